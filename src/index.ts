@@ -1,4 +1,7 @@
-/** Entry point of the library: safe in a browser, named re-exports and nothing else. */
+/**
+ * Entry point `halfspace`: runs in browsers and in Node, and imports nothing of Node's. Exports by
+ * name and does nothing else, so bundlers can drop what an application does not import.
+ */
 
 export { FormatError } from './base/format-error';
 export type { Ids } from './base/ids';

@@ -1,4 +1,7 @@
-/** Entry point for Node: everything of the library, and files. */
+/**
+ * Entry point `halfspace/node`: everything of `halfspace`, and what reads and writes files. Exports
+ * by name and does nothing else; it needs the file system of Node.
+ */
 
 export type { BuildOptions } from './folder/build-index';
 export type { NewBatch } from './folder/folder-change';

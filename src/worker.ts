@@ -1,6 +1,7 @@
 /**
  * Entry point of a worker thread: serves every task that a job can name. The build bundles it into
- * src/threads/worker.generated.ts, a text, so that the library finds it however it is bundled.
+ * src/threads/worker.generated.ts as a string, so that the library needs no extra file at run time,
+ * whatever bundler an application uses.
  */
 
 import { HASHING } from './hashing/hash-batch';
@@ -17,6 +18,7 @@ import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
 import { TEXT_HASHING } from './text/text-hasher';
 import { type AnyTask, serve } from './threads/serve';
 
+// A task that is missing here fails in the worker: `serve` finds no task of its name.
 const tasks = [
   COMPARING,
   ENCODING,

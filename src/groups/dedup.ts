@@ -1,10 +1,10 @@
 /**
  * Deduplication: groups near rows and plans which of them to keep. A plan names for each row its
- * group, the row that it duplicates and how far it is from it, to be read and edited by a person
- * before anything is dropped; it has a checksum of each row, so that it is never applied to others.
- * With `extend` a plan grows with its collection: what was decided stays as it is, names included;
- * a new row joins a group that it is near to, and new rows that are near to none are grouped among
- * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
+ * group, the row that it duplicates and how far it is from it, so that a person can read and edit
+ * it before anything is dropped; checksums prevent that it is applied to other rows.
+ * With `extend` a plan grows with its collection: earlier decisions and names stay; a new row joins
+ * a group that it is near to, and new rows near to none are grouped among themselves. So a crawl is
+ * planned day by day, and no row that was kept is dropped later.
  */
 
 import { ascending } from '../base/arrays';
@@ -32,29 +32,29 @@ import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from './plan';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
 import { planOfSize } from './target-size';
 
-/** A plan that was made before, and the rows that it was made for. */
+/** An earlier plan, and the rows that it was made for. */
 interface Extension {
   readonly plan: DedupPlan;
   readonly source: RowSource;
-  /** The vectors of these rows, where pairs are checked by the option `vectors`. */
+  /** The vectors of these rows, where pairs are checked by the option `vectors`; one a row. */
   readonly vectors?: Nearness['vectors'];
 }
 
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
-  /** A checksum of each row, for rows that are identified by more than their code. */
+  /** A checksum of each row, for rows that are identified by more than their codes. */
   checks?: Uint32Array;
   /**
-   * Rows of a group that are kept, at most: those that `keep` prefers.
+   * Most rows of a group that are kept: those that `keep` prefers.
    * @default 1
    */
   keepAtMost?: number;
   /**
-   * So many rows stay where the nearness would leave fewer: the duplicates that are nearest to the
-   * rows kept for them are dropped. Where more stay, all duplicates are dropped.
+   * The number of rows that stay where the nearness would leave fewer: only the duplicates nearest
+   * to the rows kept for them are dropped. Where more stay, all duplicates are dropped.
    */
   targetRows?: number;
-  /** The source then has the rows that follow those of this plan; `checks` are of all rows. */
+  /** An earlier plan: `source` then has the rows that follow its rows; `checks` are of all rows. */
   extend?: Extension;
 }
 
@@ -87,7 +87,7 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const { checks, extend, keepAtMost = 1, targetRows, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
-  // The vectors are with the rows from here on.
+  // From here on the vectors are part of `added`.
   const request = groupRequest(added, { ...given, vectors: undefined });
   checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
@@ -105,7 +105,7 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   );
 }
 
-/** What is planned, checked. */
+/** Checked options of a plan, and the rows that they are for. */
 interface Wish {
   readonly added: Rows;
   readonly known: Known | null;
@@ -114,6 +114,7 @@ interface Wish {
   readonly keepAtMost: number;
 }
 
+/** Joins added rows to known groups, groups the others, and measures what is dropped. */
 function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<DedupPlan> {
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
@@ -156,7 +157,7 @@ function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<Ded
   return plan;
 }
 
-/** A plan that grows records neither groups, pairs nor numbers. */
+/** Throws for options that a growing plan cannot have, since it does not record them. */
 function checkGrowth({ keep }: GroupRequest, given: DedupOptions): void {
   if (keep === 'medoid') {
     throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
@@ -176,7 +177,7 @@ function checkChecks(checks: Uint32Array | undefined, count: number): void {
   throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
 }
 
-/** By row its place in an order. */
+/** For each row its position in an order. */
 function ranksOf(order: Uint32Array, count: number): Uint32Array {
   const ranks = new Uint32Array(count);
   order.forEach((row, rank) => {
@@ -185,7 +186,7 @@ function ranksOf(order: Uint32Array, count: number): Uint32Array {
   return ranks;
 }
 
-/** The rows that a plan was made for. */
+/** An earlier plan and its rows. */
 interface Known {
   readonly plan: DedupPlan;
   readonly rows: Rows;
@@ -199,7 +200,7 @@ function knownOf(extend: Extension, added: Rows): Known {
   return { plan, rows };
 }
 
-/** The known plan with the added rows behind it, each of them in a group by itself. */
+/** The known plan, followed by the added rows, each kept in a group of its own. */
 function blankPlan(added: Rows, known: Known | null): DedupPlan {
   const count = (known?.plan.count ?? 0) + added.codes.count;
   const all = [added, ...(known ? [known.rows] : [])];
@@ -226,20 +227,21 @@ function blankPlan(added: Rows, known: Known | null): DedupPlan {
   return plan;
 }
 
-/** A plan that grows: its rows, the added ones, and these in the order in which they are kept. */
+/** A plan that grows, the added rows, and the order in which these are preferred. */
 interface Growth extends Known {
   readonly added: Rows;
   readonly order: Uint32Array;
   readonly request: GroupRequest;
 }
 
-/** By added row, the group of the plan that it joins and the kept row nearest to it, or NONE. */
+/** For each added row the group of the plan that it joins, and its nearest kept row; or NONE. */
 interface Joined {
   readonly groups: Uint32Array;
-  /** Known only in stars; in other groups a row duplicates the first kept row of its group. */
+  /** Set for stars alone: in other groups a row duplicates the first kept row of its group. */
   readonly nearest: Uint32Array;
 }
 
+/** Which added rows join which known groups, by the rule of the grouping. */
 function* joinKnown(growth: Growth): Steps<Joined> {
   const { count } = growth.added.codes;
   const joined = {
@@ -253,7 +255,7 @@ function* joinKnown(growth: Growth): Steps<Joined> {
   return joined;
 }
 
-/** Calls `take` with each added row and each of the plan's rows `among` that are near. */
+/** Calls `take` with each near pair of an added row and one of the plan's rows `among`. */
 function* nearKnown(
   { rows, added, request }: Growth,
   among: Uint32Array,
@@ -266,20 +268,20 @@ function* nearKnown(
   });
 }
 
-/** Each new row joins the group of the nearest kept row. */
+/** Each new row joins the group of the kept row that is nearest to it. */
 function* joinStars(growth: Growth, { groups, nearest }: Joined): Steps<void> {
   const { plan, rows } = growth;
   const distances = new Float64Array(groups.length).fill(Number.POSITIVE_INFINITY);
   const kept = presentRows(rows).filter((row) => plan.kept[row] === 1);
   yield* nearKnown(growth, kept, 'all', (row, other, distance) => {
-    if (distance >= distances[row]) return; // rows come in order, so the first of equals stays
+    if (distance >= distances[row]) return; // of equally near rows, which ascend, the first stays
     distances[row] = distance;
     groups[row] = plan.groups[other];
     nearest[row] = other;
   });
 }
 
-/** Each new row joins the group of the least name that a chain of near rows leads to. */
+/** Each new row joins the group with the lowest name to which a chain of near rows leads. */
 function* joinComponents(growth: Growth, groups: Uint32Array): Steps<void> {
   const { plan, rows, added, order, request } = growth;
   const equal = isVerified(added, request.near) ? 'all' : 'first';
@@ -292,7 +294,7 @@ function* joinComponents(growth: Growth, groups: Uint32Array): Steps<void> {
   }
 }
 
-/** Each new row joins the group of the least name all of whose rows are near. */
+/** Each new row joins the group with the lowest name all of whose rows are near to it. */
 function* joinCliques(growth: Growth, groups: Uint32Array): Steps<void> {
   const { plan, rows, added, order, request } = growth;
   const sizes = new Map<number, number>();
@@ -318,7 +320,7 @@ function* joinCliques(growth: Growth, groups: Uint32Array): Steps<void> {
   }
 }
 
-/** Whether a new row is near all of some others. */
+/** True if a new row is near all of some other new rows. */
 function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly number[]): boolean {
   const { maxDistance } = near;
   const isClose = others.every(
@@ -338,7 +340,7 @@ function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly num
   return found.every((one) => reaches(one, asked.least));
 }
 
-/** Enters the new rows that join known groups, in order. */
+/** Enters the new rows that join known groups, in the order of rows. */
 function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joined): void {
   const keptOf = new Map<number, number>(); // by group, its first kept row
   for (let row = known.count - 1; row >= 0; row--) {
@@ -348,25 +350,25 @@ function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joi
     if (group === NONE) return;
     const row = known.count + i;
     const kept = nearest[i] === NONE ? keptOf.get(group) : nearest[i];
-    // A group that was dropped as a whole is kept by the first row that joins it again.
+    // A group that was dropped as a whole is kept from now on, by the first row that joins it.
     if (kept === undefined) keptOf.set(group, row);
     plan.groups[row] = group;
     plan.duplicateOf[row] = kept ?? row;
   });
 }
 
-/** Rows of a source, of which the first is row `first` of the plan. */
+/** Rows of a source; the first of them is row `first` of the plan. */
 interface PlanRows {
   readonly rows: Rows;
   readonly first: number;
 }
 
-/** What is measured of the rows that a plan drops. */
+/** The columns of a plan that measure dropped rows. */
 type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
 
 /**
- * Writes distances, and similarities where the plan has them, of `dropped` rows of one source to
- * the rows of another (or the same) that they duplicate. Rows are those of the plan.
+ * Writes distances, and exact similarities where the plan has them, of the `dropped` rows of one
+ * source to the rows of the same or another source that they duplicate. Rows are those of the plan.
  */
 function measureDropped(
   { duplicateOf, distances, cosines, jaccards }: Measured,

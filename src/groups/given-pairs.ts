@@ -1,7 +1,7 @@
 /**
- * Pairs of near rows that come from elsewhere: a file, another program, a join of before. They may
- * be in any order, either row first, and repeated. Groups of them equal those that a join makes,
- * where they are all pairs that it finds.
+ * Near pairs that come from elsewhere: a file, another program, an earlier join. They may be in any
+ * order, with either row first, and repeated. If they are all pairs that a join finds, groups of
+ * them equal those of the join.
  */
 
 import { toStarts } from '../base/arrays';
@@ -16,10 +16,10 @@ export interface RowPairs {
   readonly b: Uint32Array;
 }
 
-/** Pairs of a batch, a row's own apart; pairs between two steps. */
+/** Pairs of a batch, unless one row has more; and pairs between two steps. */
 const BATCH = 2 ** 16;
 
-/** Throws unless all are pairs of two rows that have codes. */
+/** Throws unless each is a pair of two different rows that have codes. */
 export function checkPairs(pairs: RowPairs, codes: Codes): void {
   for (const field of ['a', 'b'] as const) {
     const rows: unknown = pairs?.[field];
@@ -37,8 +37,8 @@ export function checkPairs(pairs: RowPairs, codes: Codes): void {
 }
 
 /**
- * The pairs as positions in an order that has all of their rows: each once, the lower position
- * first, ascending. Distances are not known.
+ * The pairs as positions in `order`, which must contain all of their rows: each pair once, lower
+ * position first, ascending. Distances are unknown, and 0.
  */
 export function* givenPairs({ a, b }: RowPairs, order: Uint32Array): Stream<PairBatch> {
   const places = new Uint32Array(order.reduce((most, row) => Math.max(most, row), 0) + 1);
@@ -58,6 +58,7 @@ export function* givenPairs({ a, b }: RowPairs, order: Uint32Array): Stream<Pair
   }
   for (let place = 0, end = 0; place < order.length; place = end) {
     const from = starts[place];
+    // A batch ends between two rows, since a row's pairs are sorted together.
     for (end = place + 1; end < order.length && starts[end + 1] - from <= BATCH; ) end++;
     const found = seconds.subarray(from, starts[end]);
     const firsts = new Uint32Array(found.length);

@@ -1,10 +1,9 @@
 /**
- * Groups rows by the pairs within a distance. 'components': all that a chain of pairs connects,
- * whose ends may be far apart. 'star': each row with the first in order that is within the distance
- * of it and in no other star. 'complete': all rows of a group within the distance of each other,
- * each row in the first such group. All go through the rows in a given order, so that the answer
- * does not depend on how pairs were found. The shape of a group, its largest distance and its
- * medoid, comes from all pairs of its rows, or from a sample where it is very large.
+ * Groups rows by near pairs. 'components': all rows that a chain of pairs connects, whose ends may
+ * be far apart. 'star': each row with the first row in order that is near to it and in no other
+ * star. 'complete': rows that are all near to each other, each row in the first such group. All go
+ * through the rows in a given order, so the result does not depend on how pairs were found. The
+ * width and the medoid of a group come from all pairs of its rows, or a sample of very many.
  */
 
 import { ascending, toStarts } from '../base/arrays';
@@ -28,36 +27,36 @@ import { distance } from '../kernels/hamming/hamming.scalar';
 import { givenPairs, type RowPairs } from './given-pairs';
 import { type Keep, orderBy } from './keep';
 
-/** The ways to make groups of near pairs. */
+/** How near pairs become groups. */
 export const GROUPINGS = ['star', 'components', 'complete'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** How rows are grouped, checked. */
+/** Checked options of a grouping. */
 export interface GroupRequest {
   readonly grouping: Grouping;
   readonly keep: Keep;
   readonly near: GroupNearness;
 }
 
-/** Which rows are near, and by row the value within which they are grouped; or the pairs. */
+/** Which rows are near, and the value of each row within which it is grouped; or the near pairs. */
 type GroupNearness = Nearness & {
   readonly group?: Int32Array | undefined;
   readonly pairs?: RowPairs | undefined;
 };
 
-/** The rows of one group, ascending, and the one that is kept. */
+/** The rows of a group, ascending, and the one that is kept. */
 interface GatheredRows {
   readonly rows: Uint32Array;
   readonly kept: number;
 }
 
-/** Rows between two steps; of those that are found by a key. */
+/** Rows between two steps; fewer where each is looked up by a key. */
 const STEP_ROWS = 2 ** 15;
 const KEYED_ROWS = 2 ** 12;
 
 /**
- * The rows that are not null, those to be kept first. For medoids of stars, rows with many near
- * ones come first, so that the stars around them are large.
+ * The rows that are not null, in the order of preference. For medoids of stars, rows with many near
+ * rows come first, so that the stars around them are large.
  */
 export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array> {
   const present = presentRows(rows);
@@ -65,7 +64,7 @@ export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array
   return request.grouping === 'star' ? yield* byDegree(rows, present, request.near) : present;
 }
 
-/** The groups of two or more rows of `order`. The first there is kept, or the medoid. */
+/** The groups of two or more rows of `order`. The first row in order is kept, or the medoid. */
 export function* gather(
   rows: Rows,
   order: Uint32Array,
@@ -86,7 +85,7 @@ export function* gather(
   return groups;
 }
 
-/** The rows of each head, in the order: those of head h from `starts[h]` to `starts[h + 1]`. */
+/** Rows by head, in order: those of head h are `members[starts[h]]` up to `starts[h + 1] - 1`. */
 function* sortedByHead(
   order: Uint32Array,
   heads: Uint32Array,
@@ -106,7 +105,7 @@ function* sortedByHead(
   return { starts, members };
 }
 
-/** For each row of `order` the head of its group, both as positions in the order. */
+/** For each position of `order` the position of the head of its group. */
 function* headsOf(
   grouping: Grouping,
   rows: Rows,
@@ -115,7 +114,7 @@ function* headsOf(
 ): Steps<Uint32Array> {
   const isExact = isEach(rows, near);
   if (isExact && near.pairs === undefined) {
-    // Rows of equal codes and vectors go where the first of them goes: they are not compared.
+    // Rows of equal code and vector join the group of the first of them, and are not compared.
     const first = yield* firstAlike(rows, order, near.group);
     const places = first.filter((place, i) => place === i);
     if (places.length < order.length) {
@@ -132,12 +131,12 @@ function* headsOf(
   return yield* cliques(found, order.length, isExact);
 }
 
-/** Whether each pair comes, those of equal codes too: of others only the first is paired. */
+/** True if pairs of equal codes come like all others; else only the first of these is paired. */
 function isEach(rows: Rows, near: GroupNearness): boolean {
   return near.pairs !== undefined || isVerified(rows, near);
 }
 
-/** The near pairs, as positions in the order. */
+/** The near pairs as positions in the order, a < b, ascending. */
 function pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<PairBatch> {
   const { pairs, ...options } = near;
   if (pairs !== undefined) return givenPairs(pairs, order);
@@ -149,7 +148,7 @@ function pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<Pa
   });
 }
 
-/** For each position in the order the first one whose row has the same code, vector and group. */
+/** For each position the first position whose row has the same code, vector and group. */
 function* firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Steps<Uint32Array> {
   const { codes, vectors } = rows;
   const first = ascending(order.length);
@@ -167,6 +166,7 @@ function* firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Steps<
   return first;
 }
 
+/** Heads by union-find over all pairs. */
 function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array> {
   const sets = new UnionFind(count);
   yield* eachItem(found, ({ a, b }) => {
@@ -175,7 +175,7 @@ function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array
   return Uint32Array.from({ length: count }, (_, i) => sets.find(i));
 }
 
-/** Pairs come in order of their first row, whose head is known by the time its pairs come. */
+/** Heads of stars. Pairs ascend, so when those of a row come, it is known whether it is a head. */
 function* stars(found: Stream<PairBatch>, count: number, isExact: boolean): Steps<Uint32Array> {
   const heads = new Uint32Array(count).fill(NONE);
   yield* eachItem(found, ({ a: firsts, b: seconds, distances }) => {
@@ -183,7 +183,7 @@ function* stars(found: Stream<PairBatch>, count: number, isExact: boolean): Step
       const [a, b] = [firsts[i], seconds[i]];
       if (heads[a] === NONE) heads[a] = a;
       if (heads[b] !== NONE) continue;
-      // Equal rows are paired only with the first of them, so what it joined, they join.
+      // Equal rows are paired only with the first of them, so they join what it joined.
       if (heads[a] === a) heads[b] = a;
       else if (distances[i] === 0 && !isExact) heads[b] = heads[a];
     }
@@ -191,7 +191,10 @@ function* stars(found: Stream<PairBatch>, count: number, isExact: boolean): Step
   return heads.map((head, i) => (head === NONE ? i : head));
 }
 
-/** Sorts pairs by their second row, and counts how many rows of each group are near that row. */
+/**
+ * Heads of complete groups: sorts the pairs by their second row and, row by row, looks for the
+ * first group of which all rows are near to it, by counting the near rows of each group.
+ */
 function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): Steps<Uint32Array> {
   const firsts: Uint32Array[] = [];
   const seconds: Uint32Array[] = [];
@@ -209,7 +212,7 @@ function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): St
   let sum = 0;
   for (let row = 0; row <= count; row++) {
     sum += starts[row];
-    starts[row] = sum; // where they end, until all are entered
+    starts[row] = sum; // the end of each; entering pairs turns it into the start
   }
   const near = new Uint32Array(sum);
   for (let batch = firsts.length - 1; batch >= 0; batch--) {
@@ -217,7 +220,7 @@ function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): St
     for (let i = a.length - 1; i >= 0; i--) near[--starts[b[i]]] = a[i];
   }
   const heads = ascending(count);
-  for (const [first, equal] of equals) heads[equal] = first; // replaced by its head, below
+  for (const [first, equal] of equals) heads[equal] = first; // until the head of `first` is known
   const sizes = new Uint32Array(count).fill(1);
   const met = new Map<number, number>();
   for (let row = 0; row < count; row++) {
@@ -238,10 +241,10 @@ function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): St
   return heads;
 }
 
-/** Rows with many near ones first: stars around them are large. */
+/** The rows by number of near rows, highest first. */
 function* byDegree(rows: Rows, present: Uint32Array, near: GroupNearness): Steps<Uint32Array> {
   const { kernel } = rows;
-  // Equal codes of other groups are not near.
+  // Rows of equal codes in different groups are not near, so groups must be part of the code.
   const codes = near.group === undefined ? rows.codes : groupedCodes(rows.codes, near.group);
   const all = yield* distinctOf(codes, null, 0, kernel);
   const sizes = sizesOf(all);
@@ -273,14 +276,17 @@ function* byDegree(rows: Rows, present: Uint32Array, near: GroupNearness): Steps
   return present.slice().sort((a, b) => degrees[b] - degrees[a] || a - b);
 }
 
-/** Largest group whose codes are all compared with each other: in codes, and in bytes read. */
+/** Largest group in which all codes are compared with all: in codes, and in bytes to read. */
 const MAX_COMPARED = 1024;
 const MAX_BYTES = 2 ** 23;
-/** In larger groups: sweeps from a farthest row to the next, and rows a medoid is compared with. */
+/**
+ * In larger groups: how often the width is searched from the farthest row so far, and the fewest
+ * rows that each candidate for the medoid is compared with.
+ */
 const SWEEPS = 4;
 const MIN_REFERENCES = 16;
 
-/** The largest distance within a group; a lower bound when `isExact` is false. */
+/** The largest distance within a group, in bits; a lower bound if `isExact` is false. */
 export function widestOf(
   codes: Codes,
   rows: ArrayLike<number>,
@@ -307,7 +313,7 @@ export function widestOf(
   return [widest, false];
 }
 
-/** The row whose distances to all rows of its group are least in sum; of equals the first. */
+/** The first row of the lowest sum of distances to the rows of its group, or a sample of them. */
 function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
   const references = Math.max(
     MIN_REFERENCES,
@@ -329,6 +335,7 @@ function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
   return best;
 }
 
+/** True if all codes of a group of `count` rows can be compared with each other. */
 function isSmall({ bytesPerCode }: Codes, count: number): boolean {
   return count <= MAX_COMPARED && (count * count * bytesPerCode) / 2 <= MAX_BYTES;
 }
@@ -341,7 +348,7 @@ function distanceTo({ bytes, bytesPerCode }: Codes, code: Uint8Array, row: numbe
   return distance(code, bytes, row * bytesPerCode);
 }
 
-/** One row a code. */
+/** The first row of each distinct code. */
 function distinctRows(codes: Codes, rows: ArrayLike<number>): number[] {
   const seen = new Map<string, number>();
   for (let i = 0; i < rows.length; i++) {
@@ -351,7 +358,7 @@ function distinctRows(codes: Codes, rows: ArrayLike<number>): number[] {
   return [...seen.values()];
 }
 
-/** A code as a text. */
+/** A code as a string, to use it as a key; in pieces, since calls have limited arguments. */
 function keyOf(codes: Codes, row: number): string {
   const key = String.fromCharCode(...codeAt(codes, row).subarray(0, 4096));
   return codes.bytesPerCode > 4096 ? key + codeAt(codes, row).subarray(4096).join() : key;

@@ -1,6 +1,6 @@
 /**
- * Which row of a group is kept, as an order of all rows: the first of a group in that order stays.
- * To add a rule, add it to `Keep`, to the names below and to `orderBy`.
+ * Which row of a group is kept, as an order of all rows: of each group the first row in that order
+ * stays. A new rule goes into `Keep`, into the names below, and into `orderBy`.
  */
 
 import { checkSeed, wrongType, wrongValue } from '../base/check';
@@ -8,12 +8,12 @@ import { alea } from '../base/random';
 import { sortedInSteps } from '../base/sort-steps';
 import type { Steps } from '../base/steps';
 
-/** Values by which rows are ordered, one a row; rows without one come last. */
+/** Values by which rows are ordered, one a row; rows without a value come last. */
 export type ColumnValues = ArrayLike<string | number | bigint | Date | null | undefined>;
 
 /**
- * The first or last row, the one nearest to the others, one drawn by a seed, the longest text, or
- * the lowest or highest value. Among equals the first row.
+ * The row of a group that stays: the first or last, the one nearest to the others, one drawn by a
+ * seed, the one with the longest text, or with the lowest or highest value; among equals the first.
  */
 export type Keep =
   | 'first'
@@ -27,7 +27,7 @@ export type Keep =
 const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
 const NAMES = `'first', 'last', 'medoid' or an object with one of ${KINDS.join(', ')}`;
 
-/** Throws unless the rule is known and, where it has a column, this has `count` values. */
+/** Throws unless the rule is known and its column, if it has one, has `count` fitting values. */
 export function checkKeep(keep: Keep, count: number): Keep {
   if (typeof keep === 'string') {
     if (['first', 'last', 'medoid'].includes(keep)) return keep;
@@ -65,7 +65,7 @@ const isOrdered = (value: unknown) =>
   ['number', 'bigint', 'boolean'].includes(typeof value) ||
   value instanceof Date;
 
-/** The rows, those to be kept first. `'medoid'` depends on the group and has no such order. */
+/** The rows in the order of preference. 'medoid' depends on the group, so it has no such order. */
 export function* orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Steps<Uint32Array> {
   if (keep === 'first') return rows.slice();
   if (keep === 'last') return rows.slice().reverse();
@@ -82,20 +82,20 @@ export function* orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Step
   return yield* sorted(rows, valueAt, 'lowest' in keep ? 1 : -1);
 }
 
-/** Orders each row by its own hash, so that added or removed rows do not change the order. */
+/** Orders rows by a hash of each, so that added or removed rows do not reorder others. */
 function shuffled(rows: Uint32Array, seed: string): Steps<Uint32Array> {
   const start = alea(seed)() * 2 ** 32;
   return sorted(rows, (row) => mixed(row ^ start), 1);
 }
 
-/** A permutation of 32-bit integers that leaves no pattern (Wellons 2018). */
+/** A permutation of the 32-bit integers without visible pattern (Wellons 2018). */
 function mixed(value: number): number {
   let hash = Math.imul(value ^ (value >>> 16), 0x7feb_352d);
   hash = Math.imul(hash ^ (hash >>> 15), 0x846c_a68b);
   return hash ^ (hash >>> 16);
 }
 
-/** Rows by a value of each, missing values last, equal ones in order of row. */
+/** Rows ordered by a value of each: missing values last, equal ones by row. */
 function* sorted(
   rows: Uint32Array,
   of: (row: number) => string | number | bigint | null | undefined,

@@ -1,20 +1,20 @@
 /**
- * A plan that was read, for the rows that it was made for: an index as it is now. By a checksum of
- * each code a plan of other rows is refused.
+ * Fits a plan that was read from a file to the index that it was made for. Checksums of codes make
+ * sure that the rows are the same.
  */
 
 import type { SimHashIndex } from '../index/simhash-index';
 import { rowsOf } from '../join/source';
 import { checkPlan, checksOf, type DedupPlan, NULL_CHECK } from './plan';
 
-/** By row of an index the checksum of its code; rows without a code share `NULL_CHECK`. */
+/** For each row of an index the checksum of its code; `NULL_CHECK` for a row without one. */
 export function checksOfRows(index: SimHashIndex): Uint32Array {
   return checksOf(rowsOf('index', index).codes);
 }
 
 /**
- * The plan with a place for each row of the index: rows behind its last one are kept, as an index
- * has them where it has removed them. Throws where it is of other rows.
+ * The plan with an entry for each row of the index: rows beyond its last one are kept, as for rows
+ * that the index had removed when it was made. Throws if the plan is of other rows.
  */
 export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
   const checks = checksOfRows(index);
@@ -23,6 +23,7 @@ export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
   return all;
 }
 
+/** A plan of `count` rows: further rows are kept, alone, and have no checksum. */
 function widened(plan: DedupPlan, count: number): DedupPlan {
   if (plan.count >= count) return plan;
   const wider = <T extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(

@@ -1,8 +1,8 @@
 /**
- * A dedup plan as rows that people read and edit: row, id, group, action, duplicate_of, distance,
- * cosine or jaccard, text, check, rows (how many the source has), perhaps reviewed and, in Arrow,
- * code, in any format that rows have. Read back, lines may be in any order, and rows of the source
- * that have none are kept: a person deleted them, or an index has removed the rows.
+ * A plan as lines that people read and edit, in any format of rows: row, id, group, action,
+ * duplicate_of, distance, cosine or jaccard, text, check, rows (how many the source has), perhaps
+ * reviewed and, in Arrow, code. Lines may be read back in any order. Rows of the source without a
+ * line are kept: a person deleted the line, or an index has removed the row.
  */
 
 import { ascending } from '../base/arrays';
@@ -16,15 +16,15 @@ import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import { type DedupPlan, NULL_CHECK } from './plan';
 
-/** What a plan's rows have besides the plan. */
+/** Options of writing a plan. */
 export interface PlanTableOptions {
   /** The ids of the rows, for people who read the plan. */
   ids?: Ids | readonly number[];
-  /** 'all', in their order, or those of groups of two or more, the most doubtful group first. */
+  /** 'all' in their order, or rows of 'groups' of two or more, the most doubtful group first. */
   rows?: 'all' | 'groups';
 }
 
-/** Columns of integers that a plan must have, and the largest value of each. */
+/** Integer columns that a plan must have, with their largest values. */
 const INTEGERS = {
   row: 0xffff_ffff,
   group: 0xffff_ffff,
@@ -35,30 +35,31 @@ const INTEGERS = {
 
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
-/** All columns that are read; of others nothing is held. */
+/** All columns that are read; other columns are ignored. */
 export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rows', 'reviewed', 'code'];
-/** Plans of before have no column `rows`: rows without a line are those that an index removed. */
+/** Older plans have no column `rows`: rows without a line are those that an index removed. */
 const ROWS = { rows: 0xffff_ffff } as const;
+/** Rows that a plan may be for, for each of its lines; with that column, `maxRows` as well. */
 const MAX_ROWS_PER_LINE = 64;
-/** Rows of a plan of few lines, where callers do not know how many the source has. */
+/** Rows that a plan of few lines may be for, where callers do not know how many the source has. */
 const MAX_UNLISTED = 2 ** 22;
 
-/** Action of a row by its `kept`. */
+/** The action of a row by its `kept`. */
 const ACTIONS = ['drop', 'keep'] as const;
 
-/** What the lines of some rows have besides the plan. */
+/** Further columns of the lines of some rows. */
 interface LineExtras {
   readonly ids?: Ids | null | undefined;
   readonly texts?: readonly string[] | undefined;
-  /** Ids of rows of an older collection that these are near to. */
+  /** Ids of the rows of an older collection that the rows are near to. */
   readonly near?: readonly (string | null)[] | undefined;
-  /** Checksums of the files that the rows are of. */
+  /** Checksums of the files that the rows come from. */
   readonly sources?: readonly string[];
-  /** Similarities have six digits, and lines no codes. */
+  /** True for text formats: similarities are rounded to six digits, and lines have no codes. */
   readonly isText?: boolean;
 }
 
-/** The lines of some rows of a plan. */
+/** The lines of some rows of a plan, in this order. */
 export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras): RowBatch {
   const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
   const { ids, texts, near, sources, isText = false } = extras;
@@ -83,7 +84,7 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
   });
 }
 
-/** The codes of some rows, by number; -1 is a null one. */
+/** The codes of some rows; -1 stands for a null one. */
 function pickedCodes(codes: Codes, rows: ArrayLike<number>): Codes {
   const { bits, origin } = codes;
   const validity = bitmapOf(rows.length, (i) => rows[i] >= 0 && !codes.isNull(rows[i]));
@@ -92,17 +93,17 @@ function pickedCodes(codes: Codes, rows: ArrayLike<number>): Codes {
   return picked;
 }
 
-/** Lines of a plan, and the ids of all rows. */
+/** What to write of a plan, with the ids of all its rows. */
 export interface PlanPart {
   readonly ids?: Ids | undefined;
-  /** The checksum of a row's file. */
+  /** Returns the checksum of the file that a row comes from. */
   readonly sourceOf?: ((row: number) => string) | undefined;
   readonly isText?: boolean;
-  /** Rows by number, by default all of which the plan says something. */
+  /** The rows to write; by default all that the plan lists. */
   readonly rows?: Uint32Array;
 }
 
-/** Lines of a plan, batch by batch; a plan without lines is one empty batch. */
+/** The lines of a plan in batches; one empty batch for a plan without lines. */
 export function* planBatches(
   plan: DedupPlan,
   { ids, sourceOf, isText, rows: all = listedRows(plan) }: PlanPart = {},
@@ -117,17 +118,17 @@ export function* planBatches(
   }
 }
 
-/** The rows of a plan, or of a part of it, that it says something of, ascending. */
+/** The rows `first` to `end - 1` of a plan that it lists, ascending. */
 export function listedRows({ count, listed }: DedupPlan, [first, end] = [0, count]): Uint32Array {
   const all = Uint32Array.from({ length: end - first }, (_, i) => first + i);
   return listed === undefined ? all : all.filter((row) => listed[row] === 1);
 }
 
 /**
- * The rows of groups of two or more, those of a group together: the one first that has a dropped
- * row with the least similarity or, where that is not known, the largest distance. In a group kept
- * rows come first, then the others by doubt. Of a plan without groups the first row, so that its
- * lines say how many rows there are.
+ * The rows of groups of two or more, group by group: first the group whose dropped rows have the
+ * lowest similarity or, where it is unknown, the largest distance. Within a group kept rows come
+ * first, then the others by doubt. For a plan without groups the first row, so that its line says
+ * how many rows there are.
  */
 export function doubtfulRows(plan: DedupPlan): Uint32Array {
   const { count, groups, kept, distances } = plan;
@@ -160,8 +161,8 @@ export function doubtfulRows(plan: DedupPlan): Uint32Array {
 }
 
 /**
- * The plan of rows as `planBatches` makes them, edited or not; `file` is named in errors. A plan
- * for more than `maxRows` rows is refused before memory is taken for them.
+ * The plan of lines that `planBatches` made, edited or not. Errors name `file`. A plan for more
+ * than `maxRows` rows is refused before memory is allocated for them.
  */
 export function planOf(
   batches: readonly RowBatch[],
@@ -189,7 +190,7 @@ export function planOf(
   const itself = (row: number) => row;
   const actions = valuesOf('action').map((action, i) => keptBy(action, rows[i], file));
   const kept = inOrder(new Uint8Array(count), actions, () => 1);
-  // A row that someone decided to keep duplicates none.
+  // A row whose action was changed to "keep" duplicates no row.
   const valueUnlessKept = (own: (row: number) => number) => (value: number, i: number) =>
     actions[i] === 1 ? own(rows[i]) : value;
   const ofDropped: typeof inOrder = (into, values, own) =>
@@ -221,7 +222,7 @@ export function planOf(
   };
 }
 
-/** The codes of the rows, in their order, where each line has one that Arrow holds. */
+/** The codes of all rows, if the lines have a binary column of them. */
 function codesOf(batches: readonly RowBatch[], lines: Int32Array): Pick<DedupPlan, 'codes'> {
   const isCode = ({ name, type }: ColumnInfo) => name === 'code' && /Binary/.test(type);
   if (!batches[0].columns.some(isCode)) return {};
@@ -232,7 +233,7 @@ function codesOf(batches: readonly RowBatch[], lines: Int32Array): Pick<DedupPla
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** Fills arrays by row with values of the lines, of a row without a line with what `own` says. */
+/** Returns a function that fills an array by row: from the row's line, or by `own` without one. */
 function inOrderOf(lines: Int32Array) {
   return <A extends Numbers>(
     into: A,
@@ -246,14 +247,14 @@ function inOrderOf(lines: Int32Array) {
   };
 }
 
-/** 1 where an action keeps its row. */
+/** 1 for the action "keep", 0 for "drop"; throws for others. */
 function keptBy(action: unknown, row: number, file: string): number {
   if (action === 'keep' || action === 'drop') return Number(action === 'keep');
   const expected = `"action" expected "keep" or "drop", got "${action}"`;
   throw new FormatError(`row ${row}: ${expected}`, file);
 }
 
-/** How many rows the source has, which every line says. */
+/** How many rows the source has: the value that every line must state. */
 function countOf(counts: Uint32Array, file: string): number {
   if (counts.length === 0) throw new FormatError('no line is left: it would keep all rows', file);
   const other = counts.findIndex((count) => count !== counts[0]);
@@ -262,13 +263,13 @@ function countOf(counts: Uint32Array, file: string): number {
   throw new FormatError(`record ${other}: ${found}`, file);
 }
 
-/** Programs may have turned a column of numbers into texts. NaN for what is no number. */
+/** A number, also from a text, since programs may have converted the column; else NaN. */
 function numberOf(value: unknown): number {
   if (typeof value === 'string' && value.trim() === '') return Number.NaN;
   return value === null ? Number.NaN : Number(value);
 }
 
-/** For each row of the source, where it is among the lines of the plan; -1 where it is not. */
+/** For each row of the source its line in the plan; -1 if it has none. */
 function linesOf(
   rows: Uint32Array,
   given: number | null,

@@ -1,6 +1,6 @@
 /**
- * What a plan is: for each row its group, what becomes of it and which row it duplicates, with a
- * checksum of the row, so that a plan is never applied to others.
+ * The plan of a deduplication: for each row its group, whether it is kept and which row it
+ * duplicates, with a checksum, so that a plan is never applied to other rows.
  */
 
 import { ascending } from '../base/arrays';
@@ -8,39 +8,36 @@ import { checkInteger, wrongType, wrongValue } from '../base/check';
 import { Codes } from '../codes/codes';
 import { type RowSource, rowsOf } from '../join/source';
 
-/** What each row of a source becomes. */
+/** What becomes of each row of a source; all arrays are by row. */
 export interface DedupPlan {
   /** Number of rows. */
   readonly count: number;
-  /** By row the name of its group: the group's least row when the group was first made. */
+  /** The name of the row's group: its lowest row when the group was made first. */
   readonly groups: Uint32Array;
-  /** 1 where a row is kept. */
+  /** 1 for a row that is kept, 0 for one that is dropped. */
   readonly kept: Uint8Array;
-  /** By row the kept row that it duplicates; itself where it is kept. */
+  /** The kept row that it duplicates; itself if it is kept. */
   readonly duplicateOf: Uint32Array;
   /**
-   * Distance and exact similarity to that row: the cosine, of codes by 'minwise' the Jaccard
-   * similarity; null where rows have no vectors, and of the other measure.
+   * Distance in bits, and exact similarity, to that row: the cosine or, for codes by 'minwise', the
+   * Jaccard similarity. Null without vectors, and for the other measure.
    */
   readonly distances: Uint16Array;
   readonly cosines: Float64Array | null;
   readonly jaccards: Float64Array | null;
-  /** By row a checksum: FNV-1a of the code's bytes, 32 bits, unless others were given. */
+  /** A checksum: FNV-1a of the code's bytes, 32 bits, unless the caller gave others. */
   readonly checks: Uint32Array;
-  /** By row 1 where a person has looked at its group; not there where none is asked to. */
+  /** 1 if a person has reviewed the row's group; absent if no review was asked for. */
   readonly reviewed?: Uint8Array;
-  /**
-   * 1 where the plan says what becomes of a row; absent where it does so of all. The others have no
-   * checksum, and are kept.
-   */
+  /** 1 for rows that the plan lists; absent if all. Others have no checksum, and are kept. */
   readonly listed?: Uint8Array;
-  /** The rows' codes, where the plan has them: later rows are compared with these alone. */
+  /** The rows' codes, if the plan holds them: later rows can be compared without the source. */
   readonly codes?: Codes;
-  /** What makes its rows near, in words; later rows must be compared so. */
+  /** What made its rows near, in words; later rows must be compared in the same way. */
   readonly near?: string;
 }
 
-/** Throws a TypeError or a RangeError unless a plan has all of its arrays, each as long. */
+/** Throws unless a plan has all of its arrays, one value a row; `name` is for messages. */
 export function checkPlanShape(name: string, plan: DedupPlan): void {
   if (typeof plan !== 'object' || plan === null) throw wrongType(name, 'a plan', plan);
   const count = checkInteger(`${name}.count`, plan.count, 0, 2 ** 32);
@@ -61,7 +58,7 @@ export function checkPlanShape(name: string, plan: DedupPlan): void {
   checkBasis(name, plan);
 }
 
-/** What a plan has for later rows. */
+/** Checks what a plan holds for later rows. */
 function checkBasis(name: string, { codes, near, count }: DedupPlan): void {
   if (near !== undefined && typeof near !== 'string')
     throw wrongType(`${name}.near`, 'a string', near);
@@ -71,12 +68,12 @@ function checkBasis(name: string, { codes, near, count }: DedupPlan): void {
   throw wrongValue(`${name}.codes`, `one for each of ${count} rows`, codes.count);
 }
 
-/** FNV-1a of no bytes: the checksum of a null row. */
+/** FNV-1a of no bytes: the checksum of a null row, and the start of all others. */
 export const NULL_CHECK = 0x811c_9dc5;
 
 /**
- * Throws, naming the first row that differs, unless these are the checksums of the plan's rows. A
- * row that the plan drops may be null by now.
+ * Throws, with the first row that differs, unless these are the checksums of the plan's rows. A row
+ * that the plan drops may have become null.
  */
 export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
   if (checks.length !== plan.count) {
@@ -90,7 +87,7 @@ export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
   if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
 }
 
-/** A checksum of each code. */
+/** The checksum of each code: FNV-1a, 32 bits. */
 export function checksOf(codes: Codes): Uint32Array {
   const { bytes, bytesPerCode, count } = codes;
   const checks = new Uint32Array(count).fill(NULL_CHECK);
@@ -106,7 +103,7 @@ export function checksOf(codes: Codes): Uint32Array {
   return checks;
 }
 
-/** A plan that keeps every row of a source, to be extended by others. */
+/** A plan that keeps every row of a source, to be extended by other rows. */
 export function planOfKept(source: RowSource): DedupPlan {
   const { codes } = rowsOf('source', source);
   const none = { distances: new Uint16Array(codes.count), cosines: null, jaccards: null };

@@ -1,6 +1,6 @@
 /**
- * Groups of rows that belong together: by chains, around one row, or all near to all. Each group
- * states how wide it is, since chains join what is far apart.
+ * Groups of near rows: connected by chains, around one row, or all near to each other. Each group
+ * states how wide it is, since chains connect rows that are far apart.
  */
 
 import { ascending } from '../base/arrays';
@@ -23,20 +23,20 @@ import { checkKeep, type Keep } from './keep';
 /** Options of `groupRows`. */
 export interface GroupOptions extends Nearness, LongCall {
   /**
-   * 'star': rows near to one that stands for them; 'components': rows joined by a chain of pairs;
+   * 'star': rows near to one row that is kept; 'components': rows connected by a chain of pairs;
    * 'complete': rows that are all near to each other.
    */
   grouping?: Grouping;
   /**
    * Which row of a group is kept: 'first', 'last', 'medoid' (the one nearest to the others), or an
-   * object with `random`, `longest`, `lowest` or `highest`.
+   * object with `random` (a seed), `longest` (texts), `lowest` or `highest` (values).
    */
   keep?: Keep;
-  /** By row a value, -1 for none: only rows of one value are grouped. */
+  /** For each row a value, -1 for none: only rows of the same value are grouped. */
   group?: Int32Array;
   /**
-   * The near pairs, in place of a distance or a similarity: of rows with codes, in any order.
-   * Stars and complete groups need all of them; for components a forest of them is enough.
+   * The near pairs, instead of a distance or a similarity: rows with codes, in any order. Stars and
+   * complete groups need all of them; for components a forest of them is enough.
    */
   pairs?: { readonly a: Uint32Array; readonly b: Uint32Array };
 }
@@ -44,15 +44,15 @@ export interface GroupOptions extends Nearness, LongCall {
 /** Defaults of `groupRows` and `dedup`. */
 const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
 
-/** A group of two rows or more. */
+/** A group of two or more rows. */
 export interface RowGroup {
-  /** Its least row. */
+  /** Its lowest row. */
   readonly name: number;
   /** Its rows, ascending. */
   readonly rows: Uint32Array;
   /** The row that is kept. */
   readonly kept: number;
-  /** The largest distance of two of its rows; of a very large group at least that. */
+  /** The largest distance between two of its rows; a lower bound if `isWidestExact` is false. */
   readonly widest: number;
   readonly isWidestExact: boolean;
 }
@@ -62,15 +62,15 @@ export interface RowGroups {
   readonly grouping: Grouping;
   /** Number of rows, null and removed ones included. */
   readonly count: number;
-  /** By row the name of its group, a row alone being its own; 0xffffffff for a null row. */
+  /** For each row the name of its group, its own if it is alone; 0xffffffff for a null row. */
   readonly groupOf: Uint32Array;
-  /** Groups of two rows or more, by name. */
+  /** Groups of two or more rows, by name. */
   readonly groups: readonly RowGroup[];
 }
 
 /** Names of the options of `GroupOptions`. */
 export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', 'pairs', ...LONG_CALL];
-/** What says which rows are near where the pairs do not. */
+/** Options that say which rows are near, as the pairs do already. */
 const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'share', 'group'] as const;
 
 /**
@@ -92,6 +92,7 @@ export const groupRows = /* @__PURE__ */ syncForm(grouping);
  */
 export const groupRowsAsync = /* @__PURE__ */ asyncForm(grouping);
 
+/** The work of both functions above. */
 function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
   const given = checkOptions('options', options, GROUP_OPTIONS);
   const all = withVectors(rowsOf('source', source), given.vectors);
@@ -110,7 +111,7 @@ function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
   return { grouping: request.grouping, count: codes.count, groupOf, groups };
 }
 
-/** Checks the options that say how rows are grouped; distances are checked when they are used. */
+/** Checks the options of a grouping against the rows; distances are checked when they are used. */
 export function groupRequest({ codes }: Rows, options: GroupOptions): GroupRequest {
   const given = checkOptions('options', options, GROUP_OPTIONS);
   const { grouping, keep, ...near } = { ...GROUP_DEFAULTS, ...given };

@@ -1,8 +1,8 @@
 /**
- * A plan that leaves a number of rows. Where the plan of a whole nearness leaves fewer, nearness is
- * narrowed bit by bit, or where pairs are checked by vectors by hundredths of the similarity, until
- * one step drops too many rows and the next narrower one too few. Of the rows that only the wider
- * of these two drops the least near ones stay, so that the number is met exactly.
+ * A plan that leaves a given number of rows. If the plan of the given nearness leaves fewer, a
+ * bisection narrows it, by bits of distance or, where pairs are checked by vectors, by hundredths
+ * of similarity, to the last step that drops too few rows and the next one, which drops too many.
+ * Of the rows that only the latter drops, the least near ones stay, so the number is met exactly.
  */
 
 import { type Steps, withProgress } from '../base/steps';
@@ -10,21 +10,21 @@ import { checkLeast } from '../codes/measure';
 import { isVerified, maxDistanceOf, type Nearness, type Rows } from '../join/source';
 import type { DedupPlan } from './plan';
 
-/** Steps of a similarity. */
+/** Steps for a similarity of 1. */
 const PER_ONE = 100;
-/** Lets .6 be 60 hundredths, whatever the rounding. */
+/** Subtracted before rounding up, so that .6 is 60 hundredths whatever the rounding. */
 const ROUNDING = 1e-9;
 
-/** How many rows must stay, and what is planned. */
+/** How many rows must stay, and of which rows. */
 interface Target {
   readonly targetRows: number;
-  /** Rows of the plan that are not there, as those removed from an index. */
+  /** Rows of the plan that an index has removed: they count as kept, and do not count as rows. */
   readonly gone: number;
   readonly rows: Rows;
   readonly near: Nearness;
 }
 
-/** The plan of `near`, or one by `planAt` that leaves `targetRows` rows where that leaves fewer. */
+/** The plan of `near`, or one that leaves `targetRows` rows if that leaves fewer. */
 export function* planOfSize(
   { targetRows, gone, rows, near }: Target,
   planAt: (near: Nearness) => Steps<DedupPlan>,
@@ -35,6 +35,7 @@ export function* planOfSize(
   if (missingIn(wider) <= 0) return wider;
   let narrower: DedupPlan | null = null;
   const steps = stepsTo(rows, near);
+  // Invariant: the plan at `from` leaves enough rows (-1: no plan), the one at `to` too few.
   for (let [from, to] = [-1, steps.count - 1]; to - from > 1; ) {
     const middle = (from + to) >> 1;
     const plan = yield* withProgress(planAt(steps.at(middle)), null);
@@ -44,7 +45,7 @@ export function* planOfSize(
   return between(wider, narrower, missingIn(wider));
 }
 
-/** Ever wider nearness, of which the last is the one that is given. */
+/** Nearness by step, from the narrowest to the given one. */
 function stepsTo(rows: Rows, near: Nearness): { count: number; at: (step: number) => Nearness } {
   const asked = checkLeast(near, rows.codes.origin?.projection);
   if (asked === undefined || !isVerified(rows, near)) {
@@ -59,7 +60,7 @@ function stepsTo(rows: Rows, near: Nearness): { count: number; at: (step: number
   };
 }
 
-/** The wider plan, in which so many rows stay that the narrower one keeps: the least near first. */
+/** The wider plan with `missing` more rows, which the narrower plan keeps: the least near ones. */
 function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number): DedupPlan {
   const { groups, kept, duplicateOf, distances, cosines, jaccards } = wider;
   const exact = cosines ?? jaccards;
@@ -76,7 +77,7 @@ function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number):
     if (exact !== null) exact[row] = 1;
   }
   if (narrower === null) return wider;
-  // What the narrower plan drops for a row that stays is a duplicate of that one.
+  // Rows that the narrower plan drops for a row that now stays are duplicates of that row.
   const closer = narrower.cosines ?? narrower.jaccards;
   for (let row = 0; row < wider.count; row++) {
     const other = narrower.duplicateOf[row];

@@ -1,7 +1,4 @@
-/**
- * New rows, checked and hashed before anything is added (`IndexParts.add`), so that a refused batch
- * changes nothing.
- */
+/** Checks and hashes new rows before `IndexParts.add` takes them: a refused batch adds nothing. */
 
 import { wrongValue } from '../base/check';
 import type { Steps } from '../base/steps';
@@ -23,18 +20,18 @@ import { centred, isFlat, matrixOf, refuseMean } from './query';
 /** What `addAll` takes: vectors in any form, or ready codes. */
 export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 
-/** A copy of an array of any kind; what is none is left to the checks. */
+/** A copy of an array of any kind; any other value as it is, for the checks to refuse. */
 export function copied<T>(values: T): T {
   const isArray = Array.isArray(values) || isFilled(values);
   return isArray ? (values as unknown as { slice(): T }).slice() : values;
 }
 
-/** True of a typed array with values; one that is detached has none, and cannot be copied. */
+/** True for a typed array with values: a detached one has none and cannot be copied. */
 function isFilled(values: unknown): boolean {
   return ArrayBuffer.isView(values) && 'slice' in values && values.byteLength > 0;
 }
 
-/** A copy of a batch, for work in steps between which the caller may change it. */
+/** A copy of a batch, for work in steps between which the caller may change the original. */
 export function copyOf(batch: RowsToAdd): RowsToAdd {
   if (batch instanceof Codes) {
     const { bits, bytes, validity, origin } = batch;
@@ -53,8 +50,8 @@ export function copyOf(batch: RowsToAdd): RowsToAdd {
 }
 
 /**
- * Checks and hashes a batch; throws where a row is refused. With `mayReplace`, ids may be those of
- * rows that are there.
+ * Checks and hashes a batch in steps; throws if any row is refused. `mayReplace` allows ids of rows
+ * that are there. Values must fit float32 where the index holds vectors.
  */
 export function* additionOf(
   parts: IndexParts,
@@ -81,7 +78,7 @@ export function* additionOf(
   const codes = yield* parts.hasher.hashInSteps(hashed);
   checkRoom(parts, codes.count);
   const vectors = kind === undefined || isEmpty ? null : (dense ?? (packed as SparseMatrix));
-  // The hasher has found all values finite.
+  // The hasher found all values finite, and float32 loses none of them.
   const isChecked = dense?.values instanceof Float32Array;
   if (vectors !== null && !isChecked) {
     yield* checkFloat32(vectors, codes.count, (row) => codes.isNull(row));
@@ -90,10 +87,11 @@ export function* additionOf(
   return { codes, ids: checkedIds, vectors, isForeign: false };
 }
 
+/** The matrix whose rows are hashed in an index with a mean: a copy. */
 function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
   const count = checkDenseMatrix(matrix);
   const { values, dimensions } = matrix;
-  if (dimensions !== mean.length) return matrix; // the hasher tells
+  if (dimensions !== mean.length) return matrix; // the hasher refuses it
   const less = new Float64Array(values.length);
   for (let row = 0; row < count; row++) {
     const from = row * dimensions;
@@ -102,6 +100,10 @@ function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
   return { ...matrix, values: less };
 }
 
+/**
+ * Codes as new rows. If other options made them than this index's, the index becomes foreign, and
+ * then takes and finds codes alone.
+ */
 function* foreignAddition(
   parts: IndexParts,
   codes: Codes,
@@ -116,6 +118,7 @@ function* foreignAddition(
   checkRoom(parts, codes.count);
   const { origin } = parts.hasher;
   checkSameTexts('"codes"', origin, codes.origin);
+  // Texts were compared by `checkSameTexts`, which explains what differs.
   const [own, given] = [origin, codes.origin].map((one) =>
     JSON.stringify({ ...one, texts: undefined }),
   );

@@ -1,9 +1,8 @@
 /**
- * Search by distance, exact by either method: bands where the counted work says that they are
- * faster (bands/band-method), else a scan of all distinct codes. Results are rows in the order of
- * (distance, row). Codes are collected by their place in the index; rows come last.
+ * Search by distance, exact by either method: bands where counted work says that they cost less
+ * (bands/band-method), else a scan of all distinct codes. Results are ordered by (distance, row).
+ * Distinct codes are collected first; their rows are looked up at the end.
  */
-
 import type { Steps } from '../base/steps';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { Collector } from '../codes/nearest';
@@ -18,6 +17,7 @@ import type { IndexParts } from './index-parts';
 import type { Work } from './re-rank';
 import { SCANNING } from './scan-task';
 
+/** What a search by distance is asked for; see `Request`. */
 interface DistanceRequest {
   readonly k: number;
   readonly maxDistance: number;
@@ -25,7 +25,7 @@ interface DistanceRequest {
   readonly filter: RowFilter | null;
 }
 
-/** The rows that a search by distance found, how, and what was built for it. */
+/** The rows found, by which method and why, and the bands that were built for this search. */
 interface Found {
   readonly rows: RowsByDistance;
   readonly method: 'scan' | 'bands';
@@ -33,7 +33,7 @@ interface Found {
   readonly built: BuiltBands | null;
 }
 
-/** Whether queries are scanned for together: all of them take the same method. */
+/** True if these queries use a scan, and can share one pass; all of them take the same method. */
 export function isScanned(
   { distinctCodes, bandMethod }: IndexParts,
   request: DistanceRequest,
@@ -42,7 +42,7 @@ export function isScanned(
   return request.method === 'scan';
 }
 
-/** The nearest rows to one code. */
+/** The nearest rows to one code, by the method that the request names or that costs less. */
 export function* nearestByDistance(
   parts: IndexParts,
   code: Uint8Array,
@@ -62,13 +62,14 @@ export function* nearestByDistance(
   let built: BuiltBands | null = null;
   if (isWorth) {
     const ready = yield* bandMethod.prepare(distinctCodes, request);
-    // The codes were put in another order meanwhile: the bands are of the one before.
+    // The codes were put in another order while the bands were built: those bands are of no use.
     if (parts.distinctCodes !== distinctCodes)
       return yield* nearestByDistance(parts, code, request, work);
     const { bands } = ready;
     ({ built } = ready);
     const collector = collectorOf(parts, request);
     const { count } = bands.options;
+    // Bands know the codes of the time they were built; later ones are scanned.
     if (count < distinctCodes.count) yield* scanDistinct(parts, [code], [collector], work, count);
     const tried = bandMethod.search(bands, distinctCodes, code, collector, request, isAsked);
     work.codesCompared += tried.compared;
@@ -77,6 +78,7 @@ export function* nearestByDistance(
       return { rows: collector.result(), method: 'bands', why, built };
     }
   }
+  // Hits of an unfinished search by bands are dropped: the scan reports every code again.
   const collector = collectorOf(parts, request);
   yield* scanDistinct(parts, [code], [collector], work);
   bandMethod.noteScan(
@@ -93,7 +95,7 @@ export function* nearestByDistance(
   return { rows: collector.result(), method: 'scan', why, built };
 }
 
-/** The nearest rows to each of many codes, by one scan for all. */
+/** The nearest rows to each of many codes, by one scan for all of them. */
 export function* allNearestByDistance(
   parts: IndexParts,
   codes: readonly Uint8Array[],
@@ -102,7 +104,7 @@ export function* allNearestByDistance(
   const collectors = codes.map(() => collectorOf(parts, request));
   yield* scanDistinct(parts, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
   for (const [i, collector] of collectors.entries()) {
-    const isChosen = i === 0 && request.method === 'auto'; // one choice for all
+    const isChosen = i === 0 && request.method === 'auto'; // one choice was made for all
     parts.bandMethod.noteScan(
       collector.distinctCodes,
       request,
@@ -117,12 +119,12 @@ function collectorOf(parts: IndexParts, request: DistanceRequest): DistinctColle
   return distinctCollector(parts, request.k, request.maxDistance, request.filter);
 }
 
-/** The distance that a search had to reach. */
+/** The distance that a search had to cover: that of its k-th neighbour, or `maxDistance`. */
 function lastOf(collector: DistinctCollector, { maxDistance }: DistanceRequest): number {
   return Math.min(collector.limit - 1, maxDistance);
 }
 
-/** The nearest of a filter's rows. */
+/** The nearest of the few rows that a filter allows, compared one by one. */
 function ofRows(
   parts: IndexParts,
   rows: readonly number[],
@@ -131,6 +133,7 @@ function ofRows(
 ): RowsByDistance {
   const { distinctCodes } = parts;
   const collector = collectorOf(parts, request);
+  // Each distinct code is taken once, since the collector adds all of its rows.
   const seen = new Set<number>();
   for (const row of rows) {
     if (!distinctCodes.hasCode(row)) continue;
@@ -142,27 +145,30 @@ function ofRows(
   return collector.result();
 }
 
-/** Bytes of codes of a part, for one query and for many together; and the codes of the first. */
+/**
+ * Bytes of codes in a part, with one query and, divided by their number, with many. The first part
+ * has few codes, so that all others start with the limits that it finds.
+ */
 const ONE_STEP_BYTES = 2 ** 25;
 const MANY_STEP_BYTES = 2 ** 27;
 const FIRST_CODES = 128;
 
-/** Rows and distances, nearest first. */
+/** Rows and their distances in bits, ordered by (distance, row). */
 export interface RowsByDistance {
   readonly rows: Uint32Array;
   readonly distances: Uint16Array;
 }
 
-/** Takes the distinct codes of one search. */
+/** Takes the distinct codes that one search finds, in any order, each at most once. */
 interface DistinctCollector extends Collector {
-  /** Those of the index when the search began: others may take their place on the way. */
+  /** The codes when the search began: the index may replace them by another order meanwhile. */
   readonly distinctCodes: DistinctCodes;
-  /** How many codes within the limit a scan must report. */
+  /** How many of the nearest codes a scan must report; NO_ROW for all within the limit. */
   readonly want: number;
   result(): RowsByDistance;
 }
 
-/** The k nearest rows of those within `maxDistance`. */
+/** A collector for the k nearest rows within `maxDistance` that the filter accepts. */
 export function distinctCollector(
   { distinctCodes }: IndexParts,
   k: number,
@@ -173,7 +179,7 @@ export function distinctCollector(
   return k < distinctCodes.rowCount ? new NearestDistinct(asked) : new DistinctWithin(asked);
 }
 
-/** What a search asks for: at most k rows nearer than `end`. */
+/** What a collector is asked for: at most k rows nearer than `end`. */
 interface Asked {
   readonly distinctCodes: DistinctCodes;
   readonly k: number;
@@ -181,7 +187,7 @@ interface Asked {
   readonly filter: RowFilter | null;
 }
 
-/** The rows of all distinct codes within a distance; the first k if more were added meanwhile. */
+/** Collects all codes within a distance; returns the first k rows, if more were added meanwhile. */
 class DistinctWithin implements DistinctCollector {
   readonly distinctCodes: DistinctCodes;
   readonly want = NO_ROW;
@@ -219,8 +225,8 @@ class DistinctWithin implements DistinctCollector {
 }
 
 /**
- * The k nearest rows. Until `result` a distinct code stands for its first row that the filter
- * accepts.
+ * Collects the k nearest rows. Until `result`, a distinct code counts as its first accepted row, so
+ * k codes are enough; their other rows are added at the end.
  */
 class NearestDistinct implements DistinctCollector {
   readonly distinctCodes: DistinctCodes;
@@ -233,14 +239,14 @@ class NearestDistinct implements DistinctCollector {
     this.#best = new Smallest(asked.k);
   }
 
-  /** All, where some may not be accepted. */
+  /** All with a filter, which may reject rows of any code. */
   get want(): number {
     const { filter, k } = this.#asked;
     return filter === null ? k : NO_ROW;
   }
 
   get limit(): number {
-    const { bound } = this.#best; // a lower row at the same distance comes before
+    const { bound } = this.#best; // equal distances can enter, by a lower row
     return bound < 0 ? 0 : Math.min(this.#asked.end, weightOf(bound) + 1);
   }
 
@@ -255,6 +261,7 @@ class NearestDistinct implements DistinctCollector {
     const { distinctCodes, filter, k } = this.#asked;
     const keys = this.#best.result();
     if (!distinctCodes.hasDuplicates) return rowsByDistance(keys);
+    // Codes come in order of distance: rows of one stop at the first that cannot enter.
     const all = new Smallest(k);
     let distance = 0;
     const take = (row: number) => {
@@ -270,6 +277,7 @@ class NearestDistinct implements DistinctCollector {
   }
 }
 
+/** The rows and distances of ascending keys. */
 function rowsByDistance(keys: Float64Array): RowsByDistance {
   const rows = new Uint32Array(keys.length);
   const distances = new Uint16Array(keys.length);
@@ -280,7 +288,7 @@ function rowsByDistance(keys: Float64Array): RowsByDistance {
   return { rows, distances };
 }
 
-/** Offers the distinct codes from `firstDistinct` on to the collector of each query. */
+/** Offers the distinct codes from `firstDistinct` on to the collectors, one a query. */
 export function* scanDistinct(
   parts: IndexParts,
   codes: readonly Uint8Array[],
@@ -296,7 +304,7 @@ export function* scanDistinct(
   });
   const stepBytes = codes.length === 1 ? ONE_STEP_BYTES : MANY_STEP_BYTES / codes.length;
   const step = Math.max(FIRST_CODES, Math.floor(stepBytes / bytesPerCode));
-  // Codes may be added between two steps, and are then looked at too.
+  // Codes that are added between two steps are compared too.
   for (let begin = firstDistinct; begin < distinctCodes.count; ) {
     const { memory, first, end } = distinctCodes.partAt(begin);
     const count = Math.min(distinctCodes.count, end);

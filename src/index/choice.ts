@@ -1,6 +1,6 @@
 /**
- * What follows the choice of a setting: how early its re-ranking may end, and models of how much
- * its searches miss, and those with cheaper and dearer settings.
+ * What `optimize` derives from the chosen setting: the margin at which re-ranking may end early,
+ * and models of how much searches miss with this setting and with cheaper and dearer ones.
  */
 
 import { mean } from '../base/mean-limits';
@@ -12,22 +12,22 @@ import { MARGIN, WIDER_MARGINS } from './re-rank';
 import { type Evaluated, type Found, type Measured, sharesFound } from './recall';
 import type { Choice, Target } from './tuning';
 
-/** Share of the wanted recall's doubt that the early end of re-ranking may cost. */
+/** Share of the allowed misses, 1 - recall, that the early end of re-ranking may add. */
 const MAX_MARGIN_COST = 1 / 20;
 /**
- * Settings of searches for a recall, in units of the chosen one, and queries that measure them. Of
- * indexes optimized for .9, 12 to 45 % of the searches for .99 expect to miss more with four times
- * the setting: of GloVe and nouns, four seeds each, 3,000 new queries found .986 to .993 so, and
- * .992 to .997 with eight times, which makes optimizing 4 to 10 % longer; sixteen times found at
- * most .001 more.
+ * Settings that searches for a recall try, in units of the chosen one, and the number of queries
+ * that measure each. In indexes optimized for .9, 12 to 45 % of the searches for .99 still expect
+ * to miss more at four times the setting: over GloVe and nouns, four seeds each, 3,000 new queries
+ * found .986 to .993 with it, and .992 to .997 with eight times, which makes optimizing 4 to 10 %
+ * longer; sixteen times found at most .001 more.
  */
 const DOUBT_SETTINGS = [1 / 2, 1, 2, 4, 8] as const;
 const DOUBT_QUERIES = 250;
-/** Most candidates for each of k of these settings. */
+/** Most candidates of these settings, in units of k. */
 const MAX_DOUBT_WANT = 256;
 /**
- * The setting with the narrowest margin that costs few neighbours, or with the one that costs the
- * fewest, and what it finds.
+ * The chosen setting with the narrowest margin that costs few neighbours, or the margin that costs
+ * fewest, and what is found with it. A narrower margin ends re-ranking earlier.
  */
 export function* withMargin(
   index: Measured,
@@ -36,6 +36,7 @@ export function* withMargin(
   { k, recall }: Target,
 ): Steps<{ choice: FullSetting & Choice; found: Found }> {
   const atMost = MAX_MARGIN_COST * (1 - recall);
+  // From narrow to wide: a wider margin is tried only while the one before costs too much.
   let best: { choice: FullSetting & Choice; found: Found; cost: number } | null = null;
   for (const margin of [MARGIN, ...WIDER_MARGINS]) {
     const choice = { ...cheapest, margin };
@@ -49,7 +50,10 @@ export function* withMargin(
   return best as NonNullable<typeof best>;
 }
 
-/** What tells how much searches miss, with the chosen setting and with cheaper and dearer ones. */
+/**
+ * Models of how much searches miss, for the chosen setting and for cheaper and dearer ones. `seen`
+ * are the searches already done with the chosen one; `judging` are the queries for others.
+ */
 export function* doubtOf(
   index: Measured,
   choice: FullSetting,
@@ -72,6 +76,7 @@ export function* doubtOf(
     };
     const isChosen = times === 1;
     const isSame = setting.probes === probes && setting.want === choice.want;
+    // Rounding and bounds can map two factors to the chosen setting, which needs one model.
     if (isSame && !isChosen) continue;
     const found = isChosen ? seen : [yield* sharesFound(index, some, { k, setting })];
     const missing = found.flatMap(({ shares }) => Array.from(shares, (share) => 1 - share));

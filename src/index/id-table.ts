@@ -1,6 +1,6 @@
 /**
- * The ids of an index's rows: integers or strings, unique; the row number where none are given.
- * A row is found by its id, an id by its row.
+ * The ids of an index's rows, unique strings or integers; where none are given, each row is its own
+ * id. Ids are found by row in an array, and rows by id in Maps that are built when first needed.
  */
 
 import { wrongType, wrongValue } from '../base/check';
@@ -11,10 +11,10 @@ import { NO_ROW } from '../kernels/hits/hits';
 
 export type Id = string | number | bigint;
 
-/** What an index's ids are: row numbers, or what the first ids given were. */
+/** The kind of an index's ids, which the first added rows decide: 'row' if they had none. */
 export type IdKind = 'row' | 'number' | 'bigint' | 'string';
 
-/** A Map holds 2^24 keys at most; more go into further ones. */
+/** A Map holds at most 2^24 keys; further ids go into further Maps. */
 const MAP_KEYS = 2 ** 24;
 type IdMap = Map<string | number, number>;
 
@@ -22,16 +22,17 @@ type IdMap = Map<string | number, number>;
 const STEP_IDS = 2 ** 14;
 
 /**
- * Ids in the order of rows. They are checked by `check` before `append` takes them; the way from
- * an id to its row is built when it is first asked for: an index that is only filled has none.
+ * Ids in the order of rows. `check` must accept ids before `append` takes them. An index that is
+ * filled and never asked for an id builds no Maps, if its ids are known to be unique.
  */
 export class IdTable {
   #kind: IdKind | null;
   #ids: Id[] = [];
   #count = 0;
+  /** Signs of the bigint ids so far, see `#checkSigns`. */
   readonly #signs = { hasNegative: false, hasHuge: false };
   #removals = 0;
-  /** Rows by the keys of ids, when they have been asked for. */
+  /** Rows by the keys of ids; null until they are needed. */
   #maps: IdMap[] | null = null;
   readonly #secret = newSecret();
 
@@ -49,14 +50,15 @@ export class IdTable {
     return this.#removals;
   }
 
+  /** Estimated bytes: 8 for an id, 48 for its entry in a Map. */
   get bytes(): number {
     if (this.#kind === 'row') return 0;
     return this.#count * (8 + (this.#maps === null ? 0 : 48));
   }
 
   /**
-   * Ids for `count` new rows, checked against each other and, unless rows may be replaced, against
-   * those that are there.
+   * Checks ids for `count` new rows against each other and, unless they may replace rows, against
+   * those that are there; changes nothing. Returns null for rows without ids.
    */
   *check(ids: unknown, count: number, mayReplace = false): Steps<readonly Id[] | null> {
     if (ids === undefined || ids === null) {
@@ -81,6 +83,7 @@ export class IdTable {
       const maps = yield* this.#mapped();
       this.#maps ??= maps; // a look-up meanwhile made its own
     }
+    // A separate table finds repeated ids within the batch.
     const fresh = new IdTable(kind);
     fresh.#maps = [];
     for (let i = 0; i < count; i++) {
@@ -91,7 +94,7 @@ export class IdTable {
     return all;
   }
 
-  /** A column of 64 bits holds negative ids or those from 2^63 on, not both. */
+  /** Throws if ids do not fit one 64-bit column, which holds negative ids or ids from 2^63 on. */
   #checkSigns(ids: readonly bigint[]): void {
     let { hasNegative, hasHuge } = this.#signs;
     ids.forEach((id, i) => {
@@ -103,7 +106,7 @@ export class IdTable {
     });
   }
 
-  /** Appends ids that `check` returned. */
+  /** Appends ids that `check` returned, for the next `count` rows. */
   append(ids: readonly Id[] | null, count: number): void {
     if (count === 0) return;
     this.#kind ??= ids === null ? 'row' : kindOf(ids);
@@ -115,7 +118,7 @@ export class IdTable {
     this.#count += count;
   }
 
-  /** Rows that are not there, in place of removed ones or of those to be restored, of a kind. */
+  /** Appends rows without ids: removed ones, or ones whose ids, of this kind, will be restored. */
   skip(count: number, kind = this.#kind): void {
     this.#kind = kind;
     // One by one: V8 makes a hash table of an array whose length is set to more than 2^25.
@@ -124,8 +127,8 @@ export class IdTable {
   }
 
   /**
-   * Gives rows that were skipped their ids, but those whose number is NO_ROW. Throws where an id is
-   * there already, unless `isUnique` says that none is; finding rows by ids takes memory.
+   * Gives skipped rows their ids; those whose row is NO_ROW are left out. Throws if an id is there
+   * already, unless `isUnique` says that it cannot be: then no Maps need to be built.
    */
   restore(ids: ArrayLike<Id>, rows: Uint32Array, isUnique: boolean): void {
     if (!isUnique) this.#maps ??= [];
@@ -138,7 +141,7 @@ export class IdTable {
     }
   }
 
-  /** Ids of some rows as one column holds them; null where they are the row numbers. */
+  /** Ids of some rows in the array type of one Arrow column; null where rows are their own ids. */
   columnOf(rows: Uint32Array): Ids | null {
     if (this.#kind === null || this.#kind === 'row') return null;
     const ids = Array.from(rows, (row) => this.#ids[row]);
@@ -152,7 +155,7 @@ export class IdTable {
     else if (id >= 2n ** 63n) this.#signs.hasHuge = true;
   }
 
-  /** The row that was given an id; removed rows must be taken out by `remove`. */
+  /** The row of an id, or undefined. A row that is its own id is found after its removal, too. */
   rowOf(id: Id): number | undefined {
     if (this.#kind === 'row') {
       return typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < this.#count
@@ -169,7 +172,7 @@ export class IdTable {
     return undefined;
   }
 
-  /** Maps of all ids. */
+  /** Builds Maps of all ids, in steps. */
   *#mapped(): Steps<IdMap[]> {
     const maps: IdMap[] = [];
     for (let row = 0; row < this.#count; row++) {
@@ -179,7 +182,7 @@ export class IdTable {
     return maps;
   }
 
-  /** Only these rows, ascending, stay, and are numbered from 0 on. */
+  /** Keeps these rows, ascending, and numbers them from 0 on. */
   keep(rows: Uint32Array): void {
     this.#removals++;
     this.#ids = Array.from(rows, (row) => this.#ids[row]);
@@ -187,10 +190,12 @@ export class IdTable {
     this.#maps = null;
   }
 
+  /** The id of a row; undefined for a removed one that had an id. */
   idOf(row: number): Id {
     return this.#kind === 'row' ? row : this.#ids[row];
   }
 
+  /** Frees the id of a row, so that a new row may have it. */
   remove(row: number): void {
     this.#removals++;
     if (this.#kind === 'row') return;
@@ -198,7 +203,7 @@ export class IdTable {
     this.#ids[row] = undefined as never;
   }
 
-  /** Returns false where the id was there. */
+  /** Enters an id into the last Map; returns false if any Map had it. */
   #put(id: Id, row: number, maps = this.#maps as IdMap[]): boolean {
     const key = this.#keyOf(id);
     let map = maps.at(-1);
@@ -214,8 +219,9 @@ export class IdTable {
   }
 
   /**
-   * What a Map finds an id by. Engines hash strings under a secret and numbers by a known function,
-   * so small integers are scrambled first, and others become strings.
+   * The key of an id in a Map. Engines hash strings with a secret but numbers with a known
+   * function, so that chosen numbers could all collide: small integers are scrambled by a secret of
+   * this table, and all others become strings.
    */
   #keyOf(id: Id): string | number {
     if (typeof id === 'number' && id === (id | 0)) return scrambled(id, this.#secret);
@@ -227,7 +233,7 @@ function kindOf(ids: Ids | readonly Id[]): IdKind {
   return typeof ids[0] as IdKind;
 }
 
-/** Big integers in a plain array, if they fit 64 bits, as such a column. */
+/** Bigints of a plain array as a typed array, for `checkIds`; throws where one exceeds 64 bits. */
 function typedIfBig(ids: unknown): unknown {
   if (!Array.isArray(ids) || typeof ids[0] !== 'bigint') return ids;
   ids.forEach((id, i) => {

@@ -1,4 +1,7 @@
-/** The options of an index and of its calls: defaults in one place, checks in another. */
+/**
+ * The options of an index and of its calls, with their defaults and checks, and the report of
+ * `optimize`. The comments of exported options are the texts of docs/api.md.
+ */
 
 import {
   checkAttached,
@@ -17,21 +20,26 @@ import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
 /**
- * What ranks the results: 'hamming' (distance, then row; exact), 'estimate' (the query's
- * accumulators against the rows' bits) or 'exact' (the best by estimate, by true cosine).
+ * What orders results: 'hamming' (distance in bits, then row; misses nothing), 'estimate' (cosine
+ * estimated from the query's accumulators and the bits of a row) or 'exact' (true cosine of the
+ * candidates that are best by estimate).
  */
 export type Rank = (typeof RANKS)[number];
 export const RANKS = ['hamming', 'estimate', 'exact'] as const;
 
-/** How rows are found: all of them, by tables of blocks of bits, or by their nearest centroids. */
+/**
+ * How rows are found: all compared ('scan'), by equal blocks of bits ('bands'), or by the nearest
+ * centroids ('partitions'); 'auto' chooses.
+ */
 export type Method = (typeof METHODS)[number];
 export const METHODS = ['auto', 'scan', 'bands', 'partitions'] as const;
 
+/** Options of an index: those of its hasher, but for `pattern`, which a file could not store. */
 export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   /** Width of a code, 1 to 65,535. */
   bits?: number;
   projection?: Projection;
-  /** The vectors held for rank 'exact': dense ones, or sparse ones. */
+  /** The vectors held for rank 'exact': dense as 'float32' or 'int8', 'sparse', or 'none'. */
   vectors?: VectorStorage;
   /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
   mean?: ArrayLike<number>;
@@ -39,24 +47,25 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
 
 const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
 
-/** Which rows a search may return: those that a function accepts, or those of a set. */
+/** Which rows a search may return: those that a function accepts, or those of a set of rows. */
 export type Filter<I extends Id = Id> =
   | ((id: I, row: number) => boolean)
   | Uint32Array
   | readonly number[]
   | ReadonlySet<number>;
 
-/** A checked filter. */
+/** A checked filter, which accepts rows one by one. */
 export interface RowFilter {
   accepts(row: number): boolean;
-  /** True when `accepts` calls a function of the user's, which may search in turn. */
+  /** True if `accepts` calls a function of the user, which may start another search. */
   readonly isUserCode: boolean;
-  /** The rows themselves, ascending, where a set is given. */
+  /** The allowed rows, ascending, each once; null where a function decides. */
   readonly rows: readonly number[] | null;
 }
 
 /**
- * A checked filter; a function of the caller goes through `ask`, which refuses changes meanwhile.
+ * Checks a filter and copies its rows; null without one. A function of the user is called by `ask`,
+ * which must refuse changes of the index meanwhile (`IndexParts.accepts`).
  */
 export function checkFilter(
   filter: unknown,
@@ -78,57 +87,59 @@ export function checkFilter(
   return { accepts: (row) => allowed.has(row), isUserCode: false, rows };
 }
 
+/** Options of `search`, `searchAll` and the same of an index in files. */
 export interface SearchOptions<I extends Id = Id> {
   /** How many neighbours; fewer come back when there are fewer rows. */
   k?: number;
   /**
-   * What ranks the results: 'hamming' (distance, then row), 'estimate' (the query's sums against
-   * the rows' bits) or 'exact' (true cosine). By default 'exact' where the index holds vectors of
-   * the query's kind, else 'estimate', and 'hamming' for a code.
+   * What orders the results: 'hamming' (distance, then row), 'estimate' (cosine estimated from the
+   * query's sums and the bits of rows) or 'exact' (true cosine). By default 'exact' where the index
+   * holds vectors of the query's kind, else 'estimate', and 'hamming' for a code.
    */
   rank?: Rank;
   /** How rows are found: all compared, by bands, or by partitions; 'auto' chooses. */
   method?: Method;
-  /** For rank 'exact': re-ranks up to this many times k rows; after `optimize` what it measured. */
+  /** For rank 'exact': re-ranks up to this many times k rows; after `optimize` what it chose. */
   oversample?: number;
-  /** For method 'partitions': how many to visit at most; after `optimize` what it measured. */
+  /** For method 'partitions': how many are visited at most; after `optimize` what it chose. */
   probes?: number;
-  /** Only these rows: their numbers, or a function of id and row that returns true for them. */
+  /** Rows that may be returned: a list or set of them, or a function of id and row. */
   filter?: Filter<I>;
   /**
-   * Share of this query's neighbours that must be found, as far as the search can tell: it ends
-   * with less work where that is enough, and goes on, up to eight times the measured setting, where
-   * it is not; `explain.expectedMissing` says what that still misses. After `optimize`, for the k
-   * measured there.
+   * Share of this query's neighbours to find, as far as the search can estimate: it begins with
+   * less work than the setting of `optimize` and goes up to eight times that setting until the
+   * estimate is high enough; `explain.expectedMissing` says what is still missing. Needs
+   * `optimize`, and its k.
    */
   recall?: number;
-  /** True to get the method, the work, the time it took and what it expects to have missed. */
+  /** True to get the method, the work, the time and the expected number of missed neighbours. */
   explain?: boolean;
 }
 
+/** Defaults of a search; `optimize` replaces `oversample` and `probes` by what it chose. */
 export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
 export const SEARCH_OPTIONS = [
   ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'recall', 'explain'],
 ];
 
-/** `maxDistance`, or the least similarity, or both must be given. */
+/** `maxDistance`, or the lowest similarity, or both must be given. */
 export interface IndexWithinOptions<I extends Id = Id> {
-  /** Most differing bits, inclusive. No row within it is missed. */
+  /** Largest distance in bits, inclusive. No row within it is missed. */
   maxDistance?: number;
   /**
-   * Least cosine. With vectors the exact one: of the rows within `maxDistance`, or where that is
-   * not given within the distance that catches 99 % of the rows at this cosine. Without vectors,
-   * and for a code as query, the cosine that a distance estimates.
+   * Lowest cosine of a result. With vectors the exact cosine: of the rows within `maxDistance`, by
+   * default the distance that holds 99 % of the rows at this cosine. Without vectors, and for a
+   * code as query, the cosine that a distance estimates.
    */
   minCosine?: number;
-  /** The same as Jaccard similarity, of an index by projection 'minwise'. */
+  /** Lowest Jaccard similarity, in the same way, of an index with projection 'minwise'. */
   minJaccard?: number;
-  /** How rows are found; every method finds the same ones. */
+  /** How rows are found; every method finds the same rows. */
   method?: 'auto' | 'scan' | 'bands';
-  /** Only these rows: their numbers, or a function of id and row that returns true for them. */
+  /** Rows that may be returned: a list or set of them, or a function of id and row. */
   filter?: Filter<I>;
-  /** True to get the method, the work and the time it took with the result. */
+  /** True to get the method, the work and the time. */
   explain?: boolean;
 }
 
@@ -136,43 +147,44 @@ export const WITHIN_OPTIONS = [
   ...['maxDistance', 'minCosine', 'minJaccard', 'method', 'filter', 'explain'],
 ];
 
-/** With which queries recall is measured: rows of the index, or queries of the caller. */
+/** The queries that recall is measured with: rows of the index, or queries of the caller. */
 export interface EvaluationOptions {
   /**
-   * Vectors or codes like those that will be searched for; half of them choose, half measure. Or
-   * how many rows are taken as queries, which take no part in training; fewer in a small index.
+   * Vectors or codes like those that will be searched for; half of them choose, half measure. Or a
+   * number of rows of the index, which then take no part in training; fewer in a small index.
    */
   queries?: number | VectorBatch | Float32Array | Float64Array | Codes;
   /**
    * For each of these queries the rows of its true neighbours, nearest first, at least k of them.
-   * Without them they are found by the vectors that the index holds, or by distance.
+   * By default they are computed: by exact cosine where vectors are known, else by distance.
    */
   truth?: readonly ArrayLike<number>[];
   /**
-   * The dense vectors of all rows, as they were added, for an index that holds none or rounded
-   * ones: true neighbours are then those by their exact cosine. They are read and not kept.
+   * The dense vectors of all rows, in the order of rows, for an index that holds none or rounded
+   * ones: true neighbours are then those by exact cosine. They are read, and not held afterwards.
    */
   vectors?: DenseMatrix;
   /**
-   * Measures with more rows until the 95 % interval is no wider than this, or with 32,768: a count
-   * and no time, so that the same calls do the same work on every machine.
+   * Measures with more queries until the 95 % interval of the recall is no wider than this, at most
+   * 32,768. The limit is a count and not a time, so the work is the same on every machine.
    */
   precision?: number;
 }
 
+/** Options of `optimize`: the wanted recall, and how it is measured. */
 export interface OptimizeOptions extends EvaluationOptions {
   /** Share of the true neighbours that searches must find, above 0 and at most 1. */
   recall?: number;
   /**
-   * Share of the queries that must find so many of their neighbours; without it, searches find
-   * them on average. Needs `recall`.
+   * Share of the queries that must each find the share `recall` of their neighbours; without it,
+   * the mean over all queries must. Needs `recall`.
    */
   coverage?: number;
-  /** How many neighbours those searches find. */
+  /** The number of neighbours that these searches find. */
   k?: number;
-  /** How many partitions; by default it follows from the number of rows. */
+  /** Number of partitions; by default it follows from the number of distinct codes. */
   partitions?: number;
-  /** Seed of the queries and of the starting centroids. */
+  /** Seed of the choice of evaluation rows and of the starting centroids. */
   seed?: number | bigint;
 }
 
@@ -184,96 +196,97 @@ export const OPTIMIZE_OPTIONS = [
   ...EVALUATION_OPTIONS,
 ];
 
-/** What a search reads of an index in files, of which nothing is in memory. */
+/** What a search reads of an index in files while nothing of it is in memory. */
 export interface QueryCost {
-  /** Bytes of partitions and vectors; ids and the heads of blocks, which differ, are left out. */
+  /** Bytes of partitions and vectors; ids and block headers, whose sizes vary, are left out. */
   readonly bytes: number;
-  /** Waits for reads that run together: one for the partitions, one for the vectors. */
+  /** Reads that wait for one another: one for the partitions, one for the vectors. */
   readonly roundTrips: number;
 }
 
-/** The recall of some queries. */
+/** The recall of a sample of queries. */
 export interface QueryRecall {
   /** Mean over the queries of the share of their true k nearest that was found. */
   readonly recall: number;
-  /** Holds the recall over all such queries in 95 of 100 samples (Gaffke 2005). */
+  /** 95 % confidence interval of the recall over all such queries (Gaffke 2005). */
   readonly interval: readonly [low: number, high: number];
   /**
-   * At least `share` of all such queries find at least the share `recall` of their neighbours; this
-   * is wrong in 5 of 100 samples.
+   * At least the share `share` of all such queries find the share `recall` of their neighbours,
+   * with 95 % confidence.
    */
   readonly coverage: { readonly recall: number; readonly share: number };
-  /** Queries that have neighbours. */
+  /** Number of queries that have neighbours. */
   readonly queries: number;
 }
 
-/** The same, with what was asked and what the truth is. */
+/** A recall with what the queries and the true neighbours were. */
 export interface EvaluationRecall extends QueryRecall {
   /** Rows of the index that took no part in training, or queries of the caller. */
   readonly source: 'rows' | 'queries';
   /**
-   * What the true neighbours are ranked by: the exact cosine, the distance of codes, or as `given`.
-   * Where only int8 vectors are known, the digits that rounding took are drawn at random.
+   * What ranks the true neighbours: exact cosine, distance of codes, or the order as `given`. Where
+   * only int8 vectors are known, the digits lost by rounding are drawn at random.
    */
   readonly truth: 'cosine' | 'distance' | 'given';
   /**
-   * How near the queries lie: mean cosine of the k-th row that searches found. Null of codes alone,
-   * and before 0.2.
+   * How near the queries lie to the rows: mean cosine of the k-th row that searches found. Null for
+   * codes alone, and in reports from before 0.2.
    */
   readonly kthCosine: number | null;
 }
 
-/** A setting, and the weights of signs of a search with it: see doubt.ts. */
+/** A setting with a model of what its searches miss, see doubt.ts. */
 export interface DoubtModel {
   /** Partitions to visit; 0 for a scan. */
   readonly probes: number;
-  /** Candidates for each of k. */
+  /** Candidates re-ranked, in units of k. */
   readonly oversample: number;
+  /** One weight for each sign of a search. */
   readonly weights: readonly number[];
 }
 
-/** What `optimize` chose, and what queries found with it that did not choose. */
+/** What `optimize` chose, and what other queries than the choosing ones found with it. */
 export interface RecallReport extends EvaluationRecall {
-  /** What was asked for, and whether what was measured is as high. */
+  /** The recall that was asked for. */
   readonly wanted: number;
-  /** The share of queries that must find so much; null where the mean must. */
+  /** The share of queries that must reach it; null if the mean over queries must. */
   readonly wantedCoverage: number | null;
+  /** True if the measured recall, or coverage, is as high as was asked for. */
   readonly reached: boolean;
-  /** The same measured with held-out rows, where the caller gave queries. */
+  /** The recall of held-out rows, for comparison where the caller gave queries; else null. */
   readonly byRows: EvaluationRecall | null;
-  /**
-   * In words: what makes these figures less certain, and how the queries of the caller differ from
-   * held-out rows.
-   */
+  /** In words: what makes these figures uncertain, and how given queries differ from rows. */
   readonly warnings: readonly string[];
   readonly k: number;
   readonly rank: Rank;
+  /** Measured on one thread, one query at a time; 0 if searches took no measurable time. */
   readonly queriesPerSecond: number;
-  /** What a search reads that finds nothing in memory; null of sparse vectors, and before 0.2. */
+  /** What a search of the saved index reads; null for sparse vectors, and from before 0.2. */
   readonly cost: QueryCost | null;
   readonly method: 'scan' | 'partitions';
+  /** How many partitions there are and how many a search visits; 0 and 0 for a scan. */
   readonly partitions: number;
   readonly probes: number;
   readonly oversample: number;
-  /** Standard errors by which an estimate must fall short where re-ranking ends early. */
+  /** Standard errors by which an estimate must fall short for re-ranking to end early. */
   readonly margin: number;
-  /** Settings that `recall` of a search picks from, with what tells how much they miss. */
+  /** The settings from which a search for a `recall` picks, with models of what they miss. */
   readonly doubt: readonly DoubtModel[];
-  /** Which rows took no part in training, for `remeasure`. */
+  /** Which rows took no part in training, for `remeasure`: see `HeldOut`. */
   readonly seed: number;
   readonly heldOutShare: number;
-  /** Rows that were there, and how many came or went since. */
+  /** Rows at the time of the measurement, and how many were added and removed since. */
   readonly rows: number;
   readonly rowsAdded: number;
   readonly rowsRemoved: number;
-  /** True when more than a tenth of the rows came or went since: `remeasure` tells what holds. */
+  /** True if more than a tenth of the rows changed since: `remeasure` measures what holds now. */
   readonly stale: boolean;
 }
 
-/** Share of the rows that may come or go before what was measured is stale. */
+/** Share of the rows that may be added or removed before a report is stale. */
 const MAX_CHANGED = 0.1;
 
-/** The report with this many more rows added and removed. */
+/** The report after these rows were added and removed. */
 export function afterChanges(
   report: RecallReport,
   { rowsAdded = 0, rowsRemoved = 0 }: { rowsAdded?: number; rowsRemoved?: number },
@@ -289,14 +302,14 @@ const OPTIONS = [
   ...['vectors', 'mean'],
 ];
 
-/** The options of an index: those of its hasher, what vectors it holds, the mean as float64. */
+/** Checked options of an index: those of its hasher, and its own with defaults filled in. */
 export interface CheckedOptions {
   readonly hasher: SimHasherOptions;
   readonly vectors: VectorStorage;
   readonly mean: Float64Array | null;
 }
 
-/** Checks the options of an index against each other; those of the hasher are checked by it. */
+/** Checks the options of an index against each other; the hasher checks its own. */
 export function checkIndexOptions(options: SimHashIndexOptions | undefined): CheckedOptions {
   const given = checkOptions('options', options, OPTIONS);
   const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, mean, ...hasher } = given;
@@ -319,6 +332,7 @@ export function checkIndexOptions(options: SimHashIndexOptions | undefined): Che
   return { hasher, vectors, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
 }
 
+/** A copy of the mean, checked to have one finite number for each dimension. */
 function checkMean(mean: unknown, dimensions: number | undefined): Float64Array {
   if (typeof mean !== 'object' || mean === null || !('length' in mean)) {
     throw wrongType('mean', 'an array of numbers', mean);

@@ -1,7 +1,7 @@
 /**
- * What an index consists of: distinct codes, ids, vectors, bands and partitions, and the operations
- * that change several of them together. `SimHashIndex` checks arguments and calls these; layers
- * above reach them by `partsOf`. Nothing here checks what users give.
+ * The parts of an index in memory (distinct codes, ids, vectors, bands, partitions) and the
+ * operations that change several of them together. `SimHashIndex` checks arguments and calls these;
+ * layers above reach them by `partsOf`. Nothing here checks what users give.
  */
 
 import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
@@ -20,7 +20,7 @@ import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
-/** Memory in bytes, by what it holds. */
+/** Bytes of memory, by what they hold. */
 export interface IndexBytes {
   readonly codes: number;
   readonly vectors: number;
@@ -30,7 +30,7 @@ export interface IndexBytes {
   readonly total: number;
 }
 
-/** Rows that were checked, and are ready to be added. */
+/** Checked rows that `IndexParts.add` takes as they are. */
 export interface Addition {
   readonly codes: Codes;
   readonly ids: readonly Id[] | null;
@@ -39,22 +39,20 @@ export interface Addition {
   readonly isForeign: boolean;
 }
 
-/** A query that is ready to be searched with. */
+/** A checked query, in the forms that searches read. */
 export interface Query {
   readonly code: Uint8Array;
-  /** Its accumulators, one a bit; null when a code is all there is. */
+  /** One number a bit, whose sign is the bit; null for a query given as code, and for a set. */
   readonly sums: Float64Array | null;
-  /**
-   * The vector at length 1; null for a code, and for a sparse vector that no row is compared with.
-   */
+  /** The vector at length 1; null for a code, and for a sparse one where the index holds none. */
   readonly unit: UnitVector | null;
-  /** The only row of a matrix, where rows are sets; without it the query is a code. */
+  /** A query that is a set, where the index holds sets to compare it with: a matrix of one row. */
   readonly set?: SparseMatrix;
 }
 
 /**
- * What a search reads of an index, wherever its rows are: in memory, or in blocks that are read
- * when they are needed.
+ * What a search reads of an index: `IndexParts` for rows in memory, `stored/stored-view.ts` for
+ * rows in blocks that are read when they are needed.
  */
 export interface SearchParts
   extends Pick<
@@ -79,18 +77,18 @@ export interface SearchParts
   readonly readVectors: ReadVectors | null;
 }
 
-/** Rows, likeliest first, each looked up when it is asked for. Valid until the next search. */
+/** Candidates, likeliest first; rows are looked up on demand. Valid until the next search. */
 export interface Candidates {
   readonly count: number;
-  /** The first row of a code; null where `codes` are rows themselves. */
+  /** The first row of an entry of `codes`; null where the entries are rows themselves. */
   readonly rowOf: ((code: number) => number) | null;
   readonly codes: ArrayLike<number>;
   readonly estimateOf: (i: number) => number;
-  /** Likely error of an estimate, see `exactBest`; infinite where nothing is known of it. */
+  /** Standard error of an estimate, by which `exactBest` ends early; infinite if unknown. */
   readonly error: number;
 }
 
-/** `k` is the number of candidates that are wanted: reading more at once saves waits. */
+/** Makes vectors readable. `k`, the number of results, hints how far to read ahead. */
 type ReadVectors = (
   candidates: Candidates,
   range: { first: number; end: number; k: number },
@@ -108,9 +106,7 @@ export type SearchedPartitions = Pick<
   'count' | 'space' | 'residualCodes' | 'error' | 'nearest' | 'weighResiduals' | 'weighCodes'
 >;
 
-/**
- * The order of the distinct codes, and the partitions of that order. They are replaced together.
- */
+/** An order of the distinct codes with its partitions: replaced together. */
 export interface CodeOrder {
   readonly distinctCodes: DistinctCodes;
   readonly partitions: Partitions | null;
@@ -121,14 +117,15 @@ type Fields = Pick<
   'hasher' | 'mean' | 'kernel' | 'ids' | 'vectors' | 'bandMethod' | 'distinctCodes'
 >;
 
-/** Rows added between two steps: some milliseconds. */
+/** Rows added between two steps, which take some milliseconds. */
 const BLOCK_ROWS = 2048;
 /**
- * Distinct codes added since `optimize` join their partitions' order when they are more than this
- * and more than an eighth of all; empty ones are freed when they are more than this and than half.
+ * Codes are put in order again where the distinct codes added since are more than this and more
+ * than an eighth of all, or the empty ones more than this and more than half.
  */
 const MAX_LATE = 1024;
 
+/** The state of one index in memory. Fields that are not readonly may be replaced between steps. */
 export class IndexParts {
   readonly bits: number;
   readonly hasher: SimHasher;
@@ -136,20 +133,20 @@ export class IndexParts {
   readonly kernel: KernelName | undefined;
   readonly ids: IdTable;
   vectors: RowVectors | null;
-  /** When searches by distance use bands, and the bands. */
+  /** Chooses between bands and scan for searches by distance, and owns the bands. */
   bandMethod: BandMethod;
   distinctCodes: DistinctCodes;
   partitions: Partitions | null = null;
-  /** What `optimize` measured, and what came and went since. */
+  /** What `optimize` measured, with the rows added and removed since; null before. */
   report: RecallReport | null = null;
-  /** True when codes were added that this index's own options did not make. */
+  /** True if codes were added that other options made: then only codes can be searched for. */
   isForeign = false;
   readonly readVectors: ReadVectors | null = null;
-  /** How often rows were numbered again. */
+  /** How often `compact` numbered the rows again: files then have them under other numbers. */
   numbering = 0;
-  /** The long call that changes the index at present. */
+  /** Name of the call that is changing the index; null if none is. */
   busy: string | null = null;
-  /** Filters of callers that are at work, one within another. */
+  /** Calls of user filters that have not returned, one within another. */
   #filtering = 0;
 
   private constructor(fields: Fields) {
@@ -169,7 +166,7 @@ export class IndexParts {
     ids = new IdTable(),
   ): IndexParts {
     const hasher = new SimHasher(given);
-    // Resolved once: a search asks for its kernels several times.
+    // Resolved once, since each search asks for its kernels several times.
     const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
     const vectors = noVectors(storage, hasher.dimensions, kernel);
     const distinctCodes = new DistinctCodes(hasher.bytesPerCode);
@@ -177,7 +174,7 @@ export class IndexParts {
     return new IndexParts({ hasher, mean, kernel, ids, vectors, bandMethod, distinctCodes });
   }
 
-  /** The same rows in another order of codes, without a report: to measure before it is used. */
+  /** The same rows in another order of codes, without a report: what `optimize` tries. */
   withOrder({ distinctCodes, partitions }: CodeOrder): IndexParts {
     const other = new IndexParts({ ...this, distinctCodes });
     other.partitions = partitions;
@@ -185,12 +182,12 @@ export class IndexParts {
     return other;
   }
 
-  /** The same without rows, of which it is known what ids they have; checks rows to come. */
+  /** The parts of an empty index with these ids, against which `additionOf` checks new rows. */
   emptyWith(ids: IdTable): IndexParts {
     return new IndexParts({ ...this, ids });
   }
 
-  /** Uses another order of the codes from now on. */
+  /** Replaces the order of the codes; searches that have begun go on with the one before. */
   setOrder({ distinctCodes, partitions }: CodeOrder): void {
     this.distinctCodes = distinctCodes;
     this.partitions = partitions;
@@ -201,13 +198,13 @@ export class IndexParts {
     return this.vectors instanceof DenseVectors ? this.vectors : null;
   }
 
-  /** Throws while a long call changes the index, and within a filter. */
+  /** Throws while a long call changes the index, and inside a filter. */
   refuseIfBusy(): void {
     if (this.busy !== null) throw new Error(`${this.busy}() is still at work on this index`);
     if (this.#filtering > 0) throw new Error('a filter must not change the index that it filters');
   }
 
-  /** Whether a caller's filter accepts a row. It may search in turn; changes are refused. */
+  /** Calls a user's filter for a row. The filter may search this index; changes throw meanwhile. */
   accepts(filter: (id: Id, row: number) => unknown, row: number): boolean {
     this.#filtering++;
     try {
@@ -228,12 +225,12 @@ export class IndexParts {
     return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
   }
 
-  /** True when a query is of the form of the vectors that are held. */
+  /** True if exact similarities of the query with the held vectors can be computed. */
   canCompare({ unit }: Query): boolean {
     return unit !== null && (this.vectors?.accepts(unit) ?? false);
   }
 
-  /** What the distances estimate. */
+  /** What distances estimate: cosines, or Jaccard similarities with projection 'minwise'. */
   get measure(): Measure {
     return measureOf(this.hasher.projection);
   }
@@ -251,13 +248,13 @@ export class IndexParts {
     return (this.vectors as RowVectors).cosinesOf(rows, unit as UnitVector);
   }
 
-  /** Takes the memory that rows need: what can fail, fails before anything is changed. */
+  /** Allocates what new rows need, so that lack of memory throws before anything is changed. */
   reserve({ codes, vectors }: Addition): void {
     this.distinctCodes.reserve(codes.count);
     if (vectors !== null) this.vectors?.reserve(codes.count, entriesOf(vectors, codes.count));
   }
 
-  /** Adds what was checked, all of it; returns the first new row. */
+  /** Adds checked rows in steps that must not be stopped; returns the first new row. */
   *add(addition: Addition): Steps<number> {
     const { codes, ids, vectors } = addition;
     const { bytes, bytesPerCode } = codes;
@@ -285,12 +282,13 @@ export class IndexParts {
     const row = distinctCodes.add(code);
     if (partitions === null || code === null) return;
     const distinct = distinctCodes.distinctOf(row);
+    // Partitions know a code by its first row; it is new if it was appended, else it was empty.
     if (distinctCodes.rowOf(distinct) === row) partitions.take(distinct, distinct === count);
   }
 
   /**
-   * Puts the codes added since `optimize` into the order of the partitions when they are many, and
-   * frees empty codes when they are more than half: a search compares those too.
+   * Puts the codes in order again where many were added since `optimize` or are empty: searches
+   * visit the former one by one, and compare the latter too.
    */
   *#regroup(): Steps<void> {
     const { lateCount = 0 } = this.partitions ?? {};
@@ -301,7 +299,7 @@ export class IndexParts {
     }
   }
 
-  /** The same order without empty codes; `kept` as `rearranged` takes it, with vectors of those. */
+  /** Rebuilds the order without empty codes; `kept` as in `rearranged`, `dense` its vectors. */
   *#reordered(kept: Uint32Array | null, dense: DenseVectors | null): Steps<void> {
     const { partitions, distinctCodes } = this;
     if (partitions === null) {
@@ -322,8 +320,8 @@ export class IndexParts {
   }
 
   /**
-   * Frees what removed rows take: their codes and, where rows have ids, their vectors and numbers.
-   * Rows without ids are known by their numbers, which stay.
+   * Frees what removed rows take: their codes and, where rows have ids, their vectors and
+   * positions. Rows without ids are named by their positions, so those stay.
    */
   *compact(): Steps<void> {
     const { distinctCodes, vectors, ids } = this;
@@ -350,7 +348,7 @@ export class IndexParts {
     yield [kept.length, kept.length];
   }
 
-  /** Removes a row that is there. */
+  /** Removes a live row. Its code stays, without a row, if no other row has it. */
   remove(row: number): void {
     const { distinctCodes, partitions } = this;
     const distinct = distinctCodes.distinctOf(row);
@@ -368,8 +366,8 @@ export class IndexParts {
   }
 
   /**
-   * Makes `row` the number of the next row; the numbers before it are those of removed rows, or of
-   * rows that will be restored, whose ids are of a kind.
+   * Makes `row` the next row to add. Skipped rows count as removed until `Restoring` fills them in;
+   * `kind` is the kind of their ids.
    */
   skipTo(row: number, kind?: IdKind | null): void {
     const missing = row - this.distinctCodes.rowCount;
@@ -379,7 +377,7 @@ export class IndexParts {
   }
 }
 
-/** Room for vectors of a kind; null where none are held. */
+/** An empty container for vectors of a kind; null for 'none'. */
 function noVectors(
   storage: VectorStorage,
   dimensions: number | undefined,
@@ -391,7 +389,7 @@ function noVectors(
     : new DenseVectors(storage, dimensions as number, kernel);
 }
 
-/** Entries of sparse rows, before repeated dimensions are summed; 0 of dense ones. */
+/** Entries of sparse rows, before repeated dimensions are summed; 0 for dense rows. */
 function entriesOf(matrix: DenseMatrix | SparseMatrix, count: number): number {
   return 'offsets' in matrix ? matrix.offsets[count] - matrix.offsets[0] : 0;
 }

@@ -1,4 +1,4 @@
-/** Checks of what `optimize` and `remeasure` are asked for. */
+/** Checks the options of `optimize` and `remeasure` against each other and the index. */
 
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
@@ -10,7 +10,7 @@ import { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
 
-/** The options of `optimize`, checked and with their defaults. */
+/** The options of `optimize` with their defaults. */
 export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted {
   const given = { ...OPTIMIZE_DEFAULTS, ...options };
   const { partitions, coverage } = given;
@@ -28,7 +28,7 @@ export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted
   };
 }
 
-/** The options of `optimize` and `remeasure` that say with which queries recall is measured. */
+/** The options that `optimize` and `remeasure` share: what recall is measured with. */
 export function checkEvaluating(
   parts: IndexParts,
   { queries, truth, vectors, precision }: EvaluationOptions,
@@ -52,7 +52,7 @@ export function checkEvaluating(
   };
 }
 
-/** The vectors of all rows in float32, as the truth is computed from. */
+/** A caller's vectors of all rows, copied to float32, from which true neighbours are computed. */
 function asGiven({ distinctCodes, hasher, kernel }: IndexParts, matrix: DenseMatrix): DenseVectors {
   if (!isDenseMatrix(matrix)) throw wrongType('vectors', 'a matrix of dense vectors', matrix);
   const count = checkDenseMatrix(matrix, 'vectors');
@@ -67,6 +67,7 @@ function asGiven({ distinctCodes, hasher, kernel }: IndexParts, matrix: DenseMat
   return vectors;
 }
 
+/** A number above 0 and at most 1. */
 function checkShare(name: string, value: number): number {
   if (checkNumber(name, value, 0, 1) > 0) return value;
   throw wrongValue(name, 'a number above 0', value);

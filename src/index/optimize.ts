@@ -1,8 +1,8 @@
 /**
- * Makes an index fast at a wanted recall, and says what it measured: partitions by k-means, then
+ * Makes an index fast at a wanted recall, and reports what it measured: partitions by k-means, then
  * the cheapest setting that finds enough of the true neighbours of evaluation queries. These took
- * no part in training; some choose the setting, others, which did not, measure it. Works on a copy:
- * an index whose optimizing is cancelled is as it was.
+ * no part in training; some choose the setting, others measure it. Works on a copy, so an index
+ * whose optimizing is cancelled is as it was.
  */
 
 import { drawn } from '../base/draw';
@@ -36,48 +36,50 @@ import { chosen, type Target } from './tuning';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { warningsOf } from './warnings';
 
-/** With what recall is measured. */
+/** What recall is measured with. */
 export interface Evaluating {
-  /** Rows that are queries; half of them choose. */
+  /** Number of rows to use as queries; half of them choose. */
   readonly queries: number;
   /** Queries of the caller; null where rows are the queries. */
   readonly given: GivenQueries | null;
-  /** The dense vectors that the truth is computed from; null where there are none. */
+  /** The dense vectors that true neighbours are computed from; null if there are none. */
   readonly vectors: DenseVectors | null;
-  /** More queries are taken while the interval is wider than this; null for no more. */
+  /** Measures with more queries while the interval is wider than this; null for no more. */
   readonly precision: number | null;
 }
 
+/** Checked options of `optimize`. */
 export interface Wanted extends Target, Evaluating {
+  /** Number of partitions; undefined for the usual number. */
   readonly partitions: number | undefined;
-  /** An unsigned integer as digits. */
+  /** An unsigned integer in decimal digits. */
   readonly seed: string;
 }
 
-/** A scan of fewer distinct codes takes no longer than to find their partitions. */
+/** With fewer distinct codes, a scan takes no longer than finding their partitions. */
 export const MIN_CODES = 4096;
 const MAX_PARTITIONS = 8192;
 /**
- * Partitions per square root of the distinct codes: with fewer, partitions are large; with more,
+ * Partitions per square root of the distinct codes. With fewer, partitions are large; with more,
  * finding the nearest centroids takes long. Twice as many look at a third fewer rows for the same
  * recall: a fifth faster on sentences, no faster on GloVe, and optimizing takes a third longer.
  */
 const PARTITIONS_PER_ROOT = 3.5;
-/** Rows that train a centroid. */
+/** Rows that train one centroid. */
 export const SAMPLE_PER_CENTROID = 40;
-/** Fewest that are drawn. */
+/** Fewest rows that are drawn for training. */
 export const MIN_DRAWN = 2 ** 14;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
-/** Times that a setting is chosen again, with more queries, when it was not enough for others. */
+/** How often a setting is chosen again, with more queries, if it finds too little for others. */
 const MAX_RETRIES = 2;
 /** Most queries that choose, and most that measure where a precision is asked for. */
 const MAX_CHOOSING = 2000;
 const MAX_MEASURING = 2 ** 15;
-/** Most of the rows that are held out of training. */
+/** Largest share of the rows that is held out of training. */
 const MAX_HELD_OUT = 1 / 4;
 
-/** Optimizes the index and returns what was measured. */
+/** Optimizes the index and returns the report. The index changes in the last step alone. */
 export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport> {
   const heldOut = heldOutFor(parts, wanted);
   const trial = parts.withOrder(yield* inPartitions(parts, wanted, heldOut));
@@ -92,21 +94,24 @@ export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport
   return report;
 }
 
-/** A setting, what it finds of queries that did not choose it, and the doubt of its searches. */
+/** A chosen setting, what queries that did not choose it find with it, and models of its doubt. */
 interface Settled {
   readonly choice: FullSetting;
   readonly figures: Figures;
   readonly doubt: readonly DoubtModel[];
 }
 
-/** Some queries choose the setting, others measure it; where it finds too little, again. */
+/**
+ * Some queries choose the setting, others measure it. If it finds too little for these, all of them
+ * choose again and new ones measure.
+ */
 export function* settledBy(index: Measured, source: Source, wanted: Wanted): Steps<Settled> {
   const half = Math.ceil(Math.min(source.isGiven ? source.left : wanted.queries, source.left) / 2);
   let choosing = yield* source.next(Math.min(half, MAX_CHOOSING));
   for (let retry = 0; ; retry++) {
     const cheapest = yield* chosen(index, choosing, wanted);
     const { choice, found } = yield* withMargin(index, choosing, cheapest, wanted);
-    const isLast = source.left === 0; // of a single query
+    const isLast = source.left === 0; // a single query must choose and measure
     const judging = isLast ? choosing : yield* source.next(source.isGiven ? source.left : half);
     const figures = yield* measured(index, source, judging, choice, wanted);
     if (!figures.reached && choice.isEnough && source.left >= half && retry < MAX_RETRIES) {
@@ -119,7 +124,7 @@ export function* settledBy(index: Measured, source: Source, wanted: Wanted): Ste
   }
 }
 
-/** Measures the setting of an optimized index again. */
+/** Measures the setting of an optimized index again, with the rows that were held out then. */
 export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<RecallReport> {
   const report = parts.report as RecallReport;
   const { k, oversample, method, probes, seed, heldOutShare, margin } = report;
@@ -137,7 +142,10 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
   return parts.report;
 }
 
-/** How many rows are held out: those that may be asked for, if others remain for training. */
+/**
+ * Which rows are held out: as many as may be needed as queries, if enough remain for training. In
+ * an index without training, all rows.
+ */
 export function heldOutFor(
   { distinctCodes }: { distinctCodes: { count: number; liveCount: number } },
   { queries, precision, given, partitions, seed }: Wanted,
@@ -149,7 +157,7 @@ export function heldOutFor(
   return new HeldOut(hash, Math.min(MAX_HELD_OUT, most / distinctCodes.liveCount));
 }
 
-/** Groups the distinct codes into partitions when there are enough of them. */
+/** The distinct codes in partitions; in their present order where they are too few. */
 function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<CodeOrder> {
   const { distinctCodes } = parts;
   const used = distinctCodes.nonEmpty();
@@ -163,7 +171,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   const space = spaceOf(parts, distinctCodes);
   const most = Math.max(SAMPLE_PER_CENTROID * count, MIN_DRAWN);
   const drawnCodes = yield* drawn(trained, most, alea(wanted.seed));
-  const sample = allocateIntegers(drawnCodes.length, space.width); // threads read them in place
+  const sample = allocateIntegers(drawnCodes.length, space.width); // threads read it in place
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
@@ -179,7 +187,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   return { distinctCodes: grouped.distinctCodes, partitions };
 }
 
-/** The nearest centroid of each distinct code. */
+/** The nearest centroid of each distinct code; of empty codes, which are left out later, any. */
 function* nearestCentroids(
   space: Space,
   tree: CentroidTree,
@@ -209,7 +217,7 @@ function* nearestCentroids(
   return nearest;
 }
 
-/** The power of two nearest to a multiple of the root of the distinct codes. */
+/** A power of two near PARTITIONS_PER_ROOT times the root of the number of distinct codes. */
 export function usualPartitions(distinctCodes: number): number {
   const wanted = PARTITIONS_PER_ROOT * Math.sqrt(distinctCodes);
   let count = 1;
@@ -217,17 +225,19 @@ export function usualPartitions(distinctCodes: number): number {
   return count;
 }
 
-/** Evaluation queries, each of which is given out once. */
+/** Evaluation queries, each given out once. */
 interface Source {
   /** True for queries of the caller, false for rows. */
   readonly isGiven: boolean;
   /** True where the queries are rows that took part in training. */
   readonly isTrained: boolean;
-  /** Queries that were not given out yet. */
+  /** Number of queries that were not given out yet. */
   readonly left: number;
+  /** The next queries, at most `count`. */
   next(count: number): Steps<Evaluated[]>;
 }
 
+/** Given queries in random order, or rows. */
 function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
   if (wanted.given === null) return rowSource(parts, heldOut, wanted);
   const all = heldOut.shuffled(yield* evaluatedQueries(parts, wanted.given, wanted));
@@ -237,9 +247,10 @@ function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<S
   });
 }
 
+/** Held-out rows in random order; if there are not two of them, all rows. */
 function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy & Evaluating): Source {
   const few = heldOut.rowsOf(parts);
-  // Of an index of a few rows all may be in training.
+  // In an index of a few rows, all of them may have trained the centroids.
   const isTrained = few.length < 2 && parts.partitions !== null;
   const rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
   return inTurn(rows.length, { isGiven: false, isTrained, ahead: by.queries }, (first, end) =>
@@ -247,7 +258,10 @@ function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy & Evaluating
   );
 }
 
-/** Gives out the first of `count` queries, of which `ahead` are made at once, then those behind. */
+/**
+ * A source over `count` queries, which `evaluated` makes: at least `ahead` of them at the first
+ * call, and later as many as are needed.
+ */
 export function inTurn(
   count: number,
   { ahead, ...kind }: Pick<Source, 'isGiven' | 'isTrained'> & { ahead: number },
@@ -270,14 +284,17 @@ export function inTurn(
   };
 }
 
-/** What a report tells of its index. */
+/** What a report needs to know of its index. */
 interface Reported {
   readonly vectors: unknown;
   readonly partitions: { readonly count: number } | null;
   readonly distinctCodes: { readonly liveCount: number };
 }
 
-/** What a setting finds, with more and more queries until the interval is narrow. */
+/**
+ * Measures a setting. Doubles the queries until the interval is as narrow as asked for, no query is
+ * left, or MAX_MEASURING have been searched for. Only the first searches are timed.
+ */
 function* measured(
   index: Measured,
   source: Source,
@@ -314,7 +331,7 @@ function* measured(
   }
 }
 
-/** The same by held-out rows, next to what queries of the caller tell. */
+/** The figures of held-out rows, for comparison with those of given queries. */
 function* measuredByRows(
   parts: IndexParts,
   heldOut: HeldOut,
@@ -327,6 +344,7 @@ function* measuredByRows(
   return yield* measured(inMemory(parts), source, some, setting, byRows);
 }
 
+/** The report of a measured setting. Seeds are reduced to 32 bits, like those of `HeldOut`. */
 export function reportOf(
   parts: Reported,
   wanted: Pick<Wanted, 'k' | 'recall' | 'coverage' | 'seed'>,

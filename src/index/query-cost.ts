@@ -1,16 +1,16 @@
 /**
- * What a search reads of an index whose rows stay in files, where memory holds nothing yet: counted
- * from the rows that it looks at and those that it ranks, so that an index in memory tells it too.
+ * What a search reads of an index whose rows stay in files, while memory holds nothing of it. It is
+ * computed from the counted rows, so an index in memory can report it before it is saved.
  */
 
 import type { QueryCost } from './index-options';
 import type { SearchParts } from './index-parts';
 import type { Work } from './re-rank';
 
-/** Row number, scale of the residual code, and checksum of the vector. */
+/** Bytes of each: a row, the scale of a residual code, the checksum of a vector. */
 const NUMBER_BYTES = 4;
 
-/** The mean over searches; null where the bytes of vectors differ, as of sparse ones. */
+/** The mean over searches; null for sparse vectors, whose sizes in bytes vary. */
 export function meanCost(parts: SearchParts, searches: readonly Work[]): QueryCost | null {
   const { vectors, hasher, distinctCodes, partitions } = parts;
   if (vectors?.kind === 'sparse' || searches.length === 0) return null;

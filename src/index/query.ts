@@ -1,4 +1,7 @@
-/** From what a caller gives to what is searched with: code, accumulators, unit vector. */
+/**
+ * From what a caller searches for, a vector or a code, to a `Query`: code, sums, unit vector.
+ * Errors name the argument and, in a batch, the position of the query.
+ */
 
 import { bitsOf, isValid } from '../base/bitmap';
 import { checkAttached, naming, wrongType, wrongValue } from '../base/check';
@@ -26,7 +29,7 @@ import { codeOf } from './candidates';
 import type { IndexParts, Query, SearchParts } from './index-parts';
 import { halvesOf } from './vectors/sparse-vectors';
 
-/** One vector or code; null for a zero vector where the index lets it be. */
+/** The query of a vector or a code; null for a zero vector where the index has `zero: 'null'`. */
 export function queryOf(
   parts: SearchParts,
   given: Vector | Uint8Array,
@@ -42,7 +45,9 @@ export function queryOf(
   return naming(name, () => ofVector(parts, given));
 }
 
+/** A vector as a query. The unit vector is of the vector itself; the mean only shifts its sums. */
 function ofVector(parts: SearchParts, given: Vector): Query | null {
+  // NaN for values that are no numbers: `accumulate` or `hash` below then throws.
   const length = lengthOfQuery(isDense(given) ? given : given.values);
   const query = ofUsualLength(given, length);
   const { hasher, mean } = parts;
@@ -60,12 +65,15 @@ function ofVector(parts: SearchParts, given: Vector): Query | null {
   return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
 }
 
-/** Lengths outside lose bits in products and sums; a query's length decides nothing. */
+/**
+ * Outside of these lengths squares and products leave the range of float64. Such queries are scaled
+ * by a power of two, which keeps their direction.
+ */
 const MIN_LENGTH = 1e-280;
 const MAX_LENGTH = 1e280;
 const SCALE = 2 ** 600;
 
-/** NaN of what is no array of numbers: it is refused where the vector is summed. */
+/** The length; NaN for values that are no numbers, which `accumulate` refuses with a message. */
 function lengthOfQuery(values: ArrayLike<number>): number {
   const isOfNumbers = Array.isArray(values)
     ? values.every((value) => typeof value === 'number')
@@ -73,10 +81,10 @@ function lengthOfQuery(values: ArrayLike<number>): number {
   return isOfNumbers ? lengthOf(values) : Number.NaN;
 }
 
-/** The vector; where its length is near the ends of float64, times a power of two. */
+/** The vector, scaled by a power of two if its length is near the ends of float64. */
 function ofUsualLength(vector: Vector, length: number): Vector {
   const values: ArrayLike<number> = isDense(vector) ? vector : vector.values;
-  // A detached array has no values, and cannot be copied.
+  // A detached array has length 0, and cannot be copied.
   if (isDense(vector) && vector.length === 0) return [];
   checkAttached('values', values);
   if (!(length < MIN_LENGTH || length > MAX_LENGTH)) return vector;
@@ -85,7 +93,7 @@ function ofUsualLength(vector: Vector, length: number): Vector {
   return isDense(vector) ? scaled : { ...vector, values: scaled };
 }
 
-/** A set as its code, and its members where the index holds sets to compare them with. */
+/** A set as its code, with its members where the index holds sets to compare them with. */
 function ofSet({ hasher, vectors }: SearchParts, vector: Vector): Query {
   const query = { code: hasher.hash(vector), sums: null };
   if (vectors === null || isDense(vector)) return { ...query, unit: null };
@@ -93,16 +101,17 @@ function ofSet({ hasher, vectors }: SearchParts, vector: Vector): Query {
   return { ...query, unit: sparseUnitOf(vector), set };
 }
 
+/** A code as a query: checked, and copied. */
 function ofCode(parts: SearchParts, code: Uint8Array, name: string): Query {
   const { bytesPerCode } = parts.distinctCodes;
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
   checkUnusedBits(code, parts.bits, 0);
-  // A copy: code of the caller that runs later may give it away.
+  // Copied, since a filter or progress callback that runs later may detach the caller's array.
   return { code: new Uint8Array(code), sums: null, unit: null };
 }
 
-/** A row of the index as a query: by its kept vector, or by its code. */
+/** A row of the index as a query: its held vector, or its code where no vectors are held. */
 export function queryOfRow(parts: IndexParts, row: number): Query {
   const { vectors, distinctCodes } = parts;
   if (vectors !== null) return queryOf(parts, vectors.at(row)) as Query;
@@ -113,12 +122,12 @@ export function queryOfRow(parts: IndexParts, row: number): Query {
   };
 }
 
-/** Whether rows lie one after another in one array of floats. */
+/** True for rows that lie one after another in one array of floats. */
 export function isFlat(batch: unknown): batch is Float32Array | Float64Array {
   return batch instanceof Float32Array || batch instanceof Float64Array;
 }
 
-/** Such an array as a matrix; the index must know how many values a row has. */
+/** Such an array as a matrix without a copy. Throws if the index does not know its dimensions. */
 export function matrixOf(
   { dimensions }: SimHasher,
   values: Float32Array | Float64Array,
@@ -134,18 +143,19 @@ export function matrixOf(
   throw wrongValue(name, `a multiple of ${dimensions} values`, values.length);
 }
 
-/** Some codes, none of a class: they are sent to another thread. */
+/** Some codes as a plain object, since messages to threads carry no classes. */
 export type CodesPart = Pick<Codes, 'bits' | 'bytes' | 'validity'>;
 
-/** Queries of a batch: null ones have no neighbours. */
+/** The queries of a batch, made one by one on demand. */
 export interface Queries {
   readonly count: number;
+  /** Query `index`; null for a null row, and for a zero vector where the index allows it. */
   at(index: number): Query | null;
-  /** A part of them as another thread takes it. */
+  /** Queries `first` to `end - 1` as the caller gave them, for another thread. */
   slice(first: number, end: number): VectorBatch | CodesPart;
 }
 
-/** The queries of a batch, one by one; errors name them from `first` on. */
+/** The queries of a batch. Errors count them from `first`, for a batch that is part of another. */
 export function queriesOf(
   parts: SearchParts,
   given: VectorBatch | Float32Array | Float64Array | Codes,
@@ -177,6 +187,7 @@ export function queriesOf(
   return { ...ofRows(parts, {}, rows.length, (i) => rows[i], first), slice };
 }
 
+/** `count` and `at` of queries whose vectors `at` returns. */
 function ofRows(
   parts: SearchParts,
   { validity }: { validity?: Uint8Array | null },
@@ -191,7 +202,7 @@ function ofRows(
   };
 }
 
-/** Throws where query `i` of a batch has no exact cosine with the vectors that the index holds. */
+/** Throws if query `i` of a batch has no exact similarity with the vectors that the index holds. */
 export function needComparable(parts: SearchParts, query: Query, i: number): void {
   if (parts.vectors === null || parts.canCompare(query)) return;
   const [held, other] = parts.vectors.kind === 'sparse' ? ['sparse', 'dense'] : ['dense', 'sparse'];
@@ -202,7 +213,7 @@ export function needComparable(parts: SearchParts, query: Query, i: number): voi
   );
 }
 
-/** The direction of a dense vector less the mean. */
+/** The vector at length 1 less the mean, as rows are hashed; a zero vector as it is. */
 export function centred(vector: DenseVector, mean: Float64Array | null): DenseVector {
   if (mean === null || vector.length !== mean.length) return vector;
   const length = lengthOf(vector);
@@ -210,13 +221,13 @@ export function centred(vector: DenseVector, mean: Float64Array | null): DenseVe
   return Float64Array.from(mean, (value, i) => vector[i] / length - value);
 }
 
-/** The vector itself; throws in an index with a mean, which sparse vectors have no place for. */
+/** The vector itself; throws in an index with a mean, which would make a sparse vector dense. */
 export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
   if (mean === null) return vector;
   throw new TypeError('an index with "mean" takes dense vectors');
 }
 
-/** The vector at length 1; the same steps as the exact scan takes. */
+/** The vector at length 1, by the same operations as the exact scan, so that cosines are equal. */
 function unitOf(vector: DenseVector): Float64Array {
   const length = lengthOf(vector);
   const values = new Float64Array(vector.length);
@@ -224,7 +235,7 @@ function unitOf(vector: DenseVector): Float64Array {
   return values;
 }
 
-/** The same of a sparse vector: its entries by ascending dimension, each once. */
+/** A sparse vector at length 1: dimensions ascending, each once, repeated ones summed. */
 function sparseUnitOf({ indices, values }: SparseVector): SparseUnit {
   const matrix = { offsets: [0, indices.length], indices, values };
   const { offsets, dimensions, values: weights } = canonicalRows(matrix, 0, 1);

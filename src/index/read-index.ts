@@ -1,7 +1,7 @@
 /**
- * Reads an index: fills a new one with rows that were saved, batch by batch. All that files say is
- * checked, so that no file makes an index that answers wrongly; whether ids are unique is checked
- * unless the caller has done so.
+ * Fills a new index with rows that were saved, batch by batch. All that files say is checked, so no
+ * file makes an index that answers wrongly; whether ids are unique is checked unless the caller
+ * knows that they are.
  */
 
 import {
@@ -60,28 +60,32 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
   });
 }
 
+/** What the caller knows of the rows that will come. */
 interface RestoreOptions {
-  /** Rows that will come. */
+  /** Number of rows. */
   readonly count: number;
-  /** Rows that files have and the index has no more. */
+  /** Rows that are in the files but no longer in the index. */
   readonly removed?: { has(row: number): boolean };
-  /** True when ids are known to be unique. */
+  /** True if ids are known to be unique. */
   readonly hasUniqueIds?: boolean;
 }
 
-/** Fills the parts of an empty index with rows of files, whose numbers they keep. */
+/**
+ * Fills the parts of an empty index with rows of files, which keep their positions. Call `add` for
+ * all batches, then `end`; an index whose `add` or `end` threw must be dropped.
+ */
 export class Restoring {
   readonly #parts: IndexParts;
   readonly #header: IndexHeader;
   readonly #removed: RestoreOptions['removed'];
   readonly #hasUniqueIds: boolean;
-  /** By a removed first row, the distinct code of the row that took over. */
+  /** By a removed first row of a code, the distinct code that later rows with this code have. */
   readonly #takenOver = new Map<number, number>();
-  /** The first row of removed rows that were not the first. */
+  /** For removed rows that were not the first of their code, the first row that files name. */
   readonly #firstOfRemoved = new Map<number, number>();
-  /** By distinct code; NO_PARTITION where files name none. */
+  /** By distinct code; NO_PARTITION if files name none. */
   readonly #partitionOf: Uint32Array;
-  /** By distinct code; null where files have none. */
+  /** By distinct code; null if files have none. */
   #residuals: ResidualColumns | null = null;
   #residualCount = 0;
 
@@ -97,8 +101,8 @@ export class Restoring {
   }
 
   /**
-   * Puts rows where they belong; rows of equal codes must come in ascending order. `firstRow` is
-   * the number of the first, where the rows tell none.
+   * Puts rows in their places; rows of equal codes must come in ascending order, over all calls.
+   * `firstRow` is the first row of the batch, if the batch does not name its rows.
    */
   add(given: IndexRows, firstRow: number): void {
     this.#checkColumns(given);
@@ -134,7 +138,7 @@ export class Restoring {
       residuals?.scales.set(given.residualScales as Float32Array, before);
       return;
     }
-    // Those that are new were added in the order of their first rows.
+    // Some rows have known codes: the new codes were added in the order of their first rows.
     for (let i = 0, distinct = before; distinct < distinctCodes.count; i++) {
       if (rows[i] !== distinctCodes.rowOf(distinct)) continue;
       this.#partitionOf[distinct] = partitions[i];
@@ -148,12 +152,13 @@ export class Restoring {
     }
   }
 
+  /** Skips a removed row, and remembers the first row of its code. */
   #pass(row: number, first: number): void {
     if (first > row) throw new Error(`row ${row}: its code cannot be that of row ${first}`);
     if (first !== row) this.#firstOfRemoved.set(row, first);
   }
 
-  /** The first row with a code, where the row that is told may have been removed since. */
+  /** The first row of a code, following removed rows to the first rows that they named. */
   #firstOf(row: number): number {
     for (let first = row; ; ) {
       const earlier = this.#firstOfRemoved.get(first);
@@ -162,6 +167,7 @@ export class Restoring {
     }
   }
 
+  /** The residual codes of all rows, allocated at the first use; null if the batch has none. */
   #residualsFor({ count, residuals, residualScales }: IndexRows) {
     if (!residuals || !residualScales) return null;
     const bytes = residualBytesOf(this.#parts);
@@ -175,6 +181,7 @@ export class Restoring {
     return { ...this.#residuals, bytes };
   }
 
+  /** Throws unless the batch has the vector columns that the header asks for. */
   #checkColumns({ vectors, scales, sparse }: IndexRows): void {
     const kind = this.#parts.vectors?.kind ?? 'none';
     if ((kind === 'sparse') !== (sparse !== null)) {
@@ -190,7 +197,7 @@ export class Restoring {
     }
   }
 
-  /** Ids of the kind that the header tells. */
+  /** The ids of a batch in the kind that the header names. */
   #idsOf({ ids, count }: IndexRows): Ids | Float64Array | null {
     const kind: IdKind | null = this.#header.ids;
     if ((ids === null) !== (kind === null || kind === 'row')) {
@@ -204,12 +211,16 @@ export class Restoring {
     return ids;
   }
 
-  /** When all rows are there; `centroids` are those of the partitions, of 16-bit integers. */
+  /** Finishes the index after all rows; `centroids` are the 16-bit integers of its partitions. */
   *end(centroids: Int16Array | null): Steps<void> {
     takeHeader(this.#parts, this.#header);
     if (centroids !== null) yield* this.#partition(centroids);
   }
 
+  /**
+   * Groups the codes by the partitions that files name. Residual codes are used if every distinct
+   * code has one, and else computed again.
+   */
   *#partition(values: Int16Array): Steps<void> {
     const parts = this.#parts;
     const { distinctCodes, dense, bits } = parts;
@@ -235,7 +246,7 @@ export class Restoring {
   }
 }
 
-/** The options of an index that was saved. */
+/** The options with which a saved index was made, from its header. */
 export function optionsOf({ header }: { readonly header: object }): SimHashIndexOptions {
   const { bits, projection, seed, dimensions, texts, zero, keep, mean } = header as IndexHeader;
   if (typeof seed !== 'string' || !/^\d{1,20}$/.test(seed)) {
@@ -250,14 +261,14 @@ export function optionsOf({ header }: { readonly header: object }): SimHashIndex
   };
 }
 
-/** Tells parts what a header says of all rows. */
+/** Sets what a header says of all rows. */
 export function takeHeader(parts: IndexParts, { isForeign, report, zeros }: IndexHeader): void {
   parts.isForeign = isForeign;
   parts.report = report && reportOf(report);
   parts.dense?.zeros.add(new Zeros(...(zeros ?? [])));
 }
 
-/** The parts of a header that are no options, checked; `count` rows come with it. */
+/** Checks the parts of a header that are not options; `count` rows belong to it. */
 export function checkHeader(header: object, count: number): IndexHeader {
   const {
     isForeign,
@@ -280,6 +291,7 @@ export function checkHeader(header: object, count: number): IndexHeader {
   return header as IndexHeader;
 }
 
+/** 16-bit integers of a base64 text, in the byte order of this machine. */
 function fromBase64(text: unknown): Int16Array {
   if (typeof text !== 'string') throw wrongType('centres', 'base64', text);
   const decoded = atob(text);

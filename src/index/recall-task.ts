@@ -1,4 +1,4 @@
-/** Searches for some evaluation queries, as threads run them; see recall.ts. */
+/** The task by which threads search for some evaluation queries; recall.ts makes its jobs. */
 
 import { runSteps } from '../base/steps';
 import type { Task } from '../threads/job';
@@ -12,6 +12,7 @@ import {
 } from './recall';
 import { partsOver } from './search-task';
 
+/** A part is some queries; its result has what the search named by the state finds for each. */
 export const MEASURING: Task<MeasuringState, readonly Evaluated[], Results[keyof Results][]> = {
   name: 'measuring',
   open({ index, name, how }) {

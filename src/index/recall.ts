@@ -1,7 +1,7 @@
 /**
- * What a search finds of the true neighbours of evaluation queries: query by query, as shares from
- * which `recallOf` makes the recall, its interval and the coverage. `measureRecall`, `optimize` and
- * the benches have their figures from here.
+ * Measures what a search finds of the true neighbours of evaluation queries: one share for each
+ * query, from which `recallOf` makes the recall, its interval and the coverage. The figures of
+ * `measureRecall`, `optimize` and the benches come from here.
  */
 
 import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
@@ -16,17 +16,19 @@ import { exactBest, type Ranked, ranked, type Work } from './re-rank';
 import { type IndexState, stateOf } from './shared-index';
 import type { Asked } from './truth';
 
-/** An index whose searches are measured, wherever its rows are. */
+/** An index whose searches are measured, in memory or in files. */
 export interface Measured {
-  /** What the next search sees of it. */
+  /** The index as the next search sees it. */
   readonly parts: SearchParts;
-  /** True where a search may also compare all codes. */
+  /** True if a search may also compare all codes. */
   readonly mayScan: boolean;
-  /** The partition of a row that has a code, where there are partitions. */
+  /** The partition of a row that has a code; 0 without partitions. */
   partitionOf(row: number): number;
-  /** True when no other row has the code of this one. */
+  /** True if no other row has the code of this one. */
   isAlone(row: number): boolean;
-  /** Searches for each of some queries, and the milliseconds that one takes where it is timed. */
+  /**
+   * Searches for each of some queries; `ms` is the time of one in milliseconds, if they are timed.
+   */
   together<N extends keyof Results>(
     name: N,
     asked: readonly Evaluated[],
@@ -34,29 +36,31 @@ export interface Measured {
   ): Steps<{ results: Results[N][]; ms: number }>;
 }
 
-/** With what queries are searched for. */
+/** How queries are searched for. */
 interface Searching {
   readonly k: number;
   readonly setting: FullSetting;
 }
 
-/** What a search for one query gives, by the name under which threads know it. */
+/** The result of a search for one query, by the name that threads know the search by. */
 export interface Results {
-  /** Rows, likeliest first, all of them. */
+  /** All candidates as rows, likeliest first. */
   readonly candidates: Uint32Array;
+  /** How many true neighbours the result has, what the doubt of it is, and the work done. */
   readonly shares: { readonly found: number; readonly signs: Signs; readonly work: Work };
 }
 
-/** A search for one query. */
+/** A search for one evaluation query. */
 export type Search<T> = (index: Searched, one: Evaluated, how: Searching) => Steps<T>;
 type Searched = Pick<Measured, 'parts' | 'isAlone'>;
 
+/** The searches by name: jobs for threads name them, since functions cannot be sent. */
 export const SEARCHES: { readonly [N in keyof Results]: Search<Results[N]> } = {
   candidates: (index, one, { k, setting }) => candidatesOf(index, one, k, setting),
   shares: shareFound,
 };
 
-/** An index in memory, to be measured as it is now. */
+/** An index in memory as it is now, to be measured. */
 export function inMemory(parts: IndexParts): Measured {
   const { distinctCodes, partitions } = parts;
   let partitionOf: Uint32Array | undefined;
@@ -76,6 +80,7 @@ export function inMemory(parts: IndexParts): Measured {
       return others === 0;
     },
     *together(name, asked, how) {
+      // Timed searches run one after another on this thread.
       const found = how.isTimed ? null : yield* searchedElsewhere(parts, name, asked, how);
       if (found !== null) return { results: found, ms: 0 };
       const results = [];
@@ -92,11 +97,11 @@ export function inMemory(parts: IndexParts): Measured {
   return measured;
 }
 
-/** Codes that the searches of a part look at, about: some milliseconds. */
+/** Codes that the searches of a part compare, about: some milliseconds of work. */
 const PART_CODES = 2 ** 22;
 const MAX_PART_QUERIES = 16;
 
-/** What other threads find; null where they cannot help. */
+/** What searches on other threads find; null if these cannot help, as with sparse vectors. */
 function* searchedElsewhere<N extends keyof Results>(
   parts: IndexParts,
   name: N,
@@ -125,47 +130,48 @@ function* searchedElsewhere<N extends keyof Results>(
   return isDone ? results : null;
 }
 
+/** What a thread opens a job with: the index, the name of the search and its setting. */
 export interface MeasuringState<N extends keyof Results = keyof Results> {
   readonly index: IndexState;
   readonly name: N;
   readonly how: Searching;
 }
 
-/** A query with its true neighbours. */
+/** An evaluation query with the rows of its true neighbours. */
 export interface Evaluated extends Asked {
   readonly neighbors: Uint32Array;
 }
 
-/** What searches found of their queries' neighbours; queries without any are left out. */
+/** What searches found of the neighbours of their queries; queries without any are left out. */
 export interface Found {
+  /** For each query the share of its neighbours that was found. */
   readonly shares: Float64Array;
   readonly signs: readonly Signs[];
-  /** Milliseconds a query, where searches are timed. */
+  /** Milliseconds of one search, if they were timed. */
   readonly ms: number;
   readonly cost: QueryCost | null;
 }
 
-/** What a setting finds of evaluation queries, as a report says it. */
+/** What a setting finds for evaluation queries, as a report states it. */
 export interface Figures {
   readonly recall: EvaluationRecall;
-  /** What the searches found. */
   readonly found: Found;
   readonly reached: boolean;
-  /** Milliseconds a query. */
+  /** Milliseconds of one search. */
   readonly ms: number;
-  /** True where the queries are rows that took part in training. */
+  /** True if the queries are rows that took part in training. */
   readonly isTrained: boolean;
 }
 
-/** Chance that a stated coverage is too high. */
+/** Probability that a stated coverage is too high. */
 const COVERAGE_DOUBT = 0.05;
-/** The recall of single queries whose share is stated where none was asked for. */
+/** The recall of a single query whose coverage is stated where none was asked for. */
 export const USUAL_LEVEL = 0.9;
 
-/** Recalls are rounded to this part, far below what is known of them: .956, not .9559999999999. */
+/** Recalls are rounded to 1 / UNITS, far below their error: .956 instead of .9559999999999. */
 const UNITS = 1e12;
 
-/** Recall from the shares found by single queries. */
+/** The recall of queries from the shares that they found; 1 for no queries. */
 export function recallOf(shares: Float64Array, level = USUAL_LEVEL): QueryRecall {
   const queries = shares.length;
   return {
@@ -176,18 +182,21 @@ export function recallOf(shares: Float64Array, level = USUAL_LEVEL): QueryRecall
   };
 }
 
-/** 1 for each query that finds this share of its neighbours, 0 for the others. */
+/** 1 for each query that found this share of its neighbours, 0 for the others. */
 export function reaching(shares: Float64Array, level: number): Float64Array {
   return shares.map((share) => (share >= level ? 1 : 0));
 }
 
-/** Shares of how many were found of how many; queries without neighbours are left out. */
+/** Shares from counts of found neighbours and of all; queries without neighbours are left out. */
 export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Float64Array {
   const shares = Float64Array.from(found, (count, i) => count / sizes[i]);
   return shares.filter((_, i) => sizes[i] > 0);
 }
 
-/** The candidates of a query, without its own row: as many codes as if that row were not there. */
+/**
+ * The candidates of a query as rows. If the query is a row, that row is left out, and one more
+ * candidate is taken in its place.
+ */
 export function* candidatesOf(
   index: Searched,
   asked: Asked,
@@ -198,7 +207,7 @@ export function* candidatesOf(
   return withoutOwn(asked, ranked(candidates)).rows;
 }
 
-/** The candidates that a search finds, of which the query's own row is one more than is wanted. */
+/** The candidates of a query, its own row included; `wanted` counts that row too. */
 function* candidatesFor(
   index: Searched,
   { row: own, query }: Asked,
@@ -208,14 +217,14 @@ function* candidatesFor(
   const { parts } = index;
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
-  // Rows of one code count as one candidate.
+  // Equal codes are one candidate, so the own row needs a place only if its code is its own.
   const want = setting.want + (own !== null && index.isAlone(own) ? 1 : 0);
   const wanted = own === null ? k : k + 1;
   const request = { k: wanted, want, filter: null, probes: setting.probes, rank } as const;
   return { parts, candidates: yield* findCandidates(parts, query, request, work), wanted, work };
 }
 
-/** What was found, but for the query's own row. */
+/** What was found without the query's own row. Changes the given arrays. */
 function withoutOwn({ row: own }: Asked, found: Ranked): Ranked {
   const at = own === null ? -1 : found.rows.indexOf(own);
   if (at < 0) return found;
@@ -223,7 +232,7 @@ function withoutOwn({ row: own }: Asked, found: Ranked): Ranked {
   return { rows, cosines: found.cosines.copyWithin(at, at + 1).subarray(0, -1) };
 }
 
-/** How many of its neighbours a search for one query finds. */
+/** Searches for one query and counts its true neighbours among the k results. */
 function* shareFound(
   index: Searched,
   one: Evaluated,
@@ -242,7 +251,7 @@ function* shareFound(
   return { found, signs, work };
 }
 
-/** What searches find, query by query, with their signs, and the milliseconds that one takes. */
+/** Searches for all queries: shares found, signs, milliseconds of one search, and mean cost. */
 export function* sharesFound(
   index: Measured,
   asked: readonly Evaluated[],

@@ -1,6 +1,6 @@
 /**
- * What `optimize` measured, as files have it: names of version 1 where the library has newer ones,
- * and every value checked when it is read, since programs print reports and search by them.
+ * Reports of `optimize` in files: with the names of version 1 where the library has newer ones.
+ * Every value is checked when it is read, since programs print reports and search by them.
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType } from '../base/check';
@@ -21,27 +21,28 @@ export type SavedReport = Omit<RecallReport, 'method' | 'reached'> & {
   readonly isReached: boolean;
 };
 
-/** Names in the library, and those in files where they differ. */
+/** Names in the library, and the different ones in files. */
 const NAMES = [
   ['reached', 'isReached'],
   ['method', 'plan'],
 ] as const;
 
-/** What reports lack that were written before 0.2, by rows that took part in training. */
+/** What reports from before 0.2 lack; they were measured with rows that took part in training. */
 const OF_BEFORE = {
   ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
   ...{ warnings: [], seed: 0, heldOutShare: 1, margin: MARGIN, doubt: [], cost: null },
   kthCosine: null,
 } as const;
 
+/** Upper bound of counts and weights in files. */
 const MAX_COUNT = 2 ** 32;
 
-/** A report as files have it, the other way round of `reportOf`. */
+/** A report under the names of files. */
 export function savedReport(report: RecallReport): SavedReport {
   return renamed(report, new Map<string, string>(NAMES)) as SavedReport;
 }
 
-/** The report of a file, checked. */
+/** The report of a file, checked; throws with the name of a wrong value. */
 export function reportOf(saved: SavedReport): RecallReport {
   if (typeof saved !== 'object') throw wrongType('report', 'an object or null', saved);
   const names = new Map<string, string>(NAMES.map(([ours, theirs]) => [theirs, ours]));
@@ -74,9 +75,11 @@ export function reportOf(saved: SavedReport): RecallReport {
   if (!Array.isArray(warnings) || !warnings.every((one) => typeof one === 'string')) {
     throw wrongType('report.warnings', 'an array of strings', warnings);
   }
+  // Computes `stale` again, so that a file cannot contradict its own counts.
   return afterChanges(report, {});
 }
 
+/** Throws unless each model has counts in range and SIGNS finite weights. */
 function checkDoubt(doubt: readonly DoubtModel[]): void {
   if (!Array.isArray(doubt)) throw wrongType('report.doubt', 'an array', doubt);
   doubt.forEach((model: DoubtModel, i) => {
@@ -92,6 +95,7 @@ function checkDoubt(doubt: readonly DoubtModel[]): void {
   });
 }
 
+/** Throws unless a recall has all of its values, each in its range. */
 function checkRecall(name: string, found: EvaluationRecall): void {
   if (typeof found !== 'object' || found === null) throw wrongType(name, 'an object', found);
   const { recall, interval, coverage, queries, source, truth, kthCosine } = found;
@@ -115,6 +119,7 @@ function checkInterval(name: string, interval: QueryRecall['interval']): void {
   for (const limit of interval) checkNumber(name, limit, 0, 1);
 }
 
+/** The object under other names, in the same order. */
 function renamed(report: object, names: ReadonlyMap<string, string>): object {
   return Object.fromEntries(
     Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]),

@@ -1,14 +1,14 @@
 /**
- * Scans of distinct codes in parts that threads share: for one query by the kernel that holds the
- * lightest, for many by the one that compares codes with all of them. A part returns what can be
- * among the nearest of the whole: all codes as near as the `want` nearest of the part.
+ * The task by which threads scan distinct codes: with one query by the kernel that holds the
+ * nearest, with many by the one that compares codes with all of them. A part returns every code
+ * that can be among the nearest of the whole scan: all that are as near as its `want` nearest.
  */
 
 import { NO_ROW } from '../kernels/hits/hits';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { Task } from '../threads/job';
 
-/** Distinct codes, the row of each, and the queries, one after another. */
+/** Distinct codes, the first row of each, and queries, one after another. */
 interface ScanState {
   readonly codes: Uint8Array;
   readonly rows: Uint32Array;
@@ -17,7 +17,10 @@ interface ScanState {
   readonly kernel: KernelName | undefined;
 }
 
-/** Codes `first` to `end - 1`, distances below the limit of each query, how many are wanted. */
+/**
+ * Codes `first` to `end - 1`. `limits` has one exclusive distance a query: no farther code is
+ * needed. `want` is how many of a part each query can use.
+ */
 interface ScanPart {
   readonly first: number;
   readonly end: number;
@@ -25,14 +28,14 @@ interface ScanPart {
   readonly want: number;
 }
 
-/** Hits: the number of the query, the code, their distance. */
+/** Hits: position of the query, position of the code, and their distance, in no order. */
 interface ScanHits {
   readonly queries: Uint32Array;
   readonly codes: Uint32Array;
   readonly distances: Uint32Array;
 }
 
-/** Scans for one query, or for many together; equal results whichever thread runs a part. */
+/** A scan for one query, or for many together; a part has the same result on every thread. */
 export const SCANNING: Task<ScanState, ScanPart, ScanHits> = {
   name: 'scanning',
   open(state) {
@@ -58,6 +61,10 @@ function forOne({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
   };
 }
 
+/**
+ * Holds, for each query, a falling limit as `FallingLimit` has it: counts by distance say when the
+ * farthest hits are not needed any more.
+ */
 function forMany({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
   const hamming = hammingKernel(kernel, bytesPerCode);
   const width = 8 * bytesPerCode + 1;
@@ -72,7 +79,7 @@ function forMany({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
       hits.push(query, code, distance);
       counts[query * width + distance]++;
       held[query]++;
-      // The farthest are not wanted once enough are nearer.
+      // The farthest hits are not needed once `want` nearer ones are held.
       for (let last = limits[query] - 1; held[query] > want; last--) {
         const farthest = counts[query * width + last];
         if (held[query] - farthest < want) break;
@@ -87,10 +94,10 @@ function forMany({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
   };
 }
 
-/** Codes between two reads of the limits. */
+/** Codes between two reads of the limits by the kernel. */
 const FEW_CODES = 1024;
 
-/** Hits of query, code and distance one after another; those that a limit now excludes are not. */
+/** Hits from triples of query, code and distance; those beyond the final limits are left out. */
 function hitsOf(all: readonly number[], limits: Uint32Array): ScanHits {
   const kept: number[] = [];
   for (let i = 0; i < all.length; i += 3) if (all[i + 2] < limits[all[i]]) kept.push(i);

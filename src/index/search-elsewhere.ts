@@ -1,7 +1,7 @@
 /**
- * Searches for many queries, by cosine or by bands, in parts that threads share. Threads read the
- * arrays of the index in place; the calling thread looks up the ids of what they found. Scans by
- * distance are shared code by code in by-distance.ts.
+ * Searches for many queries, by cosine or by bands, on other threads, some queries a part. Threads
+ * read the arrays of the index in place; the calling thread looks up ids. Scans by distance are
+ * shared in by-distance.ts, some codes a part.
  */
 
 import type { Steps } from '../base/steps';
@@ -16,18 +16,20 @@ import type { Request } from './search-request';
 import { type IndexState, stateOf } from './shared-index';
 import { costOf, sizesOf } from './tuning';
 
+/** What a thread opens a job with. */
 export interface SearchState {
   readonly index: IndexState;
   readonly request: Request;
 }
 
+/** Some queries, in the form in which the caller gave them. */
 export interface SearchPart {
   readonly batch: VectorBatch | CodesPart;
-  /** The number of the first query. */
+  /** Position of the first query in the batch, for error messages. */
   readonly first: number;
 }
 
-/** The answers to the queries of a part, one after another. */
+/** The answers to the queries of a part, one after another: those of query i end at `ends[i]`. */
 export interface Answers {
   readonly ends: Uint32Array;
   readonly rows: Uint32Array;
@@ -36,19 +38,19 @@ export interface Answers {
   readonly ranks: readonly string[];
 }
 
-/** Nanoseconds of a part, about: fewer would be lost among messages. */
+/** Estimated nanoseconds of a part: less work is small next to the cost of messages. */
 const PART_COST = 2 ** 23;
-/** Of a search besides what its setting costs: the query itself, and the result. */
+/** Nanoseconds of a search that its setting does not change: making the query, and the result. */
 const QUERY_COST = 40_000;
-/** Of a unit of the work of bands (bands/band-layout), 45 to 60 on the machine of the bench. */
+/** Nanoseconds of a work unit of bands (bands/band-layout): 45 to 60 on the bench's machine. */
 const BAND_UNIT_COST = 50;
 /** Most queries of a part. */
 const MAX_TOGETHER = 128;
 
 /**
- * The answers to all queries by other threads; null where they cannot help: with a filter of the
- * caller, with explanations, for scans by distance, or where rows came or went meanwhile. Builds
- * the bands of a search by distance that uses them, if there are none.
+ * The answers to all queries by other threads; null, to be done by the caller, where threads cannot
+ * help: with a filter or explanations, for scans by distance, without threads, or where rows were
+ * added or removed meanwhile. Builds the bands of a search by bands if there are none.
  */
 export function* searchElsewhere(
   parts: IndexParts,
@@ -57,6 +59,7 @@ export function* searchElsewhere(
 ): Steps<SearchResult[] | null> {
   const { count, slice } = queries;
   if (count < 2 || request.filter !== null || request.isExplained) return null;
+  // The first query stands for all: others of the batch have the same form.
   const first = queries.at(0);
   if (first === null) return null;
   const isByDistance = rankOf(parts, first, request) === 'hamming';
@@ -95,13 +98,14 @@ export function* searchElsewhere(
   return isDone && isSame ? results : null;
 }
 
-/** Nanoseconds of a search by cosine, by counts of what it looks at. */
+/** Estimated nanoseconds of a search by cosine, from counts of what it compares. */
 function cosineCost(parts: IndexParts, request: Request): number {
   const rank = parts.vectors === null ? 'estimate' : (request.rank ?? 'exact');
   const [setting] = cosineRequests(parts, request, rank as 'estimate' | 'exact');
   return costOf(sizesOf(parts), setting);
 }
 
+/** Estimated nanoseconds of a search by bands. */
 function bandCost({ bandMethod, distinctCodes }: IndexParts, request: Request): number {
   return BAND_UNIT_COST * bandMethod.unitsFor(distinctCodes, request);
 }

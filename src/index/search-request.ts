@@ -1,4 +1,7 @@
-/** What a caller asks of a search, checked. */
+/**
+ * Turns the options of `search` and `within` into one checked `Request`. Everything that a caller
+ * can get wrong throws here, before anything is searched.
+ */
 
 import {
   checkInteger,
@@ -22,25 +25,24 @@ import {
 } from './index-options';
 import type { SearchParts } from './index-parts';
 
-/** A search as it runs, the same for `search` and `within`: what was not asked for is null. */
+/** A checked search; options that were not given are null. */
 export interface Request {
   readonly k: number;
+  /** Largest distance in bits, inclusive; all bits for `search`. */
   readonly maxDistance: number;
-  /** Least exact similarity, or estimated one where the query cannot be compared; null for any. */
+  /** Lowest similarity, exact or, for a query that cannot be compared, estimated; null for any. */
   readonly least: number | null;
   readonly rank: Rank | null;
   readonly method: Method;
   readonly oversample: number | null;
   readonly probes: number | null;
   readonly filter: RowFilter | null;
-  /** Share of this query's neighbours that must be found; null for the measured setting. */
+  /** Share of this query's neighbours to find; null to use the setting of `optimize`. */
   readonly recall: number | null;
   readonly isExplained: boolean;
 }
 
-/**
- * Checks the options of `search` against what the index holds; throws before anything is searched.
- */
+/** Checks the options of `search` against what the index holds. */
 export function searchRequest(parts: SearchParts, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
@@ -67,7 +69,7 @@ export function searchRequest(parts: SearchParts, given: SearchOptions<never>): 
   };
 }
 
-/** Throws where nothing was measured that could say when so much is found. */
+/** The `recall` of a search, or null; throws unless `optimize` measured models for this k. */
 function recallOf(parts: SearchParts, given: SearchOptions<never>): number | null {
   const { recall, k = SEARCH_DEFAULTS.k } = given;
   if (recall === undefined) return null;
@@ -85,7 +87,7 @@ function recallOf(parts: SearchParts, given: SearchOptions<never>): number | nul
   return recall;
 }
 
-/** The same of `within`: a search by distance for all rows, however many. */
+/** Checks the options of `within`: a search by distance for all rows, so k has no limit. */
 export function withinRequest(parts: SearchParts, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,
@@ -100,10 +102,10 @@ export function withinRequest(parts: SearchParts, given: IndexWithinOptions<neve
   };
 }
 
-/** Share of the rows at the least similarity that are within the distance that is searched. */
+/** Share of the rows at the lowest similarity that lie within the distance that is searched. */
 const CAUGHT = 0.99;
 
-/** How far to search, and the similarity by which what is found is filtered. */
+/** The distance to search, and the lowest similarity by which found rows are filtered. */
 function reachOf(
   parts: SearchParts,
   { maxDistance, ...given }: IndexWithinOptions<never>,
@@ -122,6 +124,7 @@ function reachOf(
     );
   }
   const { measure, least } = asked;
+  // Without vectors the estimate itself is compared, so the distance follows from it exactly.
   const reach =
     parts.vectors === null
       ? widestAt(measure, least, bits)

@@ -1,4 +1,4 @@
-/** Searches for some of many queries, as threads run them; see search-elsewhere.ts. */
+/** The task by which threads search for some of many queries, for jobs of search-elsewhere.ts. */
 
 import { runSteps } from '../base/steps';
 import { Codes } from '../codes/codes';
@@ -13,7 +13,10 @@ import { answer, noResult, similaritiesOf } from './search';
 import type { Answers, SearchPart, SearchState } from './search-elsewhere';
 import { type IndexState, vectorsOver } from './shared-index';
 
-/** Searches a copy of the index whose arrays are shared; results have rows, not ids. */
+/**
+ * Searches an index whose arrays are shared. Results of a part's queries lie one after another,
+ * with rows and not ids, which stay with the calling thread.
+ */
 export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
   name: 'searching',
   open({ index, request }) {
@@ -49,7 +52,7 @@ function codesOf({ bits, bytes, validity }: CodesPart): Codes {
   return Codes.from(bytes, { bits, validity });
 }
 
-/** The parts of an index whose arrays are those of another thread. */
+/** The parts of an index over the arrays of another thread, to search. Rows are their own ids. */
 export function partsOver(state: IndexState): IndexParts {
   const { mean, isForeign, report, vectors, partitions, bands } = state;
   const parts = IndexParts.of({ hasher: state.hasher, vectors: 'none', mean }, new IdTable('row'));

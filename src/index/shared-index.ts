@@ -1,6 +1,6 @@
 /**
- * An index as other threads search it: the arrays that they read in place, and the parts that are
- * made of them there. Rows stand for their ids, which stay with the calling thread.
+ * The state of an index that other threads search: arrays that they read in place, of which
+ * `partsOver` makes an `IndexParts` there. Ids stay with the calling thread; workers return rows.
  */
 
 import type { SimHasherOptions } from '../hashing/simhash';
@@ -12,23 +12,23 @@ import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
-/** The arrays of vectors, dense or sparse, for `vectorsOver`. */
+/** The arrays of dense or sparse vectors, from which `vectorsOver` builds vectors. */
 export type VectorState = RowVectors['state'];
 
 /**
- * All that searches read. Arrays are shared, so rows added later may be seen in part: `count`s say
- * which of them belong to the state.
+ * All that a search reads. Arrays are shared and not copied, so they may already contain parts of
+ * rows that are added later; each state's `count` says which rows belong to it.
  */
 export type IndexState = Pick<IndexParts, 'mean' | 'isForeign' | 'report'> & {
   readonly hasher: SimHasherOptions;
   readonly distinctCodes: DistinctCodes['state'];
   readonly vectors: VectorState | null;
   readonly partitions: PartitionState | null;
-  /** Of searches by distance that use bands. */
+  /** Null unless the searches are by distance and use bands. */
   readonly bands: BandState | null;
 };
 
-/** The state of an index as it is now; nothing is copied. */
+/** The present state of an index. Large arrays are views, which the receiver must not change. */
 export function stateOf(parts: IndexParts, bands: BandState | null): IndexState {
   const { mean, isForeign, report, hasher, distinctCodes, vectors, partitions } = parts;
   return {
@@ -37,7 +37,7 @@ export function stateOf(parts: IndexParts, bands: BandState | null): IndexState 
   };
 }
 
-/** Vectors of another thread. */
+/** Vectors that read the arrays of another thread. */
 export function vectorsOver(state: VectorState): RowVectors {
   return state.kind === 'sparse' ? SparseVectors.over(state) : DenseVectors.over(state);
 }

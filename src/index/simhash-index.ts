@@ -1,6 +1,7 @@
 /**
- * The index: vectors in, codes kept, neighbours out. Rows are found as soon as they are added;
- * `optimize` makes it fast at a measured recall. Results come in a total order, whatever plan runs.
+ * The index of users: vectors in, codes held, neighbours out. Rows are found as soon as they are
+ * added; `optimize` makes searches fast at a measured recall. Results are ordered by similarity,
+ * then row, whatever method finds them. The state is in `IndexParts`; this class checks arguments.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
@@ -54,7 +55,7 @@ import type { SparseVectors } from './vectors/sparse-vectors';
 
 const PARTS = new WeakMap<SimHashIndex, IndexParts>();
 
-/** The parts of an index, for the layers above: groups, files, measurements. Not for users. */
+/** The parts of an index, for the layers above. Not exported to users: changes skip all checks. */
 export function partsOf(index: SimHashIndex): IndexParts {
   return PARTS.get(index) as IndexParts;
 }
@@ -69,13 +70,13 @@ export function partsOf(index: SimHashIndex): IndexParts {
  * console.log(index.search([1, 0.01], { k: 2 }).ids); // [ 'a', 'b' ]
  */
 export class SimHashIndex<I extends Id = Id> {
-  /** Width of a code. */
+  /** Bits of a code. */
   readonly bits: number;
-  /** Width of the vectors, if it is fixed. */
+  /** Values of a vector; undefined where any number is taken. */
   readonly dimensions: number | undefined;
   /** How vectors are held for exact ranking. */
   readonly vectors: VectorStorage;
-  /** Makes the codes of the rows and of queries. */
+  /** Computes the codes of rows and queries. */
   readonly hasher: SimHasher;
   readonly #parts: IndexParts;
 
@@ -89,24 +90,24 @@ export class SimHashIndex<I extends Id = Id> {
     PARTS.set(this as unknown as SimHashIndex, this.#parts);
   }
 
-  /** How many rows the index has. */
+  /** Number of rows, removed ones not counted. */
   get count(): number {
     return this.#parts.distinctCodes.liveCount;
   }
 
-  /** The rank of searches by vector where no `rank` is given. */
+  /** The rank of a search that names none, by a query of the kind that the index takes. */
   get rank(): Rank {
     if (this.#parts.isForeign || this.hasher.projection === 'minwise') return 'hamming';
     return this.vectors === 'none' ? 'estimate' : 'exact';
   }
 
-  /** What `optimize` measured, and the changes since; null before. */
+  /** A copy of what `optimize` measured, with the rows added and removed since; null before. */
   get report(): RecallReport | null {
     const { report } = this.#parts;
     return report && { ...report };
   }
 
-  /** Memory in bytes that the rows take, by what it holds. */
+  /** Bytes of memory that the rows take, by part. */
   get bytes(): IndexBytes {
     return this.#parts.bytes;
   }
@@ -117,8 +118,8 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Adds a vector or a ready code, in place of the row of this id if there is one; returns its row.
-   * A vector that is refused changes nothing. A row that is replaced gets a new number.
+   * Adds a vector or a ready code in place of the row of this id, if there is one; returns its row,
+   * which is a new one. A vector that is refused changes nothing.
    */
   set(vector: Vector | Uint8Array, id: I): number {
     if (id === undefined) throw wrongType('id', 'an id', id);
@@ -128,6 +129,7 @@ export class SimHashIndex<I extends Id = Id> {
   *#setting(batch: RowsToAdd, id: I): Steps<number> {
     const addition = yield* additionOf(this.#parts, batch, [id], true);
     this.#parts.reserve(addition);
+    // Only now, when nothing can fail any more, is the old row removed.
     const row = this.#rowOf(id);
     if (row !== undefined) this.#parts.remove(row);
     return yield* this.#parts.add(addition);
@@ -145,9 +147,9 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Adds all rows of a batch, or none when one is refused; returns the row of the first. A batch is
+   * Adds all rows of a batch, or none if one is refused; returns the row of the first. A batch is
    * an array of vectors, a matrix object, codes, or one flat array of floats, rows one after
-   * another, where the index knows its dimensions.
+   * another, where the index knows its dimensions. Vectors are copied.
    */
   addAll(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): number {
     return this.#change('addAll', this.#adding(batch, ids), longCall(options));
@@ -159,12 +161,13 @@ export class SimHashIndex<I extends Id = Id> {
     return this.#alone('addAllAsync', steps, longCall(options));
   }
 
+  /** Checks and hashes the whole batch before the first row is added. */
   *#adding(batch: RowsToAdd, ids: IdList<I> | undefined): Steps<number> {
     const addition = yield* additionOf(this.#parts, batch, ids);
     return yield* this.#parts.add(addition);
   }
 
-  /** Removes a row by its id; false when there is none. Other rows keep their numbers. */
+  /** Removes a row by its id; returns false if there is none. Other rows stay where they are. */
   remove(id: I): boolean {
     this.#parts.refuseIfBusy();
     const row = this.#rowOf(id);
@@ -174,8 +177,8 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Frees the memory of removed rows: codes, vectors and row numbers. Ids stay, and answers by id;
-   * rows are numbered again from 0, in their order, unless the numbers are the ids. Codes are freed
+   * Frees the memory of removed rows: codes, vectors and positions. Ids and answers by id stay;
+   * rows are numbered again from 0 in their order, except where rows are the ids. Codes are freed
    * without this call too, once more than half of the distinct ones have no row.
    */
   compact(options?: LongCall): void {
@@ -187,13 +190,13 @@ export class SimHashIndex<I extends Id = Id> {
     return this.#rowOf(id) !== undefined;
   }
 
-  /** The id of a row, as groups and pairs name it; undefined when there is none. */
+  /** The id of a row, as groups and pairs name it; undefined for a removed or unknown row. */
   idOf(row: number): I | undefined {
     const isThere = Number.isInteger(row) && row >= 0 && this.#parts.distinctCodes.isLive(row);
     return isThere ? (this.#parts.ids.idOf(row) as I) : undefined;
   }
 
-  /** Copies of what is held of a row; undefined when there is none of this id. */
+  /** Copies of what the index holds of a row; undefined if there is none of this id. */
   get(id: I): IndexRow<I> | undefined {
     const row = this.#rowOf(id);
     if (row === undefined) return undefined;
@@ -205,7 +208,7 @@ export class SimHashIndex<I extends Id = Id> {
     return { row, id: this.#parts.ids.idOf(row) as I, code, vector };
   }
 
-  /** Distance and similarity, estimated and exact, of two rows by their ids. */
+  /** Distance and similarity of two rows, estimated and exact; throws if one has no code. */
   compare(a: I, b: I): Comparison {
     const [one, other] = [this.#present('a', a), this.#present('b', b)];
     const distance = hammingDistance(one.code, other.code);
@@ -229,7 +232,7 @@ export class SimHashIndex<I extends Id = Id> {
     return { row, code };
   }
 
-  /** A removed row's number stays its own. */
+  /** The live row of an id: an id that is a row is still known after the row was removed. */
   #rowOf(id: I): number | undefined {
     const row = this.#parts.ids.rowOf(id);
     return row !== undefined && this.#parts.distinctCodes.isLive(row) ? row : undefined;
@@ -243,6 +246,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   #answer(query: Vector | Uint8Array, request: Request): SearchResult<I> {
     const ready = queryOf(this.#parts, query);
+    // A zero vector in an index with `zero: 'null'` has no direction, so it has no neighbours.
     if (ready === null) return noResult(this.#parts, request) as SearchResult<I>;
     return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
   }
@@ -299,8 +303,8 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Makes searches for `k` neighbours fast at the wanted recall, measured with queries that took no
-   * part in it, and returns what was measured. Partitions the rows when that pays.
+   * Makes searches for `k` neighbours fast at the wanted recall, measures them with queries that
+   * took no part in the choice, and returns the report. Partitions the rows if that pays.
    */
   optimize(options?: OptimizeOptions & LongCall): RecallReport {
     return this.#change('optimize', this.#optimizing(options), longCall(options, OPTIMIZE_OPTIONS));
@@ -344,7 +348,7 @@ export class SimHashIndex<I extends Id = Id> {
     return yield* remeasure(this.#parts, checkEvaluating(this.#parts, given));
   }
 
-  /** A change: what `onProgress` or an argument calls meanwhile may not change the index. */
+  /** Runs a change; what `onProgress` or an argument calls meanwhile may not change the index. */
   #change<T>(name: string, steps: Steps<T>, call: LongCall): T {
     this.#parts.refuseIfBusy();
     this.#parts.busy = name;
@@ -355,7 +359,7 @@ export class SimHashIndex<I extends Id = Id> {
     }
   }
 
-  /** A change in turns: others are refused until it has ended. */
+  /** Runs a change with pauses for the event loop; other changes throw until it has ended. */
   async #alone<T>(name: string, steps: Steps<T>, call: LongCall): Promise<T> {
     this.#parts.refuseIfBusy();
     this.#parts.busy = name;
@@ -371,7 +375,7 @@ export class SimHashIndex<I extends Id = Id> {
 }
 
 const { NaN: NONE } = Number;
-/** What codes of sets say of an angle. */
+/** The angle of two rows that are sets: codes of sets estimate a Jaccard similarity alone. */
 const NO_ANGLE: Comparison['estimate'] = {
   ...{ angle: NONE, estimatedCosine: NONE, angleError: NONE, cosineError: NONE },
   ...{ angleInterval: [NONE, NONE], cosineInterval: [NONE, NONE] },
@@ -385,6 +389,7 @@ export type IdList<I extends Id = Id> =
   | BigInt64Array
   | BigUint64Array;
 
+/** The checked `LongCall` options of a call, whose other options have these names. */
 function longCall(options: object | undefined, others: readonly string[] = []): LongCall {
   return checkLongCall(checkOptions('options', options as LongCall, [...others, ...LONG_CALL]));
 }

@@ -1,6 +1,7 @@
 /**
- * Rows against many queries by products of integers, in parts that threads share: which rows can
- * be among the nearest of each query. Limits of earlier parts only leave out what is too far.
+ * The tasks by which threads find, for many queries, the rows of the largest integer products:
+ * those that can be among the nearest. Limits of earlier parts only leave out rows that are too
+ * far, so the result does not depend on when parts run.
  */
 
 import { rowOf, Smallest, weightOf } from '../base/top-k';
@@ -10,65 +11,66 @@ import type { Task } from '../threads/job';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { DenseState } from './vectors/row-vectors';
 
-/** Queries of `width` integers. */
+/** Queries of `width` integers each, one after another. */
 interface PointsState {
   readonly queries: Int16Array;
   readonly width: number;
-  /** How many rows of each query are wanted. */
+  /** How many rows each query needs. */
   readonly want: number;
   readonly kernel: KernelName | undefined;
 }
 
-/** The same, and vectors by row. */
+/** The same, with the dense vectors of all rows. */
 interface TruthState extends PointsState {
   readonly vectors: DenseState;
 }
 
-/** Rows `first` to `end - 1`; `isThere` is 0 of those that do not count. */
+/** Rows `first` to `end - 1`; those whose `isThere` is 0 are left out. */
 interface TruthPart {
   readonly first: number;
   readonly end: number;
   readonly isThere: Uint8Array;
-  /** By query, the least product that is of use. */
+  /** For each query the lowest product that can still enter. */
   readonly least: Int32Array;
 }
 
-/** Points and their rows, which may be in any order. */
+/** Points that the caller has rounded, and their rows in any order. */
 interface PointsPart {
   readonly points: Int16Array;
   readonly rows: Uint32Array;
   readonly least: Int32Array;
 }
 
-/** Keys of weight and row as `Smallest` has them, those of a query up to its end. */
+/** Keys of (weight, row) as `Smallest` makes them; those of query i end at `ends[i]`. */
 interface Nearest {
   readonly keys: Float64Array;
   readonly ends: Uint32Array;
 }
 
-/** Weights of products in the order of `Smallest`, which is exact below 2^21. */
+/** Products are divided by this, so that weights stay below 2^21, where `Smallest` is exact. */
 export const PRODUCT_STEP = 2 ** 11;
 const MIN_PRODUCT = -(2 ** 31);
-/** Rows whose integers are in the cache together. */
+/** Rows that are rounded together and stay in the cache while they are compared. */
 const BLOCK_ROWS = 512;
 
-/** The least product of a row that comes before a key. */
+/** The lowest product that comes before a key. */
 function leastBefore(bound: number): number {
   return Math.max(MIN_PRODUCT, 2 ** 31 - PRODUCT_STEP * (weightOf(bound) + 1));
 }
 
-/** The rows whose products with queries are largest, of what all parts have found. */
+/** Merges the results of parts: for each query the rows of the largest products. */
 export class NearestOfParts {
   readonly best: readonly Smallest[];
-  /** By query, the least product that is still of use. */
+  /** For each query the lowest product that can still enter. */
   readonly least: Int32Array;
 
-  /** `want` rows are held for each of so many queries. */
+  /** Holds `want` rows for each of `queries` queries. */
   constructor(queries: number, want: number) {
     this.best = Array.from({ length: queries }, () => new Smallest(want));
     this.least = new Int32Array(queries).fill(MIN_PRODUCT);
   }
 
+  /** Takes the result of a part, and raises the limits. */
   take({ keys, ends }: Nearest): void {
     for (const [query, end] of ends.entries()) {
       const own = this.best[query];
@@ -80,7 +82,7 @@ export class NearestOfParts {
   }
 }
 
-/** The same, block by block. */
+/** The largest products of one part, block by block. */
 class LargestProducts {
   readonly #queries: Int16Array;
   readonly #width: number;
@@ -88,7 +90,7 @@ class LargestProducts {
   readonly #least: Int32Array;
   readonly #kernel: KernelName | undefined;
 
-  /** `queries` one after another; `want` rows are held for each, of at least these products. */
+  /** Holds `want` rows for each query; rows below the products `least` are left out. */
   constructor(
     queries: Int16Array,
     { width, want, kernel }: Pick<PointsState, 'width' | 'want' | 'kernel'>,
@@ -101,7 +103,7 @@ class LargestProducts {
     this.#kernel = kernel;
   }
 
-  /** Compares the points of a block; `rowOf` is the row of each, null where it has none. */
+  /** Takes the `count` points of a block; `rowOf` returns the row of each, null to leave it out. */
   take(block: Int16Array, count: number, rowOf: (i: number) => number | null): void {
     const rows = { values: block, width: this.#width };
     const [best, least] = [this.#best, this.#least];
@@ -118,7 +120,7 @@ class LargestProducts {
     });
   }
 
-  /** What was found. */
+  /** What was found, for `NearestOfParts`. */
   get nearest(): Nearest {
     const found = this.#best.map((one) => one.result());
     let sum = 0;
@@ -132,6 +134,7 @@ class LargestProducts {
   }
 }
 
+/** Compares rows of an index in memory; a worker rounds their vectors itself. */
 export const NEAREST_ROWS: Task<TruthState, TruthPart, Nearest> = {
   name: 'nearest rows',
   open({ vectors: state, queries, width, want, kernel }) {
@@ -153,6 +156,7 @@ export const NEAREST_ROWS: Task<TruthState, TruthPart, Nearest> = {
   },
 };
 
+/** Compares points that the calling thread reads, as those of an index in files. */
 export const NEAREST_POINTS: Task<PointsState, PointsPart, Nearest> = {
   name: 'nearest points',
   open({ queries, width, want, kernel }) {
@@ -168,6 +172,7 @@ export const NEAREST_POINTS: Task<PointsState, PointsPart, Nearest> = {
   },
 };
 
+/** A product as a weight: larger products are lighter, 0 for the largest possible. */
 function weightOfProduct(product: number): number {
   return Math.ceil((2 ** 31 - product) / PRODUCT_STEP);
 }

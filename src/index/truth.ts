@@ -1,10 +1,9 @@
 /**
  * The true neighbours of evaluation queries: by exact cosine where vectors are held, else by
- * distance. Integer products find what can be among the k nearest, within a proven error; cosines
- * in float64 decide. Vectors held as int8 have lost digits: these are drawn at random, so that the
- * truth differs from what the index holds as much as that differs from the vectors as given.
+ * distance. For dense vectors, integer products find which rows can be among the k nearest, within
+ * a proven error, and cosines in float64 decide. Vectors held as int8 have lost digits: these are
+ * drawn at random, so that the truth differs from what the index holds as the given vectors do.
  */
-
 import { cosineOf } from '../base/length';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
@@ -20,29 +19,29 @@ import type { DenseVectors } from './vectors/dense-vectors';
 import { lostDigits } from './vectors/rounding';
 import { SparseVectors } from './vectors/sparse-vectors';
 
-/** A query, and the row that it is: that row is none of its neighbours. Null for other queries. */
+/** A query, and its row if it is one: that row is not its own neighbour. */
 export interface Asked {
   readonly query: Query;
   readonly row: number | null;
 }
 
-/** How many neighbours, and the dense vectors by which they are nearest, if there are any. */
+/** The number of neighbours, and the dense vectors that decide, if there are any. */
 export interface TruthBy {
   readonly k: number;
   readonly vectors: DenseVectors | null;
 }
 
-/** Rows of a part; the first are fewer, since nothing is known yet of what is too far. */
+/** Rows of a part. The first parts are smaller, since no limits are known yet. */
 const PART_ROWS = 4096;
 const MIN_ROWS = 512;
 const FIRST_ROWS = 32;
-/** Looked at by cosine, in units of k. */
+/** Rows of largest product that are compared by cosine, in units of k. */
 const SPARE = 4;
 
 /** Rows of sparse vectors between two steps. */
 const SPARSE_ROWS = 512;
 
-/** For each query its k nearest rows: by these vectors, by sparse ones held, or by distance. */
+/** For each query its k nearest rows: by `dense` vectors, by held sparse ones, or by distance. */
 export function* trueNeighbors(
   parts: IndexParts,
   asked: readonly Asked[],
@@ -56,6 +55,7 @@ export function* trueNeighbors(
   return yield* trueSparseNeighbors(parts, vectors, Uint32Array.from(rows as number[]), k);
 }
 
+/** By distance of codes, in one scan for all queries. */
 function* byDistance(parts: IndexParts, asked: readonly Asked[], k: number): Steps<Uint32Array[]> {
   const collectors = asked.map(({ row: own }) => {
     const accepts = (row: number) => row !== own;
@@ -68,6 +68,7 @@ function* byDistance(parts: IndexParts, asked: readonly Asked[], k: number): Ste
   return collectors.map((collector) => collector.result().rows);
 }
 
+/** By cosine with dense vectors: products of all rows in parts, then `decided` for each query. */
 function* byCosine(
   parts: IndexParts,
   vectors: DenseVectors,
@@ -111,7 +112,7 @@ function* byCosine(
   return neighbors;
 }
 
-/** The k nearest by cosine: among the candidates when they must hold them, else among all rows. */
+/** The k nearest by cosine: among the candidates if they must contain them, else among all. */
 function decided(
   { distinctCodes }: IndexParts,
   vectors: DenseVectors,
@@ -120,7 +121,9 @@ function decided(
   k: number,
   random: () => number,
 ): Uint32Array {
-  // A product is off by at most half a unit a coordinate on both sides, and the step of the keys.
+  // A product is off by at most half a unit a coordinate on both sides, and by the step of the
+  // keys. No other row is among the k nearest if the last candidate is farther behind than twice
+  // this.
   const error = (Math.sqrt(vectors.dimensions) + 1) * UNIT + PRODUCT_STEP;
   const kth = weightOf(keys[Math.min(k + 1, keys.length) - 1]) * PRODUCT_STEP;
   const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
@@ -138,7 +141,7 @@ function decided(
   return bestByCosine(others, cosines, k).rows;
 }
 
-/** By cosine with every row, query after query: for sparse queries that are no rows. */
+/** By cosine with every row, one query after another: for sparse queries that are no rows. */
 function* bySparseUnits(
   parts: IndexParts,
   asked: readonly Asked[],
@@ -160,8 +163,8 @@ function* bySparseUnits(
 }
 
 /**
- * The same by sparse vectors, dimension by dimension: which queries have it, and with what weight.
- * A row meets only the queries with which it shares a dimension; cosines are those of
+ * By cosine with sparse vectors, for queries that are rows: for each dimension it is known which
+ * queries have it, so a row meets only the queries with which it shares one. Cosines equal those of
  * `SparseVectors.cosinesOf` to the bit.
  */
 export function* trueSparseNeighbors(
@@ -204,7 +207,7 @@ export function* trueSparseNeighbors(
   return best.map((one) => one.result().rows);
 }
 
-/** The queries that have a dimension, and their weights at length 1. */
+/** The queries that have a dimension, and their weights in it at length 1. */
 interface Having {
   readonly queries: number[];
   readonly weights: number[];

@@ -1,8 +1,8 @@
 /**
- * The cheapest setting that finds enough. Each query is searched for once, with many probes and
- * candidates; what every smaller setting finds follows from the order of the candidates and the
- * places of their partitions. Costs are counted, not timed, so that the same rows and seed give the
- * same setting on every machine.
+ * Finds the cheapest setting (probes and candidates) that finds enough. Each query is searched for
+ * once, with many probes and candidates; what every smaller setting finds follows from the order of
+ * the candidates and of their partitions. Costs are counted, not timed, so the same rows and seed
+ * give the same setting on every machine.
  */
 
 import { mean, meanAtLeast } from '../base/mean-limits';
@@ -11,33 +11,34 @@ import { evenSums, type Setting } from './candidates';
 import type { SearchParts } from './index-parts';
 import { type Evaluated, type Measured, reaching, sharesOf } from './recall';
 
-/** What must be found: a mean recall, or a share of queries that reach this recall. */
+/** What must be found: `recall` on average or, with `coverage`, by that share of the queries. */
 export interface Target {
   readonly recall: number;
   readonly coverage: number | null;
   readonly k: number;
 }
 
+/** A setting with what it found. */
 export interface Choice extends Setting {
-  /** False where no setting finds enough: then this one finds most. */
+  /** False if no setting finds enough: then this one finds most. */
   readonly isEnough: boolean;
-  /** The shares that the queries found, added up. */
+  /** Sum over the queries of the shares found. */
   readonly found: number;
 }
 
-/** Chance that queries which are drawn again find less than they must. */
+/** Probability that, with other queries, a setting finds less than it must. */
 const DOUBT = 0.025;
-/** Most rows re-ranked for each of k: candidates by codes, and by residual codes. */
+/** Most candidates to re-rank, in units of k: of candidates by codes, and by residual codes. */
 const MAX_OVERSAMPLE = 128;
 const MAX_OVERSAMPLE_OF_RESIDUALS = 64;
-/** Candidates recorded for each of k where none are re-ranked. */
+/** Candidates recorded where none are re-ranked, in units of k. */
 const UNRANKED = 4;
-/** Step between numbers of probes that are tried, and how many are tried beyond the least. */
+/** Factor between the numbers of probes that are tried; and how many are tried beyond the least. */
 const PROBE_RATIO = 2 ** (1 / 8);
 const MORE_PROBES = 12;
 /**
- * Costs in nanoseconds, as measured on one machine: of a code, of each of its bytes, of a row that
- * is re-ranked, of each of its dimensions, and of a number that routing multiplies.
+ * Costs in nanoseconds, measured on one machine: of a code, of each of its bytes, of a re-ranked
+ * row, of each of its dimensions, and of each multiplication while routing to centroids.
  */
 const CODE = 2;
 const CODE_BYTE = 0.1;
@@ -45,7 +46,7 @@ const RANKED_ROW = 100;
 const RANKED_VALUE = 0.4;
 const ROUTED_VALUE = 0.06;
 
-/** True when these queries show that enough is found, or all of it. */
+/** True if these queries show that enough is found, or if they find everything. */
 function isEnough(shares: Float64Array, { recall, coverage }: Target): boolean {
   const values = coverage === null ? shares : reaching(shares, recall);
   const wanted = coverage ?? recall;
@@ -53,7 +54,7 @@ function isEnough(shares: Float64Array, { recall, coverage }: Target): boolean {
   return mean(values) >= wanted && meanAtLeast(values, DOUBT) >= wanted;
 }
 
-/** The cheapest setting that surely finds enough, or the one that finds most. */
+/** The cheapest setting that surely finds enough, else the one that finds most. */
 export function* chosen(
   index: Measured,
   asked: readonly Evaluated[],
@@ -65,25 +66,28 @@ export function* chosen(
   let best: Candidate | null = null;
   if (count > 0) {
     const visits = yield* visitingPlaces(index.parts, asked);
+    // For each true neighbour the number of partitions that are visited before its own.
     const places = asked.map(({ neighbors }, i) =>
       Array.from(neighbors, (row) => visits[i][index.partitionOf(row)]),
     );
     const least = leastProbes(places, target, count);
     const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
     const seen = yield* recorded(index, asked, k, { probes: most, visits });
+    // More probes than the least can be cheaper, if they need fewer candidates to find enough.
     for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
       best = better(best, candidateWith(sizes, seen, target, probes));
       if (probes === most) break;
       yield undefined;
     }
   }
+  // A scan is tried too, unless less than half of the partitions are enough.
   const isLess = best?.isEnough && 2 * (best.probes as number) < count;
   if (best !== null && (isLess || !index.mayScan)) return best;
   const seen = yield* recorded(index, asked, k, { probes: null, visits: [] });
   return better(best, candidateWith(sizes, seen, target, null));
 }
 
-/** The least number of probes whose partitions hold enough, or all: no search finds more. */
+/** The fewest probes whose partitions contain enough neighbours: no search finds more. */
 function leastProbes(places: readonly number[][], target: Target, count: number): number {
   const sizes = places.map(({ length }) => length);
   return leastOf(1, count, (probes) => {
@@ -92,18 +96,19 @@ function leastProbes(places: readonly number[][], target: Target, count: number)
   });
 }
 
+/** A choice with its estimated cost in nanoseconds. */
 interface Candidate extends Choice {
   readonly cost: number;
 }
 
-/** Enough for less, or else the one that finds more. */
+/** The better choice: finds enough and costs less, else finds enough, else finds more. */
 function better(a: Candidate | null, b: Candidate): Candidate {
   if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
   if (a.isEnough) return b.cost < a.cost ? b : a;
   return b.found > a.found ? b : a;
 }
 
-/** With as few candidates as find enough, or as many as may be. */
+/** A setting with the fewest candidates that find enough, or with as many as allowed. */
 function candidateWith(
   sizes: SearchSizes,
   seen: Recording,
@@ -120,7 +125,7 @@ function candidateWith(
   return { probes, want, isEnough: enough, found, cost: costOf(sizes, { probes, want }) };
 }
 
-/** The least integer for which a condition holds that holds for `high`, and for all above one. */
+/** The least integer in low..high that `holds`, by bisection: so must `high`, and all above one. */
 function leastOf(low: number, high: number, holds: (value: number) => boolean): number {
   let [from, to] = [low, high];
   while (from < to) {
@@ -135,12 +140,13 @@ function leastOf(low: number, high: number, holds: (value: number) => boolean): 
 interface SearchSizes {
   readonly codes: number;
   readonly bits: number;
-  /** Of the vectors; of the codes, where no dense ones are held. */
+  /** Of the dense vectors; if none are held, the bits of a code. */
   readonly dimensions: number;
   readonly isRanked: boolean;
   readonly partitions: { count: number; width: number; isByResidual: boolean } | null;
 }
 
+/** The sizes of an index for `costOf`. */
 export function sizesOf({
   partitions,
   distinctCodes,
@@ -160,7 +166,7 @@ export function sizesOf({
   };
 }
 
-/** Nanoseconds that a search takes, about. */
+/** Estimated nanoseconds of a search: routing, codes of the visited partitions, re-ranked rows. */
 export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
   const { codes, bits, dimensions, isRanked, partitions } = sizes;
   const ranked = isRanked ? want * (RANKED_ROW + RANKED_VALUE * dimensions) : 0;
@@ -171,9 +177,7 @@ export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
   return routing + (probes / partitions.count) * codes * near + ranked;
 }
 
-/**
- * For each query the place of each partition in the order in which a search visits them.
- */
+/** For each query the position of each partition in the order in which a search visits them. */
 function* visitingPlaces(
   { partitions, bits }: SearchParts,
   asked: readonly Evaluated[],
@@ -192,17 +196,17 @@ function* visitingPlaces(
   return places;
 }
 
-/** What one query's search saw. */
+/** The candidates of one query. */
 interface Seen {
-  /** Of each candidate, best first, the place of its partition; all 0 for a scan. */
+  /** For each candidate, best first, the position of its partition; all 0 for a scan. */
   readonly places: Uint16Array;
-  /** Which of the candidates are true neighbours, ascending. */
+  /** Which candidates are true neighbours, ascending. */
   readonly hits: Uint32Array;
 }
 
-/** Searches of all queries, from which the shares follow that smaller settings find. */
+/** Searches for all queries, from which follows what smaller settings find. */
 class Recording {
-  /** Candidates that a search may take at most. */
+  /** Most candidates that a setting may take. */
   readonly maxWant: number;
   readonly #sizes: number[];
   readonly #seen: Seen[];
@@ -213,7 +217,10 @@ class Recording {
     this.#seen = seen;
   }
 
-  /** For each query the ranks of its true neighbours among the candidates in so many partitions. */
+  /**
+   * For each query the ranks of its true neighbours among the candidates of its first `probes`
+   * partitions, which keep their order when fewer partitions are visited.
+   */
   ranksWithin(probes: number): number[][] {
     return this.#seen.map(({ places, hits }) => {
       const ranks: number[] = [];
@@ -231,14 +238,14 @@ class Recording {
     });
   }
 
-  /** The shares found with so many candidates, from `ranksWithin`. */
+  /** The shares found with `want` candidates, from `ranksWithin`. */
   shares(ranks: readonly number[][], want: number): Float64Array {
     const found = ranks.map((own) => own.filter((rank) => rank < want).length);
     return sharesOf(found, this.#sizes);
   }
 }
 
-/** Searches for all queries with as many candidates as may be. */
+/** Searches for all queries with as many candidates as are allowed. */
 function* recorded(
   index: Measured,
   asked: readonly Evaluated[],
@@ -249,7 +256,7 @@ function* recorded(
   const isByResidual = probes !== null && partitions?.residualCodes;
   const times = isByResidual ? MAX_OVERSAMPLE_OF_RESIDUALS : MAX_OVERSAMPLE;
   const maxWant = vectors === null ? k : Math.min(times * k, Math.max(k, distinctCodes.rowCount));
-  // Without vectors the k best are the result; those behind them are the best of fewer partitions.
+  // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = vectors === null ? UNRANKED * k : maxWant;
   const setting = { probes, want, margin: 0 };
   const { results } = yield* index.together('candidates', asked, { k, setting });

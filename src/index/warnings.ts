@@ -1,7 +1,7 @@
 /**
- * What a report says in words: what makes its figures less certain, and how the queries of a caller
- * differ from held-out rows. A difference is one that chance hardly makes: the 95 % intervals of
- * the two means lie apart.
+ * The sentences of a report: what makes its figures uncertain, and how the queries of a caller
+ * differ from held-out rows. A difference is reported where chance hardly explains it: where the
+ * intervals (95 %) of the two means do not overlap.
  */
 
 import { meanInterval } from '../base/mean-limits';
@@ -9,10 +9,10 @@ import { kthCosines } from './doubt';
 import type { EvaluationRecall } from './index-options';
 import type { Figures } from './recall';
 
-/** Fewer queries than this tell little. */
+/** Fewer queries than this get a warning. */
 const FEW_QUERIES = 30;
 
-/** The warnings of a report; `byRows` has the figures of held-out rows next to given queries. */
+/** The warnings of a report; `byRows` are the figures of held-out rows where queries were given. */
 export function warningsOf(
   { recall, found, isTrained }: Figures,
   byRows: Figures | null,
@@ -44,7 +44,10 @@ export function warningsOf(
   return warnings;
 }
 
-/** Cosines in hundredths, as shares of what is possible: values that often come again are fast. */
+/**
+ * The interval of the mean k-th cosine, mapped from -1..1 to 0..1. Rounded to hundredths, since
+ * `meanInterval` costs time for each different value.
+ */
 function intervalOfCosine(signs: Figures['found']['signs']): EvaluationRecall['interval'] {
   return meanInterval(kthCosines(signs).map((cosine) => (1 + Math.round(100 * cosine) / 100) / 2));
 }

@@ -1,8 +1,8 @@
 /**
  * Writes an index: the JSON header of its files, and its rows column by column (docs/format.md).
- * Names in files are those of version 1 of the format: `keep` is the option `vectors`. Row numbers
- * stay as they are, unless nearly all rows were removed: where ids name the rows, their numbers
- * then begin again at 0. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
+ * Names in files are those of version 1 of the format: `keep` is the option `vectors`. Rows keep
+ * their positions, unless nearly all rows were removed and the others have ids: then they are
+ * numbered from 0. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
@@ -28,25 +28,25 @@ export interface IndexHeader {
   readonly zero: string;
   readonly keep: string;
   readonly mean: readonly number[] | null;
-  /** True when codes were added that these options did not make. */
+  /** True if codes were added that other options made. */
   readonly isForeign: boolean;
   readonly ids: IdKind | null;
-  /** The number that the next row gets. */
+  /** The row that would be added next. */
   readonly nextRow: number;
-  /** How many distinct codes the rows have; missing in files of version 1. */
+  /** Number of distinct codes of the rows; missing in files of version 1. */
   readonly distinct?: number;
-  /** True where some of these have several rows. */
+  /** True if some of these have several rows. */
   readonly shared?: boolean;
   readonly report: SavedReport | null;
-  /** The mean cosine of vectors with their partitions' centroids. */
+  /** Mean cosine of vectors with the centroids of their partitions. */
   readonly nearness?: number;
-  /** By which searches end early; without them, none does. */
+  /** By which searches end early (partitions/gaps.ts); if missing, none does. */
   readonly gaps?: readonly number[];
-  /** Of vectors held as int8: their zeros, and the squares of what these lost, in steps. */
+  /** Values of int8 vectors that became 0, and the sum of squares that they lost, in steps. */
   readonly zeros?: readonly [count: number, squares: number];
 }
 
-/** The header of an index whose next row gets the number `nextRow`. */
+/** The header of an index whose next row is `nextRow`. */
 export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
   const { hasher, mean, isForeign, report, partitions } = parts;
   const keep = parts.vectors?.kind ?? 'none';
@@ -61,30 +61,30 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
   };
 }
 
-/** What zeros of int8 lost, as headers tell it. */
+/** What zeros of int8 lost, as headers state it; nothing for other vectors. */
 export function zerosOf({ dense }: IndexParts): Pick<IndexHeader, 'zeros'> {
   if (dense?.kind !== 'int8') return {};
   return { zeros: [dense.zeros.count, dense.zeros.squares] };
 }
 
 /**
- * Most row numbers of so many rows: a gap takes memory too, and a file must not ask for any amount
- * of it. 64 numbers a row, or 2^26.
+ * Largest `nextRow` for so many rows: 64 for each, or 2^26. A gap of removed rows takes memory as
+ * well, and a damaged file must not ask for any amount of it.
  */
 export function maxRowNumbers(count: number): number {
   return Math.min(MAX_ROWS, Math.max(2 ** 26, 64 * count));
 }
 
 /**
- * The rows of an index in the order in which files have them. Made once a save: it looks through
- * all rows, and the index must not change while it is in use.
+ * The rows of an index in the order of files. Made once for each save, since it goes through all
+ * rows; the index must not change while it is in use.
  */
 export class SavedRows {
-  /** The rows that are there, ascending. */
+  /** The rows that are not removed, ascending. */
   readonly live: Uint32Array;
-  /** The number that the next row gets, by the files. */
+  /** The row that would be added next, as the files count. */
   readonly nextRow: number;
-  /** True when the row numbers in the files begin again at 0. */
+  /** True if the rows are numbered from 0 in the files. */
   readonly isRenumbered: boolean;
   readonly #parts: IndexParts;
   readonly #partitionOf: Uint32Array | null;
@@ -104,8 +104,8 @@ export class SavedRows {
   }
 
   /**
-   * Rows by their places among those that are there, `first` to `end - 1`; their numbers are told
-   * where they do not go up one by one from `firstRow` on.
+   * Rows `first` to `end - 1` of those that are not removed. They are named only if they do not go
+   * up one by one from `firstRow` on.
    */
   slice(first: number, end: number, firstRow: number): SavedSlice {
     const rows = this.live.subarray(first, end);
@@ -113,7 +113,7 @@ export class SavedRows {
     const firsts = firstsOf(this.#parts.distinctCodes, rows);
     const columns: RowsToWrite = {
       numbers: hasGaps && !this.isRenumbered ? rows : null,
-      // They would name rows by numbers that are no more.
+      // First rows would be named by positions that the files do not have.
       firsts: this.isRenumbered ? null : firsts,
       ids: this.#parts.ids.columnOf(rows),
     };
@@ -127,7 +127,7 @@ export class SavedRows {
     };
   }
 
-  /** The blocks of a segment with rows by their places among those that are there. */
+  /** Rows `first` to `end - 1` of those that are not removed, as the blocks of a segment. */
   segment(first: number, end: number): { layout: SegmentLayout; blocks: Generator<SegmentRows> } {
     return segmentOf(this.#parts, {
       rows: this.live.subarray(first, end),
@@ -136,6 +136,7 @@ export class SavedRows {
     });
   }
 
+  /** The columns of some rows, from position `from` of the slice on. */
   #rowsOf(rows: Uint32Array, { numbers, firsts, ids }: RowsToWrite, from: number): IndexRows {
     const { distinctCodes, vectors } = this.#parts;
     const end = from + rows.length;
@@ -152,14 +153,18 @@ export class SavedRows {
   }
 }
 
-/** Rows that go to one file. */
+/** Rows for one file. */
 interface SavedSlice {
   readonly count: number;
-  /** How a reader knows which rows share a code; undefined when it has to find out. */
+  /**
+   * How a reader finds rows with equal codes: there are none, by their first rows, or (undefined)
+   * by comparing all codes.
+   */
   readonly equals: 'none' | 'first' | undefined;
   readonly runs: RowRuns;
 }
 
+/** Columns of a slice, made once for all of its runs. */
 interface RowsToWrite {
   readonly numbers: Uint32Array | null;
   readonly firsts: Uint32Array | null;
@@ -200,9 +205,10 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
   return bytesOf(header, count, runs, columns);
 }
 
-/** Characters of a piece, a multiple of 4, and bytes, of 3. */
+/** Bytes of a piece: a multiple of 3, so that the base64 texts of pieces can be joined. */
 const PIECE = 3 << 12;
 
+/** 16-bit integers as base64, in the byte order of this machine. */
 function toBase64(values: Int16Array): string {
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   let text = '';

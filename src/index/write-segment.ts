@@ -1,6 +1,6 @@
 /**
- * Rows of an index as the blocks of a segment: in the order of their partitions, with the residual
- * codes that the index holds (docs/format.md). Rows without a code come last.
+ * Rows of an index as the blocks of a segment (docs/format.md): in the order of their partitions,
+ * with the residual codes that the index holds. Rows without a code come last.
  */
 
 import { lowerBound } from '../base/arrays';
@@ -15,21 +15,22 @@ import {
 import { codesOf, firstsOf } from './distinct/row-codes';
 import type { IndexParts } from './index-parts';
 
-/** Bytes of a block of an index without partitions. */
+/** Bytes of codes of a block in an index without partitions. */
 const BLOCK_BYTES = 2 ** 20;
-/** Bytes of the vectors of a block, far below the 2 GiB that Arrow's library can write. */
+/** Most bytes of the vectors of a block: far below the 2 GiB that Arrow's library can write. */
 const VECTOR_BYTES = 2 ** 30;
 
+/** Which rows a segment has, and how files name them. */
 interface RowsToSave {
-  /** Numbers of the rows, ascending. */
+  /** The rows, ascending. */
   readonly rows: Uint32Array;
-  /** All rows that are there, by which rows are numbered again; null where they are not. */
+  /** All live rows, if rows are saved by their positions among them; null if they keep theirs. */
   readonly renumbered: Uint32Array | null;
   /** The partition of each distinct code; null without partitions. */
   readonly partitionOf: Uint32Array | null;
 }
 
-/** The blocks of some rows, one or more, made one by one, and what they are made of. */
+/** The layout of a segment and its blocks, one or more, each made when it is asked for. */
 export function segmentOf(
   parts: IndexParts,
   { rows, renumbered, partitionOf }: RowsToSave,
@@ -77,7 +78,7 @@ export function segmentOf(
   return { layout, blocks: blocks() };
 }
 
-/** Rows of a block, at most. */
+/** Most rows of a block. */
 export function maxBlockRows(
   { hasher, distinctCodes }: IndexParts,
   isPartitioned: boolean,
@@ -88,7 +89,10 @@ export function maxBlockRows(
   return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
 }
 
-/** Rows by partition, then row; those without a code last. `starts` has one more than groups. */
+/**
+ * Rows ordered by partition, then row; those without a code last. Group i is `order[starts[i]]` to
+ * `order[starts[i + 1] - 1]`.
+ */
 function byPartition(
   rows: Uint32Array,
   partitionOf: (row: number) => number,
@@ -104,6 +108,7 @@ function byPartition(
   return { order, starts };
 }
 
+/** Residual codes and scales of rows of one partition; none if `width`, the bytes of one, is 0. */
 function residualsOf(
   { partitions }: IndexParts,
   rows: Uint32Array,
@@ -119,7 +124,7 @@ function residualsOf(
   return { residuals, residualScales };
 }
 
-/** The type of a column of these ids, as Arrow calls it. */
+/** The Arrow type of a column of these ids; null without ids. */
 export function typeOf(ids: Ids | null): string | null {
   if (ids === null) return null;
   if (ids instanceof Int32Array) return 'Int32';

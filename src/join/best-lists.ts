@@ -1,21 +1,22 @@
 /**
- * The k nearest of every code: many lists in one array, where a selector object for each would take
- * too much memory. A list is a heap of the keys of base/top-k, (distance, item), whose root is the
- * farthest, so its limit is known at any moment. Lists grow as they fill, up to a size for each.
+ * The k nearest of every code: many lists in one array, since a selector object for each would take
+ * too much memory. A list is a heap of the keys (distance, item) of base/top-k with the farthest as
+ * root, so its limit is always known. Lists grow as they fill, up to a size of their own.
  */
 
 import { grown } from '../base/arrays';
 import { keyOf, weightOf } from '../base/top-k';
 
-/** Capacity of a list when it gets its first item; it doubles when the list is full. */
+/** Capacity of a list with its first item; it doubles when the list is full. */
 const FIRST_CAPACITY = 16;
 
-/** The lists, in one array of keys. An item belongs to a list at most once. */
+/** The lists. An item belongs to a list at most once. */
 export class BestLists {
   readonly count: number;
   /** Most items of each list. */
   readonly #wants: Uint32Array;
   readonly #limit: number;
+  /** Where each list begins in `#keys`, how many items have room there, and how many it has. */
   readonly #starts: Float64Array;
   readonly #capacities: Uint32Array;
   readonly #lengths: Uint32Array;
@@ -33,7 +34,7 @@ export class BestLists {
     this.#keys = new Float64Array(FIRST_CAPACITY);
   }
 
-  /** Only items below this distance can still enter a list. */
+  /** Only items below this distance can still enter a list; 0 for a list of no items. */
   limitOf(list: number): number {
     const want = this.#wants[list];
     if (want === 0) return 0;
@@ -41,11 +42,12 @@ export class BestLists {
     return weightOf(this.#keys[this.#starts[list]]) + 1;
   }
 
-  /** Offers an item that the list has not been offered yet; returns the limit from now on. */
+  /** Offers an item that the list was not offered before; returns the new limit. */
   offer(list: number, distance: number, item: number): number {
     const want = this.#wants[list];
     const length = this.#lengths[list];
     const key = keyOf(distance, item);
+    // A full list takes a key that comes before its root, and drops the root.
     if (length === want) {
       if (want === 0) return 0;
       const start = this.#starts[list];
@@ -59,7 +61,7 @@ export class BestLists {
     return this.limitOf(list);
   }
 
-  /** The same for an item that may have been offered before. */
+  /** Offers an item that may have been offered before; searches the list for it. */
   offerAgain(list: number, distance: number, item: number): number {
     const limit = this.limitOf(list);
     if (distance >= limit) return limit;
@@ -69,12 +71,13 @@ export class BestLists {
     return this.offer(list, distance, item);
   }
 
-  /** Keys, nearest first: a view. Sorts the heap, so nothing may be offered afterwards. */
+  /** The keys of a list, nearest first: a view. Sorts the heap, so nothing may be offered then. */
   inOrder(list: number): Float64Array {
     const start = this.#starts[list];
     return this.#keys.subarray(start, start + this.#lengths[list]).sort();
   }
 
+  /** Moves a full list to the end of the array with twice the capacity; its old space is lost. */
   #grow(list: number): void {
     const old = this.#capacities[list];
     const capacity = Math.min(this.#wants[list], old === 0 ? FIRST_CAPACITY : 2 * old);
@@ -89,7 +92,7 @@ export class BestLists {
     this.#capacities[list] = capacity;
   }
 
-  /** Adds a key to a heap of `length`. */
+  /** Adds a key to a heap of `length` keys. */
   #rise(start: number, length: number, key: number): void {
     const keys = this.#keys;
     let at = length;
@@ -102,7 +105,7 @@ export class BestLists {
     keys[start + at] = key;
   }
 
-  /** Replaces a heap's root by a key. */
+  /** Replaces the root of a heap by a key. */
   #sink(start: number, length: number, key: number): void {
     const keys = this.#keys;
     let at = 0;

@@ -1,24 +1,25 @@
-/** Exact similarities of pairs of rows, in parts that threads share. */
+/** The task by which threads compute exact similarities of pairs of rows. */
 
 import { type VectorState, vectorsOver } from '../index/shared-index';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { Task } from '../threads/job';
 
+/** The vectors of both collections, and which similarity is computed. */
 interface PairState {
   readonly isJaccard: boolean;
   readonly left: VectorState;
-  /** Null where it is the left one. */
+  /** Null if both are the same. */
   readonly right: VectorState | null;
 }
 
-/** Rows of pairs, those of the same `a` next to each other where that can be. */
+/** Rows of pairs; pairs of the same `a` next to each other are faster. */
 export interface RowPairs {
   readonly a: Uint32Array;
   readonly b: Uint32Array;
 }
 
-/** Compares pairs of rows whose vectors are shared. */
+/** Compares pairs of rows whose vectors are in shared memory. */
 export const COMPARING: Task<PairState, RowPairs, { readonly found: Float64Array }> = {
   name: 'comparing',
   open({ isJaccard, left, right }) {
@@ -28,7 +29,7 @@ export const COMPARING: Task<PairState, RowPairs, { readonly found: Float64Array
   },
 };
 
-/** Cosines, or Jaccard similarities, of pairs in their order; each `a` is looked up once a run. */
+/** Exact cosines, or Jaccard similarities, of pairs in order; equal `a` in a row are one call. */
 export function similaritiesOfRows(
   isJaccard: boolean,
   [ours, theirs]: readonly [RowVectors, RowVectors],

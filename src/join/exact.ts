@@ -1,7 +1,7 @@
 /**
- * Exact similarities of pairs that codes found, from the vectors of their rows: the cosine, or the
- * Jaccard similarity of sparse rows as sets. What codes estimate is checked here, so that what is
- * reported holds no pair below the similarity that was asked for.
+ * Exact similarities of pairs that codes found, from the vectors of their rows: cosines, or Jaccard
+ * similarities of sparse rows as sets. Distances only estimate similarities; checked by these, no
+ * reported pair is below the similarity that was asked for.
  */
 
 import { wrongType, wrongValue } from '../base/check';
@@ -22,10 +22,13 @@ import {
 import { COMPARING, type RowPairs, similaritiesOfRows } from './exact-task';
 import type { Rows } from './source';
 
-/** Pairs of a part: some milliseconds. */
+/** Pairs of a part: some milliseconds of work. */
 const PART_PAIRS = 4096;
 
-/** The rows with the vectors of a matrix, one a row; an empty sparse row is near to none. */
+/**
+ * The rows with the vectors of a matrix, copied to float32, one for each row. Throws if there is
+ * not one for each, or if values do not fit. An empty sparse row is near to none.
+ */
 export function withVectors(
   rows: Rows,
   given: DenseMatrix | SparseMatrix | SparseVectors | undefined,
@@ -58,14 +61,14 @@ export function withVectors(
   return { ...rows, vectors };
 }
 
-/** The measure in which rows can be compared exactly; null where they have no fitting vectors. */
+/** The measure in which rows can be compared exactly; null without fitting vectors. */
 export function exactMeasure({ codes, vectors }: Rows): Measure | null {
   const measure = measureOf(codes.origin?.projection);
   if (vectors === null || (measure.name === 'jaccard' && vectors.kind !== 'sparse')) return null;
   return measure;
 }
 
-/** Exact similarities of pairs of rows with vectors. Quick where pairs of an `a` adjoin. */
+/** Exact similarities of pairs of rows; fastest where pairs of the same `a` follow each other. */
 export function similaritiesOf(
   { name }: Measure,
   both: readonly [Rows, Rows],
@@ -75,7 +78,7 @@ export function similaritiesOf(
   return similaritiesOfRows(name === 'jaccard', vectorsOf(both), ownRows(both, { a, b }));
 }
 
-/** The same in parts that threads share. */
+/** The same, in parts that threads share. */
 export function* similaritiesInSteps(
   { name }: Measure,
   both: readonly [Rows, Rows],
@@ -109,7 +112,7 @@ function vectorsOf([left, right]: readonly [Rows, Rows]): readonly [RowVectors, 
   return [left.vectors as RowVectors, right.vectors as RowVectors];
 }
 
-/** Pairs by the rows whose vectors are held. */
+/** Pairs of rows as pairs of the rows whose vectors are held, see `Rows.vectorOf`. */
 function ownRows([left, right]: readonly [Rows, Rows], { a, b }: RowPairs): RowPairs {
   const own = (rows: Uint32Array, of: Uint32Array | null) => of && rows.map((row) => of[row]);
   return { a: own(a, left.vectorOf) ?? a, b: own(b, right.vectorOf) ?? b };

@@ -1,9 +1,9 @@
 /**
- * Chooses the method of a join: which tables it makes, or none, when all codes are compared with
- * all. Two codes within distance d agree in at least m - d of m blocks (pigeonhole), so a table for
- * each choice of m - d blocks brings every such pair together. Few tables have short keys and many
- * candidates, many tables long keys and few. The cost of each layout is estimated on a sample of
- * the codes, and the cheapest is taken: the choice changes the time, never the answer.
+ * Chooses the method of a join: its tables, or none, where all codes are compared with all. Two
+ * codes within distance d agree in at least m - d of m blocks (pigeonhole principle), so a table
+ * for each choice of m - d blocks brings every such pair together. Few tables have short keys and
+ * many candidates; many tables have long keys and few. The cost of each layout is estimated by a
+ * sample of the codes. The choice changes the time, never the answer.
  */
 
 import {
@@ -18,11 +18,11 @@ import {
 import { MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
 import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
 
-/** How a join finds its pairs, and what that is expected to cost. */
+/** How a join finds its pairs, and its expected cost. */
 export interface JoinMethod {
-  /** The keys of the tables; empty where all codes are compared with all. */
+  /** The key of each table; empty if all codes are compared with all. */
   readonly layout: TableLayout;
-  /** Number of pairs that are expected to be compared. */
+  /** Expected number of pairs of codes to compare. */
   readonly comparisons: number;
   readonly expectedMs: number;
 }
@@ -33,19 +33,19 @@ export interface JoinSample {
   readonly words: number;
   /** Number of codes in the sample. */
   readonly count: number;
-  /** Most codes of a bucket that are compared in pairs; more are joined by themselves. */
+  /** Codes of a bucket up to which they are compared in pairs; more are joined by other bits. */
   readonly longestRun: number;
 }
 
 /** Layouts with more tables are not considered. */
 const MAX_TABLES = 64;
-/** With one block for each table, most tables: beyond, comparing all with all is cheaper. */
+/** Most tables where each has one block: with more, comparing all with all is cheaper. */
 const MAX_BLOCKS = 256;
-/** Most blocks beyond the distance that a layout cuts codes into. */
+/** Most blocks of a layout beyond the distance. */
 const MAX_BLOCKS_MORE = 8;
-/** Costs in nanoseconds, measured on the machine of bench/results.md; only their ratios count. */
+/** Costs in nanoseconds, measured on the machine of bench/results.md; only their ratios matter. */
 const ENTRY_NS = 27;
-/** An entry where there are more than fit the caches: so many. */
+/** An entry of a table where there are more than MAX_NEAR, which do not fit the caches. */
 const FAR_ENTRY_NS = 43;
 const MAX_NEAR = 2 ** 21;
 const GATHERED_WORD_NS = 1.5;
@@ -53,14 +53,14 @@ const COMPARED_NS = 0.85;
 const COMPARED_WIDE_NS = 2.3;
 const SCANNED_NS = 0.25;
 const SCANNED_WORD_NS = 0.15;
-/** Codes of a sample in one bucket from which the estimate of its size is trusted. */
+/** Codes of the sample in one bucket from which on the bucket's size is estimated by them. */
 const MIN_SURE = 4;
-/** Bits of a wider key beyond these do not choose its bucket. */
+/** Bits of a key that choose its bucket; further ones are compared only. */
 const MAX_KEY_BITS = 64;
 
 /**
  * The cheapest method to join `count` codes that may differ in the bits of `runs`. Pairs must agree
- * in those of `agree`, which are part of each key then, and may be one of their own.
+ * in the bits of `agree`, which are then part of each key, and can be the key of the only table.
  */
 export function chooseMethod(
   sample: JoinSample,
@@ -72,6 +72,7 @@ export function chooseMethod(
   let best = byChance(sample.words, count, []);
   for (const layout of layouts(runs, maxDistance, agree)) {
     const ideal = byChance(sample.words, count, layout);
+    // The estimate for random codes is a lower bound, and skips most layouts without the sample.
     if (ideal.expectedMs >= best.expectedMs) continue;
     const work = layout.map((key) => tableBySample(sample, count, key));
     for (const table of work) {
@@ -88,13 +89,13 @@ export function chooseMethod(
 interface TableWork {
   readonly keyBits: number;
   readonly comparisons: number;
-  /** Number of overfull buckets, their mean size, and the time to join these by the other bits. */
+  /** Buckets too large for pairs: their number, their mean size, and the time to join them all. */
   readonly full: number;
   readonly fullRows: number;
   splitMs: number;
 }
 
-/** The method with its cost: comparing, sorting into tables, splitting overfull buckets. */
+/** A method with its cost: comparing, sorting into tables, and splitting large buckets. */
 function costed(
   words: number,
   count: number,
@@ -111,7 +112,7 @@ function costed(
   return { layout, comparisons, expectedMs: (comparing + sorting) / 1e6 + splitting };
 }
 
-/** The cost of a layout when bits are random; without tables it is exact. */
+/** The cost of a layout if bits were random; exact without tables. */
 function byChance(words: number, count: number, layout: TableLayout): JoinMethod {
   const tables = layout.length === 0 ? [[]] : layout;
   return costed(
@@ -122,7 +123,7 @@ function byChance(words: number, count: number, layout: TableLayout): JoinMethod
   );
 }
 
-/** The least time to join `count` random codes by `bits` bits. */
+/** The lowest cost in milliseconds to join `count` random codes by `bits` bits. */
 function splitMs(words: number, count: number, bits: number, maxDistance: number): number {
   if (count < 2) return 0;
   const runs = [{ firstBit: 0, bits }];
@@ -133,12 +134,12 @@ function splitMs(words: number, count: number, bits: number, maxDistance: number
   return least;
 }
 
-/** Most tables of any layout that is considered for a distance. */
+/** Most tables of any layout for a distance: kernels need a mask for each. */
 export function maxTables(maxDistance: number): number {
   return Math.max(MAX_TABLES, Math.min(MAX_BLOCKS, maxDistance + 1));
 }
 
-/** The layouts that find all pairs within a distance which agree in some bits. */
+/** The layouts that find all pairs within a distance which agree in the bits of `agree`. */
 function* layouts(
   runs: readonly BitRun[],
   maxDistance: number,
@@ -150,7 +151,7 @@ function* layouts(
   }
 }
 
-/** The layouts over the bits that may differ, fewest tables first. */
+/** The layouts over the bits that may differ, those with the fewest tables first. */
 function* blockLayouts(runs: readonly BitRun[], maxDistance: number): Generator<TableLayout> {
   const bits = keyBits(runs);
   const isManku = runs.length === 1 && runs[0].firstBit === 0 && bits === 64;
@@ -165,14 +166,14 @@ function* blockLayouts(runs: readonly BitRun[], maxDistance: number): Generator<
   }
 }
 
-/** The work of a table when bits are random. */
+/** The work of a table if bits were random. */
 function tableByChance(key: readonly BitRun[], count: number): TableWork {
   const { lowBits, highBits } = joinKeyOf(key, count);
   const comparisons = (count * (count - 1)) / 2 ** (lowBits + highBits + 1);
   return { keyBits: keyBits(key), comparisons, full: 0, fullRows: 0, splitMs: 0 };
 }
 
-/** The work of a table as the sample shows it, if that is more than with random bits. */
+/** The work of a table as the sample shows it, at least that of random bits. */
 function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]): TableWork {
   const { codes, words, count, longestRun } = sample;
   const joinKey = joinKeyOf(key, all);
@@ -191,17 +192,18 @@ function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]):
       fullRows += rows;
     } else pairs += (size * (size - 1)) / 2;
   }
+  // A lower confidence limit of three standard errors, so that chance in the sample decides little.
   const sure = pairs - 3 * Math.sqrt(pairs + 1);
   const comparisons = (sure * all * (all - 1)) / Math.max(1, count * (count - 1));
   const chance = tableByChance(key, all);
   return {
     ...{ ...chance, full, fullRows: fullRows / Math.max(1, full) },
-    // The codes of overfull buckets are not compared in pairs, so fewer comparisons are possible.
+    // Codes of large buckets are not compared in pairs, so there can be fewer than by chance.
     comparisons: full > 0 ? Math.max(0, comparisons) : Math.max(comparisons, chance.comparisons),
   };
 }
 
-/** How codes are mapped to the buckets of a table, about one bucket for each code. */
+/** How codes are mapped to the buckets of a table: about as many buckets as codes. */
 export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
   const parts: JoinKey['parts'][number][] = [];
   let left = MAX_KEY_BITS;
@@ -223,7 +225,7 @@ export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
   return { parts, hashShift, lowBits, highBits: bucketBits - lowBits };
 }
 
-/** The bits of `runs` that are not in the key. */
+/** The bits of `runs` that are not in the key, as runs. */
 export function runsWithout(runs: readonly BitRun[], key: readonly BitRun[]): BitRun[] {
   const taken = new Set(key.flatMap(({ firstBit, bits }) => range(firstBit, bits)));
   const rest: BitRun[] = [];

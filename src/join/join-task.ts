@@ -1,7 +1,8 @@
 /**
- * What the threads of a join do with codes of one memory. A table takes three stages: list the
- * codes with their buckets, scatter the entries by the higher digit, then go through ranges of
- * buckets, which are sorted by the lower digit first. Without tables blocks are compared with all.
+ * The task by which threads join codes in one shared memory. A table takes three stages: list the
+ * codes with their buckets, scatter these entries by the higher digit of the bucket, then go
+ * through ranges of buckets, each sorted by the lower digit first. Without tables, blocks of
+ * queries are compared with all codes.
  */
 
 import type { Secret } from '../base/secret';
@@ -12,37 +13,37 @@ import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';
 import { memoryOf } from '../kernels/memory';
 import type { Task } from '../threads/job';
 
-/** By what codes are put into buckets, and what is looked for in each. */
+/** How codes get their buckets, and what is looked for in each: near pairs, or equal codes. */
 export type BucketWork =
   | { readonly kind: 'pairs'; readonly key: JoinKey; readonly near: Near }
   | { readonly kind: 'equal'; readonly secret: Secret; readonly low: Digit };
 
-/** The lower digit of a bucket; the higher one lies above. */
+/** The lower digit of a bucket; the higher digit is the bits above it. */
 interface Digit {
   readonly shift: number;
   readonly bits: number;
 }
 
-/** Pairs within a distance that agree in the memory's first mask and in none of `rejects` more. */
+/** Near pairs agree in the first mask of the memory and in none of the next `rejects` masks. */
 export interface Near {
   readonly maxDistance: number;
   readonly rejects: number;
 }
 
-/** What all parts of a join share: the arrays of the codes, and what is looked for. */
+/** What all parts of a join share. */
 export interface JoinState {
   readonly arrays: JoinArrays;
   readonly kernel: KernelName | undefined;
   readonly work: BucketWork | { readonly kind: 'all'; readonly near: Near };
 }
 
-/** A part of one stage, from code or entry `first` up to `end`. */
+/** A part of one stage: codes or entries `first` to `end - 1`. */
 export type JoinPart =
   | { readonly stage: 'list' | 'scatter'; part: number; first: number; end: number }
   | BucketPart
   | { readonly stage: 'all'; query: number; queries: number; first: number; end: number };
 
-/** Entries `first` to `end - 1`; the lower code of a pair is in `fromCode` to `toCode - 1`. */
+/** Entries `first` to `end - 1`; the lower code of a pair must be in `fromCode` to `toCode - 1`. */
 interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
   readonly stage: 'buckets';
   readonly first: number;
@@ -50,7 +51,7 @@ interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
   readonly isSorted: boolean;
 }
 
-/** Pairs as the kernels write them, or the number of equal codes; where the part was left. */
+/** Hits as kernels write them, or the number of equal codes; and where it stopped, as in `Runs`. */
 export interface JoinFound {
   readonly hits: Uint32Array;
   readonly count: number;
@@ -61,7 +62,7 @@ export interface JoinFound {
 
 const NOTHING = { hits: new Uint32Array(), count: 0, next: 0, place: 0, longEnd: 0 };
 
-/** Joins parts of tables in the shared memory; what they write there is ordered by the stages. */
+/** Joins parts of tables; parts of a stage write to disjoint places of the shared memory. */
 export const JOINING: Task<JoinState, JoinPart, JoinFound> = {
   name: 'joining',
   open(state) {
@@ -71,7 +72,7 @@ export const JOINING: Task<JoinState, JoinPart, JoinFound> = {
   },
 };
 
-/** Does a part in the memory of a thread; hits are valid until the next. */
+/** Does a part in the memory of this thread; its hits are valid until the next part. */
 export function joinPart(memory: JoinMemory, state: JoinState, part: JoinPart): JoinFound {
   const { work } = state;
   if (part.stage === 'all') return comparedWithAll(memory, state, part);
@@ -96,6 +97,7 @@ export function joinPart(memory: JoinMemory, state: JoinState, part: JoinPart): 
   return NOTHING;
 }
 
+/** Finds near pairs in sorted buckets, up to the budget. */
 function pairsOf(
   memory: JoinMemory,
   kernel: JoinKernel,
@@ -108,7 +110,7 @@ function pairsOf(
   return { hits, count, next: state.next, place: state.place, longEnd: state.longEnd };
 }
 
-/** A block of queries against rows of higher numbers. */
+/** Compares a block of queries with codes behind them, so that each pair is found once. */
 function comparedWithAll(
   { arrays: { codes, masks }, words }: JoinMemory,
   { kernel, work }: JoinState,
@@ -125,6 +127,7 @@ function comparedWithAll(
   scan.hitsOfMany(bytes, first, end - first, some, limits, (i, other, distance) => {
     const code = query + i;
     if (other <= code) return;
+    // A pair agrees in the first mask and differs in each of the others.
     for (let mask = 0; mask <= rejects; mask++) {
       const differs = isMasked(codes, code * words, other * words, masks, mask * words, words);
       if (differs === (mask === 0)) return;
@@ -134,7 +137,7 @@ function comparedWithAll(
   return { ...NOTHING, hits: Uint32Array.from(hits), count: hits.length / HIT };
 }
 
-/** Whether two codes, whose first words are at `a` and `b`, differ in a bit of a mask. */
+/** True if two codes, whose first words are at `a` and `b`, differ in a bit of a mask. */
 function isMasked(
   codes: Uint32Array,
   a: number,

@@ -1,8 +1,8 @@
 /**
- * All pairs of codes within a distance, each once, in no order. Every table sorts the codes by some
- * of their bits and compares those that agree in all of these. A pair is reported only by the first
- * table in which it agrees, so no set of seen pairs is needed. The codes of an overfull bucket are
- * joined by their other bits.
+ * All pairs of distinct codes within a distance, each once, in no order. Each table sorts the codes
+ * by some of their bits and compares those that agree in all of these. A pair is reported only by
+ * the first table in which it agrees, so no set of seen pairs is needed. Codes of a bucket that is
+ * too large to be compared in pairs are joined by their other bits.
  */
 
 import { lowerBound } from '../base/arrays';
@@ -31,20 +31,23 @@ export interface JoinCodes {
   readonly bits: number;
 }
 
-/** Bits in which both codes of a pair agree, and bits of which they differ in one at least. */
+/** Bits in which the codes of a pair must agree, and sets of bits in each of which they differ. */
 export interface PairBits {
   readonly agree: readonly BitRun[];
   readonly differ: readonly (readonly BitRun[])[];
 }
 
-/** All pairs. */
+/** No restriction. */
 const ANY_BITS: PairBits = { agree: [], differ: [] };
 
 /** Which pairs a join finds. */
 export interface JoinWanted {
   readonly maxDistance: number;
   readonly bits?: PairBits | undefined;
-  /** Where the lower distinct code of a pair lies, from and up to; read again from time to time. */
+  /**
+   * The lower distinct code of a pair must lie in `from` to `to - 1`. Read again for each part, so
+   * that callers can narrow it.
+   */
   readonly range: () => readonly [from: number, to: number];
   readonly kernel: KernelName | undefined;
 }
@@ -53,8 +56,9 @@ export interface JoinWanted {
 type TakeHits = (hits: Uint32Array, count: number) => void;
 
 /**
- * Where a join is nested in an overfull bucket of another: the bits it may join by, those in which
- * its codes agree, and the keys of earlier tables, in which a pair must not agree entirely.
+ * What is known of the codes where a join is nested in a large bucket of another: the bits that may
+ * still differ, the bits in which pairs must agree, and the keys of earlier tables, in which pairs
+ * must not agree entirely, since those tables report them.
  */
 interface Around {
   readonly runs: readonly BitRun[];
@@ -62,20 +66,21 @@ interface Around {
   readonly rejects: readonly (readonly BitRun[])[];
 }
 
-/** Rows that are copied, and comparisons, between two steps: some milliseconds. */
+/** Codes that are copied, and comparisons, between two steps: some milliseconds of work. */
 const STEP_ROWS = 2 ** 18;
 const STEP_COMPARISONS = 2 ** 22;
+/** Codes by which a method is chosen. */
 const SAMPLE = 1024;
-/** Queries at a time when all are compared with all. */
+/** Queries of a block where all codes are compared with all. */
 const QUERIES = 128;
 
-/** The cheapest method to join these codes. */
+/** The method that is expected to join these codes fastest. */
 export function methodFor(codes: JoinCodes, maxDistance: number, { agree } = ANY_BITS): JoinMethod {
   const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
   return chooseMethod(sampleOf(codes), codes.count, runs, maxDistance, agree);
 }
 
-/** Passes all pairs to `take`, each once; yields how much of the work is done. */
+/** Passes all pairs to `take`, each once; yields the share of the work that is done. */
 export function* join(
   codes: JoinCodes,
   method: JoinMethod,
@@ -88,7 +93,7 @@ export function* join(
   yield* joinAs(codes, method, wanted, around, take);
 }
 
-/** The same for codes of which some bits are known to agree. */
+/** A join of codes of which some bits are known to agree, see `Around`. */
 function* joinAs(
   codes: JoinCodes,
   method: JoinMethod,
@@ -101,7 +106,7 @@ function* joinAs(
   yield [1, 1];
 }
 
-/** Sorts the codes by the key of each table, and compares those of equal keys. */
+/** Sorts the codes by the key of each table, and compares those with equal keys. */
 function* joinTables(
   codes: JoinCodes,
   { layout }: JoinMethod,
@@ -114,6 +119,7 @@ function* joinTables(
   const { range, kernel, maxDistance } = wanted;
   for (const [t, table] of layout.entries()) {
     const required = [...around.required, ...table];
+    // The keys of earlier tables reject: their pairs were reported there.
     const rejects = [...around.rejects, ...layout.slice(0, t)];
     setMasks(memory, required, rejects);
     const near = { maxDistance, rejects: rejects.length };
@@ -129,7 +135,7 @@ function* joinTables(
   }
 }
 
-/** Writes the bits in which pairs must agree, and those in which they must not. */
+/** Writes the masks that kernels read: bits in which pairs must agree, then each reject. */
 function setMasks(
   { arrays: { masks }, words }: JoinMemory,
   required: readonly BitRun[],
@@ -140,13 +146,13 @@ function setMasks(
   });
 }
 
-/** Comparisons between two steps: fewer of wide codes, and in plain loops. */
+/** Comparisons between two steps: fewer for wide codes and for the scalar kernel. */
 function comparisonsOfStep({ words }: JoinMemory, { kernel }: Pick<JoinWanted, 'kernel'>): number {
   const slowness = joinKernel(kernel).name === 'scalar' ? 16 : 1;
   return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
 }
 
-/** A run of entries that is too long to be compared in pairs: a join over the bits left. */
+/** Copies the codes of a large bucket, and joins them by the bits outside of its key. */
 function* joinLong(
   { memory, bits }: JoinCodes,
   first: number,
@@ -157,6 +163,7 @@ function* joinLong(
 ): Steps<void> {
   const distincts = new Uint32Array(end - first);
   const { arrays, words } = memory;
+  // One mask for what must agree, one for each reject so far, and one for each table to come.
   const masks = around.rejects.length + 1 + maxTables(wanted.maxDistance);
   const inner = JoinMemory.allocate(distincts.length, arrays.bytesPerCode, masks);
   for (let i = 0; i < distincts.length; i++) {
@@ -168,6 +175,7 @@ function* joinLong(
   }
   const codes = { memory: inner, count: distincts.length, bits };
   const method = chooseMethod(sampleOf(codes), codes.count, around.runs, wanted.maxDistance);
+  // The range is of the outer codes; `distincts` ascend, so bisection finds the inner ones.
   const range = () => {
     const [from, to] = wanted.range();
     return [lowerBound(distincts, from), lowerBound(distincts, to)] as const;
@@ -182,7 +190,7 @@ function* joinLong(
   yield* joinAs(codes, method, { ...wanted, range }, around, takeInner);
 }
 
-/** Compares all codes with all, in blocks of queries. */
+/** Compares all codes with all, in blocks of queries; each pair by its lower code. */
 function* joinAll(
   { memory, count }: JoinCodes,
   { maxDistance, range, kernel }: JoinWanted,
@@ -195,16 +203,17 @@ function* joinAll(
   const rows = Math.ceil(comparisonsOfStep(memory, { kernel }) / QUERIES);
   const blockOf = (code: number) => Math.ceil(code / QUERIES);
   const from = Math.floor(range()[0] / QUERIES);
-  /** Of each block of queries from the first on, the parts before it. */
+  /** For each block of queries the number of parts before it. */
   const before = [0];
   for (let block = from; block < blockOf(count); block++) {
     before.push((before.at(-1) as number) + Math.ceil((count - block * QUERIES) / rows));
   }
-  let block = 0; // parts are asked for in order
+  let block = 0; // of the last part that was made: parts are made in order
   yield* inParallel({
     task: JOINING,
     state,
     get count() {
+      // The range may end earlier meanwhile, but parts that were made must stay.
       const end = blockOf(Math.min(count, range()[1])) - from;
       return Math.max(before[block], before[Math.max(0, end)]);
     },
@@ -223,7 +232,7 @@ function* joinAll(
   });
 }
 
-/** Codes at equal distances, by which the method is chosen. */
+/** Codes at equal distances in the memory, by which the method is chosen. */
 function sampleOf({ memory, count }: JoinCodes): JoinSample {
   const { arrays, words } = memory;
   const size = Math.min(count, SAMPLE);

@@ -1,30 +1,31 @@
 /**
- * Which rows have another near them, by keys that near rows share (src/hashing/min-bands.ts): rows
- * are sorted by each key in turn, and the codes of those with equal keys are compared. Linear in
- * the rows where few share keys that are not near. Pairs are not listed: a row that is known to be
- * near another needs no more comparisons, so large groups of near rows cost little.
+ * Which rows have another row near them, by keys that near rows share (src/hashing/min-bands.ts):
+ * rows are sorted by each key in turn, and codes with equal keys are compared. Linear in the rows
+ * where few rows share keys that are not near. Pairs are not listed: a row that is known to be near
+ * another needs no more comparisons, so large groups of near rows cost little.
  */
 
 import type { Steps } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { distance } from '../kernels/hamming/hamming.scalar';
 
-/** Keys of rows: `count` of each row, one row after another. */
+/** Keys of rows: `count` for each row, one row after another. */
 interface RowKeys {
   readonly keys: Uint32Array;
   readonly count: number;
 }
 
-/** Bits of a digit by which keys are sorted. */
+/** Bits of a digit of the radix sort: three digits cover 32 bits. */
 const DIGIT_BITS = 11;
+/** Comparisons between two steps. */
 const STEP_COMPARISONS = 2 ** 18;
-/** From so many comparisons on, no more are made than this share of all pairs. */
+/** Comparisons that are always allowed, and the share of all pairs that is allowed beyond. */
 const FEW_COMPARISONS = 2 ** 22;
 const MAX_SHARE = 1 / 64;
 
 /**
- * Flags the rows that share a key with a row within a distance. Null where too many rows share keys
- * that are not near: then a join of the codes costs less. Null rows are near to none.
+ * Flags (1) the rows that share a key with a row within a distance. Null if too many rows share
+ * keys without being near: a join of the codes then costs less. Null rows are near to none.
  */
 export function* nearRows(
   codes: Codes,
@@ -33,6 +34,7 @@ export function* nearRows(
 ): Steps<Uint8Array | null> {
   const rows = codes.count;
   const isNear = new Uint8Array(rows);
+  // Beyond this many comparisons the keys do not separate rows, and the caller should join.
   const most = Math.max(FEW_COMPARISONS, MAX_SHARE * ((rows * (rows - 1)) / 2));
   let left = most;
   let budget = STEP_COMPARISONS;
@@ -60,8 +62,8 @@ export function* nearRows(
 }
 
 /**
- * Compares one of some rows with the others up to the first that is near, unless it is flagged;
- * returns how many comparisons were made. Those before that are not flagged were compared with all.
+ * Compares a row with the others up to the first near one, unless it is flagged; returns the number
+ * of comparisons. Earlier unflagged rows are skipped: they were compared with all others.
  */
 function compare(
   codes: Codes,
@@ -86,7 +88,7 @@ function compare(
   return made;
 }
 
-/** Writes the rows in the order of their keys, those of equal keys ascending. */
+/** Writes the rows to `order`, sorted by key, equal keys by row (radix sort). */
 function sortBy(keys: Uint32Array, order: Uint32Array, spare: Uint32Array): void {
   const counts = new Uint32Array(2 ** DIGIT_BITS);
   let [from, to] = [spare, order];
@@ -102,7 +104,7 @@ function sortBy(keys: Uint32Array, order: Uint32Array, spare: Uint32Array): void
     for (let i = 0; i < from.length; i++) to[counts[digitOf(keys[from[i]], shift)]++] = from[i];
     [from, to] = [to, from];
   }
-  // Three digits: the last pass wrote to `order`.
+  // After three passes, an odd number, the result is in `order`.
 }
 
 function digitOf(key: number, shift: number): number {

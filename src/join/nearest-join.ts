@@ -1,9 +1,9 @@
 /**
- * The nearest of every code among all, exact. Each pair is compared once and offered to both. Some
- * codes drawn at random come first; what they found gives every other a limit, and codes are put in
- * the order of their limits, so that those of a tile, which share the highest, have nearly equal
- * ones. Where many codes have all they want within a small distance, a join by tables finds that,
- * and only the others are compared with all.
+ * The nearest of every code among all, exact. Each pair is compared once and offered to both codes.
+ * A random sample of codes is compared first; what they find gives every other code a limit. The
+ * others follow in the order of their limits, so that the codes of a tile, which share the highest
+ * limit, have nearly equal ones. If many codes have all they need within a small distance, a join
+ * by tables finds these, and only the rest is compared with all.
  */
 
 import { ascending } from '../base/arrays';
@@ -18,31 +18,35 @@ import { type JoinCodes, join, methodFor } from './join';
 import type { JoinMethod } from './join-layout';
 import { hitsOfTiles, TILING } from './tile-task';
 
-/** Largest distance up to which a join by tables is considered. */
+/** Largest distance for which a join by tables is considered. */
 export const MAX_JOINED = 63;
 
-/** Codes compared with all others first, to learn how far the nearest are. */
+/** Codes that are compared with all others first, to learn how far the nearest are. */
 const SAMPLE = 1024;
-/** Queries before the first order; their number grows by this until the next, SAMPLE among them. */
+/**
+ * Queries before codes are put in order for the first time; the number then grows by GROWTH until
+ * the next order, and reaches SAMPLE on the way.
+ */
 const FIRST_QUERIES = 16;
 const GROWTH = 2;
 /** Nanoseconds of a comparison of 64 bits on the machine of bench/results.md. */
 const COMPARED_WORD_NS = 0.22;
-/** Work between two steps, and codes that are put in order. */
+/** Nanoseconds of work, and codes put in order, between two steps. */
 const STEP_NS = 5e6;
 const STEP_CODES = 2 ** 15;
-/** Less work than this is done without considering a join by tables. */
+/** Nanoseconds of work below which a join by tables is not considered. */
 const MIN_NS = 2e8;
-/** Shares of the codes that a join may complete. */
+/** Shares of the codes for which a join by tables may find all neighbours. */
 const SHARES = [0.2, 0.5, 0.8, 0.95, 1];
 
-/** Fills the list of each distinct code with those nearest to it, by distance, then number. */
+/** Fills the list of each distinct code with the nearest others, by distance, then number. */
 export function* findNearest(
   codes: JoinCodes,
   lists: BestLists,
   maxDistance: number,
   kernel: KernelName | undefined,
 ): Steps<void> {
+  // Where lists are limited by a small distance, tables may find all of it without comparing all.
   const expected = workOf(codes, codes.count);
   if (expected > MIN_NS && maxDistance <= MAX_JOINED) {
     const method = methodFor(codes, maxDistance);
@@ -57,7 +61,7 @@ export function* findNearest(
   yield* new Comparison(codes, lists, kernel).steps();
 }
 
-/** All pairs within a distance. */
+/** Passes all pairs within a distance to `take`, by a join with tables. */
 function* joined(
   codes: JoinCodes,
   method: JoinMethod,
@@ -71,12 +75,12 @@ function* joined(
   });
 }
 
-/** Nanoseconds to compare `asked` of the codes with each other and with all others. */
+/** Estimated nanoseconds to compare `asked` of the codes with each other and with all others. */
 function workOf({ count, bits }: JoinCodes, asked: number): number {
   return pairsOf(count, asked) * Math.ceil(bits / 64) * COMPARED_WORD_NS;
 }
 
-/** Comparisons of `asked` codes with each other and with all others. */
+/** Number of pairs of `asked` codes with each other and with all others. */
 function pairsOf(count: number, asked: number): number {
   return asked * count - asked ** 2 / 2;
 }
@@ -87,12 +91,12 @@ class Comparison {
   readonly #lists: BestLists;
   readonly #tiles: TileMemory;
   readonly #kernelName: KernelName | undefined;
-  /** The distinct codes in the order of comparison; the first `#asked` were compared with all. */
+  /** Distinct codes in the order of comparison; the first `#asked` were compared with all. */
   readonly #order: Uint32Array;
   #asked = 0;
-  /** Codes from this position of the order on need no further neighbours. */
+  /** Codes at and behind this position of the order need no further neighbours. */
   #end: number;
-  /** All pairs up to this distance have been offered already. */
+  /** All pairs up to this distance were offered already, by tables. */
   #offered = -1;
 
   constructor(codes: JoinCodes, lists: BestLists, kernel: KernelName | undefined) {
@@ -105,11 +109,13 @@ class Comparison {
     this.#end = count;
   }
 
+  /** Alternates between sorting by limits and comparing, until no code needs neighbours. */
   *steps(): Steps<void> {
     yield* this.#sort(0);
     const random = alea('nearest');
     yield* drawToFront(this.#order.subarray(0, this.#end), SAMPLE, random);
     for (let next = FIRST_QUERIES; this.#asked < this.#end; next *= GROWTH) {
+      // The random sample must stay in front until it was compared.
       yield* this.#sort(Math.max(this.#asked, Math.min(SAMPLE, this.#end)));
       while (this.#asked < Math.min(this.#end, next)) {
         yield* this.#ask(Math.min(this.#end, next, this.#asked + this.#tiles.queries));
@@ -118,13 +124,16 @@ class Comparison {
     }
   }
 
-  /** Only distances below it are of use to a distinct code. */
+  /** Only smaller distances are of use to a distinct code; 0 if it needs no further neighbours. */
   #limitOf(distinct: number): number {
     const limit = this.#lists.limitOf(distinct);
     return limit <= this.#offered + 1 ? 0 : limit;
   }
 
-  /** Sorts the codes from position `first` on by their limits, the highest first; copies them. */
+  /**
+   * Sorts codes from position `first` on by limit, highest first (counting sort), and copies codes
+   * and limits in this order for the kernel.
+   */
   *#sort(first: number): Steps<void> {
     const order = this.#order;
     const { memory, bits, count } = this.#codes;
@@ -137,7 +146,7 @@ class Comparison {
       starts[ranks[i] + 1]++;
       if (i % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
-    this.#end = count - starts[bits + 2];
+    this.#end = count - starts[bits + 2]; // before the codes whose limit is 0
     for (let rank = 0; rank <= bits + 1; rank++) starts[rank + 1] += starts[rank];
     for (let i = 0; i < distincts.length; i++) order[first + starts[ranks[i]]++] = distincts[i];
     const words = new Uint32Array(codes.buffer, codes.byteOffset, codes.length / 4);
@@ -150,7 +159,7 @@ class Comparison {
     }
   }
 
-  /** Compares the next codes, up to position `end`, with each other and with all that follow. */
+  /** Compares the codes up to position `end` with each other and with all that follow. */
   *#ask(end: number): Steps<void> {
     const tiles = this.#tiles;
     const { count, bits } = this.#codes;
@@ -169,7 +178,7 @@ class Comparison {
       here: (part) => {
         if (!isPrepared) tileKernel(this.#kernelName).prepare(tiles, first, end);
         isPrepared = true;
-        // Offered at once: the limits of this part fall too.
+        // Hits are offered at once, so that limits fall within the part as well.
         const take = (found: number) => this.#take(tiles.hits, TILE_HIT * found);
         hitsOfTiles(tiles, part, this.#kernelName, take);
         return { hits: tiles.hits.subarray(0, 0) };
@@ -185,7 +194,7 @@ class Comparison {
     yield [pairsOf(count, end), total];
   }
 
-  /** Offers hits to both lists; a hit is of positions in the order. */
+  /** Offers hits, which are positions in the order, to the lists of both codes. */
   #take(hits: Uint32Array, length: number): void {
     const { limits } = this.#tiles;
     const order = this.#order;
@@ -195,6 +204,7 @@ class Comparison {
       const query = hits[i];
       const row = hits[i + 1];
       const distance = hits[i + 2];
+      // A block meets itself: each of its pairs counts once. A join has offered near pairs before.
       if (row <= query || distance <= offered) continue;
       if (distance < limits[query]) {
         limits[query] = lists.offer(order[query], distance, order[row]);
@@ -203,10 +213,14 @@ class Comparison {
     }
   }
 
-  /** Offers all pairs within a distance at once, if tables save more time than they cost. */
+  /**
+   * Offers all pairs within a distance by tables, if that saves more time than it costs. The
+   * distance is chosen by the limits of the sample.
+   */
   *#join(): Steps<void> {
     const codes = this.#codes;
     const sampled = this.#order.subarray(0, SAMPLE);
+    // Limits of the sample, ascending: below the one at a share, so many codes have all they need.
     const farthest = Uint32Array.from(sampled, (distinct) => this.#lists.limitOf(distinct)).sort();
     let best = { work: workOf(codes, this.#end), distance: -1, method: null as JoinMethod | null };
     if (best.work < MIN_NS) return;
@@ -222,6 +236,7 @@ class Comparison {
     const isAsked = new Uint8Array(codes.count);
     for (const distinct of sampled) isAsked[distinct] = 1;
     yield* joined(codes, best.method, best.distance, this.#kernelName, (a, b, distance) => {
+      // Codes of the sample were compared with all: their pairs are offered already.
       if (isAsked[a] + isAsked[b] > 0) return;
       this.#lists.offer(a, distance, b);
       this.#lists.offer(b, distance, a);

@@ -1,6 +1,6 @@
 /**
- * For every row the k nearest others, by distance, then row; exact: equal to a scan for each row.
- * Equal codes are compared once, so that many equal rows cost no more than the lists they get.
+ * For every row its k nearest others, by distance, then row. Exact: equal to a scan for each row.
+ * Equal codes are compared once, so many equal rows cost no more than the lists that they get.
  */
 
 import { checkK, checkOptions, wrongValue } from '../base/check';
@@ -20,14 +20,15 @@ import {
   sizesOf,
 } from './source';
 
+/** Options of `neighborLists`. */
 export interface NeighborListsOptions extends LongCall {
-  /** How many neighbours of each row; fewer where there are fewer other rows. */
+  /** Number of neighbours of each row; fewer where there are fewer other rows. */
   k?: number;
-  /** Only neighbours within this many bits, inclusive. */
+  /** Largest distance in bits of a neighbour, inclusive. */
   maxDistance?: number;
-  /** In place of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
+  /** Instead of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
   minCosine?: number;
-  /** In place of `maxDistance`: the distance that estimates this Jaccard similarity. */
+  /** Instead of `maxDistance`: the distance that estimates this Jaccard similarity. */
   minJaccard?: number;
   kernel?: KernelName;
 }
@@ -35,12 +36,12 @@ export interface NeighborListsOptions extends LongCall {
 const NEIGHBOR_LISTS_DEFAULTS = { k: 10 } as const;
 
 /**
- * Those of row r, nearest first, lie from `offsets[r]` to `offsets[r + 1] - 1`. A removed row, or
- * one without a code, has none and is in no list.
+ * The neighbours of row r, nearest first, lie at `offsets[r]` to `offsets[r + 1] - 1` of `rows` and
+ * `distances`. A removed or null row has none, and is in no list.
  */
 export interface NeighborLists {
   readonly k: number;
-  /** Rows. */
+  /** Number of rows that lists were made for. */
   readonly count: number;
   readonly offsets: Uint32Array;
   readonly rows: Uint32Array;
@@ -68,10 +69,12 @@ export const neighborLists = /* @__PURE__ */ syncForm(listing);
  */
 export const neighborListsAsync = /* @__PURE__ */ asyncForm(listing);
 
+/** The work of both functions above. */
 function* listing(source: RowSource, options?: NeighborListsOptions): Steps<NeighborLists> {
   const given = checkOptions('options', options, OPTIONS);
   const rows = rowsOf('source', source);
   const k = checkK(given.k ?? NEIGHBOR_LISTS_DEFAULTS.k);
+  // Without vectors, since no pair is checked: `minJaccard` is then the distance that estimates it.
   const maxDistance = maxDistanceOf({ ...rows, vectors: null }, given) ?? rows.codes.bits;
   const kernel = given.kernel ?? rows.kernel;
   const codes = yield* distinctOf(rows.codes, null, MAX_JOINED, kernel);
@@ -80,21 +83,23 @@ function* listing(source: RowSource, options?: NeighborListsOptions): Steps<Neig
   return yield* ofRows(codes, found, k);
 }
 
+/** Distinct codes or rows between two steps. */
 const STEP_ROWS = 2 ** 12;
-/** Offsets have 32 bits, so all lists together have at most so many rows. */
+/** Most rows of all lists together, since offsets have 32 bits. */
 const MAX_NEIGHBORS = 2 ** 32 - 1;
 
-/** How many other codes the list of each distinct code needs: its equal rows come first. */
+/** How many other codes the list of each distinct code needs: fewer if it has equal rows. */
 export function wantsOf(codes: Distinct, k: number): Uint32Array {
   const most = Math.min(k, codes.count - 1);
   return sizesOf(codes).map((size) => Math.max(0, Math.min(most, k + 1 - size)));
 }
 
-/** Lists of rows, from lists of the distinct codes nearest to each distinct code. */
+/** Expands lists of near distinct codes to lists of near rows. */
 export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<NeighborLists> {
   const { left } = codes;
   const rowCount = left.end;
   const sizes = sizesOf(codes);
+  // All rows of a code have lists of one length: its other rows, and the rows of near codes.
   const lengths = new Uint32Array(codes.count);
   for (let distinct = 0; distinct < codes.count; distinct++) {
     let length = sizes[distinct] - 1;
@@ -129,7 +134,7 @@ export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<Nei
   return { k, count: rowCount, offsets, rows, distances };
 }
 
-/** The rows nearest to a distinct code, its own included, as keys of (distance, row). */
+/** The nearest rows to a distinct code, its own included, as keys of (distance, row). */
 function nearOf(
   { distinctOfRow, left }: Distinct,
   found: BestLists,
@@ -139,6 +144,7 @@ function nearOf(
   const distincts = found.inOrder(distinct);
   if (distinctOfRow === null) return distincts; // distinct code i is row i
   const near = new Smallest(want);
+  // Rows of a code ascend, so the first that cannot enter ends the code.
   for (const key of [keyOf(0, distinct), ...distincts]) {
     const distance = weightOf(key);
     for (let row = left.firstOf(rowOf(key)); row !== NONE; row = left.nextOf(row)) {

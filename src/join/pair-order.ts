@@ -1,10 +1,9 @@
 /**
  * Pairs of rows in the order of (a, b), in bounded memory. A join finds pairs of distinct codes in
  * no order; those whose first row lies in a window of rows are held, sorted and passed on. The
- * window is all rows at first. It is cut when more pairs are found than may be held; the next
- * one begins where it ended.
+ * window is all rows at first. If more pairs are found than may be held, it is cut, and the next
+ * window, for which the join runs again, begins where it ended.
  */
-
 import { grown } from '../base/arrays';
 import { Item, type Steps, type Stream, withProgress } from '../base/steps';
 import { HIT } from '../kernels/joins/join-memory';
@@ -12,35 +11,35 @@ import { type JoinWanted, join } from './join';
 import type { JoinMethod } from './join-layout';
 import { type Distinct, type DistinctRows, distinctAt, NONE } from './source';
 
-/** Pairs by their rows. Rows of a second collection count from 0 there. */
+/** Pairs by their rows; rows of a second collection count from 0. */
 export interface PairBatch {
   readonly a: Uint32Array;
   readonly b: Uint32Array;
   readonly distances: Uint16Array;
 }
 
-/** Pairs of a batch. */
+/** Pairs of a batch, about. */
 const BATCH = 2 ** 16;
-/** Capacity for pairs of distinct codes at first, and at most: 40 MB. */
+/** Pairs of distinct codes that can be held at first, and at most: 40 MB. */
 const FIRST_HELD = 2 ** 14;
 const MAX_HELD = 2 ** 22;
-/** Rows, and pairs held, between two steps. */
+/** Rows, and held pairs, between two steps. */
 const STEP_ROWS = 2 ** 15;
 const STEP_HELD = 2 ** 18;
-/** Values of those held from which the middle is found. */
+/** Size of the sample whose median is the middle of the held pairs. */
 const MIDDLE_OF = 1023;
 
-/** Which pairs come, and how many may be held meanwhile. */
+/** Which pairs are wanted, and how many may be held. */
 interface PairOrder extends Omit<JoinWanted, 'range'> {
-  /** Of equal rows only the first is paired with others; they are paired with it. */
+  /** Only the first of equal rows is paired with others; the rest are paired with it. */
   readonly isFirstOnly: boolean;
-  /** True of pairs of first rows that need not be found. */
+  /** True for pairs of first rows that may be left out. */
   readonly isNeedless?: ((a: number, b: number) => boolean) | undefined;
   /** Most pairs of distinct codes to be held; tests make it small. */
   readonly maxHeld?: number;
 }
 
-/** All pairs, batch by batch; what else is yielded are steps. */
+/** All pairs of rows, as batches in order. */
 export function* pairsInOrder(
   codes: Distinct,
   method: JoinMethod,
@@ -54,6 +53,7 @@ export function* pairsInOrder(
     yield* withProgress(heldIn(codes, method, order, held), (done, total) => {
       return [from + ((held.to - from) * done) / total, left.end];
     });
+    // Without null or equal rows, a window without near codes has no pairs at all.
     if (held.isEmpty && codes.distinctOfRow === null) continue;
     yield* held.sort();
     for (let row = from; row < held.to; row++) {
@@ -65,11 +65,11 @@ export function* pairsInOrder(
   if (out.count > 0) yield new Item(out.taken(codes));
 }
 
-/** Pairs of distinct codes with a row in the window. */
+/** Runs the join, and holds pairs of distinct codes whose first row lies in the window. */
 function* heldIn(codes: Distinct, method: JoinMethod, order: PairOrder, held: Held): Steps<void> {
   const { left, right, distinctOfRow, firstDistinct } = codes;
   const isOne = left === right;
-  // Distinct codes of one collection are in the order of their first rows, the lower one first.
+  // Distinct codes of one collection are numbered by first rows, so hits have the lower one first.
   const isLowerFirst = distinctOfRow === null || (isOne && order.isFirstOnly);
   const range = () => {
     if (!isOne && distinctOfRow !== null) return [0, firstDistinct] as const;
@@ -82,32 +82,33 @@ function* heldIn(codes: Distinct, method: JoinMethod, order: PairOrder, held: He
     for (let i = 0; i < HIT * count; i += HIT) {
       if (order.isNeedless?.(left.firstOf(hits[i]), right.firstOf(hits[i + 1]))) continue;
       held.take(hits[i], hits[i + 1], hits[i + 2], isOne);
+      // Rows of equal codes mix: either code of a hit may have the earlier row of a pair.
       if (distinctOfRow !== null) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
     }
   });
 }
 
-/** Pairs of distinct codes, the first of which has a row in the window. */
+/** Pairs of distinct codes, from the point of view of the one with a row in the window. */
 class Held {
-  /** The window of rows, which is cut when there are too many. */
+  /** The window of rows, `from` to `to - 1`; `to` falls when it is cut. */
   from = 0;
   to = 0;
-  /** Those that may be held before the window is cut. */
+  /** Pairs that may be held before the window is cut. */
   readonly #maxHeld: number;
   readonly #left: DistinctRows;
   readonly #right: DistinctRows;
   readonly #distinctOfRow: Uint32Array | null;
-  /** By distinct code its first row in the window or behind; null where code i is row i. */
+  /** For each distinct code its first row from `from` on; null where code i is row i. */
   readonly #nextRows: Uint32Array | null;
   #isFirstOnly = false;
   #distincts: Uint32Array;
   #others: Uint32Array;
-  /** When sorted: of each of the others the first row, and the one that follows it. */
+  /** After `sort`: for each of `#others` its first row, and the row that follows that one. */
   #rows = new Uint32Array();
   #nexts = new Uint32Array();
   #distances: Uint16Array;
   #count = 0;
-  /** Those of distinct code s, when sorted, lie from `#starts[s]` to `#starts[s + 1]`. */
+  /** After `sort`: the pairs of distinct code s are `#starts[s]` to `#starts[s + 1] - 1`. */
   #starts = new Uint32Array();
   readonly #distinctCount: number;
 
@@ -128,7 +129,7 @@ class Held {
     return this.#count === 0;
   }
 
-  /** Empties it for the rows from `from` on. */
+  /** Empties it, and begins a window at `from`. */
   begin(from: number, isFirstOnly: boolean): void {
     if (this.#nextRows !== null && this.#distinctOfRow !== null) {
       for (let row = this.from; row < from; row++) {
@@ -142,11 +143,15 @@ class Held {
     this.#count = 0;
   }
 
-  /** Holds a pair if a row of the first is in the window and, of one collection, is before one. */
+  /**
+   * Holds a pair if a row of `distinct` lies in the window and, within one collection, some row of
+   * `other` comes after it.
+   */
   take(distinct: number, other: number, distance: number, isOne: boolean): void {
     const first = this.#rowOf(distinct);
     if (first < this.from || first >= this.to) return; // NONE is beyond all
     if (this.#isFirstOnly && first !== this.#left.firstOf(distinct)) return;
+    // Within one collection a pair needs a row of `other` beyond this row of `distinct`.
     const lastOther = this.#isFirstOnly ? this.#right.firstOf(other) : this.#right.lastOf(other);
     if (lastOther === NONE || (isOne && lastOther <= first)) return;
     if (this.#count === this.#distincts.length && !this.#cut(first)) return;
@@ -155,13 +160,14 @@ class Held {
     this.#distances[this.#count++] = distance;
   }
 
-  /** The first row of a distinct code that is in the window or behind it; NONE for none. */
+  /** The first row of a distinct code in or after the window, or NONE. */
   #rowOf(distinct: number): number {
     return this.#nextRows === null ? this.#left.firstOf(distinct) : this.#nextRows[distinct];
   }
 
-  /** Cuts the window in the middle, or grows; false when `row` is no longer in the window. */
+  /** Cuts the window in the middle, or grows; false if `row` is then outside of the window. */
   #cut(row: number): boolean {
+    // A window of one row is not cut: all of its pairs are held, even if they exceed the limit.
     const to = Math.max(this.from + 1, this.#middle());
     if (to === this.to || this.#count < this.#maxHeld) {
       this.#grow();
@@ -180,7 +186,7 @@ class Held {
     return row < to;
   }
 
-  /** The row, roughly, that half of those held begin before. */
+  /** The median, estimated by a sample, of the first rows of the held pairs. */
   #middle(): number {
     const some = Float64Array.from({ length: MIDDLE_OF }, (_, i) => {
       return this.#rowOf(this.#distincts[Math.floor((i * this.#count) / MIDDLE_OF)]);
@@ -194,7 +200,7 @@ class Held {
     this.#distances = grown(this.#distances);
   }
 
-  /** Sorts the pairs by their first code; the arrays are replaced by sorted ones. */
+  /** Sorts the pairs by their first code (counting sort), as `appendTo` needs them. */
   *sort(): Steps<void> {
     if (this.#starts.length === 0) this.#starts = new Uint32Array(this.#distinctCount + 1);
     const starts = this.#starts.fill(0);
@@ -202,7 +208,7 @@ class Held {
     let sum = 0;
     for (let distinct = 0; distinct < starts.length; distinct++) {
       sum += starts[distinct];
-      starts[distinct] = sum; // where they end, until all are entered
+      starts[distinct] = sum; // the end of each; entering pairs turns it into the start
     }
     const others = new Uint32Array(this.#others.length);
     const distances = new Uint16Array(this.#distances.length);
@@ -217,17 +223,17 @@ class Held {
     const { first, next, start } = this.#right;
     this.#rows = others.subarray(0, this.#count);
     if (first === null || next === null) return;
-    // In separate loops, where the cache misses of reads by a random index overlap.
+    // Separate loops, so that the cache misses of reads by a random index overlap.
     this.#rows = yield* mappedInSteps(this.#rows, first, 0);
     this.#nexts = yield* mappedInSteps(this.#rows, next, start);
   }
 
-  /** Whether a distinct code has no pair; known once the pairs are sorted. */
+  /** True if a distinct code has no pair. Valid after `sort`. */
   isAlone(distinct: number): boolean {
     return this.#starts[distinct] === this.#starts[distinct + 1];
   }
 
-  /** Appends the rows near a distinct code that are behind `after`: all, or one for each code. */
+  /** Appends the rows beyond `after` near a distinct code: all, or the first of each code. */
   appendTo(out: Batches, distinct: number, after: number, isAll: boolean): void {
     const { next, start } = this.#right;
     const rows = this.#rows;
@@ -244,7 +250,7 @@ class Held {
   }
 }
 
-/** `values[place - start]` of each place. */
+/** `values[place - start]` for each place. */
 function* mappedInSteps(
   places: Uint32Array,
   values: Uint32Array,
@@ -258,7 +264,7 @@ function* mappedInSteps(
   return mapped;
 }
 
-/** Appends the pairs of one row. */
+/** Appends the pairs of one row: with rows of an equal code, and with rows of near codes. */
 function pairsOf(
   row: number,
   codes: Distinct,
@@ -272,7 +278,7 @@ function pairsOf(
   if (isFirstOnly && left.firstOf(distinct) !== row) return;
   const after = left === right ? row : -1;
   out.begin(row);
-  // Equal codes differ in no bit.
+  // Equal codes differ in no bit, so they are no pairs if bits must differ.
   const equal = bits !== undefined && bits.differ.length > 0 ? NONE : right.firstOf(distinct);
   for (let other = equal; other !== NONE; other = right.nextOf(other)) {
     if (other > after) out.append(other, 0);
@@ -281,7 +287,7 @@ function pairsOf(
   out.end();
 }
 
-/** Collects a batch of pairs, those of a row in the order of the other row. */
+/** Collects a batch of pairs; those of a row are sorted by the other row. */
 class Batches {
   #a = new Uint32Array(BATCH);
   #keys = new Float64Array(BATCH);
@@ -293,28 +299,31 @@ class Batches {
     return this.#count;
   }
 
+  /** True if the batch should be taken; it may be larger, since a row's pairs stay together. */
   get isFull(): boolean {
     return this.#count >= BATCH;
   }
 
-  /** What follows, up to `end`, is appended as pairs of this row. */
+  /** Starts the pairs of a row, which `append` adds and `end` sorts. */
   begin(row: number): void {
     this.#row = row;
     this.#start = this.#count;
   }
 
+  /** Adds a pair of the present row with this row. */
   append(row: number, distance: number): void {
     if (this.#count === this.#keys.length) this.#keys = grown(this.#keys);
-    this.#keys[this.#count++] = row * 2 ** 16 + distance; // exact, and sorted by the row
+    this.#keys[this.#count++] = row * 2 ** 16 + distance; // exact below 2^53; sorts by row
   }
 
+  /** Ends the pairs of the present row, and sorts them. */
   end(): void {
     if (this.#count > this.#a.length) this.#a = grown(this.#a, this.#keys.length);
     this.#a.fill(this.#row, this.#start, this.#count);
     if (this.#count > this.#start + 1) this.#keys.subarray(this.#start, this.#count).sort();
   }
 
-  /** Returns all pairs that were appended, and empties the batch. */
+  /** Returns a copy of all pairs that were appended, and empties the batch. */
   taken({ left, right }: Distinct): PairBatch {
     const count = this.#count;
     const start = left === right ? 0 : right.start;

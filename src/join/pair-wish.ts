@@ -1,7 +1,7 @@
 /**
- * Which pairs are wanted besides near ones: within groups of rows, by bits that must agree or
- * differ, or only as many as connect the rows. A group is 32 more bits behind a code, in which
- * pairs must agree: all groups are joined at once, however many there are.
+ * Restricts which near pairs are found: within groups of rows, by bits that must agree or differ,
+ * or only as many as connect the rows. A group is 32 more bits of a code, in which pairs must
+ * agree, so all groups are joined at once, however many there are.
  */
 
 import { checkInteger, wrongType, wrongValue } from '../base/check';
@@ -12,17 +12,17 @@ import type { PairBits } from './join';
 import { runsWithout } from './join-layout';
 import type { PairBatch } from './pair-order';
 
-/** Options of `pairs` that leave out pairs of near rows. */
+/** Options of `pairs` that leave out some near pairs. */
 export interface PairWish {
-  /** By row its group, -1 for none: only rows of one group are paired. */
+  /** For each row its group, -1 for none: only rows of one group are paired. */
   group?: Int32Array;
   /** Bits in which the codes of a pair must agree. */
   agree?: readonly BitRun[];
-  /** Sets of bits, in each of which the codes of a pair must differ: then no two are equal. */
+  /** Sets of bits; in each set the codes of a pair must differ in at least one bit. */
   differ?: readonly (readonly BitRun[])[];
   /**
-   * Only pairs that connect rows which no pair before them connects: fewer than rows, whatever the
-   * number of near ones, and the same rows are connected. Of one collection without `minCosine`
+   * Only pairs that connect rows which no earlier pair connects: fewer than there are rows, however
+   * many rows are near, and the same rows are connected. Within one collection without `minCosine`
    * it implies `equal: 'first'`.
    */
   forest?: boolean;
@@ -31,7 +31,7 @@ export interface PairWish {
 /** Names of the options of `PairWish`. */
 export const PAIR_WISH = ['group', 'agree', 'differ', 'forest'] as const;
 
-/** The bits by which a join of codes of `bits` bits is restricted; undefined where it is not. */
+/** The bits that restrict a join of these codes; undefined without any. Throws for bad runs. */
 export function pairBitsOf({ agree, differ, group }: PairWish, codes: Codes): PairBits | undefined {
   if (agree === undefined && differ === undefined && group === undefined) return undefined;
   const own = agree === undefined ? [] : merged('agree', agree, codes.bits);
@@ -44,7 +44,7 @@ export function pairBitsOf({ agree, differ, group }: PairWish, codes: Codes): Pa
   };
 }
 
-/** The same bits, each in one run. */
+/** The same bits as runs that do not overlap, ascending. */
 function merged(name: string, runs: readonly BitRun[], bits: number): BitRun[] {
   if (!Array.isArray(runs)) throw wrongType(name, 'an array of runs of bits', runs);
   for (const run of runs) {
@@ -62,7 +62,7 @@ export function checkGroup(group: unknown, count: number): void {
   throw wrongValue('group', `a group for each of ${count} rows`, group.length);
 }
 
-/** Codes with the group of their row behind them; rows without a group are null. */
+/** A copy of codes with the group of each row behind its bits; rows without a group become null. */
 export function groupedCodes(codes: Codes, group: Int32Array): Codes {
   const { bytesPerCode: width, count, origin } = codes;
   checkGroup(group, count);
@@ -79,10 +79,10 @@ export function groupedCodes(codes: Codes, group: Int32Array): Codes {
   return grouped;
 }
 
-/** Which rows the pairs so far connect. */
+/** Which rows the pairs so far connect, by union-find. */
 export class Forest {
   readonly #sets: UnionFind;
-  /** Rows of a second collection are numbered behind those of the first. */
+  /** Number that the first row of a second collection has here. */
   readonly #firstOther: number;
 
   constructor(rows: number, others?: number) {
@@ -90,12 +90,12 @@ export class Forest {
     this.#firstOther = others === undefined ? 0 : rows;
   }
 
-  /** Whether two rows are connected already. */
+  /** True if two rows are connected already. */
   has(a: number, b: number): boolean {
     return this.#sets.find(a) === this.#sets.find(b);
   }
 
-  /** The pairs of a batch that connect rows, one after another. */
+  /** The pairs of a batch that connect further rows, taken in their order. */
   grownBy({ a, b, distances }: PairBatch): PairBatch {
     const isNew = a.map((row, i) => {
       const other = this.#firstOther + b[i];

@@ -1,8 +1,8 @@
 /**
- * Every pair of rows within a distance, each once, in order, as a stream: of a collection with
- * itself, or of two. Exact, by the pigeonhole principle. With `minCosine` pairs are checked by the
- * vectors of an index, among those within a distance that catches a stated share of them; by
- * `minJaccard` sets are joined by their members, and none is missed.
+ * Every pair of near rows, each once, in order, as a stream: within one collection, or between two.
+ * By distance the pairs are exact, by the pigeonhole principle. With `minCosine`, pairs within a
+ * distance that catches a stated share of them are checked by the vectors of an index; with
+ * `minJaccard`, sets are joined by their members, and no pair is missed.
  */
 
 import { checkMaxDistance, checkOneOf, checkOptions, wrongType } from '../base/check';
@@ -44,20 +44,20 @@ import {
 /** Options of `pairs`. */
 export interface PairsOptions extends Nearness, PairWish, LongCall {
   /**
-   * Whether each of many equal rows is paired with all others, or only the first of them, and they
-   * with it: a million equal rows are half a trillion pairs, or a million.
+   * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
+   * others, and they with it: a million equal rows are half a trillion pairs, or a million.
    */
   equal?: 'all' | 'first';
-  /** Called with the work that is expected, before it begins. */
+  /** Called with the expected work before it begins. */
   onStart?: (work: PairsWork) => void;
 }
 
-/** An entry of a list of rows that share a member, see set-join.ts. */
+/** Nanoseconds for an entry of a list of rows that share a member, see set-join.ts. */
 const ENTRY_NS = 2;
 
 const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
 
-/** The work that is expected. */
+/** The expected work of `pairs`. */
 export interface PairsWork {
   /** Number of rows. */
   readonly rows: number;
@@ -65,28 +65,28 @@ export interface PairsWork {
   readonly distinct: number;
   readonly maxDistance: number;
   /**
-   * Share of the pairs at the least similarity that `maxDistance` catches; null without one, and
-   * in an index with `mean`.
+   * Share of the pairs at the lowest similarity that `maxDistance` catches; null where no
+   * similarity was given, and in an index with `mean`.
    */
   readonly share: number | null;
-  /** Tables that bring near codes together; 0 where all codes are compared with all. */
+  /** Tables that bring near codes together; 0 if all codes are compared with all. */
   readonly tables: number;
-  /** Pairs of codes that are expected to be compared. */
+  /** Pairs of codes that will be compared. */
   readonly comparisons: number;
   readonly expectedSeconds: number;
-  /** Memory in bytes, without that of the codes themselves. */
+  /** Bytes of memory, without the codes of the caller. */
   readonly bytes: number;
 }
 
-/** Pairs of rows, a < b within one collection, by a, then b. */
+/** Pairs of rows in the order of (a, b); a < b within one collection. */
 export interface PairBatch extends OrderedBatch {
-  /** Exact cosines; null without `minCosine`. */
+  /** Exact cosines with `minCosine`; else null. */
   readonly cosines: Float64Array | null;
-  /** Exact Jaccard similarities; null without `minJaccard`, or where only distances are known. */
+  /** Exact Jaccard similarities with `minJaccard`; null where only distances are known. */
   readonly jaccards: Float64Array | null;
 }
 
-/** Pairs, batch by batch; each loop over it runs the work again. */
+/** A stream of batches; each loop over it does the work again. */
 export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasCosines: boolean;
   readonly hasJaccards: boolean;
@@ -127,10 +127,10 @@ export function pairs(
   };
 }
 
-/** The checked options; `right` is null where the left rows are paired with each other. */
+/** Checked options with both collections; `right` is null for pairs within one. */
 type Request = ReturnType<typeof requestOf>;
 
-/** The same pairs as a stream, for other work in steps. */
+/** `pairs` as a stream of steps, for use in other work. */
 export function pairSteps(
   left: Rows,
   right: Rows | null,
@@ -139,6 +139,7 @@ export function pairSteps(
   return batches(requestOf(left, right, options));
 }
 
+/** Checks the options of a join against the rows. */
 function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
   const known = checkOptions('options', options, OPTIONS);
   const { minCosine, vectors, equal, onStart, kernel } = { ...PAIRS_DEFAULTS, ...known };
@@ -161,7 +162,7 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
   }
   const isCentred = left.isCentred || (right?.isCentred ?? false);
   const isExact = isVerified(left, known) && isVerified(right ?? left, known);
-  // By similarity, and between two collections, equal rows are connected by pairs of their own.
+  // Checked by similarity, or between two collections, equal rows are connected by pairs too.
   const isOfFirst = forest && right === null && !isExact;
   const maxDistance = maxDistanceOf(
     { ...left, ...(isExact ? {} : { vectors: null }), isCentred },
@@ -184,13 +185,14 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
   };
 }
 
-/** Whether pairs are found by their sets: where nothing but these says which are wanted. */
+/** True if sets are joined by their members: when only `minJaccard` says which pairs are near. */
 function areJoinedAsSets(wished: PairsOptions): boolean {
   const { minJaccard = 0, maxDistance, agree, differ, equal } = wished;
   const isOfBits = [maxDistance, agree, differ].some((wish) => wish !== undefined);
   return minJaccard > 0 && equal !== 'first' && !isOfBits;
 }
 
+/** All batches: pairs by codes or sets, less those that similarities and the forest leave out. */
 function* batches(request: Request): Stream<PairBatch> {
   const { left, right, exact } = request;
   const forest = request.isForest ? new Forest(left.codes.count, right?.codes.count) : null;
@@ -203,6 +205,7 @@ function* batches(request: Request): Stream<PairBatch> {
     const found = forest?.grownBy(near) ?? near;
     if (found.a.length === 0) continue;
     let similarities = exact === null ? null : (near as NearPairs).similarities;
+    // The forest has left out pairs, so the similarities of the others are computed again.
     if (forest !== null && exact !== null) {
       similarities = similaritiesOf(exact, [left, right ?? left], found.a, found.b);
     }
@@ -210,7 +213,7 @@ function* batches(request: Request): Stream<PairBatch> {
   }
 }
 
-/** Pairs whose codes are near enough. */
+/** Pairs of rows whose codes are within the distance. */
 function* pairsOfCodes(request: Request, forest: Forest | null): Stream<OrderedBatch> {
   const { maxDistance, kernel, equal, bits } = request;
   const others = request.right?.codes ?? null;
@@ -223,7 +226,7 @@ function* pairsOfCodes(request: Request, forest: Forest | null): Stream<OrderedB
   yield* pairsInOrder(codes, method, order);
 }
 
-/** Pairs that may be near as sets, none that are left out. */
+/** Pairs of sets that may be near, with their distances; the exact similarity then decides. */
 function* pairsOfSets({ left, right, asked, group, onStart }: Request): Stream<OrderedBatch> {
   const rows = left.codes.count + (right?.codes.count ?? 0);
   const begin = (comparisons: number, bytes: number) => {
@@ -249,7 +252,7 @@ function* pairsOfSets({ left, right, asked, group, onStart }: Request): Stream<O
 
 type NearPairs = OrderedBatch & { readonly similarities: Float64Array };
 
-/** The pairs of a batch whose exact similarity is large enough. */
+/** The pairs of a batch whose exact similarity is high enough. */
 function* nearExactly(
   { left, right, asked }: Request,
   { a, b, distances }: OrderedBatch,
@@ -261,7 +264,7 @@ function* nearExactly(
   return { ...near, similarities: found.filter(isNear) };
 }
 
-/** The one batch where there are no pairs: outputs have their columns nevertheless. */
+/** An empty batch with the columns of a stream, for outputs without any pair. */
 export function noPairs({ hasCosines, hasJaccards }: Pairs): PairBatch {
   const none = { a: new Uint32Array(), b: new Uint32Array(), distances: new Uint16Array() };
   return {
@@ -271,7 +274,7 @@ export function noPairs({ hasCosines, hasJaccards }: Pairs): PairBatch {
   };
 }
 
-/** A batch with the exact similarities of a measure, where there is one. */
+/** A batch with exact similarities in the column of their measure. */
 function withSimilarities(
   { a, b, distances }: OrderedBatch,
   measure: Measure | null,
@@ -281,6 +284,7 @@ function withSimilarities(
   return { a, b, distances, cosines, jaccards };
 }
 
+/** The expected work of a join, for `onStart`. */
 function workOf(
   { left, right, asked, ...request }: Request,
   codes: Distinct,

@@ -1,43 +1,41 @@
 /**
- * Pairs of sets that may have a Jaccard similarity, none of those that have it left out: what
- * remains of all pairs by prefix filtering (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma &
- * Srikant, WWW 2007; Xiao et al., WWW 2008). With the members of all sets in one order, rare ones
- * first, two sets that are near share some of the first members of each, so lists of the rows with
- * such a member bring them together. Members are known by 32 bits here, and lists by fewer: where
- * these collide, more pairs are candidates, never fewer.
+ * Candidate pairs of sets for a Jaccard similarity; none that reach it are missed. Prefix filtering
+ * (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma & Srikant, WWW 2007; Xiao et al., WWW 2008):
+ * with the members of all sets in one order, rare ones first, near sets share some of the first
+ * members of each, so lists of the rows with such a member bring them together. Members are hashed
+ * to 32 bits here, and lists to fewer: collisions add candidates, and never remove one.
  */
-
 import { grown } from '../base/arrays';
 import { Item, type Steps, type Stream } from '../base/steps';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { RowPairs } from './exact-task';
 import type { Rows } from './source';
 
-/** Which sets are near. */
+/** Which sets are near, and what to call at the start. */
 interface SetsWanted {
-  /** Least Jaccard similarity, above 0. */
+  /** Lowest Jaccard similarity, above 0. */
   readonly least: number;
-  /** By row its group: pairs are within one, and -1 is in none. */
+  /** For each row its group: pairs are within a group, and rows of -1 are in none. */
   readonly group?: Int32Array | undefined;
-  /** Called with the entries of lists that will be read, and the bytes of the lists. */
+  /** Called with the number of list entries that will be read, and the bytes of the lists. */
   readonly onStart?: ((comparisons: number, bytes: number) => void) | undefined;
 }
 
-/** Lists, as bits of their number. */
+/** Bits of the number of lists. */
 const MIN_LIST_BITS = 8;
 const MAX_LIST_BITS = 22;
-/** Members that occur more often count as occurring so often, so that a key has 53 bits. */
+/** Members that occur more often count as this frequent, so that count and member fit 53 bits. */
 const MAX_OCCURRENCES = 2 ** 20 - 1;
-/** A size is not rounded up for a product that rounding made a little too large. */
+/** Subtracted before rounding up, where rounding may have made a product a little too large. */
 const ROUNDING = 1e-9;
-/** Pairs of a batch; rows read, and entries of lists, between two steps. */
+/** Pairs of a batch; rows read, and entries of lists counted, between two steps. */
 const BATCH = 2 ** 16;
 const STEP_ROWS = 2 ** 12;
 const STEP_ENTRIES = 2 ** 21;
 
 /**
- * Pairs of rows that must be compared, by a, then b: those of `left` among themselves, or with
- * those of `right`, which count from 0. Empty sets are in no pair.
+ * Pairs of rows to compare, ordered by (a, b): rows of `left` among themselves, or with those of
+ * `right`, which count from 0. Empty sets are in no pair.
  */
 export function* setPairs(left: Rows, right: Rows | null, wanted: SetsWanted): Stream<RowPairs> {
   const order = yield* MemberOrder.of(right === null ? [left] : [left, right]);
@@ -51,7 +49,7 @@ export function* setPairs(left: Rows, right: Rows | null, wanted: SetsWanted): S
   let entries = 0;
   for (let row = 0; row < rows; row++) {
     for (let i = ours.starts[row]; i < ours.starts[row + 1]; i++) {
-      // Within one collection only rows behind this one are looked for.
+      // Within one collection a pair is found from its lower row.
       entries += out.count(lists, ours.lists[i], isOne ? row : -1);
     }
     out.take(row);
@@ -63,15 +61,15 @@ export function* setPairs(left: Rows, right: Rows | null, wanted: SetsWanted): S
   if (out.pairs > 0) yield new Item(out.taken());
 }
 
-/** The members of rows as 32 bits each, and the order in which prefixes are taken. */
+/** The order of members, by how often their lists occur; maps members to lists. */
 class MemberOrder {
-  /** By list, how often a member of it occurs. */
+  /** For each list how often its members occur. */
   readonly #counts: Uint32Array;
   readonly #shift: number;
-  /** Members of a row, sorted. */
+  /** Room to sort the members of a row. */
   #keys = new Float64Array(256);
 
-  /** By the members of these collections. */
+  /** Counts the members of these collections. */
   static *of(collections: readonly Rows[]): Steps<MemberOrder> {
     let entries = 0;
     for (const { vectors } of collections) entries += (vectors as SparseVectors).entryCount;
@@ -101,11 +99,12 @@ class MemberOrder {
     return this.#counts.byteLength;
   }
 
+  /** The list of a member: its highest bits. */
   listOf(member: number): number {
     return member >>> this.#shift;
   }
 
-  /** Writes the lists of the first members of a row, as many as fit. */
+  /** Writes the lists of the first members of a row of `size` members, as many as fit `lists`. */
   firstInto(rows: Rows, row: number, size: number, lists: Uint32Array): void {
     if (size > this.#keys.length) this.#keys = new Float64Array(2 * size);
     const keys = this.#keys.subarray(0, size);
@@ -119,7 +118,7 @@ class MemberOrder {
   }
 }
 
-/** Calls `take` with 32 bits of each member of a row: each dimension whose weight is not 0. */
+/** Calls `take` with a 32-bit hash of each member of a row: a dimension whose weight is not 0. */
 function eachMember(
   { codes, vectors, vectorOf }: Rows,
   row: number,
@@ -134,15 +133,18 @@ function eachMember(
   }
 }
 
-/** By row the size of its set, and the lists of its first members. */
+/** The size of each row's set, and the lists of its first members. */
 interface Prefixes {
   readonly sizes: Uint32Array;
-  /** Those of a row lie from `starts[row]` to `starts[row + 1]`. */
+  /** Lists of a row are at `starts[row]` to `starts[row + 1] - 1`. */
   readonly starts: Uint32Array;
   readonly lists: Uint32Array;
 }
 
-/** As many first members as leave too few for a near set to share only the others. */
+/**
+ * Takes s - ceil(least * s) + 1 first members of a set of size s: a near set has at least
+ * ceil(least * s) members in common with it, so not all of these can be among the others.
+ */
 function* prefixesOf(
   rows: Rows,
   order: MemberOrder,
@@ -166,13 +168,14 @@ function* prefixesOf(
   return { sizes, starts, lists };
 }
 
-/** By list the rows that have one of its members among their first, ascending. */
+/** For each list the rows that have one of its members among their first, ascending. */
 class RowLists {
   readonly rows: Uint32Array;
   readonly #ends: Uint32Array;
-  /** By list the entry that it begins with, which moves. */
+  /** For each list its first entry, which `behind` moves forward. */
   readonly #next: Uint32Array;
 
+  /** Fills the lists by a counting sort; rows are entered in order, so each list ascends. */
   static *of({ sizes, starts, lists }: Prefixes, { listCount }: MemberOrder): Steps<RowLists> {
     const ends = new Uint32Array(listCount);
     for (const list of lists) ends[list]++;
@@ -181,7 +184,7 @@ class RowLists {
       sum += count;
       return sum - count;
     });
-    ends.set(next); // they move to the ends as rows are entered
+    ends.set(next); // starts, which entering rows turns into ends
     const made = new RowLists(lists.length, ends, next);
     for (let row = 0; row < sizes.length; row++) {
       for (let i = starts[row]; i < starts[row + 1]; i++) made.rows[ends[lists[i]]++] = row;
@@ -200,18 +203,19 @@ class RowLists {
     return 3 * this.rows.byteLength + 2 * this.#ends.byteLength;
   }
 
-  /** Entries of the lists of some prefixes, in sum. */
+  /** Number of entries in the lists of all these prefixes. */
   entriesOf({ lists }: Prefixes): number {
     let sum = 0;
     for (const list of lists) sum += this.#ends[list] - this.#next[list];
     return sum;
   }
 
+  /** Where the entries of a list end. */
   end(list: number): number {
     return this.#ends[list];
   }
 
-  /** Where the rows behind `row` begin, which must not be less than in a call before. */
+  /** The first entry of a row behind `row`, which must not be lower than in an earlier call. */
   behind(list: number, row: number): number {
     const [next, end] = [this.#next, this.#ends[list]];
     while (next[list] < end && this.rows[next[list]] <= row) next[list]++;
@@ -219,13 +223,14 @@ class RowLists {
   }
 }
 
-/** Counts what a row shares with others, and collects the pairs that may be near. */
+/** Counts the lists that a row shares with others, and collects the pairs that may be near. */
 class Candidates {
   readonly #ours: Prefixes;
   readonly #theirs: Prefixes;
   readonly #wanted: SetsWanted;
-  /** By row of the others, the lists that it shares with the present row. */
+  /** For each other row the number of lists that it shares with the present row. */
   readonly #shared: Uint32Array;
+  /** Other rows with such a number, in the order in which they were met. */
   #met = new Uint32Array(256);
   #metCount = 0;
   #a = new Uint32Array(BATCH);
@@ -239,11 +244,12 @@ class Candidates {
     this.#shared = new Uint32Array(theirs.sizes.length);
   }
 
+  /** True if the collected pairs are enough for a batch. */
   get isFull(): boolean {
     return this.pairs >= BATCH;
   }
 
-  /** Counts the rows of a list behind a row; returns how many there are. */
+  /** Counts the rows of a list behind `row`; returns how many there are. */
   count(lists: RowLists, list: number, row: number): number {
     const [from, end] = [lists.behind(list, row), lists.end(list)];
     const shared = this.#shared;
@@ -256,7 +262,7 @@ class Candidates {
     return end - from;
   }
 
-  /** Takes the pairs of a row with those that share enough, and forgets what was counted. */
+  /** Takes the pairs of a row with those that share enough, and clears the counts. */
   take(row: number): void {
     const met = this.#met.subarray(0, this.#metCount);
     this.#metCount = 0;
@@ -276,6 +282,7 @@ class Candidates {
     this.pairs += near;
   }
 
+  /** Size and positional filters: false if the sets surely have too few members in common. */
   #mayBeNear(row: number, other: number): boolean {
     const { least, group } = this.#wanted;
     if (group !== undefined && group[row] !== group[other]) return false;
@@ -283,13 +290,14 @@ class Candidates {
     const [size, otherSize] = [ours.sizes[row], theirs.sizes[other]];
     if (Math.min(size, otherSize) < least * Math.max(size, otherSize) - ROUNDING) return false;
     const common = Math.ceil((least / (1 + least)) * (size + otherSize) - ROUNDING);
-    // Of the set whose first members end earlier in the order, the members behind are not counted.
+    // Of the set whose first members end earlier in the order, further members may be shared that
+    // were not counted. Which set that is is unknown, so the larger rest is allowed.
     const rest = size - (ours.starts[row + 1] - ours.starts[row]);
     const otherRest = otherSize - (theirs.starts[other + 1] - theirs.starts[other]);
     return this.#shared[other] >= common - Math.max(rest, otherRest);
   }
 
-  /** The pairs; there are none then. */
+  /** Returns a copy of the collected pairs, and empties the list. */
   taken(): RowPairs {
     const taken = { a: this.#a.slice(0, this.pairs), b: this.#b.slice(0, this.pairs) };
     this.pairs = 0;

@@ -1,8 +1,8 @@
 /**
- * What is grouped: codes, or the rows of an index, which may hold vectors; and the distinct codes
- * among the rows of one collection, or of two, so that a million equal rows are compared once. A
- * distinct code is named by its number, from 0 in the order of first rows. Rows of a second
- * collection are numbered behind those of the first.
+ * The rows that joins and groups work on: codes, or the rows of an index, which may hold vectors;
+ * and the distinct codes among the rows of one collection or of two, so that a million equal rows
+ * are compared once. A distinct code is named by its number, from 0 in the order of first rows.
+ * Rows of a second collection are numbered behind those of the first.
  */
 
 import { ascending, lowerBound } from '../base/arrays';
@@ -25,54 +25,54 @@ import { BucketJob } from './bucket-job';
 import type { PairBits } from './join';
 import { maxTables } from './join-layout';
 
-/** Rows are those of the codes, or of the index; removed and null ones are in no group. */
+/** Codes, or an index; its removed and null rows are in no pair and in no group. */
 export type RowSource = Codes | SimHashIndex;
 
-/** Options that say which rows are near each other, and which kernel compares them. */
+/** Options that say which rows are near each other, and how they are compared. */
 export interface Nearness extends LeastSimilarity {
-  /** Most differing bits, inclusive. With a least similarity it may be left out. */
+  /** Largest distance in bits, inclusive. May be left out where a lowest similarity is given. */
   maxDistance?: number | undefined;
-  /** Least exact cosine, inclusive; needs `vectors`, or an index that holds them. */
+  /** Lowest exact cosine, inclusive; needs `vectors`, or an index that holds them. */
   minCosine?: number | undefined;
   /**
-   * Least Jaccard similarity of sets, inclusive, of codes by projection 'minwise': the exact one
-   * with `vectors`, or of an index that holds sparse ones; else the one that a distance estimates.
+   * Lowest Jaccard similarity of sets, inclusive, for codes with projection 'minwise': the exact
+   * one with `vectors` or an index that holds sparse ones; else the one that a distance estimates.
    */
   minJaccard?: number | undefined;
-  /** The vectors of the rows of codes, by which pairs are checked. */
+  /** The vectors of the rows of codes, by which pairs are checked; one a row. */
   vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
   /**
-   * Share of the pairs at the least similarity that a distance taken from it catches.
+   * Share of the pairs at the lowest similarity that the distance derived from it catches.
    * @default 0.99
    */
   share?: number;
-  /** Which kernel compares codes; all give equal results. */
+  /** The kernel that compares codes; all give equal results. */
   kernel?: KernelName;
 }
 
 /** Names of the options of `Nearness`. */
 export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors', 'share', 'kernel'];
 
-/** What is known of the rows of a source. */
+/** The rows of a source in one form. */
 export interface Rows {
   readonly codes: Codes;
-  /** Null where none are kept. */
+  /** Vectors for exact similarities; null where none are held. */
   readonly vectors: RowVectors | null;
-  /** By row, the row whose vector is its own; null where that is the same row. */
+  /** For each row the row of `vectors` that is its vector; null where it has the same number. */
   readonly vectorOf: Uint32Array | null;
   readonly kernel: KernelName | undefined;
-  /** Whether codes are of vectors less a mean, which the kept ones are not. */
+  /** True if codes are of vectors less a mean: distances then estimate other cosines. */
   readonly isCentred: boolean;
 }
 
-/** The rows of codes that have no vectors. */
+/** Codes as rows without vectors. */
 export function rowsOfCodes(codes: Codes, kernel?: KernelName): Rows {
   return { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
 }
 
 /**
- * The rows of a source; `name` is that of the argument in messages. The codes of an index are
- * copied, so that later changes of the index do not show.
+ * The rows of a source; `name` is that of the argument, for messages. The codes of an index are
+ * copied, its vectors are not.
  */
 export function rowsOf(name: string, source: RowSource): Rows {
   if (source instanceof Codes) return rowsOfCodes(source);
@@ -94,13 +94,13 @@ export function rowsOf(name: string, source: RowSource): Rows {
   };
 }
 
-/** The rows that are not null, ascending. */
+/** The rows that have codes, ascending. */
 export function presentRows({ codes }: Rows): Uint32Array {
   const all = ascending(codes.count);
   return codes.validity === null ? all : all.filter((row) => !codes.isNull(row));
 }
 
-/** Rows in another order: row i is row `order[i]` of those given. None of these may be null. */
+/** A copy whose row i is row `order[i]`, none of which may be null. Vectors are not copied. */
 export function reordered(rows: Rows, order: Uint32Array): Rows {
   const { bits, bytes, bytesPerCode, origin } = rows.codes;
   const codes = Codes.allocate(order.length, { bits, ...(origin && { origin }) });
@@ -113,19 +113,19 @@ export function reordered(rows: Rows, order: Uint32Array): Rows {
   };
 }
 
-/** Whether pairs are checked by vectors: cosines always, sets where the rows have them. */
+/** True if pairs are checked by vectors: cosines always, sets where the rows have members. */
 export function isVerified({ vectors }: Rows, { minCosine, minJaccard }: LeastSimilarity): boolean {
   return minCosine !== undefined || (minJaccard !== undefined && vectors?.kind === 'sparse');
 }
 
-/** Share of the pairs at the least similarity that a distance catches by default. */
+/** Default of the option `share`. */
 export const DEFAULT_SHARE = 0.99;
 
 /**
- * The distance that `maxDistance` names or, without it, the least within which `share` of the pairs
- * at the least similarity fall, or whose estimate it is where pairs are not checked; undefined
- * without any. Fails where codes are of vectors less a mean: their distances estimate other
- * cosines.
+ * The distance up to which pairs are searched: `maxDistance` if given; else, from the lowest
+ * similarity, the distance that catches `share` of the pairs, or the largest whose estimate reaches
+ * it where pairs are not checked; undefined if nothing was given. Throws for codes of vectors less
+ * a mean, whose distances estimate other cosines.
  */
 export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
   const { codes, isCentred } = rows;
@@ -144,7 +144,7 @@ export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
   return catchingDistance(measure, { least, bits, probability: share });
 }
 
-/** Two sources whose codes can be compared, and their vectors where both keep them. */
+/** Throws unless the codes of two sources, and vectors where both hold them, can be compared. */
 export function checkComparable(left: Rows, right: Rows): void {
   const [ours, theirs] = [left.codes, right.codes];
   if (ours.bits !== theirs.bits) {
@@ -161,61 +161,62 @@ export function checkComparable(left: Rows, right: Rows): void {
   throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);
 }
 
-/** `100 dimensions`, or the kind of vectors that have no width. */
+/** The width of vectors for comparison and messages; undefined without vectors. */
 function widthOf(vectors: RowVectors | null): string | undefined {
   if (vectors === null) return undefined;
   return vectors instanceof DenseVectors ? `${vectors.dimensions} dimensions` : 'no fixed width';
 }
 
-/** Stands for no row, or no distinct code. */
+/** No row, or no distinct code. */
 export const NONE = 0xffff_ffff;
 
+/** Rows between two steps. */
 const STEP_ROWS = 2 ** 16;
-/** Least bits of a hash by which equal codes are found. */
+/** Fewest bits of a hash by which equal codes are found. */
 const MIN_HASH_BITS = 8;
 
-/** The distinct codes of one collection or of two, and where their rows are. */
+/** The distinct codes of one collection or of two, and their rows. */
 export interface Distinct {
-  /** Where the kernels read the codes; `maxDistance` of `distinctOf` limits joins in it. */
+  /** The codes in the memory of the kernels, with masks for joins up to `maxDistance`. */
   readonly memory: JoinMemory;
   readonly bits: number;
   /** Number of distinct codes. */
   readonly count: number;
-  /** The distinct codes of the collection that was read first have numbers below it. */
+  /** Distinct codes below this number are those of the collection that was read first. */
   readonly firstDistinct: number;
-  /** By row, its distinct code, NONE for a null row. Null where distinct code i is row i. */
+  /** For each row its distinct code, NONE for a null one. Null where distinct code i is row i. */
   readonly distinctOfRow: Uint32Array | null;
-  /** The rows of the first collection, and of the second; the same object if there is only one. */
+  /** Rows of the first and of the second collection; the same object if there is only one. */
   readonly left: DistinctRows;
   readonly right: DistinctRows;
 }
 
-/** The distinct code of a row; NONE for a null one. */
+/** The distinct code of a row, or NONE for a null one. */
 export function distinctAt({ distinctOfRow }: Distinct, row: number): number {
   return distinctOfRow === null ? row : distinctOfRow[row];
 }
 
-/** How many rows have the code of each distinct code. */
+/** For each distinct code the number of rows that have it. */
 export function sizesOf({ distinctOfRow, count }: Distinct): Uint32Array {
   const sizes = new Uint32Array(count).fill(distinctOfRow === null ? 1 : 0);
   for (const distinct of distinctOfRow ?? []) if (distinct !== NONE) sizes[distinct]++;
   return sizes;
 }
 
-/** The rows of each distinct code, ascending, as lists that go from row to row. */
+/** The rows of each distinct code in one collection, ascending, as linked lists. */
 export class DistinctRows {
   /**
-   * By distinct code its first row here, and by row the next row of the same code; NONE where there
-   * is none. Null where distinct code i is row i.
+   * For each distinct code its first row, and for each row the next one of the same code; NONE for
+   * none. Null where distinct code i is row i.
    */
   readonly first: Uint32Array | null;
   readonly next: Uint32Array | null;
   readonly #last: Uint32Array | null;
-  /** Rows of the collection. */
+  /** The collection's rows are `start` to `end - 1`. */
   readonly start: number;
   readonly end: number;
 
-  /** The rows from `start` to `end - 1`. */
+  /** Builds the lists of rows `start` to `end - 1`, from the last row to the first. */
   static *of(
     distinctOfRow: Uint32Array | null,
     start: number,
@@ -245,17 +246,18 @@ export class DistinctRows {
     this.next = distincts === null ? null : new Uint32Array(end - start).fill(NONE);
   }
 
-  /** NONE where a distinct code has no row here. */
+  /** The first row of a distinct code in this collection, or NONE. */
   firstOf(distinct: number): number {
     if (this.first !== null) return this.first[distinct];
     return distinct >= this.start && distinct < this.end ? distinct : NONE;
   }
 
+  /** The last row of a distinct code in this collection, or NONE. */
   lastOf(distinct: number): number {
     return this.#last === null ? this.firstOf(distinct) : this.#last[distinct];
   }
 
-  /** Of one collection: how many distinct codes begin before a row. */
+  /** For a single collection: how many distinct codes have their first row before a row. */
   distinctBefore(row: number): number {
     return this.first === null ? row : lowerBound(this.first, row);
   }
@@ -266,7 +268,7 @@ export class DistinctRows {
   }
 }
 
-/** The distinct codes of a collection, or of two. */
+/** Finds the distinct codes of a collection, or of two, by hashes of whole codes. */
 export function* distinctOf(
   left: Codes,
   right: Codes | null,
@@ -279,6 +281,7 @@ export function* distinctOf(
   const memory = JoinMemory.allocate(total, left.bytesPerCode, masks, total);
   const sources = inOrderOfSize(left, right);
   const ends: number[] = [];
+  // Codes of rows that are not null follow each other in memory; then equal ones are merged.
   for (const { codes } of sources) ends.push(yield* copyInto(memory, ends.at(-1) ?? 0, codes));
   const present = ends.at(-1) as number;
   let distincts = ends;
@@ -286,6 +289,7 @@ export function* distinctOf(
   if (hasEqual) distincts = yield* numbered(memory, ends, kernel);
   const { firsts } = memory.arrays;
   let distinctOfRow: Uint32Array | null = hasEqual ? firsts : null;
+  // With null rows, or the second collection in front, rows and positions in memory differ.
   if (present < total || sources[0].firstRow > 0) {
     distinctOfRow = new Uint32Array(total).fill(NONE);
     let code = 0;
@@ -306,7 +310,10 @@ export function* distinctOf(
   return { ...found, left: leftRows, right: rightRows };
 }
 
-/** The smaller collection first: then its distinct codes have the numbers below the others. */
+/**
+ * The smaller collection first, so that its distinct codes have the lower numbers: a join of two
+ * then needs only pairs whose lower code is below `firstDistinct`.
+ */
 function inOrderOfSize(left: Codes, right: Codes | null) {
   const first = { codes: left, firstRow: 0 };
   if (right === null) return [first];
@@ -314,7 +321,7 @@ function inOrderOfSize(left: Codes, right: Codes | null) {
   return right.count < left.count ? [second, first] : [first, second];
 }
 
-/** Copies the codes that are not null to the memory from code `first` on; returns their end. */
+/** Copies codes that are not null to the memory, as codes `first` onward; returns their end. */
 function* copyInto(memory: JoinMemory, first: number, codes: Codes): Steps<number> {
   const { bytes, bytesPerCode } = codes;
   const stride = 4 * memory.words;
@@ -338,7 +345,7 @@ function* copyInto(memory: JoinMemory, first: number, codes: Codes): Steps<numbe
   return first + count;
 }
 
-/** Finds the first equal code of each of the first `count`; false where all are distinct. */
+/** Finds for each of the first `count` codes the first equal one; false if all are distinct. */
 function* findEqual(memory: JoinMemory, count: number, kernel?: KernelName): Steps<boolean> {
   const bits = Math.min(MAX_BUCKET_BITS, Math.max(MIN_HASH_BITS, 32 - Math.clz32(count)));
   const low = { shift: 32 - bits, bits: Math.ceil(bits / 2) };
@@ -351,7 +358,7 @@ function* findEqual(memory: JoinMemory, count: number, kernel?: KernelName): Ste
   return found > 0;
 }
 
-/** Numbers the distinct codes in the order of rows; returns how many there are up to each end. */
+/** Numbers the distinct codes in the order of rows; returns their number up to each end. */
 function* numbered(
   memory: JoinMemory,
   ends: readonly number[],

@@ -1,8 +1,8 @@
 /**
- * Rows on a plane, near ones near each other, by lists of the nearest rows: neighbours attract,
- * random rows repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville 2018). All
- * neighbours count alike, since weights change such layouts little (Damrich & Hamprecht 2021).
- * Equal lists, start and seed give equal places on every engine: only + - * / touch a float.
+ * Lays rows out on a plane, near rows near each other, by lists of the nearest rows: neighbours
+ * attract and random rows repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville
+ * 2018). All neighbours count alike, since weights change such layouts little (Damrich & Hamprecht
+ * 2021). Equal lists, start and seed give equal places on every engine: only + - * / touch a float.
  */
 
 import type { Steps } from '../base/steps';
@@ -15,14 +15,14 @@ interface LayoutOptions {
   readonly epochs: number;
 }
 
-/** Random rows that repel a row for each neighbour that attracts it. */
+/** Random rows that repel a row, for each neighbour that attracts it. */
 const REPELLING = 4;
-/** Longest step along an axis before it is scaled down over the epochs. */
+/** Longest step along an axis; steps shrink in proportion to the epochs that are left. */
 const MAX_STEP = 4;
-/** Rows between two steps of the work. */
+/** Rows between two steps. */
 const STEP_ROWS = 2 ** 10;
 
-/** Moves `places`, x and y of row after row; a row without neighbours stays. */
+/** Moves `places` (x and y of row after row) in place; a row without neighbours stays. */
 export function* layoutSteps(
   { count, offsets, rows }: NeighborLists,
   places: Float32Array,
@@ -41,7 +41,7 @@ export function* layoutSteps(
   }
 }
 
-/** Both rows move: neighbours are neighbours both ways. */
+/** Moves two neighbours towards each other: the list of one of them may lack the other. */
 function attract(places: Float32Array, a: number, b: number, rate: number): void {
   const [x, y] = [places[a] - places[b], places[a + 1] - places[b + 1]];
   const pull = -2 / (1 + x * x + y * y);
@@ -52,7 +52,7 @@ function attract(places: Float32Array, a: number, b: number, rate: number): void
   places[b + 1] -= stepY;
 }
 
-/** Only row `a` moves. Rows in one place stay together: they are pushed by others. */
+/** Moves row `a` away from row `b`. Rows in the same place are not parted by this. */
 function repel(places: Float32Array, a: number, b: number, rate: number): void {
   const [x, y] = [places[a] - places[b], places[a + 1] - places[b + 1]];
   const square = x * x + y * y;
@@ -66,8 +66,8 @@ function limited(step: number): number {
 }
 
 /**
- * Numbers below `count` by a linear congruential generator (Numerical Recipes): the product of its
- * high bits is all that is used, and a layout needs many cheap numbers rather than good ones.
+ * Returns a function that draws integers below `count`, by a linear congruential generator
+ * (Numerical Recipes). Only high bits are used; a layout needs cheap numbers, not good ones.
  */
 function drawer(seed: number, count: number): () => number {
   let state = Math.imul(seed, 0x9e37_79b9) | 0;

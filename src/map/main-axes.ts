@@ -1,17 +1,17 @@
 /**
- * The directions in which points differ most: principal axes by power iteration. Signs are fixed,
- * so that the same points always lie the same way.
+ * The directions in which points vary most: principal axes by power iteration. Their signs are
+ * fixed, so that equal points have equal axes.
  */
 
 import { shareAt } from '../base/random';
 
-/** Rounds of an iteration at most, and how little a direction turns when it has settled. */
+/** Most rounds of an iteration, and the change of direction (1 - cosine) at which it ends. */
 const MAX_ROUNDS = 100;
 const CLOSE = 1e-9;
 
 /**
- * The first two axes of points of `dimensions` values; zeros where the points do not differ. After
- * few rounds they are axes near to these.
+ * The first two principal axes of points of `dimensions` values each, of length 1; zeros where the
+ * points do not vary. With few rounds they are approximate.
  */
 export function mainAxes(
   values: Float64Array,
@@ -32,7 +32,10 @@ interface AxisOptions {
   readonly maxRounds: number;
 }
 
-/** Takes from the points, in place, what lies along the direction in which they differ most. */
+/**
+ * Finds the axis of the largest variance, and subtracts from the points, in place, their parts
+ * along it, so that the next call finds the next axis.
+ */
 function takeMainAxis(
   points: Float64Array,
   { dimensions, seed, maxRounds }: AxisOptions,
@@ -53,11 +56,12 @@ function takeMainAxis(
   for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
     for (let j = 0; j < dimensions; j++) points[at + j] -= along[i] * axis[j];
   }
+  // The component of the largest magnitude is made positive.
   const largest = axis.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
   return largest < 0 ? axis.map((value) => -value) : axis;
 }
 
-/** Makes a vector as long as 1, in place; one without a length becomes zeros. */
+/** Scales a vector to length 1 in place; one of length 0 becomes zeros. */
 function unit(vector: Float64Array): Float64Array {
   const length = Math.sqrt(dot(vector, vector));
   for (let i = 0; i < vector.length; i++) vector[i] *= length > 1e-12 ? 1 / length : 0;

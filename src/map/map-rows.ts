@@ -1,7 +1,7 @@
 /**
- * Where rows lie on the map: clusters by k-means, a start on the plane of their centroids, and a
- * layout by the exact lists of nearest codes. Of many rows a sample is laid out, and the others lie
- * among the nearest rows of the sample. The same index and seed give the same map.
+ * Where rows lie on the map of `explore`: clusters by k-means, a start on the plane in which their
+ * centroids vary most, and a layout by exact lists of the nearest codes. Of many rows a sample is
+ * laid out, and others are placed by their nearest rows in it. Equal index and seed, equal map.
  */
 
 import { drawnNumbers } from '../base/draw';
@@ -19,47 +19,50 @@ import type { DenseMatrix } from '../vectors/vectors';
 import { layoutSteps } from './layout';
 import { mainAxes } from './main-axes';
 
-/** Rows on the plane. */
+/** Rows with codes on the plane; all arrays are by position in `rows`. */
 export interface PlacedRows {
   /** Rows that have codes, ascending. */
   readonly rows: Uint32Array;
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** By position in `rows` its cluster. */
+  /** The cluster of a row, from 0. */
   readonly labels: Uint8Array;
-  /** By position in `rows` 1 to 5 for the rows nearest to the centroid of their cluster, else 0. */
+  /** 1 to 5 for the rows nearest to the centroid of their cluster, nearest first; else 0. */
   readonly exemplars: Uint8Array;
 }
 
+/** How a map is made. */
 export interface MapOptions {
   readonly seed: number;
-  /** Undefined for as many as suit the rows. */
+  /** Number of clusters; undefined for as many as suit the number of rows. */
   readonly clusters: number | undefined;
 }
 
-/** Rows that are laid out; the others are placed among them. */
+/** Rows that are laid out, at most; the others are placed among them. */
 const LAID_OUT = 10_000;
+/** Neighbours that attract a row. */
 const NEIGHBORS = 15;
-/** Nearest by distance that are re-ranked by exact cosine, for each neighbour. */
+/** Nearest rows by distance that are re-ranked by exact cosine, in units of NEIGHBORS. */
 const RE_RANKED = 3;
-/** Passes over the neighbours: for few rows, and for many. */
+/** Passes over the neighbours: for up to `manyRows` rows, and for more. */
 const EPOCHS = { few: 150, many: 40, manyRows: 5000 } as const;
-/** The start is as wide as UMAP's. */
+/** The start reaches this far from the origin, as that of UMAP does. */
 const START_WIDTH = 10;
-/** Clusters of a map: a third of the root of the rows, within what a legend can list. */
+/** Clusters of a map: a third of the root of the rows, within limits that a legend can list. */
 const CLUSTERS = { min: 4, max: 24 } as const;
 const EXEMPLARS = 5;
-/** Nearest rows of the sample that place another row, and how far it lies from their median. */
+/** Rows of the sample by which another row is placed, and how far it may lie from their median. */
 const PLACED_BY = 3;
 const JITTER = 0.15;
+/** Rows between two steps. */
 const BLOCK_ROWS = 2048;
-/** Codes whose main directions a draft is drawn by, and rounds in which these are found. */
+/** Codes whose main axes a draft uses, and the rounds in which these are found. */
 const DRAFT = { rows: 500, rounds: 15 } as const;
 
 /** The rows of a map, ascending: all that have a code. */
 export const mappedRows = (index: SimHashIndex) => presentRows(rowsOf('index', index));
 
-/** Places all rows that have a code. */
+/** Places all rows that have codes; stages report their progress by `inStage`. */
 export async function mapRows(
   index: SimHashIndex,
   { seed, clusters: given }: MapOptions,
@@ -106,8 +109,8 @@ export async function mapRows(
 }
 
 /**
- * All rows that have a code, along the two directions in which some of the codes differ most, as
- * one cluster: what there is to see before `mapRows` has found neighbours.
+ * Places all rows that have codes along the two main axes of some of the codes, as one cluster: a
+ * map to show until `mapRows` has found neighbours.
  */
 export async function draftMap(index: SimHashIndex): Promise<PlacedRows> {
   const rows = mappedRows(index);
@@ -124,7 +127,10 @@ export async function draftMap(index: SimHashIndex): Promise<PlacedRows> {
   return { rows, ...sidesOf(places), labels: none, exemplars: none };
 }
 
-/** Codes, their bits as +1 and -1, along two axes: each byte has its part of a sum in a table. */
+/**
+ * Codes, with bits as +1 and -1, projected to two axes. A table has the sum of each byte value, so
+ * a code costs one addition a byte and axis.
+ */
 function* placesAlong(
   { bytes, bytesPerCode }: Codes,
   rows: Uint32Array,
@@ -152,6 +158,7 @@ function* placesAlong(
   return places;
 }
 
+/** Coordinates of alternating x and y, as two arrays. */
 const sidesOf = (places: Float32Array) => {
   const side = (axis: number) =>
     Float32Array.from({ length: places.length / 2 }, (_, i) => places[2 * i + axis]);
@@ -163,13 +170,14 @@ function emptyMap(): PlacedRows {
   return { rows: new Uint32Array(), x: none, y: none, labels: nothing, exemplars: nothing };
 }
 
+/** The rows to start, and the centroids of the clusters by the same points. */
 interface StartRequest {
   readonly by: 'vectors' | 'bits';
   readonly rows: Uint32Array;
   readonly centroids: Float64Array;
 }
 
-/** Rows on the plane in which the centroids of the clusters differ most. */
+/** Rows on the plane in which the centroids of the clusters vary most: where the layout starts. */
 async function startPlaces(
   index: SimHashIndex,
   { by, rows, centroids }: StartRequest,
@@ -189,20 +197,20 @@ async function startPlaces(
       widest = Math.max(widest, Math.abs(along));
     });
   });
-  // Rows that begin in one place would stay there.
+  // Random offsets, since rows that start in the same place would stay together.
   return places.map(
     (value, i) => (widest === 0 ? 0 : (START_WIDTH * value) / widest) + shareAt(1, i) - 0.5,
   );
 }
 
-/** Some rows, where they lie: x and y of each. */
+/** The rows of a sample, their codes, and their places: x and y of each. */
 interface LaidOut {
   readonly rows: Uint32Array;
   readonly codes: Codes;
   readonly laidOut: Float32Array;
 }
 
-/** Where `rows` lie: those of the sample as laid out, others near the nearest of the sample. */
+/** Places of `rows`: those of the sample as laid out, others at the median of the nearest ones. */
 function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Float32Array> {
   const { codes, laidOut } = sample;
   const at = new Map(Array.from(sample.rows, (row, i) => [row, i]));
@@ -226,7 +234,10 @@ function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Floa
   return places;
 }
 
-/** Of each list of nearest codes the rows of the highest cosines, then the least row. */
+/**
+ * Lists of the rows of the highest cosines in the given lists, then by row. The distances of the
+ * result are those of the given lists, and of no use.
+ */
 function reRanked(lists: NeighborLists, { values, dimensions }: DenseMatrix): NeighborLists {
   const { count, offsets, rows, distances } = lists;
   const lengths = new Float64Array(count);

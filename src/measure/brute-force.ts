@@ -1,9 +1,8 @@
 /**
  * Brute force: exact similarities of all rows to all rows, and the true neighbours of queries among
- * the rows of an index. It is the truth that distances, recall and calibrations are measured
- * against, so it is written in plain loops over the vectors and uses nothing of the search.
+ * the rows of an index. Distances, recall and calibrations are measured against it, so it is
+ * written in plain loops over the vectors, and uses nothing of the search.
  */
-
 import { clampedCosine, lengthOf } from '../base/length';
 import { Highest } from '../base/top-k';
 import { JACCARD, type Measure } from '../codes/measure';
@@ -12,22 +11,22 @@ import { scanVectorsAll } from '../vectors/scan-vectors';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { heldOf, type IndexSample } from './rows';
 
-/** Rows of an index whose vectors are copied and compared at once. */
+/** Rows of an index that are copied and compared together. */
 const BLOCK_ROWS = 4096;
 
-/** Exact similarities of the rows of a matrix, a row at a time. */
+/** Exact similarities of the rows of a matrix, one row at a time. */
 export interface PairSimilarities {
   readonly count: number;
   /**
-   * Similarities of `row` to the rows from it on; entries before it are undefined. The array is
-   * overwritten by the next call.
+   * Similarities of `row` to itself and the rows behind it, by row; entries before are undefined.
+   * The array is overwritten by the next call.
    */
   of(row: number): Float64Array;
 }
 
 /**
- * Similarities of all rows of a matrix to each other. No row may be null or all-zero; sets are the
- * dimensions of sparse rows whose value is not 0.
+ * Similarities of all rows of a matrix to each other. No row may be null or all-zero. For Jaccard,
+ * a sparse row is the set of dimensions whose value is not 0.
  */
 export function pairSimilarities(
   measure: Measure,
@@ -37,6 +36,7 @@ export function pairSimilarities(
   return measure === JACCARD ? sparseJaccards(vectors) : sparseCosines(vectors, vectors);
 }
 
+/** Cosines of dense rows, scaled to length 1 once. */
 function denseCosines({ values, dimensions }: DenseMatrix): PairSimilarities {
   const count = values.length / dimensions;
   const units = Float64Array.from(values);
@@ -65,18 +65,17 @@ function sparseCosines(matrix: SparseMatrix, queries: SparseMatrix): PairSimilar
   return overlaps(matrix, queries, unitRow, (sum) => clampedCosine(sum));
 }
 
-/** Members that two rows share, of all that either has. */
+/** Jaccard similarities: shared members of two rows, divided by all members of both. */
 function sparseJaccards(matrix: SparseMatrix): PairSimilarities {
   return overlaps(matrix, matrix, setRow, (common, a, b) => common / (a + b - common));
 }
 
-/** The values of a row by dimension. */
+/** The values of a sparse row by dimension. */
 type RowValues = ReadonlyMap<bigint, number>;
 
 /**
- * For each of `queries` its sums of products with all rows of `matrix`, made similarities by the
- * sum and the sizes of both. Rows meet only by the dimensions that they share, which an inverted
- * list finds.
+ * For each row of `queries` its products with all rows of `matrix`, turned into similarities by
+ * `similarity`. An inverted list finds the rows that share a dimension with the query.
  */
 function overlaps(
   matrix: SparseMatrix,
@@ -113,7 +112,7 @@ function overlaps(
   };
 }
 
-/** The values of a sparse row by dimension; one that it names twice has the sum of its values. */
+/** The values of a sparse row by dimension; values of a repeated dimension are summed. */
 function summedRow({ offsets, indices, values }: SparseMatrix, row: number): Map<bigint, number> {
   const sums = new Map<bigint, number>();
   for (let at = offsets[row]; at < offsets[row + 1]; at++) {
@@ -123,7 +122,7 @@ function summedRow({ offsets, indices, values }: SparseMatrix, row: number): Map
   return sums;
 }
 
-/** The same at length 1. */
+/** The same, scaled to length 1. */
 function unitRow(matrix: SparseMatrix, row: number): RowValues {
   const sums = summedRow(matrix, row);
   const length = lengthOf([...sums.values()]);
@@ -131,25 +130,25 @@ function unitRow(matrix: SparseMatrix, row: number): RowValues {
   return sums;
 }
 
-/** The dimensions whose value is not 0, each as 1. */
+/** The dimensions whose value is not 0, each with the value 1. */
 function setRow(matrix: SparseMatrix, row: number): RowValues {
   const members = [...summedRow(matrix, row)].filter(([, value]) => value !== 0);
   return new Map(members.map(([dimension]) => [dimension, 1]));
 }
 
-/** What is compared with what. */
+/** The queries, and the rows that they are compared with. */
 interface TruthOptions {
   /** Rows of the index to look among. */
   readonly rows: Uint32Array;
   readonly queries: DenseMatrix | SparseMatrix;
-  /** Of each query the row of the index that it is, which is left out; null for other queries. */
+  /** For each query its own row, which is left out; null if the queries are no rows. */
   readonly self: Uint32Array | null;
   readonly k: number;
 }
 
 /**
- * For each query the k nearest of `rows` by exact cosine, of equal cosines the first row. The index
- * must hold vectors. `step` is called after each block with the number of rows compared so far.
+ * For each query the k nearest of `rows` by exact cosine, among equals the lower row. The index
+ * must hold vectors. Awaits `step` after each block, with the number of rows compared so far.
  */
 export async function trueNeighbors(
   index: SimHashIndex,
@@ -171,7 +170,7 @@ export async function trueNeighbors(
   return best.map((one) => new Set(one.result().rows));
 }
 
-/** Gives at least the k nearest rows of a block to each query, and their cosines. */
+/** Passes at least the k nearest rows of a block to `take`, for each query, with cosines. */
 function takeNearest(
   { vectors, rows }: IndexSample,
   queries: DenseMatrix | SparseMatrix,

@@ -1,7 +1,7 @@
 /**
- * What distances mean in a user's own rows. All pairs of a sample are compared by exact cosine, or
- * as sets by Jaccard similarity, and by codes of several widths; from that follow the bits to take,
- * the distance within which pairs are near, and the precision and recall to expect of it.
+ * What distances mean in a user's own rows. All pairs of a sample are compared exactly (by cosine
+ * or, as sets, by Jaccard similarity) and by codes of several widths. From that follow the number
+ * of bits to use, the distance within which pairs are near, and the precision and recall to expect.
  */
 
 import {
@@ -45,15 +45,15 @@ import { hasDirection, isMissing } from './rows';
 
 /** Options of `calibrate`; unknown ones throw. */
 export interface CalibrateOptions extends LongCall {
-  /** Pairs of rows with this cosine or more are near; above -1. */
+  /** Pairs of rows with this cosine or a higher one are near; above -1. */
   minCosine?: number;
-  /** The same of sets by their Jaccard similarity; above 0. */
+  /** Pairs of sets with this Jaccard similarity or a higher one are near; above 0. */
   minJaccard?: number;
   /** Largest accepted error of the cosine that a distance estimates, near `minCosine`. */
   cosineError?: number;
-  /** The same of the Jaccard similarity, near `minJaccard`. */
+  /** Largest accepted error of the estimated Jaccard similarity, near `minJaccard`. */
   jaccardError?: number;
-  /** Width of a code; by default the smallest whose measured error is accepted. */
+  /** Bits of a code; by default the fewest whose measured error is accepted. */
   bits?: number;
   /**
    * Kind of the hyperplanes; by default 'hadamard' for dense vectors, 'signs' for sparse ones.
@@ -62,11 +62,11 @@ export interface CalibrateOptions extends LongCall {
   projection?: Projection;
   /** Seed of the hyperplanes, and of the rows that are drawn. */
   seed?: number | bigint;
-  /** Rows that are drawn and compared, all with all: time grows with the square. */
+  /** Number of rows that are drawn and compared, all with all: time grows with its square. */
   sample?: number;
 }
 
-/** A sample of 2,000 rows has two million pairs: about a second of work. */
+/** 2,000 rows have two million pairs: about a second of work. */
 const CALIBRATE_DEFAULTS = {
   minCosine: 0.9,
   minJaccard: NEAR_JACCARD,
@@ -81,19 +81,19 @@ export interface WidthFigures {
   readonly bits: number;
   /** Root mean square error of the estimated similarity, over all pairs. */
   readonly error: number;
-  /** The same over the pairs near `minSimilarity`; null below `ENOUGH_PAIRS` of them. */
+  /** The same over the pairs near `minSimilarity`; null for fewer than ENOUGH_PAIRS pairs. */
   readonly edgeError: number | null;
   /** The error that theory expects at `minSimilarity`. */
   readonly theoryError: number;
-  /** The distance of the best F1; null below `ENOUGH_PAIRS` near pairs. */
+  /** The distance with the best F1; null for fewer than ENOUGH_PAIRS near pairs. */
   readonly best: Threshold | null;
 }
 
-/** Codes and a distance to take, and what they find. */
+/** The recommended bits and distance, and what they find. */
 export interface Recommended {
   readonly bits: number;
   readonly maxDistance: number;
-  /** 'measured' where the sample has near pairs enough to choose the distance by. */
+  /** 'measured' if the sample has enough near pairs to choose the distance by. */
   readonly basis: 'measured' | 'theory';
   /** What the distance finds among the pairs of the sample. */
   readonly at: Threshold;
@@ -101,45 +101,45 @@ export interface Recommended {
   readonly theoryRecall: number;
 }
 
-/** Everything that was measured, and what follows from it. */
+/** Everything that was measured, and the recommendation that follows. */
 export interface Calibration {
   readonly projection: Projection;
   readonly seed: string;
-  /** What distances estimate, and the least of it that pairs have which are near. */
+  /** What distances estimate, and the lowest similarity of near pairs. */
   readonly measure: 'cosine' | 'jaccard';
   readonly minSimilarity: number;
-  /** Largest error of an estimate that was accepted. */
+  /** The largest accepted error of an estimate. */
   readonly acceptedError: number;
-  /** Rows compared, their pairs, and how many of these are near. */
+  /** Number of rows compared, of their pairs, and of near pairs among these. */
   readonly rows: number;
   readonly pairs: number;
   readonly nearPairs: number;
   /** Pairs whose similarity differs from `minSimilarity` by at most 0.05. */
   readonly edgePairs: number;
-  /** Bits that theory asks for at `minSimilarity`, and at 0, where it asks for most. */
+  /** Bits that theory needs for that error at `minSimilarity`, and at 0, where it needs most. */
   readonly theoryBits: { readonly edge: number; readonly zero: number };
   readonly widths: readonly WidthFigures[];
   readonly recommended: Recommended;
   /**
-   * Share of the pairs whose exact similarity is in the interval of 95 % that its distance states
-   * (`estimateAngle`, `estimateJaccard`). Far below where few coordinates outweigh the rest and the
-   * projection is 'signs'.
+   * Share of the pairs whose exact similarity lies in the 95 % interval that its distance states
+   * (`estimateAngle`, `estimateJaccard`). Far below .95 where few coordinates outweigh the others
+   * and the projection is 'signs'.
    */
   readonly coverage: number;
-  /** Whether to subtract the mean; null of sparse rows and of few. */
+  /** Whether subtracting the mean pays; null for sparse rows, and for few rows. */
   readonly centring: Centring | null;
   /** All statistics of the recommended width. */
   readonly tally: PairTally;
 }
 
-/** Widths that are measured, and a wider one where theory asks for it. */
+/** Widths that are measured; a wider one is added if theory asks for it, up to MAX_BITS. */
 const WIDTHS = [64, 128, 256, 512, 1024];
 const MAX_BITS = 8192;
-/** All pairs of more rows would take minutes and more. */
+/** Most rows: all pairs of more would take minutes. */
 const MAX_SAMPLE = 20_000;
-/** With fewer pairs a measured share is too uncertain; then theory decides. */
+/** Fewer pairs make a measured share too uncertain; then theory decides. */
 export const ENOUGH_PAIRS = 30;
-/** Share of the pairs at just `minSimilarity` that the distance by theory must include. */
+/** Share of the pairs at exactly `minSimilarity` that a distance by theory must include. */
 const THEORY_SHARE = 0.95;
 /** Share of all pairs that may be within the distance by chance. */
 const MAX_CHANCE_SHARE = 1e-6;
@@ -199,6 +199,7 @@ export async function calibrate(
   };
 }
 
+/** Checked options with defaults. */
 function checked(options: CalibrateOptions | undefined) {
   const all = checkLongCall(checkOptions('options', options, OPTIONS));
   const { seed, sample } = CALIBRATE_DEFAULTS;
@@ -211,7 +212,7 @@ function checked(options: CalibrateOptions | undefined) {
   return { ...given, ...nearness, projection, seed: checkSeed(given.seed) };
 }
 
-/** What is measured: by the least similarity or the projection that is given, else cosines. */
+/** What is measured: by the given lowest similarity, else by the projection; cosines by default. */
 function nearnessOf(given: CalibrateOptions): {
   readonly measure: Measure;
   readonly minSimilarity: number;
@@ -234,12 +235,13 @@ function nearnessOf(given: CalibrateOptions): {
   return { measure, minSimilarity: least, acceptedError: checkNumber(name, error, 0.001, 1) };
 }
 
+/** The default lowest similarity of a measure. */
 function usualNearness(measure: Measure): { readonly measure: Measure; readonly least: number } {
   const { minCosine, minJaccard } = CALIBRATE_DEFAULTS;
   return { measure, least: measure === JACCARD ? minJaccard : minCosine };
 }
 
-/** At most `count` of the rows, those with a direction. */
+/** Up to `count` of the rows, drawn by seed; those without a direction are left out. */
 function drawnRows(batch: VectorBatch, count: number, seed: number): DenseMatrix | SparseMatrix {
   const isMatrix = isDenseMatrix(batch) || isSparseMatrix(batch);
   if (!isMatrix && !Array.isArray(batch)) {
@@ -257,6 +259,7 @@ function drawnRows(batch: VectorBatch, count: number, seed: number): DenseMatrix
   return packVectors(vectors);
 }
 
+/** The widths to measure, ascending; `theory` are the bits that theory asks for. */
 function widthsFor(projection: Projection, wanted: number | undefined, theory: number): number[] {
   const limit = projection === 'direct' ? 64 : MAX_BITS;
   const enough = Math.min(limit, 64 * Math.ceil(theory / 64));
@@ -265,6 +268,7 @@ function widthsFor(projection: Projection, wanted: number | undefined, theory: n
   return sorted.filter((bits) => bits <= limit || bits === wanted);
 }
 
+/** The figures of one width, from its tally. */
 function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
   const { bits, measure, minSimilarity, error } = tally;
   const expected = Math.round(bits * measure.shareOf(minSimilarity));
@@ -277,15 +281,15 @@ function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
   };
 }
 
-/** The highest F1, of equals the smallest distance. */
+/** The threshold of the highest F1, among equals the smallest distance. */
 function bestOf(thresholds: readonly Threshold[]): Threshold {
   return thresholds.reduce((best, one) => (one.f1 > best.f1 ? one : best));
 }
 
 /**
- * The smallest width whose error is accepted, or the largest. Where near pairs are too rare to
- * measure a distance, the pairs within it by chance must also be no more than the near ones, or
- * than one in a million: else the recommended distance would find mostly wrong pairs.
+ * The smallest width whose error is accepted, or the largest of all. If near pairs are too rare to
+ * choose a distance by, the wrong pairs within the recommended distance must also be no more than
+ * the near ones, or than one in a million: else it would find mostly wrong pairs.
  */
 function enoughBits(
   widths: readonly WidthFigures[],
@@ -301,7 +305,7 @@ function enoughBits(
   return (found ?? widths[widths.length - 1]).bits;
 }
 
-/** The distance of the best F1, or the one by theory where the sample has too few near pairs. */
+/** The distance with the best F1, or the one by theory if the sample has too few near pairs. */
 export function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
   const { bits, measure, minSimilarity: least } = tally;
   const thresholds = tally.thresholds();

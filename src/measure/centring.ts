@@ -1,7 +1,7 @@
 /**
  * Whether the mean of dense rows should be subtracted before they are hashed. Vectors that share a
- * direction, as those of values above 0 do, have codes that agree in most bits; without the mean
- * their bits tell them apart. Measured as recall by distance among rows of a sample.
+ * direction, such as those of positive values, have codes that agree in most bits; without the
+ * mean, the bits tell the vectors apart. Measured as recall by distance among the rows of a sample.
  */
 
 import { lengthOf } from '../base/length';
@@ -12,24 +12,26 @@ import { scanVectorsAll } from '../vectors/scan-vectors';
 import type { DenseMatrix } from '../vectors/vectors';
 import { slice } from './pair-tally';
 
-/** What centring gains. */
+/** What subtracting the mean gains. */
 export interface Centring {
-  /** Length of the mean of the directions: 0 where they cancel out, 1 where all are one. */
+  /** Length of the mean of all directions: 0 if they cancel out, 1 if all are equal. */
   readonly meanLength: number;
-  /** Share of the nearest by exact cosine that are nearest by distance, and with the mean taken. */
+  /** Share of the nearest rows by cosine that are nearest by distance: as they are, and centred. */
   readonly recall: number;
   readonly centredRecall: number;
+  /** True if the gain is larger than the error of so few queries. */
   readonly pays: boolean;
 }
 
+/** Neighbours of each query, and queries at most. */
 const K = 10;
 const MAX_QUERIES = 200;
-/** Fewer rows say little. */
+/** Fewer rows are not measured. */
 const MIN_ROWS = 100;
-/** A gain above what so many queries err by. */
+/** The smallest gain that counts: above the error of MAX_QUERIES queries. */
 const MIN_GAIN = 0.03;
 
-/** Null where the sample is too small. */
+/** Measures both; null for too few rows. The first rows of the sample are the queries. */
 export function centringOf(rows: DenseMatrix, options: SimHasherOptions): Centring | null {
   const { values, dimensions } = rows;
   const count = values.length / dimensions;

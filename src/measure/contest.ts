@@ -1,8 +1,8 @@
 /**
- * Settings judged by outcomes: each says which rows are near, and of some pairs of rows it is known
- * whether they are the same. Half of these pairs choose the threshold of each setting, and the best
- * setting; the other half, which chose nothing, says how good it is, and whether it is better than
- * the default by more than chance. If not, the default is recommended.
+ * Compares settings (ways to say which rows are near) by pairs of rows that are known to be the
+ * same or not. Half of these pairs choose a threshold for each setting, and the best setting; the
+ * other half, which chose nothing, shows how good it is, and whether it is better than the default
+ * by more than chance. If not, the default is recommended.
  */
 
 import type { LongCall } from '../base/steps';
@@ -14,47 +14,47 @@ import { rowsOfCodes } from '../join/source';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { f1Interval, f1Of, leastGain, type UnitCounts } from './f1-limits';
 
-/** What decides whether rows are near, as options of `pairs` and `dedup` are called. */
+/** What decides that rows are near, by the name of the option of `pairs` and `dedup`. */
 export type Threshold = 'maxDistance' | 'minCosine' | 'minJaccard';
 
-/** Rows as a setting compares them. */
+/** Rows in the form in which a setting compares them. */
 interface Compared {
   readonly codes: Codes;
-  /** Where a similarity decides, which is exact. */
+  /** For thresholds of similarity, which is then exact. */
   readonly vectors?: DenseMatrix | SparseMatrix;
 }
 
 /** One way to compare rows. */
 export interface Setting<Row> {
   readonly by: Threshold;
-  /** The rows, all of which have a direction. */
+  /** Prepares the rows, all of which have a direction. */
   compare(rows: readonly Row[]): Compared | Promise<Compared>;
 }
 
-/** A pair that a setting finds, if its threshold is wide enough. */
+/** A known pair, with the value that a threshold is compared with. */
 interface ScoredPair {
-  /** Pairs of one unit may depend on each other. */
+  /** Pairs of the same unit may depend on each other. */
   readonly unit: number;
   readonly isSame: boolean;
   /** The similarity, or the distance. */
   readonly value: number;
 }
 
-/** Half of the pairs of which it is known whether they are the same. */
+/** Half of the known pairs. */
 export interface Half<Row> {
   readonly rows: readonly Row[];
   readonly units: number;
-  /** By unit, how many pairs of it are the same. */
+  /** For each unit the number of its pairs that are the same. */
   readonly same: Uint32Array;
-  /** How many pairs of the whole input a pair stands for that is not the same. */
+  /** The number of pairs of the whole input that a pair which is not the same stands for. */
   readonly wrongWeight: number;
-  /** The known pairs, those left out that no useful threshold finds. */
+  /** The known pairs with their values; pairs that no useful threshold finds may be left out. */
   scored(compared: Compared, by: Threshold, call: LongCall): Promise<ScoredPair[]>;
 }
 
-/** What a threshold finds of known pairs. */
+/** What a threshold finds of the known pairs. */
 export interface Found {
-  /** Pairs that are the same, how many of these it finds, and how many others, as weighed. */
+  /** Pairs that are the same; found ones among these; and found pairs that are not, as weighted. */
   readonly same: number;
   readonly right: number;
   readonly wrong: number;
@@ -67,23 +67,23 @@ export interface Found {
 export interface Judged {
   readonly by: Threshold;
   readonly threshold: number;
-  /** Of the half that chose, and of the other. */
+  /** On the half that chose, and on the other half. */
   readonly chosen: Found;
   readonly held: Found & { readonly f1Interval: readonly [low: number, high: number] };
-  /** The F1 of the other half is at least so much above that of the default (97.5 %). */
+  /** Lower limit (97.5 %) of how much its F1 exceeds that of the default, on the other half. */
   readonly leastGain: number;
 }
 
 /** The default, then the settings in the order in which they were given. */
 export interface Contest {
   readonly settings: readonly Judged[];
-  /** The setting of the best F1 on the half that chose, of equals the first. */
+  /** Position of the setting with the best F1 on the half that chose, the first among equals. */
   readonly best: number;
-  /** That setting where it is better than the default on the other half, else 0. */
+  /** The same position if that setting is better than the default on the other half, else 0. */
   readonly recommended: number;
 }
 
-/** Judges settings. The first is judged at the threshold `usual` too: that is the default. */
+/** Compares settings. The first is judged at the threshold `usual` as well: that is the default. */
 export async function contest<Row>(
   settings: readonly Setting<Row>[],
   [choosing, held]: readonly [Half<Row>, Half<Row>],
@@ -114,17 +114,17 @@ export async function contest<Row>(
   return { settings: judged, best, recommended: judged[best].leastGain > 0 ? best : 0 };
 }
 
-/** A similarity of .7 that was computed a little lower counts. */
+/** A similarity that was computed a little too low still counts as reached. */
 const ROUNDING = 1e-9;
 
-/** Whole numbers, larger for nearer pairs: thresholds are distances, or hundredths. */
+/** Values as integers, higher for nearer pairs: negative distances, or hundredths of similarity. */
 const stepOf = (by: Threshold, value: number) =>
   by === 'maxDistance' ? -value : Math.floor(100 * (value + ROUNDING));
 const thresholdAt = (by: Threshold, step: number) => (by === 'maxDistance' ? 0 - step : step / 100);
 
 /**
- * The threshold of the best F1. Where several in a row are equally good, the middle of them, which
- * is farthest from those that are worse.
+ * The threshold with the best F1. If a range of thresholds is equally good, its middle, which is
+ * farthest from those that are worse.
  */
 function bestThreshold<Row>(
   pairs: readonly ScoredPair[],
@@ -149,14 +149,14 @@ function bestThreshold<Row>(
     right += count.right;
     wrong += count.wrong;
     const f1 = f1Of(total, right, wrong);
-    // No pair lies between this step and the next one that has pairs.
+    // No pair lies between this step and the next one, so all thresholds between are equally good.
     const to = i + 1 < steps.length ? steps[i + 1] + 1 : step;
     if (f1 > best.f1) best = { f1, from: step, to };
   }
   return thresholdAt(by, Math.ceil((best.from + best.to) / 2));
 }
 
-/** By unit what a threshold finds. */
+/** What a threshold finds, by unit. */
 function unitsOf<Row>(
   { units, same, wrongWeight }: Half<Row>,
   pairs: readonly ScoredPair[],
@@ -174,6 +174,7 @@ function unitsOf<Row>(
   return counts;
 }
 
+/** The sums over units, with precision, recall and F1. */
 function foundOf(units: readonly UnitCounts[]): Found {
   const sum = (name: keyof UnitCounts) => units.reduce((total, one) => total + one[name], 0);
   const [same, right, wrong] = [sum('same'), sum('right'), sum('wrong')];
@@ -184,23 +185,23 @@ function foundOf(units: readonly UnitCounts[]): Found {
   };
 }
 
-/** Pairs below are near by no useful threshold: a similarity, or a share of the bits. */
+/** Similarity, or share of the bits, beyond which no useful threshold lies. */
 const LEAST = { minCosine: 0.4, minJaccard: 0.25, maxDistance: 0.4 } as const;
 
-/** Rows of which a few are copies of others. */
+/** Rows, of which a few are copies of others. */
 interface PlantedRows<Row> {
   readonly rows: readonly Row[];
-  /** By row the one that it is a copy of, or itself. */
+  /** For each row the one that it is a copy of, or itself. */
   readonly originals: Uint32Array;
-  /** Whether two originals are right to be found. */
+  /** True if finding a pair of these two originals is right although neither is a copy. */
   isRight(a: number, b: number): boolean;
-  /** Rows of the whole input for each original: a row meets so many times more others there. */
+  /** Rows of the whole input for each original: there, a row meets so many times as many others. */
   readonly scale: number;
 }
 
 /**
- * All pairs of rows. A copy and its original are the same; of others those that are right to be
- * found are left out, a copy taken for its original.
+ * The half of all pairs of some rows. A copy and its original are the same. Pairs that are right to
+ * be found for another reason are left out; a copy counts as its original in them.
  */
 export function plantedHalf<Row>({ rows, originals, isRight, scale }: PlantedRows<Row>): Half<Row> {
   const same = new Uint32Array(rows.length);
@@ -225,16 +226,16 @@ export function plantedHalf<Row>({ rows, originals, isRight, scale }: PlantedRow
   };
 }
 
-/** Pairs of rows that someone has labelled. */
+/** Pairs of rows that a person has labelled. */
 interface LabelledPairs {
   readonly a: Uint32Array;
   readonly b: Uint32Array;
   readonly isSame: readonly boolean[];
-  /** Pairs of one unit may depend on each other; units are numbered from 0. */
+  /** Pairs of the same unit may depend on each other; units are numbered from 0. */
   readonly unit: Uint32Array;
 }
 
-/** The labelled pairs of some rows, and no others. */
+/** The half of the labelled pairs of some rows, and of no others. */
 export function labelledHalf<Row>(rows: readonly Row[], labels: LabelledPairs): Half<Row> {
   const { a, b, isSame, unit } = labels;
   const units = unit.reduce((most, one) => Math.max(most, one + 1), 0);
@@ -249,7 +250,7 @@ export function labelledHalf<Row>(rows: readonly Row[], labels: LabelledPairs): 
       const measure = measureOf(codes.origin?.projection);
       const similarities = exact && similaritiesOf(measure, [exact, exact], a, b);
       return [...a.keys()].flatMap((i) => {
-        // A row without a code is near to none.
+        // A row without a code is near to no row.
         if (codes.isNull(a[i]) || codes.isNull(b[i])) return [];
         const value = similarities?.[i] ?? codes.distance(a[i], b[i]);
         return [{ unit: unit[i], isSame: isSame[i], value }];

@@ -1,12 +1,11 @@
 /**
- * Confidence limits of F1, and of the difference of two F1 on the same pairs, for pairs in units,
- * as all pairs of one row: pairs within a unit may depend on each other. F1 is taken again under
- * random weights of the units (the Bayesian bootstrap, Rubin 1981). As in mean-limits.ts, one more
- * unit that speaks against the limit has a weight too (Gaffke 2005): without it, no doubt would be
- * left where all pairs seen are right. Of units of one pair, and two settings that differ in d
- * pairs, all for one of them, that has a chance of 2^-d of not being better: the exact sign test.
+ * Confidence limits of F1, and of the difference of two F1 on the same pairs. Pairs come in units,
+ * such as all pairs of one row, within which they may depend on each other. F1 is computed again
+ * under random weights of the units (the Bayesian bootstrap, Rubin 1981). As in mean-limits.ts, one
+ * more unit that speaks against the limit has a weight too (Gaffke 2005): without it, no doubt
+ * would be left where all pairs seen are right. For units of one pair, and two settings that differ
+ * in d pairs, all in favour of one, the chance that it is not better is 2^-d, as in the sign test.
  */
-
 import { gamma, unitWeight } from '../base/mean-limits';
 import { alea } from '../base/random';
 
@@ -14,20 +13,22 @@ import { alea } from '../base/random';
 export interface UnitCounts {
   /** Pairs that are the same. */
   readonly same: number;
-  /** How many of these were found, and how many others. */
+  /** Found pairs that are the same, and found pairs that are not. */
   right: number;
   wrong: number;
 }
 
-/** Two settings on one unit, which a group of equal ones stands for. */
+/** What two settings found of one unit. */
 interface Both {
   readonly one: UnitCounts;
   readonly other: UnitCounts;
 }
 
+/** Random weights drawn for one limit. */
 const DRAWS = 2000;
-/** Chance that one limit is wrong. */
+/** Probability that one limit is wrong. */
 const TAIL = 0.025;
+/** Units added against a limit: nothing found, and everything found. */
 const NONE: UnitCounts = { same: 0, right: 0, wrong: 0 };
 const MISSED: UnitCounts = { same: 1, right: 0, wrong: 0 };
 const FOUND: UnitCounts = { same: 1, right: 1, wrong: 0 };
@@ -41,13 +42,16 @@ export function f1Interval(units: readonly UnitCounts[]): [low: number, high: nu
   ];
 }
 
-/** The first setting's F1 is higher by at least this, but for a chance of 2.5 %. */
+/** Lower limit (97.5 %) of how much the first setting's F1 exceeds the other's. */
 export function leastGain(units: readonly UnitCounts[], others: readonly UnitCounts[]): number {
   const both = units.map((one, i) => ({ one, other: others[i] }));
   return quantile(differences(both, { one: MISSED, other: FOUND }), TAIL);
 }
 
-/** The difference of F1 for each draw of weights, ascending. */
+/**
+ * The difference of F1 for each draw of weights, ascending. Equal units share one draw: the sum of
+ * n unit weights is a gamma variable of shape n.
+ */
 function differences(both: readonly Both[], extra: Both): Float64Array {
   const groups = new Map<string, Both & { count: number }>();
   for (const { one, other } of both) {
@@ -77,12 +81,12 @@ function add(sums: Float64Array, { one, other }: Both, weight: number): void {
   sums[4] += weight * other.wrong;
 }
 
-/** The harmonic mean of precision and recall; 0 where there are no same pairs. */
+/** The harmonic mean of precision and recall; 0 if nothing right was found. */
 export function f1Of(same: number, right: number, wrong: number): number {
   return right === 0 ? 0 : (2 * right) / (same + right + wrong);
 }
 
-/** Rounded, since engines differ in the last digit of logarithms. */
+/** A quantile, rounded since engines differ in the last digit of logarithms. */
 function quantile(sorted: Float64Array, share: number): number {
   const at = Math.min(sorted.length - 1, Math.floor(share * sorted.length));
   return Math.round(sorted[at] * 1e9) / 1e9;

@@ -1,35 +1,34 @@
 /**
- * How many rows are nearly the same as others, in groups of what size: as `dedup` finds them. All
- * rows are grouped where that takes a minute at most, else a sample of them.
+ * How many rows are nearly the same as others, by size of group, as `dedup` would group them. All
+ * rows are grouped if that takes at most a minute, else a sample of them.
  */
-
 import type { LongCall } from '../base/steps';
 import { groupRowsAsync } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type PairsWork, pairs } from '../join/pairs';
 import { sampleOf } from './rows';
 
-/** Groups of near rows by their size. */
+/** Groups of near rows, by size. */
 export interface GroupSizes {
   readonly maxDistance: number;
-  /** Rows that were grouped: all, or a sample of them where all would take too long. */
+  /** Number of rows that were grouped: all, or those of a sample. */
   readonly rows: number;
   readonly isSample: boolean;
-  /** Groups by size, a row alone being a group of one; ascending. */
+  /** Number of groups of each size, ascending; a row alone is a group of 1. */
   readonly sizes: readonly { readonly size: number; readonly groups: number }[];
-  /** Rows that dedup would drop. */
+  /** Rows that `dedup` would drop. */
   readonly dropped: number;
-  /** Rows and the largest distance of the largest group; null where all rows are alone. */
+  /** The rows of the largest group, and the largest distance in it; null if all rows are alone. */
   readonly largest: { readonly rows: readonly number[]; readonly widest: number } | null;
 }
 
-/** Longest time that the join of all rows may be expected to take. */
+/** Longest expected time of a join of all rows. */
 const MAX_SECONDS = 60;
-/** Rows that are grouped where all would take longer than that. */
+/** Rows of the sample where that is exceeded; so few are always grouped. */
 const SAMPLE_ROWS = 50_000;
 
 interface GroupSizesOptions extends LongCall {
-  /** All rows that are there. */
+  /** All rows that are not removed. */
   readonly rows: Uint32Array;
   readonly maxDistance: number;
   /** Seed of the sample. */
@@ -67,7 +66,7 @@ export async function groupSizes(
   };
 }
 
-/** Seconds that the pairs of an index are expected to take: the join is stopped as it starts. */
+/** Expected seconds of the pairs of an index: `onStart` throws as soon as it knows them. */
 function secondsFor(index: SimHashIndex, maxDistance: number): number {
   let seconds = 0;
   const stop = new Error('the work is known');

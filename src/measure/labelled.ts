@@ -1,20 +1,23 @@
 /**
- * Pairs of rows that someone has labelled, in two halves. Rows that are the same by the labels stay
- * together, so that the half that judges has none of the records that chose.
+ * Labelled pairs of rows in two halves. Rows that are the same by the labels stay in one half, so
+ * that the half that judges has no record of the half that chose.
  */
 
 import { shareAt } from '../base/random';
 import { UnionFind } from '../base/union-find';
 import { type Half, labelledHalf } from './contest';
 
-/** A label: whether two rows are the same. */
+/** A label of a person: whether two rows are the same. */
 interface Label {
   readonly a: number;
   readonly b: number;
   readonly isSame: boolean;
 }
 
-/** Divides labelled pairs of `rows` by chance into halves, each of the two kinds of pairs. */
+/**
+ * Divides labelled pairs into halves by chance; units with and without same pairs separately, so
+ * that both halves have both kinds.
+ */
 export function labelledHalves<Row>(
   rows: readonly Row[],
   labels: readonly Label[],
@@ -26,7 +29,7 @@ export function labelledHalves<Row>(
   const withSame = new Set(labels.filter(({ isSame }) => isSame).map(unitOf));
   const all = new Set(labels.map(unitOf));
   const units = [...all].sort((a, b) => shareAt(seed, a) - shareAt(seed, b) || a - b);
-  // Every other one of each kind.
+  // Every other unit of each kind, in random order.
   const kinds = [true, false].map((has) => units.filter((unit) => withSame.has(unit) === has));
   const held = new Set(kinds.flatMap((some) => some.filter((_, i) => i % 2 === 1)));
   const half = (isHeld: boolean) => {
@@ -54,7 +57,7 @@ export function labelledHalves<Row>(
   return [half(false), half(true)];
 }
 
-/** Distinct values with their numbers, from 0, in the order in which they come. */
+/** Distinct values, numbered from 0 in the order in which they come. */
 function numbered(values: readonly number[]): Map<number, number> {
   return new Map([...new Set(values)].map((value, i) => [value, i]));
 }

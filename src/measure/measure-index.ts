@@ -1,7 +1,7 @@
 /**
- * All that is measured of an index for a person who looks at it: distances and cosines of a sample,
- * groups of near rows, recall against speed, sizes of partitions. The same index and options give
- * the same figures but for the speeds.
+ * Everything that a report measures of an index: distances and cosines of a sample, groups of near
+ * rows, recall against speed, sizes of partitions. The same index and options give the same
+ * figures, except for speeds.
  */
 
 import type { InStages, LongCall } from '../base/steps';
@@ -18,44 +18,46 @@ import { type IndexSample, liveRows, sampleOf } from './rows';
 import { type SetRecall, setRecall } from './set-recall';
 import { type SpeedCurve, speedCurve } from './speed-curve';
 
+/** What to measure, and with which sample. */
 export interface MeasureOptions {
   readonly sample: number;
   readonly seed: number;
   readonly minCosine: number;
-  /** The same of sets; `NEAR_JACCARD` by default. */
+  /** The lowest similarity of near sets; `NEAR_JACCARD` by default. */
   readonly minJaccard?: number | undefined;
-  /** Of groups; by default as calibrated. */
+  /** The distance of groups; by default the calibrated one. */
   readonly maxDistance?: number | undefined;
-  /** Whether searches are timed, which takes longest. */
+  /** True to time searches, which takes longest. */
   readonly isTimed: boolean;
 }
 
+/** The figures of a report. */
 export interface Measured {
   readonly options: MeasureOptions;
   readonly bits: number;
   readonly rank: string;
-  /** Rows that are there; those without a code are not in the sample. */
+  /** Rows that are not removed, and those of the sample, all of which have codes. */
   readonly rows: number;
   readonly sampled: number;
   readonly hasVectors: boolean;
-  /** Whether codes stand for sets: distances say nothing of cosines, and no search is timed. */
+  /** True if codes stand for sets: distances then estimate no cosines, and no search is timed. */
   readonly isOfSets: boolean;
-  /** Memory by what it holds. */
+  /** Bytes of memory, by what they hold. */
   readonly bytes: IndexBytes;
   readonly recall: RecallReport | null;
-  /** Distinct codes of each partition; empty where the index has none. */
+  /** Number of distinct codes of each partition; empty without partitions. */
   readonly partitions: readonly number[];
-  /** Null where it is not measured. */
+  /** Null if it was not measured. */
   readonly curve: SpeedCurve | null;
-  /** Null below two rows, as what follows from it. */
+  /** Null for fewer than two rows, like the figures that follow from it. */
   readonly tally: PairTally | null;
   readonly calibrated: Recommended | null;
   readonly groups: GroupSizes | null;
-  /** What plans of sets find, by least similarity; null of other rows. */
+  /** What plans of sets find, by lowest similarity; null for other rows. */
   readonly sets: readonly SetRecall[] | null;
 }
 
-/** Measures an index, stage by stage. */
+/** Measures an index in stages, which report their progress by `inStage`. */
 export async function measureIndex(
   index: SimHashIndex,
   options: MeasureOptions,
@@ -83,6 +85,7 @@ export async function measureIndex(
     tallyPairs([codes], { measure, minSimilarity, similarities, ...work }),
   );
   const nearest = await inStage('searching', (work) => nearestDistances(index, sample, work));
+  // The sample's own nearest rows are too far: the nearest rows of the whole index replace them.
   tally.nearest.fill(0);
   for (const distance of nearest) tally.nearest[distance]++;
   const calibrated = isOfSets ? null : recommendedOf(tally, total(tally.near));
@@ -108,7 +111,7 @@ function partitionSizes(index: SimHashIndex): number[] {
   return Array.from({ length: count }, (_, p) => starts[p + 1] - starts[p]);
 }
 
-/** For each row of a sample that has one, the distance to the nearest row of the whole index. */
+/** For each row of a sample the distance to the nearest other row of the whole index, if any. */
 async function nearestDistances(
   index: SimHashIndex,
   { rows, codes }: IndexSample,

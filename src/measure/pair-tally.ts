@@ -1,7 +1,7 @@
 /**
- * Statistics of the pairs of a sample's rows for codes of one width: how many pairs are at each
- * distance, how many of these are near, which similarities a distance stands for, and the error of
- * the similarity that a distance estimates. Memory depends on the width, not on the pairs.
+ * Statistics of the pairs of a sample's rows, for codes of one width: pairs at each distance, near
+ * pairs among them, the similarities that a distance stands for, and the error of the estimated
+ * similarity. Memory depends on the width, not on the number of pairs.
  */
 
 import type { LongCall } from '../base/steps';
@@ -10,16 +10,16 @@ import type { Measure } from '../codes/measure';
 import { scanAll } from '../codes/scan';
 import type { PairSimilarities } from './brute-force';
 
-/** Bins of a histogram of similarities; a quantile of cosines is exact to one bin, 0.005. */
+/** Bins of a histogram of similarities: quantiles of cosines are exact to one bin, 0.005. */
 const BINS = 400;
-/** A pair counts as at `minSimilarity` when its own differs from it by at most this. */
+/** A pair counts as near `minSimilarity` if its similarity differs by at most this. */
 const EDGE = 0.05;
-/** Of an exact similarity. */
+/** Rounding error allowed for an exact similarity. */
 const ROUNDING = 1e-9;
-/** Similarities are binned, and charts drawn, by at most so many ranges of distances. */
+/** Most ranges of distances by which similarities are binned and charts drawn. */
 const MAX_STEPS = 65;
 
-/** Distances `from` to `to`, both included. */
+/** Distances `from` to `to`, inclusive. */
 export interface DistanceStep {
   readonly from: number;
   readonly to: number;
@@ -30,15 +30,15 @@ interface SimilarityStep extends DistanceStep {
   readonly pairs: number;
   readonly meanDistance: number;
   readonly mean: number;
-  /** 5 % of the pairs have a lower one, 5 % a higher one than `high`. */
+  /** The 5 % and 95 % quantiles of the similarities. */
   readonly low: number;
   readonly high: number;
 }
 
-/** What "within `maxDistance`" finds of the pairs at `minSimilarity` or more. */
+/** What a limit of `maxDistance` finds of the pairs with `minSimilarity` or more. */
 export interface Threshold {
   readonly maxDistance: number;
-  /** Pairs within the distance, and how many of them are near. */
+  /** Pairs within the distance, and near pairs among these. */
   readonly found: number;
   readonly right: number;
   readonly precision: number;
@@ -46,19 +46,21 @@ export interface Threshold {
   readonly f1: number;
 }
 
-/** Counts of pairs; `tallyPairs` fills it, its methods say what the counts mean. */
+/** Counts of pairs, which `tallyPairs` fills; its methods say what follows from them. */
 export class PairTally {
   readonly bits: number;
-  /** What distances estimate, and the least of it that pairs have which are near. */
+  /** What distances estimate, and the lowest similarity of near pairs. */
   readonly measure: Measure;
   readonly minSimilarity: number;
-  /** Pairs by distance: all; the near ones; of each row the one with its nearest. */
+  /** Pairs by distance: all pairs; near pairs; and, for each row, its pair with its nearest row. */
   readonly pairs: Float64Array;
   readonly near: Float64Array;
   readonly nearest: Float64Array;
-  /** All distances of this width in ranges of equal length. */
+  /** All distances of this width, in ranges of equal length. */
   readonly steps: readonly DistanceStep[];
+  /** By distance, the similarity that theory estimates. */
   readonly #estimates: Float64Array;
+  /** By range of distances, a histogram and the sum of exact similarities. */
   readonly #histograms: Uint32Array;
   readonly #sums: Float64Array;
   #squares = 0;
@@ -87,7 +89,7 @@ export class PairTally {
     this.#sums = new Float64Array(this.steps.length);
   }
 
-  /** Counts a pair; `similarity` is exact, or null where it is not known. */
+  /** Counts a pair; `similarity` is exact, or null if it is unknown. */
   add(distance: number, similarity: number | null): void {
     this.pairs[distance]++;
     if (similarity === null) return;
@@ -107,7 +109,7 @@ export class PairTally {
     this.#edgeCount++;
   }
 
-  /** Root mean square error of estimates: of all pairs, and of those at `minSimilarity`. */
+  /** Root mean square error of estimates: over all pairs, and over those near `minSimilarity`. */
   get error(): { all: number; edge: number; edgePairs: number } {
     return {
       all: Math.sqrt(this.#squares / Math.max(1, this.#count)),
@@ -116,7 +118,7 @@ export class PairTally {
     };
   }
 
-  /** The similarity that a distance estimates, and the interval that holds the exact one. */
+  /** The similarity that a distance estimates, and its confidence interval. */
   theoryOf(
     distance: number,
     confidence = 0.95,
@@ -125,7 +127,7 @@ export class PairTally {
     return { estimate: this.measure.estimateOf(distance, this.bits), interval };
   }
 
-  /** Share of the pairs whose exact similarity is in the interval that theory states. */
+  /** Share of the pairs whose exact similarity lies in the 95 % interval of theory. */
   get coverage(): number {
     return this.#inside / Math.max(1, this.#count);
   }
@@ -147,7 +149,7 @@ export class PairTally {
     });
   }
 
-  /** Precision and recall of every distance, from 0 to `bits`, as a limit for near pairs. */
+  /** Precision and recall of every distance, 0 to `bits`, as the limit of near pairs. */
   thresholds(): Threshold[] {
     const all = total(this.near);
     let [found, right] = [0, 0];
@@ -169,29 +171,29 @@ export function total(counts: Float64Array | Uint32Array): number {
   return sum;
 }
 
-/** The middle of the bin in which the `rank`-th smallest value lies, as a share of all bins. */
+/** The middle of the bin of the `rank`-th smallest value, as a share of all bins. */
 function quantile(counts: Uint32Array, rank: number): number {
   let [sum, bin] = [0, -1];
   while (sum < rank || bin < 0) sum += counts[++bin];
   return (bin + 0.5) / BINS;
 }
 
-/** Rows whose distances to all others are computed between two reports of progress. */
+/** Rows that are compared with all others between two reports of progress. */
 const BLOCK_ROWS = 32;
 
-/** What pairs are compared by. */
+/** How pairs are compared. */
 interface TallyOptions extends LongCall {
   readonly measure: Measure;
   /** Pairs with this similarity or more are near. */
   readonly minSimilarity: number;
-  /** Null where the rows have no vectors: then distances are all that is known. */
+  /** Null if the rows have no vectors: then only distances are known. */
   readonly similarities: PairSimilarities | null;
 }
 
 /**
- * Compares all pairs of rows, whose codes are given at one width or several, and returns a tally
- * for each width. The nearest of a row is the row of the highest similarity, or of the
- * smallest distance at the first width where none is known; of equals the first. No code is null.
+ * Compares all pairs of rows, whose codes are given at one or more widths, and returns a tally for
+ * each width. The nearest of a row is the one of the highest similarity or, if none is known, of
+ * the smallest distance at the first width; among equals the first. No code may be null.
  */
 export async function tallyPairs(
   codes: readonly Codes[],
@@ -199,9 +201,9 @@ export async function tallyPairs(
 ): Promise<PairTally[]> {
   const count = codes[0]?.count ?? 0;
   const tallies = codes.map(({ bits }) => new PairTally(bits, measure, minSimilarity));
-  /** By width, the distances of the current row to all others. */
+  /** By width, the distances of the present row to all others. */
   const distances = codes.map(() => new Uint16Array(count));
-  /** By row how near its nearest so far is; by width and row the distance to it. */
+  /** By row how near its nearest row so far is, and by width and row the distance to that one. */
   const best = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
   const nearest = codes.map(() => new Uint16Array(count));
   const offer = (row: number, nearness: number, other: number) => {
@@ -237,7 +239,7 @@ export async function tallyPairs(
   return tallies;
 }
 
-/** Some of the codes, a view. */
+/** Copies codes `first` to `last - 1`; which of them are null is not copied. */
 export function slice(codes: Codes, first: number, last: number): Codes {
   const { bytes, bytesPerCode, bits } = codes;
   return Codes.from(bytes.subarray(first * bytesPerCode, last * bytesPerCode), { bits });

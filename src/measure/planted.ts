@@ -1,6 +1,6 @@
 /**
- * Near-duplicates of which it is known what they are copies of: texts, and copies of some, in
- * which a share of the words is edited. Equal seeds give equal copies.
+ * Near-duplicates of known origin: texts, and copies of some of them in which a share of the words
+ * is edited. Equal seeds give equal copies.
  */
 
 import { drawnNumbers } from '../base/draw';
@@ -13,22 +13,22 @@ import { packVectors } from '../vectors/vectors';
 import { type Half, plantedHalf } from './contest';
 
 /**
- * Texts are right to be found together, though neither was planted, where of all runs of five
- * letters in either one they have this share in common: one measure for all settings.
+ * Two texts of which neither is a copy are right to be found together if they have this share of
+ * their runs of five letters in common: one measure for all settings.
  */
 export const RIGHT = { letters: 5, minJaccard: 0.5 } as const;
 
-/** Parts of the largest share: copies are edited by each of them in turn. */
+/** Factors of the largest share, by which copies are edited in turn. */
 export const PARTS = [0.1, 0.2, 0.5, 1];
 
-/** What to plant in the two halves of some texts. */
+/** What to plant in both halves of some texts. */
 interface HalvesOptions extends Omit<PlantOptions, 'seed'>, LongCall {
   readonly seed: number;
-  /** Rows of the input that the texts were drawn from. */
+  /** Rows of the input from which the texts were drawn. */
   readonly fileRows: number;
 }
 
-/** Divides texts by chance into two halves, and plants copies in each, of its own words. */
+/** Divides texts into two halves by chance, and plants in each copies of its own texts. */
 export async function plantedHalves(
   texts: readonly string[],
   { copies, share, seed, fileRows, ...call }: HalvesOptions,
@@ -46,7 +46,7 @@ export async function plantedHalves(
 
 const keyOf = (a: number, b: number, count: number) => Math.min(a, b) * count + Math.max(a, b);
 
-/** Pairs of texts that are right to be found, exactly. */
+/** Pairs of texts that are right to be found, by exact similarity. */
 async function rightPairs(texts: readonly string[], call: LongCall): Promise<Set<number>> {
   const { letters, minJaccard } = RIGHT;
   const tokens = characters(letters);
@@ -62,26 +62,26 @@ async function rightPairs(texts: readonly string[], call: LongCall): Promise<Set
   return found;
 }
 
-/** Texts with copies behind them. */
+/** Texts, with copies behind them. */
 interface Planted {
   readonly texts: readonly string[];
-  /** By text the one that it is a copy of; itself of those that were there. */
+  /** For each text the one that it is a copy of, or itself. */
   readonly originals: Uint32Array;
 }
 
 /** What to plant. */
 interface PlantOptions {
-  /** Most copies; a text has one at most. */
+  /** Most copies; a text has at most one. */
   readonly copies: number;
-  /** Largest share of the words that are edited. Texts in which one word is more have no copy. */
+  /** Largest share of the words to edit. Texts too short for one edit at it have no copy. */
   readonly share: number;
   readonly seed: string;
 }
 
 /**
- * Plants copies. Of the edited words a quarter each is replaced by a word of the texts (as often as
- * it occurs there), left out, followed by one more word, or exchanged with the next one. A word is
- * what stands between blanks, in scripts without blanks a character.
+ * Plants copies. Each edited word is, with equal chance, replaced by a word of the texts (drawn as
+ * often as it occurs there), left out, followed by one more word, or exchanged with the next. A
+ * word is what stands between blanks; in scripts without blanks it is a character.
  */
 export function withCopies(texts: readonly string[], options: PlantOptions): Planted {
   const { copies, share, seed } = options;
@@ -104,7 +104,7 @@ export function withCopies(texts: readonly string[], options: PlantOptions): Pla
   };
 }
 
-/** Words, and the blanks between them. */
+/** Words and the blanks between them, in order. */
 function piecesOf(text: string): string[] {
   return (text.match(/\s+|\S+/g) ?? []).flatMap((run) => {
     const characters = Array.from(run);
@@ -112,19 +112,21 @@ function piecesOf(text: string): string[] {
   });
 }
 
+/** Positions of the words among the pieces. */
 function wordPlaces(pieces: readonly string[]): number[] {
   return pieces.flatMap((piece, at) => (/\S/.test(piece) ? [at] : []));
 }
 
 /** How a text is edited. */
 interface Edit {
-  /** Of the words among the pieces. */
+  /** Positions of the words among the pieces. */
   readonly places: readonly number[];
   readonly vocabulary: readonly string[];
   readonly share: number;
   readonly random: () => number;
 }
 
+/** A text with edits in a share of its words, at least one. */
 function editedOf(pieces: readonly string[], { places, vocabulary, share, random }: Edit): string {
   const edited = [...pieces];
   const below = (limit: number) => Math.floor(random() * limit);

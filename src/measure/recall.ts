@@ -1,6 +1,6 @@
 /**
- * The recall of an index's searches: the share of the true k nearest rows that they find, against
- * brute force, with a 95 % interval. The queries are rows of the index, each left out of its own
+ * The recall of an index's searches: the share of the true k nearest rows that they find, compared
+ * with brute force, with a 95 % interval. Queries are rows of the index, each left out of its own
  * answer, or queries of the caller; none of them took part in building or tuning by this call.
  */
 
@@ -31,11 +31,11 @@ import { liveRows, sampleOf } from './rows';
 
 /** Options of `measureRecall`; unknown ones throw. */
 export interface MeasureRecallOptions extends LongCall {
-  /** Vectors or codes to search for; without them rows of the index are drawn. */
+  /** Vectors or codes to search for; by default rows of the index are drawn. */
   queries?: VectorBatch | Codes;
-  /** How many neighbours a search must find. */
+  /** Number of neighbours that a search must find. */
   k?: number;
-  /** How many rows of the index are drawn as queries. */
+  /** Number of rows of the index that are drawn as queries. */
   sample?: number;
   /** Seed of the rows that are drawn. */
   seed?: number | bigint;
@@ -43,26 +43,27 @@ export interface MeasureRecallOptions extends LongCall {
   search?: Omit<SearchOptions, 'k' | 'filter' | 'explain'>;
 }
 
-/** More queries narrow the interval, and take time. */
+/** More queries than by default narrow the interval, and take more time. */
 const MEASURE_RECALL_DEFAULTS = { k: 10, sample: 200, seed: 0 } as const;
 
 const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
-/** More queries take memory and time, and narrow the interval little. */
+/** Most queries: more take memory and time, and narrow the interval little. */
 const MAX_QUERIES = 100_000;
+/** Options of a search that are set here. */
 const NOT_OF_SEARCH = ['k', 'filter', 'explain'];
 
-/** A recall with what it is of. */
+/** A measured recall, with what was measured. */
 export interface MeasuredRecall extends QueryRecall {
   readonly k: number;
-  /** What the true neighbours are ranked by: the vectors that the index holds, or its codes. */
+  /** What ranks the true neighbours: cosines of the held vectors, or distances of codes. */
   readonly truth: 'cosine' | 'distance';
 }
 
 /**
  * Measures recall by brute force. An index that holds vectors is measured by cosine; one without,
  * or queries that are codes, by distance: then it shows what the chosen method misses of an exact
- * search by distance, and rank is 'hamming'. Compares every query with every row, so 200 queries in
- * 1,000,000 rows of 100 dimensions take some 20 seconds.
+ * search by distance, and the rank is 'hamming'. Every query is compared with every row, so 200
+ * queries in 1,000,000 rows of 100 dimensions take some 20 seconds.
  *
  * @example
  * const index = new SimHashIndex({ bits: 256, dimensions: 6, vectors: 'float32' });
@@ -114,6 +115,7 @@ export async function measureRecall(
   return { ...recallOf(shares), k, truth: isByCosine ? 'cosine' : 'distance' };
 }
 
+/** Checked options with defaults; the seed as 32 bits. */
 function checked(options: MeasureRecallOptions | undefined) {
   const all = checkLongCall(checkOptions('options', options, OPTIONS));
   const { k, sample, seed, search, ...given } = { ...MEASURE_RECALL_DEFAULTS, ...all };
@@ -127,7 +129,7 @@ function checked(options: MeasureRecallOptions | undefined) {
   };
 }
 
-/** Queries of the caller as a matrix without null ones, or codes; errors name the query. */
+/** Queries of the caller: codes, or a matrix without null ones. Errors name the query. */
 function askedOf(
   index: SimHashIndex,
   given: VectorBatch | Codes,
@@ -160,7 +162,7 @@ function noNeighbours(): Error {
   return new Error('recall needs neighbours: the queries have none');
 }
 
-/** The first `k` of the rows of an answer, without the query's own row. */
+/** The first `k` rows of an answer, without the query's own row. */
 export function othersOf(rows: Uint32Array, self: number | undefined, k: number): Uint32Array {
   return rows.filter((row) => row !== self).subarray(0, k);
 }

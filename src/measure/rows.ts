@@ -1,7 +1,7 @@
 /**
- * Rows to measure with: single rows of a batch, and the rows of an index, drawn at random or all,
- * with their codes and the vectors that the index holds. Everything is read through the public
- * methods of the index, so that what is measured shares no code with what measures it.
+ * Rows to measure with: rows of a batch, and rows of an index, drawn or all, with their codes and
+ * held vectors. An index is read through its public methods alone, so that what measures shares no
+ * code with what is measured.
  */
 
 import { isValid } from '../base/bitmap';
@@ -19,7 +19,7 @@ import {
   type Vector,
 } from '../vectors/vectors';
 
-/** True of a null row, and of a sparse row without entries. */
+/** True for a null row, and for a sparse row without entries. */
 export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number): boolean {
   if (!isValid(batch.validity, row)) return true;
   return 'offsets' in batch && batch.offsets[row] === batch.offsets[row + 1];
@@ -28,8 +28,8 @@ export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number
 const isNumber = (value: unknown) => typeof value === 'number';
 
 /**
- * True of a vector with a direction: not null, not all-zero. Throws an error that names `row`
- * where it has no numbers, or none of which cosines would be right.
+ * True for a vector with a direction: not null and not all-zero. Throws an error that names `row`
+ * where values are no numbers, or too large or small for exact cosines.
  */
 export function hasDirection(vector: Vector | null, row: number): vector is Vector {
   if (vector === null) return false;
@@ -42,7 +42,7 @@ export function hasDirection(vector: Vector | null, row: number): vector is Vect
   return checkedLength(`row ${row}`, vector) > 0;
 }
 
-/** The rows of an index that were not removed, ascending. */
+/** The rows of an index that are not removed, ascending. */
 export function liveRows(index: SimHashIndex): Uint32Array {
   const rows = new Uint32Array(index.count);
   for (let row = 0, count = 0; count < rows.length; row++) {
@@ -51,17 +51,17 @@ export function liveRows(index: SimHashIndex): Uint32Array {
   return rows;
 }
 
-/** What an index holds of some of its rows. All of them have codes. */
+/** Copies of what an index holds of some of its rows, all of which have codes. */
 export interface IndexSample {
-  /** In the order in which they were named; ascending where they were drawn. */
+  /** In the order in which they were asked for; ascending if they were drawn. */
   readonly rows: Uint32Array;
   readonly ids: readonly Id[];
   readonly codes: Codes;
-  /** Null where the index holds none. */
+  /** Null if the index holds none. */
   readonly vectors: DenseMatrix | SparseMatrix | null;
 }
 
-/** At most `count` of `rows`, drawn by `seed`; fewer where some of those drawn have no code. */
+/** Up to `count` of `rows`, drawn by `seed`; fewer if some of these have no code. */
 export function sampleOf(
   index: SimHashIndex,
   rows: Uint32Array,
@@ -71,7 +71,7 @@ export function sampleOf(
   return heldOf(index, drawn);
 }
 
-/** What the index holds of `rows`, all of which are there; rows without a code are left out. */
+/** What the index holds of `rows`, which must not be removed; rows without a code are left out. */
 export function heldOf(index: SimHashIndex, rows: ArrayLike<number>): IndexSample {
   const held = Array.from(rows, (row) => index.get(index.idOf(row) as Id)).flatMap((one) =>
     one === undefined || one.code === null ? [] : [{ ...one, code: one.code }],

@@ -1,7 +1,7 @@
 /**
- * What a plan of sets finds, measured: of the pairs of a sample at a Jaccard similarity or more the
- * share within the distance that `dedup` takes candidates by. Each candidate is then checked
- * exactly, so no pair of the plan is wrong, and recall is all that there is to measure.
+ * The recall of plans of sets: of the pairs of a sample at a Jaccard similarity or more, the share
+ * within the distance up to which `dedup` looks for candidates. Each candidate is then checked
+ * exactly, so no pair of a plan is wrong, and recall is all that there is to measure.
  */
 
 import type { LongCall } from '../base/steps';
@@ -11,18 +11,18 @@ import { pairs } from '../join/pairs';
 import { DEFAULT_SHARE } from '../join/source';
 import type { SparseMatrix } from '../vectors/vectors';
 
-/** What is found of the pairs of a sample at a similarity or more. */
+/** What is found of the pairs of a sample with at least a similarity. */
 export interface SetRecall {
   readonly least: number;
   readonly pairs: number;
-  /** 1 where there are none. */
+  /** 1 if there are no pairs. */
   readonly recall: number;
 }
 
-/** Similarities that are measured, in hundredths; below, most pairs are near by chance. */
+/** Similarities that are measured, in hundredths; below these, most pairs are near by chance. */
 const LEAST = { from: 20, to: 100 } as const;
 
-/** Compares all pairs of some sets exactly, and counts them by least similarity, ascending. */
+/** Compares all pairs of sets exactly, and counts them by lowest similarity, ascending. */
 export async function setRecall(
   codes: Codes,
   vectors: SparseMatrix,

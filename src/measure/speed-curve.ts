@@ -1,7 +1,7 @@
 /**
- * Recall against speed, measured on the index itself: some of its rows are the queries, each held
- * out of its own answer. The truth is brute force over the vectors of the index; where it holds
- * none a row can only be searched for by its code, which is exact by distance.
+ * Recall against speed, measured on the index itself: some of its rows are the queries, each left
+ * out of its own answer. The truth is brute force over the held vectors. Without these a row can be
+ * searched for by its code alone, which is exact by distance.
  */
 
 import type { LongCall } from '../base/steps';
@@ -14,18 +14,18 @@ import { heldOf, type IndexSample } from './rows';
 
 /** One setting of a search, measured. */
 export interface SpeedPoint {
-  /** Share of the k nearest that are found. */
+  /** Share of the k nearest that were found. */
   readonly recall: number;
   readonly queriesPerSecond: number;
-  /** What a query reads: codes or residual codes, centroids, and vectors that are re-ranked. */
+  /** Bytes that a query reads: codes or residual codes, centroids, and re-ranked vectors. */
   readonly bytes: number;
-  /** Partitions visited; null for a scan of all codes. */
+  /** Partitions that are visited; null for a scan of all codes. */
   readonly probes: number | null;
-  /** Rows re-ranked for each of k; null where none are. */
+  /** Rows that are re-ranked, in units of k; null if none are. */
   readonly oversample: number | null;
 }
 
-/** Points by method, from few rows looked at to many. */
+/** Points by method, from settings that compare few rows to those that compare many. */
 export interface SpeedCurve {
   readonly truth: 'cosine' | 'distance';
   readonly k: number;
@@ -33,23 +33,25 @@ export interface SpeedCurve {
   readonly points: readonly SpeedPoint[];
 }
 
+/** Queries, at most. */
 const MAX_QUERIES = 200;
-/** Queries of the untimed first round at slow settings; quick settings run all of them. */
+/** Queries of the untimed first round at slow settings; quick settings run all. */
 const WARM_UP_SCANS = 20;
+/** Settings of scans, and factors of the chosen number of probes. */
 const OVERSAMPLES = [1, 2, 5, 10, 20, 50];
 const SHARES_OF_PROBES = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 
-/** Which rows are queries, and which they are searched among. */
+/** The queries, and the rows that they are searched among. */
 interface CurveOptions extends LongCall {
-  /** All rows that are there: two at least. */
+  /** All rows that are not removed: at least two. */
   readonly rows: Uint32Array;
-  /** Rows of which the first are the queries. */
+  /** Rows, of which the first MAX_QUERIES are the queries. */
   readonly sample: IndexSample;
 }
 
 /**
- * Measures recall and speed of searches, one at a time, with more and more of the index looked at.
- * Speeds are of the median query and depend on the machine.
+ * Measures recall and speed of searches that compare more and more of the index, one at a time.
+ * Speeds are those of the median query, and depend on the machine.
  */
 export async function speedCurve(
   index: SimHashIndex,
@@ -70,6 +72,7 @@ export async function speedCurve(
   const truth =
     vectors === null ? null : await trueNeighbors(index, { rows, queries: vectors, self, k }, step);
   const points: SpeedPoint[] = [];
+  // A first round warms caches and compiled code, and is not reported.
   for (const isWarmUp of [true, false]) {
     for (const [i, setting] of settings.entries()) {
       await step(isWarmUp ? rows.length : rows.length + (i + 1) * count);
@@ -99,14 +102,14 @@ function settingsFor(report: RecallReport | null): SearchOptions[] {
 }
 
 interface Measuring {
-  /** Null where searches are exact by what they rank by. */
+  /** Null if searches are exact in what they rank by. */
   readonly truth: readonly Set<number>[] | null;
   readonly setting: SearchOptions;
   readonly count: number;
   readonly k: number;
 }
 
-/** The recall of a setting over some queries, and the speed of the median one. */
+/** The recall of a setting over some queries, and the speed of the median query. */
 function measured(
   index: SimHashIndex,
   queries: IndexSample,
@@ -134,7 +137,7 @@ function measured(
   };
 }
 
-/** The bytes that a query reads, by what it compared. */
+/** Returns the bytes that a query reads, from the counts of its explanation. */
 function bytesPerQuery(index: SimHashIndex): (explained: Explanation) => number {
   const { bits, bytes, count } = index;
   const { partitions } = partsOf(index);

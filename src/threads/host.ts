@@ -1,25 +1,31 @@
 /**
- * A worker thread of the engine: `worker_threads` in Node, a Web Worker from a Blob elsewhere. The
- * script is a text in the bundle, so that there is no file to serve or to find. A page whose policy
- * forbids such workers (Content-Security-Policy without `worker-src blob:`) has none.
+ * Starts one worker thread of the engine behind one interface: `worker_threads` in Node, a Web
+ * Worker made from a Blob elsewhere. The script is a string in the bundle, so there is no file to
+ * serve or to find. A page whose Content-Security-Policy lacks `worker-src blob:` has no workers.
  */
 
+/** What the owner of a worker is notified of. */
 interface Listener {
   onMessage(message: unknown): void;
-  /** The worker is gone: it failed, was killed or could not start. */
+  /** The worker is gone: it failed, was killed or could not start. May be called more than once. */
   onEnd(reason: string): void;
 }
 
+/** A running worker. */
 export interface Host {
+  /** Sends a message; buffers in `transfer` move to the worker and are detached here. */
   post(message: unknown, transfer: readonly ArrayBuffer[]): void;
-  /** Whether the worker keeps the program running. */
+  /** Sets whether the worker keeps the program running. No effect in browsers. */
   hold(isHeld: boolean): void;
   end(): Promise<unknown>;
 }
 
 const nodeThreads = () => globalThis.process?.getBuiltinModule?.('node:worker_threads');
 
-/** Starts a worker; throws where the engine has none. */
+/**
+ * Starts a worker that runs `script`. Throws where the engine cannot make one; one that is made but
+ * cannot start calls `onEnd`.
+ */
 export function startHost(script: string, listener: Listener): Host {
   const node = nodeThreads();
   return node === undefined ? webHost(script, listener) : nodeHost(node, script, listener);
@@ -31,6 +37,7 @@ function nodeHost(
   { onMessage, onEnd }: Listener,
 ): Host {
   const worker = new NodeWorker(script, { eval: true, execArgv: [], name: 'halfspace' });
+  // Started as not held: an unused worker must not keep the program from ending.
   worker.unref();
   worker.on('message', onMessage);
   worker.on('error', (error) => onEnd(String((error as Error)?.message ?? error)));
@@ -46,6 +53,7 @@ function webHost(script: string, { onMessage, onEnd }: Listener): Host {
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   const worker = new Worker(url);
   worker.onmessage = ({ data }) => {
+    // The first message proves that the script was loaded, so its Blob is no longer needed.
     URL.revokeObjectURL(url);
     onMessage(data);
   };

@@ -1,11 +1,12 @@
 /**
- * What the calling thread and its workers tell each other, and how values are packed for it. A view
- * of a shared memory becomes its address, so nothing is copied; other typed arrays are copied once
- * and given away.
+ * The messages between the calling thread and its workers, and how values are packed into them. A
+ * view of a shared memory is sent as its address and read in place; other typed arrays are copied
+ * once and the copy is transferred, not cloned again by `postMessage`.
  */
 
 import { type KernelModules, type LinearMemory, memoryOf } from '../kernels/memory';
 
+/** From the calling thread. `modules` comes first; then `open`, parts and `close` for each job. */
 export type ToWorker =
   | { readonly kind: 'modules'; readonly modules: KernelModules }
   | {
@@ -14,9 +15,9 @@ export type ToWorker =
       readonly task: string;
       readonly state: unknown;
       readonly memories: readonly WebAssembly.Memory[];
-      /** The worker's scratch space in each memory. */
+      /** The address of this worker's scratch space in each memory. */
       readonly areas: readonly number[];
-      /** 1 once the job is stopped: parts that have not begun are dropped. */
+      /** Becomes 1 when the job is stopped: parts that have not begun are dropped. */
       readonly stopped: Int32Array;
     }
   | {
@@ -24,11 +25,12 @@ export type ToWorker =
       readonly job: number;
       readonly part: number;
       readonly value: unknown;
-      /** The copies in the value, which come back with the result to be filled again. */
+      /** Buffers of the value: they come back with the result, to be filled for a later part. */
       readonly copies: readonly ArrayBuffer[];
     }
   | { readonly kind: 'close'; readonly job: number };
 
+/** From a worker: `ready` once, then one of the others for each part that it was sent. */
 export type FromWorker =
   | { readonly kind: 'ready' }
   | {
@@ -46,13 +48,17 @@ export type FromWorker =
       readonly error: unknown;
     };
 
+// A type is sent as its position in this list.
 const TYPES = [
   ...[Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array],
   ...[Float32Array, Float64Array, BigUint64Array, BigInt64Array],
 ];
 type TypedArray = InstanceType<(typeof TYPES)[number]>;
 
-/** A view of a memory of the message: its type and memory by their numbers, its place in bytes. */
+/**
+ * Stands for a view of a shared memory: positions in TYPES and in the message's memories, and the
+ * view's offset in bytes and length in elements. `$type` is how `unpacked` recognizes it.
+ */
 class Place {
   constructor(
     readonly $type: number,
@@ -62,20 +68,24 @@ class Place {
   ) {}
 }
 
-/** Values packed for one message. */
+/** A value packed for one message. If `canBeSent` is false, the rest must not be used. */
 export class Packed {
   readonly value: unknown;
-  /** The shared memories that hold views of the value, or of the state of the job. */
+  /** The shared memories that contain views of the value, or of the state of its job. */
   readonly memories: LinearMemory[];
+  /** Buffers to transfer with the message; those of the caller only for a 'result'. */
   readonly transfer: ArrayBuffer[] = [];
-  /** False when the value holds what threads cannot share. */
+  /** False if the value contains something that threads cannot share, such as a function. */
   canBeSent = true;
 
   readonly #role: 'state' | 'part' | 'result';
-  /** Buffers of earlier parts: new ones cost more than the copy into them. */
+  /** Buffers of earlier parts, for copies of the same length: new ones cost more than the copy. */
   readonly #spare: ArrayBuffer[];
 
-  /** Arrays of a result were made for it and are given away; others are copied. */
+  /**
+   * Arrays of a 'result' were made for it, so they are transferred; others are copied first. A
+   * state adds the shared memories of its views to `memories`; parts use only those of their state.
+   */
   constructor(
     value: unknown,
     role: 'state' | 'part' | 'result',
@@ -88,18 +98,21 @@ export class Packed {
     this.value = this.#pack(value);
   }
 
+  /** Packs a value and all that it contains. */
   #pack(value: unknown): unknown {
     if (typeof value === 'function') this.canBeSent = false;
     if (typeof value !== 'object' || value === null) return value;
     if (ArrayBuffer.isView(value)) return this.#packView(value as TypedArray);
     if (Array.isArray(value)) {
       const isFlat = value.every((one) => typeof one === 'string' || typeof one === 'number');
+      // Long lists of ids or texts pass as they are: packing each element would copy them.
       return isFlat ? value : value.map((one) => this.#pack(one));
     }
     const entries = Object.entries(value).map(([key, one]) => [key, this.#pack(one)]);
     return Object.fromEntries(entries);
   }
 
+  /** A view as its place in a shared memory, as itself if it need not be copied, or as a copy. */
   #packView(view: TypedArray): unknown {
     const { buffer, byteOffset, length } = view;
     const home = memoryOf(view);
@@ -108,19 +121,20 @@ export class Packed {
       const type = TYPES.findIndex((Type) => view instanceof Type);
       return new Place(type, this.#numberOf(home), byteOffset, length);
     }
-    // Many rows, of which each worker would get a copy.
+    // A view of a memory that cannot be shared: each worker would get a copy of many rows.
     if (home !== undefined && this.#role === 'state') this.canBeSent = false;
+    // A SharedArrayBuffer outside of kernel memories (`sharedValues`) is shared by `postMessage`.
     if (home === undefined && !(buffer instanceof ArrayBuffer)) return view;
     const isGiven = this.#role === 'result' && home === undefined;
     const isWhole = isGiven && view.byteLength === buffer.byteLength;
     const copy = isWhole ? view : this.#copied(view);
     const own = copy.buffer as ArrayBuffer;
-    // An empty one may be a constant: given away once, browsers refuse it the next time.
+    // An empty array may be a shared constant: once transferred, browsers refuse it the next time.
     if (own.byteLength > 0 && !this.transfer.includes(own)) this.transfer.push(own);
     return copy;
   }
 
-  /** A copy of a view, in a buffer that was used before where one has its length. */
+  /** Copies a view, into a spare buffer where one has exactly its length. */
   #copied(view: TypedArray): TypedArray {
     const at = this.#spare.findIndex(({ byteLength }) => byteLength === view.byteLength);
     if (at < 0) return view.slice();
@@ -130,13 +144,17 @@ export class Packed {
     return copy;
   }
 
+  /** The position of a memory in the message, where it is added at its first use. */
   #numberOf(memory: LinearMemory): number {
     const known = this.memories.indexOf(memory);
     return known >= 0 ? known : this.memories.push(memory) - 1;
   }
 }
 
-/** The value that was packed; views of `memories` in place. */
+/**
+ * Rebuilds a value that `Packed` packed. Arrays are copies that the receiver owns, or views of
+ * `memories` where they were views of shared memories.
+ */
 export function unpacked(value: unknown, memories: readonly WebAssembly.Memory[]): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) {

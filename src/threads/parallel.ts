@@ -1,8 +1,7 @@
 /**
- * Work in parts that threads can share. A job names a task, the state that all parts need and its
- * parts in data order; results are taken in that order too, so that every number of threads gives
- * equal answers. Where no threads are wanted, or none can be had, the calling thread does the parts
- * one after another: the same functions, the same results.
+ * Runs a job (`job.ts`) on worker threads where that pays, else on the calling thread, part after
+ * part with the same functions. Results are taken in the order of the parts either way, so every
+ * number of threads gives equal answers.
  */
 
 import { checkThreads, Elsewhere, type LongCall, type Steps } from '../base/steps';
@@ -10,19 +9,21 @@ import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';
 
 /**
- * Fewer parts do not pay for messages, or for threads that must be started first: two take some
- * 400 ms of CPU until they have compiled what they run.
+ * With fewer parts, messages cost more than threads save. The second limit holds while no threads
+ * run: starting two takes some 400 ms of CPU until they have compiled their code.
  */
 const MIN_PARTS = 4;
 const MIN_PARTS_COLD = 32;
 
 /**
- * Does a job: on other threads where the caller's runner can wait for them, else here. False where
- * it was not done at all.
+ * Does a job in steps: on worker threads if the caller's runner can wait for them
+ * (`runStepsAsync`), else on the calling thread. Returns false if nothing was done, which happens
+ * only to a job whose task has no `open` and which has no `here`.
  */
 export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<boolean> {
   const step = new ParallelStep(job);
   if (job.count > 1) yield step;
+  // A synchronous runner resumes without calling `step.run`: then `isDone` is still false.
   if (step.isDone) return true;
   const run = job.here?.bind(job) ?? job.task.open?.(job.state);
   if (run === undefined) return false;
@@ -30,12 +31,14 @@ export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<boolean> {
   return true;
 }
 
+// Loaded on first use: it contains the worker's script, which calls without threads never need.
 const loadPool = () => import('./pool');
 let pool: Awaited<ReturnType<typeof loadPool>> | undefined;
 
+/** The step by which `runStepsAsync` runs the whole job on the pool. */
 class ParallelStep<S, P, R> extends Elsewhere {
   readonly #job: Job<S, P, R>;
-  /** False where the calling thread must do the job. */
+  /** True after the pool did the whole job; while false, the calling thread must do it. */
   isDone = false;
 
   constructor(job: Job<S, P, R>) {
@@ -57,8 +60,9 @@ class ParallelStep<S, P, R> extends Elsewhere {
 }
 
 /**
- * How many threads do a job of so many parts: those that an option names, else as many as pay,
- * which are fewer where none are running yet (`isWarm`). 0 where the calling thread does it.
+ * The number of threads for a job of `parts` parts. A number as `option` is used as it is, up to
+ * one thread a part; 'auto' needs enough parts to pay, which is fewer where threads run already
+ * (`isWarm`). Returns 0, never 1, where the calling thread does the job.
  */
 export function threadsFor(
   parts: number,
@@ -70,7 +74,7 @@ export function threadsFor(
   return wanted < 2 || parts < least ? 0 : wanted;
 }
 
-/** The number of threads that a call wants: its option, else HALFSPACE_THREADS, else all cores. */
+/** The option, else the environment variable HALFSPACE_THREADS, else the number of cores. */
 function threadsOf(option: Exclude<LongCall['threads'], undefined>): number {
   if (option !== 'auto') return option;
   const { env } = globalThis.process ?? {};

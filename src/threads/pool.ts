@@ -1,8 +1,8 @@
 /**
- * The worker threads of this program: started by the first job, kept warm, and no reason for the
- * program to go on running while they are idle. Jobs hand out their parts as workers become free
- * and take the results in data order. A worker that dies fails the jobs it was at work on; they
- * have changed nothing, and the next job starts another worker.
+ * The worker threads of this program. The first job starts them; later jobs use the same ones, and
+ * unused workers do not keep the program running. A job sends its parts to whichever worker is free
+ * and takes the results in the order of the parts. A worker that dies fails the jobs that it was
+ * working on; those have changed nothing, and the next job starts another worker.
  */
 
 import type { LongCall } from '../base/steps';
@@ -18,19 +18,25 @@ import type { Job } from './job';
 import { type FromWorker, Packed, type ToWorker } from './messages';
 import { WORKER_SCRIPT } from './worker.generated';
 
-/** Parts that a worker has at once: the next is there when it is done with one. */
+/** Parts that a worker has at once: with two, the next part waits there when one is done. */
 const PARTS_AHEAD = 2;
-/** Results that wait for an earlier one, for each worker; more would take memory without end. */
+/**
+ * Results that may wait for an earlier part, for each worker: one slow part would otherwise let
+ * finished results fill memory without limit.
+ */
 const RESULTS_AHEAD = 4;
 
-/** Talks to one job about a part that a worker is at work on. */
+/** A job, as its workers see it: receives their replies, and learns of a worker's end. */
 interface Client {
   onReply(worker: WorkerThread, message: FromWorker): void;
   onEnd(worker: WorkerThread, error: Error): void;
 }
 
+/** One worker, which several jobs may use at once. */
 class WorkerThread {
+  /** Resolves to true when the worker has compiled modules, to false if it ended before. */
   readonly ready: Promise<boolean>;
+  /** The jobs that use this worker, by their number. */
   readonly clients = new Map<number, Client>();
   readonly #host: Host;
   #isReady: (value: boolean) => void = () => undefined;
@@ -56,18 +62,19 @@ class WorkerThread {
     this.#host.post(message, transfer);
   }
 
-  /** While a job waits for the worker it keeps the program running. */
+  /** Registers a job. A worker keeps the program running as long as it has one. */
   join(job: number, client: Client): void {
     if (this.clients.size === 0) this.#host.hold(true);
     this.clients.set(job, client);
   }
 
+  /** Ends what `join` began. */
   leave(job: number): void {
     this.clients.delete(job);
     if (this.clients.size === 0 && !this.#hasEnded) this.#host.hold(false);
   }
 
-  /** Fails the jobs of this worker and frees it. */
+  /** Fails the jobs of this worker and ends it; further calls do nothing. */
   endFor(reason: string): Promise<unknown> {
     if (this.#hasEnded) return Promise.resolve();
     this.#hasEnded = true;
@@ -79,21 +86,23 @@ class WorkerThread {
   }
 }
 
+/** Workers that have not ended, in the order of their start. */
 let workers: WorkerThread[] = [];
-/** True once a worker could not start: a policy forbids it, or the engine has none. */
+/** True after no worker could be started: a policy forbids it, or the engine has none. */
 let isForbidden = false;
 let lastJob = 0;
 
-/** True when threads are running, so that small work pays too. */
+/** True when threads are running, so that jobs of few parts pay as well. */
 export function isWarm(): boolean {
   return workers.length > 0;
 }
 
+/** Ends all workers; jobs that are running fail. Resolves when the threads are gone. */
 export async function closeThreads(): Promise<void> {
   await Promise.all(workers.map((worker) => worker.endFor('closeThreads() ended the threads')));
 }
 
-/** `count` workers that are ready; fewer where the engine refuses more. */
+/** Up to `count` workers that are ready; fewer, or none, where the engine refuses more. */
 async function readyWorkers(count: number): Promise<WorkerThread[]> {
   try {
     while (workers.length < count && !isForbidden) workers.push(new WorkerThread());
@@ -107,8 +116,9 @@ async function readyWorkers(count: number): Promise<WorkerThread[]> {
 }
 
 /**
- * Does a job on up to `threads` threads; resolves when all results are taken, or when the signal
- * stopped it. False, with nothing done, where no threads can be had.
+ * Does a job on up to `threads` threads. Resolves to true when all results were taken or the signal
+ * stopped the job; to false, with nothing done, where fewer than two threads can be had or the
+ * state cannot be sent. Rejects with the first failure in the order of the parts.
  */
 export async function runJob<S, P, R>(
   job: Job<S, P, R>,
@@ -116,7 +126,7 @@ export async function runJob<S, P, R>(
   call: LongCall,
 ): Promise<boolean> {
   if (kernelModule() === null || isForbidden) return false;
-  const given = job.state; // may be made when it is read
+  const given = job.state; // read once: a getter may build it
   const state = new Packed(given, 'state');
   if (!state.canBeSent) return false;
   const some = await readyWorkers(threads);
@@ -131,6 +141,7 @@ export async function runJob<S, P, R>(
   }
   const run = new JobRun(job, { workers: some, memories: state.memories }, call);
   some.forEach((worker, i) => {
+    // A state is packed once for each worker, since its copies are transferred.
     const { value, transfer } = i === 0 ? state : new Packed(given, 'state');
     const memories = state.memories.map(({ memory }) => memory);
     const own = areas.map((addresses) => addresses[i]);
@@ -140,7 +151,7 @@ export async function runJob<S, P, R>(
   return true;
 }
 
-/** One job while it runs. */
+/** One job while it runs: which parts are sent, which results wait, and whether it was stopped. */
 class JobRun<S, P, R> implements Client {
   readonly #ended: Promise<void>;
   readonly #number = ++lastJob;
@@ -148,17 +159,20 @@ class JobRun<S, P, R> implements Client {
   readonly #call: LongCall;
   readonly #workers: readonly WorkerThread[];
   readonly #memories: LinearMemory[];
-  /** Parts that each worker is at work on. */
+  /** Parts that each open worker has and has not answered; a worker that died is not in it. */
   readonly #busy = new Map<WorkerThread, number>();
+  /** Buffers of answered parts, which later parts fill again. */
   readonly #spare: ArrayBuffer[] = [];
+  /** Replies that wait for the reply of an earlier part, by the number of the part. */
   readonly #results = new Map<number, FromWorker>();
   #resolve: () => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
-  /** The next part that goes to a worker, and the next whose result is taken. */
+  /** The next part to send, and the next whose result is taken: `#taken <= #next`. */
   #next = 0;
   #taken = 0;
+  /** The first error, in a box because a task may throw any value, undefined included. */
   #failure: { error: unknown } | null = null;
-  /** Read by the workers where they share memory. */
+  /** 1 after a stop. Workers see it at once where memory can be shared. */
   readonly #stopped = sharedValues(Int32Array, 1);
   readonly #stop = () => Atomics.store(this.#stopped, 0, 1);
 
@@ -177,6 +191,7 @@ class JobRun<S, P, R> implements Client {
     });
   }
 
+  /** Opens the job on a worker. Parts follow in `start`, when all workers have it. */
   open(
     worker: WorkerThread,
     message: Omit<Extract<ToWorker, { kind: 'open' }>, 'kind' | 'job' | 'stopped'>,
@@ -188,7 +203,7 @@ class JobRun<S, P, R> implements Client {
     worker.post({ kind: 'open', job: this.#number, stopped, ...message }, transfer);
   }
 
-  /** Sends the first parts, when all workers are open. */
+  /** Sends the first parts; the promise settles when no worker is busy with this job. */
   start(): Promise<void> {
     this.#call.signal?.addEventListener('abort', this.#stop);
     this.#feedAll();
@@ -196,6 +211,7 @@ class JobRun<S, P, R> implements Client {
     return this.#ended;
   }
 
+  /** A part is done, dropped or failed: takes what is next in order and sends more parts. */
   onReply(worker: WorkerThread, message: FromWorker): void {
     if (message.kind === 'ready') return;
     this.#busy.set(worker, (this.#busy.get(worker) as number) - 1);
@@ -206,6 +222,7 @@ class JobRun<S, P, R> implements Client {
     this.#endWhenDone();
   }
 
+  /** A worker died: its parts are lost, so the job fails; the others only finish theirs. */
   onEnd(worker: WorkerThread, error: Error): void {
     this.#busy.delete(worker);
     this.#failure ??= { error };
@@ -219,7 +236,7 @@ class JobRun<S, P, R> implements Client {
     });
   }
 
-  /** Sends parts to a worker until it has enough. */
+  /** Sends parts to a worker until it has PARTS_AHEAD, or until results are too far ahead. */
   #feed(worker: WorkerThread): void {
     const most = this.#taken + RESULTS_AHEAD * this.#workers.length;
     for (;;) {
@@ -235,7 +252,7 @@ class JobRun<S, P, R> implements Client {
     }
   }
 
-  /** Takes the results that are next; the first failure in data order is the one that is thrown. */
+  /** Takes results in order, as far as they are there; throws the first failure in that order. */
   #take(): void {
     for (;;) {
       const message = this.#results.get(this.#taken);
@@ -248,10 +265,12 @@ class JobRun<S, P, R> implements Client {
     }
   }
 
+  /** An abort counts at once, before any worker has seen `#stopped`. */
   get #isStopped(): boolean {
     return this.#failure !== null || this.#call.signal?.aborted === true;
   }
 
+  /** Runs code of the job, which may throw; an error stops the job and is reported at its end. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -261,7 +280,7 @@ class JobRun<S, P, R> implements Client {
     }
   }
 
-  /** Ends when no worker is at work any more: then nothing reads the shared memories. */
+  /** Settles the promise only when no worker is busy: until then they read the shared memories. */
   #endWhenDone(): void {
     const isDone = this.#taken >= this.#job.count || this.#isStopped;
     const busy = [...this.#busy.values()].reduce((sum, parts) => sum + parts, 0);

@@ -1,30 +1,32 @@
 /**
- * What a worker thread does: opens jobs, does their parts one after another, and replies with each
- * result. It uses the kernels that the calling thread compiled.
+ * The main loop of a worker thread: opens jobs, computes their parts in the order in which they
+ * come, and replies to each. It uses the WebAssembly modules that the calling thread compiled.
  */
 
 import { adoptMemory, adoptModules } from '../kernels/memory';
 import type { Task } from './job';
 import { type FromWorker, Packed, type ToWorker, unpacked } from './messages';
 
-/** A task whose types only the job knows. */
+/** A task whose types are known to its job alone. */
 export type AnyTask = Task<never, never, unknown>;
 
 type Post = (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
 
+/** A job that this thread works on. */
 interface OpenJob {
   readonly run: (part: never) => unknown;
   readonly memories: readonly WebAssembly.Memory[];
   readonly stopped: Int32Array;
 }
 
-/** Serves the thread that started this one, for ever. */
+/** Answers the messages of the thread that started this one. */
 export function serve(tasks: readonly AnyTask[]): void {
   const byName = new Map(tasks.map((task) => [task.name, task]));
   const open = new Map<number, OpenJob>();
   const port = globalThis.process?.getBuiltinModule?.('node:worker_threads')?.parentPort;
   const web = globalThis as unknown as Worker;
   const post: Post = (message, transfer) => {
+    // Node's worker has a port; a Web Worker posts to its global scope.
     if (port) port.postMessage(message, transfer);
     else web.postMessage(message, [...transfer]);
   };
@@ -39,6 +41,7 @@ export function serve(tasks: readonly AnyTask[]): void {
     else {
       const { job, part, value, copies } = message;
       const { run, memories, stopped } = open.get(job) as OpenJob;
+      // Parts wait in the queue of messages, so a stopped job must be checked before each.
       if (Atomics.load(stopped, 0) === 1) {
         post({ kind: 'dropped', job, part }, []);
         return;
@@ -56,7 +59,10 @@ export function serve(tasks: readonly AnyTask[]): void {
   else web.onmessage = ({ data }) => take(data);
 }
 
-/** The function that does parts of a job; an error of `open` comes with the first of them. */
+/**
+ * The function that computes parts of a job. If `open` throws, that function throws its error, so
+ * that the error is reported as the failure of the first part.
+ */
 function opened(
   tasks: ReadonlyMap<string, AnyTask>,
   { task, state, memories, areas }: Extract<ToWorker, { kind: 'open' }>,

@@ -1,7 +1,8 @@
 /**
- * One search of multi-index hashing: it enumerates the keys at some distance from the query's,
- * gathers the candidates of their buckets, and offers those near enough, each code once, which is
- * told from the codes themselves. Time is cache misses, so memory is read in batches, twice.
+ * One search of multi-index hashing: enumerates the keys at some distance from the query's, gathers
+ * the candidates of their buckets, and offers the near ones. Each code is offered once, although
+ * several tables may find it: which one does is decided by the code itself (`#isFirst`). The time
+ * goes into cache misses, so memory is read in batches: once to warm the caches, then in earnest.
  */
 
 import type { Collector } from '../../codes/nearest';
@@ -10,36 +11,42 @@ import { bitCount } from '../../kernels/hamming/hamming.scalar';
 import { unitsOf } from './band-layout';
 import type { BandTable, CodeSource } from './band-table';
 
-/** Buckets and candidates are gathered, then read twice, so that their cache misses overlap. */
+/** Buckets and candidates of a batch, whose cache misses overlap. */
 const BUCKETS = 128;
 const BATCH = 512;
 
-/** Its parts, of use for one search after another. */
+/** The state of a search over some tables, used for one search after another. */
 export class BandLookUps {
+  /** Hits below this distance can still enter the collector. */
   limit = 0;
+  /** Work so far, as in `BandSearch`. */
   lookUps = 0;
   candidates = 0;
   compared = 0;
   readonly #tables: readonly BandTable[];
   readonly #query: Int32Array;
-  /** In what a hit differs from the query. */
+  /** The bits in which the present hit differs from the query, as words. */
   readonly #xor: Int32Array;
+  /** Buckets to look up next. */
   readonly #buckets = new Uint32Array(BUCKETS);
+  /** Candidates to compare next, of which there are `#held`. */
   readonly #batch = new Uint32Array(BATCH);
-  /** The flipped key bits but the last, ascending, and the buckets after the first, second ... */
+  /** The flipped key bits but the last, ascending; and the buckets after 0, 1, 2 ... of them. */
   readonly #flipped: Uint16Array;
   readonly #partial: Uint32Array;
+  /** The bucket of the query's own key, by table. */
   readonly #home: Uint32Array;
+  /** The flips and the table of the present look-ups. */
   #flips = 0;
   #table = 0;
   #held = 0;
   #budget = 0;
   #code: Uint8Array = new Uint8Array();
-  /** The codes of each memory, as words where that is possible. */
+  /** The codes of each memory; kept between searches while the memories stay. */
   readonly #views: CodeView[] = [];
   #shift = 0;
   #collector!: Collector;
-  /** Where values go that are read for the caches alone. */
+  /** Results of reads that only warm the caches: stored so that engines do not remove the reads. */
   sink = 0;
 
   constructor(tables: readonly BandTable[], bytes: number) {
@@ -52,6 +59,7 @@ export class BandLookUps {
     this.#partial = new Uint32Array(widest + 1);
   }
 
+  /** Begins a search. The query is read until its end, and must not change meanwhile. */
   start(source: CodeSource, code: Uint8Array, collector: Collector, budget: number): void {
     const { memories } = source;
     for (let i = 0; i < memories.length; i++) {
@@ -71,7 +79,7 @@ export class BandLookUps {
     this.#findHome();
   }
 
-  /** The buckets of the query's own keys, and a first look at them all. */
+  /** The buckets of the query's own keys, all of which are read to warm the caches. */
   #findHome(): void {
     const tables = this.#tables;
     const home = this.#home;
@@ -91,7 +99,7 @@ export class BandLookUps {
     this.sink ^= sink;
   }
 
-  /** Looks up all keys of a table with so many bits flipped; false when over budget. */
+  /** Looks up all keys of a table with exactly `flips` flipped bits; false when over budget. */
   visit(t: number, flips: number): boolean {
     const { width, isDirect, flipOf, prefilter } = this.#tables[t];
     const ways = binomial(width, flips);
@@ -112,6 +120,8 @@ export class BandLookUps {
       return this.#lookUp(1) && this.#compareBatch();
     }
     partial[0] = bucket;
+    // Enumerates combinations of `flips` key bits in lexicographic order. The inner loop runs over
+    // the last bit, so that each bucket costs one XOR.
     const last = flips - 1;
     for (let i = 0; i < last; i++) {
       flipped[i] = i;
@@ -126,11 +136,12 @@ export class BandLookUps {
         if (!this.#lookUp(pending)) return false;
         pending = 0;
       }
-      // A hit in a hashed table is known for its key by the flips, which are about to change.
+      // In a hashed table `#isOfKey` compares a hit with the present flips, which change next.
       if (!isDirect && last > 0) {
         if (!this.#lookUp(pending) || !this.#compareBatch()) return false;
         pending = 0;
       }
+      // The next combination: advances the last flip that can go on, and restarts those behind it.
       let i = last - 1;
       while (i >= 0 && flipped[i] === width - flips + i) i--;
       if (i < 0) break;
@@ -144,7 +155,7 @@ export class BandLookUps {
     return this.#lookUp(pending) && this.#compareBatch();
   }
 
-  /** Gathers the candidates of some buckets; compares whenever a batch is full. */
+  /** Gathers the candidates of some buckets, and compares whenever a batch is full. */
   #lookUp(count: number): boolean {
     const { offsets, members, prefilter, prefilterWord, prefilterMask } = this.#tables[this.#table];
     const buckets = this.#buckets;
@@ -174,7 +185,7 @@ export class BandLookUps {
         if (prefilter === null) {
           while (start < stop) batch[held++] = members[start++];
         } else {
-          const limit = this.limit - this.#flips; // none of the prefilter bits's bits is in the key
+          const limit = this.limit - this.#flips; // no prefilter bit is in the key
           for (; start < stop; start++) {
             if (bitCount(prefilter[start] ^ wanted) < limit) batch[held++] = members[start];
           }
@@ -185,11 +196,12 @@ export class BandLookUps {
     return true;
   }
 
-  /** Offers those of the batch whose distance is below the limit; false when over budget. */
+  /** Offers the candidates of the batch below the limit; false, and none of them, over budget. */
   #compareBatch(): boolean {
     const held = this.#held;
     this.#held = 0;
     if (this.#tables[this.#table].prefilter !== null) {
+      // Without prefilter bits, `#lookUp` has paid for the code of each candidate.
       if (held > this.#budget) return false;
       this.#budget -= held;
     }
@@ -199,7 +211,7 @@ export class BandLookUps {
     return true;
   }
 
-  /** Compares codes of several memories, those of one that follow each other at once. */
+  /** Compares codes of several memories; consecutive ones of one memory together. */
   #compareRuns(held: number): void {
     const batch = this.#batch;
     const views = this.#views;
@@ -219,13 +231,14 @@ export class BandLookUps {
     }
   }
 
-  /** Compares entries `from` to `to - 1` of the batch with codes of which the first is `base`. */
+  /** Compares candidates `from` to `to - 1` of the batch; their memory begins with code `base`. */
   #compare({ bytes, words }: CodeView, base: number, from: number, to: number): void {
     if (words === null) this.#compareBytes(bytes, base, from, to);
     else if (this.#query.length === 2) this.#compare64(words, base, from, to);
     else this.#compareWords(words, base, from, to);
   }
 
+  /** Codes of two words. */
   #compare64(words: Int32Array, base: number, from: number, to: number): void {
     const batch = this.#batch;
     const xor = this.#xor;
@@ -247,6 +260,7 @@ export class BandLookUps {
     }
   }
 
+  /** Codes of whole words. */
   #compareWords(words: Int32Array, base: number, from: number, to: number): void {
     const batch = this.#batch;
     const query = this.#query;
@@ -268,6 +282,7 @@ export class BandLookUps {
     }
   }
 
+  /** Codes of any number of bytes. */
   #compareBytes(bytes: Uint8Array, base: number, from: number, to: number): void {
     const batch = this.#batch;
     const query = this.#query;
@@ -286,7 +301,7 @@ export class BandLookUps {
     }
   }
 
-  /** Gives a hit to the collector unless another look-up did or will; returns the limit. */
+  /** Gives a hit to the collector unless another look-up does; returns the limit. */
   #offer(distinct: number, distance: number): number {
     if (this.#isFirst()) {
       this.#collector.take(distinct, distance);
@@ -295,10 +310,14 @@ export class BandLookUps {
     return this.limit;
   }
 
-  /** A code is met first in the table where its key differs least, the first of such. */
+  /**
+   * True in the one look-up that reports a hit: that of the table where its key differs in the
+   * fewest bits, the first of several. So no set of seen codes is needed.
+   */
   #isFirst(): boolean {
     const tables = this.#tables;
     if (!tables[this.#table].isDirect && !this.#isOfKey()) return false;
+    // Without flips the keys are equal, and only earlier tables can have reported the hit.
     const end = this.#flips === 0 ? this.#table : tables.length;
     for (let t = 0; t < end; t++) {
       const flips = this.#differing(tables[t]);
@@ -307,17 +326,21 @@ export class BandLookUps {
     return true;
   }
 
-  /** In how many bits of a table's key the hit differs. */
+  /** Number of bits in which the hit differs from the query within a table's key. */
   #differing({ words, masks }: BandTable): number {
     let count = 0;
     for (let i = 0; i < words.length; i++) count += bitCount(this.#xor[words[i]] & masks[i]);
     return count;
   }
 
-  /** Keys that share a bucket: whether the hit is of those with the present flips but the last. */
+  /**
+   * In a hashed table, where keys share buckets: true if the hit's key is one of those of the
+   * present look-ups, which have the present flips but for the last.
+   */
   #isOfKey(): boolean {
     const table = this.#tables[this.#table];
     if (this.#differing(table) !== this.#flips) return false;
+    // Finds the differing bits of the key one after another, and compares them with the flips.
     for (let i = 0, j = 0; i < this.#flips - 1; i++, j++) {
       for (let bit = table.firstBit + j; !((this.#xor[bit >> 5] >>> (bit & 31)) & 1); bit++) j++;
       if (j !== this.#flipped[i]) return false;
@@ -326,10 +349,10 @@ export class BandLookUps {
   }
 }
 
-/** The codes of a memory. */
+/** The codes of one memory. */
 interface CodeView {
   readonly bytes: Uint8Array;
-  /** Null where codes are not of whole words, or too many. */
+  /** The same as words; null if codes are not whole words, or lie beyond 2 GiB. */
   readonly words: Int32Array | null;
 }
 

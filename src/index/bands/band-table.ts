@@ -1,18 +1,17 @@
 /**
- * One table of multi-index hashing: codes in buckets by a key of some of their bits, made by a
+ * One table of multi-index hashing: codes in buckets by a key of some of their bits, built by a
  * radix sort whose parts stay in the cache. A bucket's number is XOR-linear in the key (class H3 of
- * Carter & Wegman 1979), so that flipping a key bit is one XOR, whether keys are hashed or not.
+ * Carter & Wegman 1979), so flipping a key bit is one XOR, whether keys are hashed or not.
  */
-
 import { toStarts } from '../../base/arrays';
 import type { BitRun } from '../../codes/pigeonhole';
 import { bitCount } from '../../kernels/hamming/hamming.scalar';
 import { sharedValues } from '../../kernels/memory';
 import { bucketBits } from './band-layout';
 
-/** Where codes are. Read again at every step, because growth may move them. */
+/** Where the codes are. Read again at every step, since growth may move them. */
 export interface CodeSource {
-  /** The first holds code i * 2 ** shift and those behind it. */
+  /** Memory i holds code i * 2 ** shift and those behind it. */
   readonly memories: readonly { readonly codes: Uint8Array }[];
   readonly shift: number;
 }
@@ -23,53 +22,52 @@ interface TableOptions {
   readonly prefilter?: boolean;
 }
 
-/** How a code comes to its bucket. */
+/** How a code leads to its bucket. */
 interface TableKeys {
   /** Number of key bits. */
   readonly width: number;
-  /** Where they begin in the code. */
+  /** Position of the first of them in a code. */
   readonly firstBit: number;
   readonly bucketBits: number;
-  /** Whether all codes of a bucket have the same key. */
+  /** True if all codes of a bucket have the same key. */
   readonly isDirect: boolean;
-  /** What flipping a key bit does to the bucket's number. */
+  /** For each key bit, what flipping it XORs to the bucket's number. */
   readonly flipOf: Uint32Array;
-  /** Bytes of a code with key bits in them, and what their 256 values add to the number. */
+  /** Bytes of a code that contain key bits; what each of their 256 values XORs to the bucket. */
   readonly touched: Uint16Array;
   readonly addends: Uint32Array;
-  /** The key bits as 32-bit words of a code. */
+  /** The words of a code that contain key bits, and those bits in each. */
   readonly words: Uint16Array;
   readonly masks: Int32Array;
-  /** The word of a code, and its bits that are the prefilter bits; none of them is in the key. */
+  /** A word of a code, and those of its bits that are the prefilter bits; none is in the key. */
   readonly prefilterWord: number;
   readonly prefilterMask: number;
 }
 
-/** A finished table: the way to a bucket, and what is in each. */
+/** A finished table. */
 export interface BandTable extends TableKeys {
-  /** Bucket b holds `members[offsets[b]]` to `members[offsets[b + 1] - 1]`, ascending. */
+  /** Bucket b holds `members[offsets[b]]` to `members[offsets[b + 1] - 1]`, ascending codes. */
   readonly offsets: Uint32Array;
-  /** One entry more than is used, so that where the last bucket ends can be read. */
+  /** One entry more than there are codes, so that a read at the end of the last bucket is valid. */
   readonly members: Uint32Array;
+  /** The prefilter bits of each member; null without them. */
   readonly prefilter: Int32Array | null;
-  /** The sum of the squares of the buckets' sizes. */
+  /** The sum of the squares of bucket sizes, from which `Bands.skew` follows. */
   readonly squares: number;
 }
 
-/** Rows whose keys are made at once, at most, and bytes of codes that go into them. */
+/** Most codes whose keys are computed at once, and most bytes that go into them. */
 const KEY_ROWS = 2 ** 14;
 const KEY_BYTES = 2 ** 20;
-/** Rows or buckets that are sorted between two yields: a few milliseconds. */
+/** Codes or buckets between two yields: some milliseconds of work. */
 const STEP_ROWS = 2 ** 16;
-/** A part of so many rows, and its buckets, are sorted within the second-level cache. */
+/** Parts have about 2 ** PART_ROW_BITS codes: they and their buckets fit the second-level cache. */
 const PART_ROW_BITS = 13;
 const MAX_PART_BITS = 10;
-/** Fewer prefilter bits dismiss too few candidates. */
+/** Fewer prefilter bits dismiss too few candidates, so none are held. */
 const MIN_PREFILTER_BITS = 12;
 
-/**
- * Room for sorting: a key, a number and prefilter bits for each code; used by one table at a time.
- */
+/** Scratch space of a build: key, code and prefilter bits of each; for one table at a time. */
 export class Sorting {
   readonly rowKeys = new Uint32Array(KEY_ROWS);
   readonly keys: Uint32Array;
@@ -83,7 +81,7 @@ export class Sorting {
   }
 }
 
-/** Makes a table in short steps; most of them yield how many of `3 * count` rows are done. */
+/** Builds a table in short steps; most yield how many of `3 * count` passes over codes are done. */
 export function* tableSteps(
   key: BitRun,
   source: CodeSource,
@@ -96,6 +94,7 @@ export function* tableSteps(
   const rows = Math.min(KEY_ROWS, Math.ceil(KEY_BYTES / keys.touched.length));
   const endOf = (from: number) =>
     Math.min(count, from + rows, ((from >>> source.shift) + 1) * 2 ** source.shift);
+  // Three passes: codes are counted by part, then put into parts, then sorted part by part.
   for (let from = 0, to = 0; from < count; from = to) {
     to = endOf(from);
     table.countParts(source, from, to);
@@ -128,10 +127,10 @@ export function* tableSteps(
   return table.result();
 }
 
-/** The loops of a build, each over some rows or buckets. */
+/** The loops of a build, each over some codes or buckets. */
 class TableMaker {
   readonly shift: number;
-  /** Where the parts end; before, where the next row of each goes. */
+  /** First sizes of the parts, then their starts, which `spread` turns into their ends. */
   readonly ends: Uint32Array;
   readonly hasPrefilter: boolean;
   readonly #members: Uint32Array;
@@ -152,13 +151,13 @@ class TableMaker {
     this.#keys = keys;
     this.#bytesPerCode = Math.ceil(options.bits / 8);
     this.#sorting = sorting;
-    // Searches on other threads read them in place.
+    // Shared, since searches on other threads read them in place.
     this.#offsets = sharedValues(Uint32Array, 2 ** keys.bucketBits + 1);
     this.#members = sharedValues(Uint32Array, options.count + 1);
     this.#prefilter = this.hasPrefilter ? sharedValues(Int32Array, options.count + 1) : null;
   }
 
-  /** Counts rows, all of which are in one memory of the source, by their parts. */
+  /** Counts codes by part; all of them must be in one memory of the source. */
   countParts(source: CodeSource, from: number, to: number): void {
     const { shift, ends } = this;
     const { rowKeys } = this.#sorting;
@@ -166,11 +165,12 @@ class TableMaker {
     for (let i = 0; i < to - from; i++) ends[rowKeys[i] >>> shift]++;
   }
 
+  /** Turns the counts of the parts into their starts. */
   beginParts(): void {
     toStarts(this.ends);
   }
 
-  /** Puts rows behind those that are in their parts already. */
+  /** Appends codes, with keys and prefilter bits, to their parts. */
   spread(source: CodeSource, from: number, to: number): void {
     const { shift, ends, hasPrefilter } = this;
     const { rowKeys, keys, members, prefilter } = this.#sorting;
@@ -189,8 +189,8 @@ class TableMaker {
   }
 
   /**
-   * The buckets of some rows, each byte for all rows in turn: no inner loop is short. Returns where
-   * the rows begin.
+   * Computes the buckets of some codes into `rowKeys`, byte by byte for all codes, so that no inner
+   * loop is short. Returns the memory of the codes and where the first lies in it.
    */
   #keysOf({ memories, shift }: CodeSource, from: number, to: number) {
     const { rowKeys } = this.#sorting;
@@ -208,13 +208,14 @@ class TableMaker {
     return { codes, place };
   }
 
+  /** Counts codes by bucket. */
   countBuckets(from: number, to: number): void {
     const { keys } = this.#sorting;
     const offsets = this.#offsets;
     for (let i = from; i < to; i++) offsets[keys[i]]++;
   }
 
-  /** From the sizes of a part's buckets to where they end. */
+  /** Turns the sizes of a part's buckets into their ends. */
   endBuckets(part: number): void {
     const offsets = this.#offsets;
     let sum = this.#sum;
@@ -228,7 +229,10 @@ class TableMaker {
     this.#squares = squares;
   }
 
-  /** Last row first, so that offsets end as where the buckets begin, and codes ascend. */
+  /**
+   * Puts codes into their buckets, last one first: each offset falls from its bucket's end to its
+   * start, and the codes of a bucket ascend.
+   */
   place(from: number, to: number): void {
     const { keys, members: unsorted, prefilter: unsortedPrefilter } = this.#sorting;
     const [offsets, members, prefilter] = [this.#offsets, this.#members, this.#prefilter];
@@ -251,6 +255,7 @@ class TableMaker {
   }
 }
 
+/** The keys of a table over a run of bits. */
 function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: number): TableKeys {
   const buckets = bucketBits(width, count);
   const flipOf = buckets.isDirect
@@ -268,6 +273,7 @@ function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: numbe
     }
   });
   const words = [...masks.keys()].filter((w) => masks[w] !== 0);
+  // The prefilter word is the one with the most bits outside of the key.
   const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - bitCount(masks[w]));
   const prefilterWord = Math.max(0, free.indexOf(Math.max(...free)));
   return {
@@ -285,8 +291,8 @@ function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: numbe
 }
 
 /**
- * What flipping a key bit does where keys are hashed to `bits` bits: the first ones are themselves,
- * so that every bucket has as many keys; the others flip some, no two of them the same.
+ * What flipping each key bit XORs to a bucket's number of `bits` bits. The first bits are
+ * themselves, so every bucket has equally many keys; each other flips a different set of bits.
  */
 function hashedFlips(width: number, bits: number): Uint32Array {
   const flips = new Set(Array.from({ length: bits }, (_, j) => 2 ** j));

@@ -1,7 +1,7 @@
 /**
- * Multi-index hashing: hash tables over blocks of bits, where all codes within a distance, or the
- * nearest ones, are found by looking up the query's keys and their neighbours. Exact: after step r
- * every code within distance r has been offered, once (Norouzi, Punjani & Fleet 2012).
+ * Multi-index hashing (Norouzi, Punjani & Fleet 2012): hash tables over blocks of bits, in which
+ * all codes within a distance, or the nearest ones, are found by looking up the query's keys and
+ * their neighbours. Exact: after step r every code within distance r was offered, once.
  */
 
 import type { Steps } from '../../base/steps';
@@ -10,47 +10,50 @@ import { cut } from '../../codes/pigeonhole';
 import { BandLookUps } from './band-look-ups';
 import { type BandTable, type CodeSource, Sorting, tableSteps } from './band-table';
 
+/** Which codes the tables are of, and into how many blocks these are cut. */
 export interface BandsOptions {
   readonly bits: number;
-  /** The tables hold codes 0 to count - 1; there may be more behind them. */
+  /** The tables hold codes 0 to count - 1 of a source that may have more. */
   readonly count: number;
-  /** Tables, one for each block of bits; the blocks cover a code. */
+  /** Number of tables, one for each block of bits; together the blocks cover a code. */
   readonly blocks: number;
   /**
-   * Holds 32 bits of each code next to its number, so that most candidates are dismissed without
-   * reading their code: twice the memory, and a few times as fast where buckets are large.
+   * True to hold 32 bits of each code next to its position, so that most candidates are dismissed
+   * without reading their codes: twice the memory, a few times as fast where buckets are large.
    */
   readonly prefilter?: boolean;
 }
 
 interface BandSearchOptions {
-  /** The last distance to search to the end; by default as far as the collector needs. */
+  /** The last distance to search completely; by default as far as the collector needs. */
   maxRadius?: number;
-  /** Most work units that may be spent (`unitsOf`, `scanUnits`); by default any number. */
+  /** Most work units to spend (`unitsOf`, `scanUnits`); by default any number. */
   budget?: number;
 }
 
-/** How a search went. */
+/** How far a search came, and its work. */
 interface BandSearch {
-  /** Whether every hit of use has been offered. If not, begin again by another method. */
+  /** True if every hit that could enter the collector was offered. */
   readonly isComplete: boolean;
-  /** Every code within this distance has been offered; -1 when not even equal ones. */
+  /** Every code within this distance was offered; -1 if not even equal ones. */
   readonly radius: number;
+  /** Buckets that were looked up. */
   readonly lookUps: number;
-  /** Entries of the buckets that were looked up. */
+  /** Entries of these buckets. */
   readonly candidates: number;
   /** Candidates whose code was read: all, or those that their prefilter bits did not dismiss. */
   readonly compared: number;
 }
 
 /**
- * Tables over the first `count` codes of a source. Codes that are added later are for the caller to
- * scan, rows that are removed for the collector to leave out.
+ * Tables over the first `count` codes of a source. Later codes are for the caller to scan; codes
+ * whose rows are removed are for the collector to leave out.
  */
 export class Bands {
   readonly options: BandsOptions;
   readonly #source: CodeSource;
   readonly #tables: readonly BandTable[];
+  /** The look-ups of the last search, to be used again; null while a search runs. */
   #idle: BandLookUps | null = null;
 
   private constructor(source: CodeSource, options: BandsOptions, tables: readonly BandTable[]) {
@@ -59,14 +62,12 @@ export class Bands {
     this.#tables = tables;
   }
 
-  /**
-   * The tables over some codes, which must stay as they are and are not copied, in steps of a few
-   * milliseconds.
-   */
+  /** Builds the tables in steps of some milliseconds; codes are not copied and must not change. */
   static *build(source: CodeSource, options: BandsOptions): Steps<Bands> {
     const { bits, count, blocks } = options;
     const sorting = new Sorting(options);
     const tables: BandTable[] = [];
+    // A table passes over its codes three times; progress counts each pass.
     const rows = 3 * count;
     for (const key of cut({ firstBit: 0, bits }, blocks)) {
       const steps = tableSteps(key, source, options, sorting);
@@ -81,17 +82,17 @@ export class Bands {
     return new Bands(source, options, tables);
   }
 
-  /** The bands of another thread, over the same codes. */
+  /** The bands of another thread, over the same codes in shared memory. */
   static over(source: CodeSource, { options, tables }: Bands['state']): Bands {
     return new Bands(source, options, tables);
   }
 
-  /** What searches on other threads read, in place where there is much of it. */
+  /** What searches on other threads read: the tables, whose arrays are shared. */
   get state() {
     return { options: this.options, tables: this.#tables };
   }
 
-  /** Memory held, in bytes; the codes are the caller's. */
+  /** Bytes of the tables; the codes belong to the caller. */
   get bytes(): number {
     return this.#tables.reduce(
       (sum, { offsets, members, prefilter }) =>
@@ -101,8 +102,8 @@ export class Bands {
   }
 
   /**
-   * How many times fuller than others the bucket of a code's own key is, itself not counted: 1 of
-   * uniform codes, more where codes gather. For `searchCost`.
+   * How many times as full as by chance the bucket of a code's own key is, the code itself not
+   * counted: 1 for uniform codes, more for clustered ones. For `searchCost`.
    */
   get skew(): number {
     let met = 0;
@@ -116,17 +117,18 @@ export class Bands {
   }
 
   /**
-   * Offers the collector codes by rising distance of a block, in any order of code, each code at
-   * most once, until no hit of use is left: at the latest when all codes within `limit - 1` have
-   * been offered. Stops before it spends more than the budget.
+   * Offers codes to the collector, each at most once, in any order of rows: step by step for rising
+   * distances until no hit can enter any more, at the latest when all codes within `limit - 1` were
+   * offered. Stops before it would spend more than the budget.
    */
   search(query: Uint8Array, collector: Collector, options: BandSearchOptions = {}): BandSearch {
     const { maxRadius = this.options.bits, budget = Number.POSITIVE_INFINITY } = options;
     const run = this.#idle ?? new BandLookUps(this.#tables, query.length);
-    this.#idle = null; // a collector may search in turn
+    this.#idle = null; // the collector may start another search, which then makes its own
     run.start(this.#source, query, collector, budget);
     const count = this.#tables.length;
     let radius = -1;
+    // After step r all codes within distance r were offered, so the next hits are at r + 1.
     while (run.limit > radius + 1 && radius < maxRadius) {
       const step = radius + 1;
       if (!run.visit(step % count, Math.floor(step / count))) break;

@@ -1,27 +1,28 @@
 /**
- * The codes of an index, and the row that each stands for, in parts of a memory each: one memory
- * holds 4 GiB at most, and an index may have more. Every part but the last holds 2 ** shift codes,
- * so that a shift and a mask lead from the number of a code to its place.
+ * The codes of an index, with the first row of each, in parts of one memory each: a memory has at
+ * most 4 GiB, and an index may have more. Every part but the last holds 2 ** shift codes, so that a
+ * shift and a mask lead from the position of a code to its place.
  */
 
 import { gatherCodes } from '../../codes/gather';
 import { CodeMemory, PART_BYTES } from '../../kernels/hamming/code-memory';
 import { FallingLimit, type HitSearch, type RowCodes, type Search } from '../../kernels/hits/hits';
 
-/** The table of codes has 2 ** 31 entries at most, three quarters of them in use. */
+/** What a `CodeTable` can find: at most 2 ** 31 entries, of which three quarters are in use. */
 const MAX_CODES = 0.75 * 2 ** 31;
 const MIN_SHIFT = 6;
 
-/** Codes `first` to `end - 1`, of which `memory` holds the first at 0. */
+/** The part that holds codes `first` to `end - 1`; in `memory` they are counted from 0. */
 export interface CodePart {
   readonly memory: RowCodes;
   readonly first: number;
   readonly end: number;
 }
 
+/** Codes by position. Views are valid until `reserve` grows a memory. */
 export class CodeParts {
   readonly bytesPerCode: number;
-  /** Memory i holds code i * 2 ** shift and those behind it. */
+  /** Memory i holds codes i * 2 ** shift to (i + 1) * 2 ** shift - 1. */
   readonly memories: CodeMemory[] = [];
   readonly shift: number;
   readonly #mask: number;
@@ -34,14 +35,14 @@ export class CodeParts {
     this.reserve(count);
   }
 
-  /** The codes of another thread, to be read. */
+  /** The codes of another thread, for reading only. */
   static over({ bytesPerCode, shift, memories }: CodeParts['state']): CodeParts {
     const parts = new CodeParts(bytesPerCode, 0, shift);
     parts.memories.push(...(memories as CodeMemory[]));
     return parts;
   }
 
-  /** What other threads read in place. */
+  /** What other threads read: views of the memories. */
   get state() {
     const { bytesPerCode, shift } = this;
     const memories: RowCodes[] = this.memories.map(({ codes, rows }) => {
@@ -51,8 +52,8 @@ export class CodeParts {
   }
 
   /**
-   * Makes room for `count` codes; new ones stand for no row. Throws where so many have no room;
-   * codes that are there stay.
+   * Makes room for `count` codes; new ones have no row. Throws where there is no memory for so
+   * many, without loss of the codes that are there. Views of codes may become invalid.
    */
   reserve(count: number): void {
     if (count <= this.#capacity) return;
@@ -74,62 +75,64 @@ export class CodeParts {
     }
   }
 
-  /** The part in which a code is. */
+  /** The part that contains a code. */
   partAt(code: number): CodePart {
     const i = code >>> this.shift;
     const first = i * 2 ** this.shift;
     return { memory: this.memories[i], first, end: first + 2 ** this.shift };
   }
 
-  /** A view that is valid until codes are added. */
+  /** A view of a code's bytes, valid until codes are added. */
   codeAt(code: number): Uint8Array {
     const from = this.placeOf(code);
     return this.codesAt(code).subarray(from, from + this.bytesPerCode);
   }
 
-  /** The bytes among which those of a code begin at `placeOf(code)`. */
+  /** The bytes in which those of a code begin at `placeOf(code)`. */
   codesAt(code: number): Uint8Array {
     return this.memories[code >>> this.shift].codes;
   }
 
+  /** Offset in bytes of a code in `codesAt(code)`. */
   placeOf(code: number): number {
     return (code & this.#mask) * this.bytesPerCode;
   }
 
-  /** The row of a code, or NO_ROW. */
+  /** The first row of a code, or NO_ROW. */
   rowOf(code: number): number {
     return this.memories[code >>> this.shift].rows[code & this.#mask];
   }
 
+  /** Sets the first row of a code, NO_ROW for none: kernels then skip the code. */
   setRow(code: number, row: number): void {
     this.memories[code >>> this.shift].rows[code & this.#mask] = row;
   }
 
   /**
-   * Copies the codes that `places` name to `to`, one after another; where a place is behind the
-   * last code, `to` is left as it is.
+   * Copies the codes at `places` to `to`, one after another; where a place is beyond the last code,
+   * the bytes in `to` stay.
    */
   gatherInto(to: Uint8Array, places: Uint32Array): void {
     this.memories.forEach(({ codes }, i) => {
       const first = i * 2 ** this.shift;
-      // Places in front of this part become numbers behind its end.
+      // Places before this part wrap to large numbers, which `gatherCodes` skips.
       const own = first === 0 ? places : places.map((place) => place - first);
       gatherCodes(codes, to, this.bytesPerCode, own);
     });
   }
 
-  /** Begins a search of one memory, or of all: `begin` does so for each when it is first needed. */
+  /** A search over all parts. `begin` starts the search of one memory when it is first needed. */
   search(begin: (from: RowCodes) => HitSearch, maxWeight: number, want: number): PartsSearch {
     return new PartsSearch(this, begin, maxWeight, want);
   }
 }
 
-/** So many codes, a power of two, that they take at most PART_BYTES. */
+/** The largest power of two of codes that takes at most PART_BYTES, as its exponent. */
 function shiftOf(bytesPerCode: number): number {
   return Math.max(MIN_SHIFT, 31 - Math.clz32(PART_BYTES / bytesPerCode));
 }
 
-/** A search for the `want` lightest codes of all parts, each of which has a search of its own. */
+/** A search for the `want` lightest codes of all parts, with one kernel search for each part. */
 class PartsSearch {
   readonly #parts: CodeParts;
   readonly #begin: (from: RowCodes) => HitSearch;
@@ -149,7 +152,7 @@ class PartsSearch {
     this.#want = want;
   }
 
-  /** Looks at codes `from` to `to - 1`. */
+  /** Compares codes `from` to `to - 1`. */
   range(from: number, to: number): void {
     for (let next = from; next < to; ) {
       const { memory, first, end } = this.#parts.partAt(next);
@@ -160,7 +163,7 @@ class PartsSearch {
     }
   }
 
-  /** What was seen in all parts. */
+  /** The result over all parts: each has its own limit, so their hits are taken again by one. */
   end(): Search {
     if (this.#parts.memories.length === 1)
       return this.#searches[0] ?? this.#begin(this.#parts.memories[0]);

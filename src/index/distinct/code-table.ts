@@ -1,45 +1,45 @@
 /**
- * Finds the number of a distinct code: open addressing, at most three quarters full. An entry holds
- * the number and, in the bits that numbers leave free, a part of the hash, so that codes are seldom
- * compared in vain. Built from the codes when rows are added; a search needs none. The hash is
- * secret, so no codes can be chosen that collide.
+ * Finds the position of a distinct code by its bytes: open addressing, at most three quarters full.
+ * An entry holds the position and, in the bits that positions leave free, part of the hash, so that
+ * codes are seldom compared in vain. Only additions need it; searches do not. The hash has a
+ * secret, so codes cannot be chosen to collide.
  */
 
 import { hashOfBytes, newSecret } from '../../base/secret';
 import type { Steps } from '../../base/steps';
 import type { CodeParts } from './code-parts';
 
-/** `find` returns this when no such code is there. */
+/** Returned by `find` for an unknown code; marks a free entry. */
 export const NOT_FOUND = 0xffff_ffff;
 const MIN_SIZE = 128;
-/** Distinct codes between two steps of making a table. */
+/** Distinct codes entered between two steps. */
 const STEP_CODES = 2 ** 14;
 
-/** Rows, and which of them share a code, as files hold them. */
+/** Rows of files with their codes and, if known, which of them share a code. */
 export interface KnownCodes {
-  /** Their numbers. */
+  /** The rows; NO_ROW for those to leave out. */
   readonly rows: Uint32Array;
-  /** One after another. */
+  /** Codes of `rows`, one after another. */
   readonly codes: Uint8Array;
   readonly validity: Uint8Array | null;
-  /** The first row with the same code; null where that is the row itself; undefined: not known. */
+  /** For each row the first row of the same code; null if it is itself, undefined if unknown. */
   readonly firsts?: Uint32Array | null;
 }
 
 /**
- * Numbers of distinct codes by code. `put` comes right after a `find` that found nothing, with no
- * other call between; who adds more than `holds` says must build another table.
+ * Positions of distinct codes by code. `put` must follow a `find` that found nothing, without
+ * another call between them. A table does not grow: beyond what `holds` allows, another is built.
  */
 export class CodeTable {
   readonly #codes: CodeParts;
   readonly #entries: Uint32Array;
   readonly #secret = newSecret();
-  /** Where the code that was looked for last belongs, and its hash. */
+  /** Where the last `find` ended, and the part of its hash that entries hold, for `put`. */
   #at = 0;
   #hash = 0;
-  /** Where values go that are read for the caches alone. */
+  /** Results of reads that only warm the caches: stored so that engines do not remove the reads. */
   sink = 0;
-  /** Entries that `find` looked at so far. */
+  /** Entries that `find` has looked at since the table was built. */
   probes = 0;
 
   private constructor(codes: CodeParts, size: number) {
@@ -47,7 +47,7 @@ export class CodeTable {
     this.#entries = new Uint32Array(size).fill(NOT_FOUND);
   }
 
-  /** A table of the first `count` codes with room for `more`: they fit 31 bits. */
+  /** Builds a table of the first `count` codes with room for `more`; positions must fit 31 bits. */
   static *of(codes: CodeParts, count: number, more: number): Steps<CodeTable> {
     let size = MIN_SIZE;
     while (3 * size < 4 * (count + more)) size *= 2;
@@ -56,6 +56,8 @@ export class CodeTable {
     const mask = size - 1;
     for (let distinct = 0; distinct < count; distinct++) {
       const hash = table.#hashOf(codes.codesAt(distinct), codes.placeOf(distinct));
+      // Hops grow by one, so that runs of full entries do not merge; they reach every entry of a
+      // table whose size is a power of two.
       let at = hash & mask;
       for (let hop = 1; entries[at] !== NOT_FOUND; hop++) at = (at + hop) & mask;
       entries[at] = (hash & ~mask) | distinct;
@@ -68,12 +70,12 @@ export class CodeTable {
     return this.#entries.byteLength;
   }
 
-  /** True when so many codes fit. */
+  /** True if a table of `count` codes is at most three quarters full. */
   holds(count: number): boolean {
     return 4 * count <= 3 * this.#entries.length;
   }
 
-  /** Reads where codes belong, so that their cache misses overlap; `find` comes right after. */
+  /** Reads the entries where codes belong, so that their cache misses overlap; `find` follows. */
   lookAhead(codes: Uint8Array): void {
     const entries = this.#entries;
     const mask = entries.length - 1;
@@ -85,7 +87,7 @@ export class CodeTable {
     this.sink ^= sink;
   }
 
-  /** The number of a code, or NOT_FOUND. */
+  /** The position of a code, or NOT_FOUND. */
   find(code: Uint8Array): number {
     const entries = this.#entries;
     const mask = entries.length - 1;
@@ -109,13 +111,13 @@ export class CodeTable {
     return hashOfBytes(codes, from, this.#codes.bytesPerCode, this.#secret);
   }
 
-  /** Puts in the code that `find` did not find. */
+  /** Enters the code that `find` has just not found. */
   put(distinct: number): void {
     this.#entries[this.#at] = this.#hash | distinct;
   }
 }
 
-/** True when the distinct code of this number equals `code`. */
+/** True if the distinct code at this position equals `code`. */
 export function isEqual(codes: CodeParts, distinct: number, code: Uint8Array): boolean {
   const bytes = codes.codesAt(distinct);
   let at = codes.placeOf(distinct);

@@ -1,7 +1,7 @@
 /**
  * The distinct codes of an index: equal codes are held once, with the list of rows that have them,
  * so that a million equal rows cost a search as much as one. A distinct code is named by its
- * number, `distinct`. One whose rows are all removed stays, empty, until the codes are put in
+ * position, `distinct`. One whose rows are all removed stays, empty, until the codes are put in
  * another order: at the latest when more than half are empty.
  */
 
@@ -15,24 +15,24 @@ import { type CodePart, CodeParts } from './code-parts';
 import { CodeTable, isEqual, type KnownCodes, NOT_FOUND } from './code-table';
 import { SharedRows } from './shared-rows';
 
-/** Stands for the distinct code of a row that has no code, and of a removed row. */
+/** In `#distinctOfRow`: a row without a code, and a removed row. */
 export const NULL_ROW = 0xffff_ffff;
 const REMOVED = 0xffff_fffe;
-/** Rows that an index holds at most: the numbers above stand for no row. */
+/** Most rows of an index: larger 32-bit numbers have other meanings. */
 export const MAX_ROWS = 0xffff_fff0;
 
-/** Distinct codes, and rows, between two steps of putting them in another order. */
+/** Distinct codes, and rows, between two steps of a change of order. */
 const STEP_CODES = 2 ** 15;
 const STEP_ROWS = 2 ** 20;
 /**
  * The table of codes is freed when searches since the last added row have compared this many times
- * the distinct codes: building it again costs less. The number grows by the factor at each time, so
- * that an index that is searched and added to in turn does not rebuild it for ever.
+ * the distinct codes: building it again costs less than that. The number grows by the factor each
+ * time, so that an index that is searched and added to by turns soon stops rebuilding it.
  */
 const COMPARISONS_BEFORE_FREE = 256;
 const COMPARISONS_FACTOR = 8;
 
-/** Distinct codes by number and their rows. Views of codes are valid until codes are added. */
+/** Codes by position, and the rows of each. Views of codes are valid until codes are added. */
 export class DistinctCodes {
   readonly bytesPerCode: number;
   #codes: CodeParts;
@@ -42,10 +42,10 @@ export class DistinctCodes {
   #distinctOfRow: Uint32Array = sharedValues(Uint32Array, 64);
   #rowCount = 0;
   #liveCount = 0;
-  /** The rows of a distinct code beyond its first. */
+  /** The rows of each distinct code beyond its first. */
   #more = new SharedRows();
   readonly #isOf = (row: number, distinct: number) => this.#distinctOfRow[row] === distinct;
-  /** Null until a code is added. */
+  /** Finds equal codes for new rows; null before the first, and after many searches. */
   #table: CodeTable | null = null;
   /** Codes compared by searches since a row was added. */
   #compared = 0;
@@ -57,7 +57,7 @@ export class DistinctCodes {
     this.#codes = new CodeParts(bytesPerCode);
   }
 
-  /** The codes of another thread, to be searched. */
+  /** The codes of another thread, to search. */
   static over(state: DistinctCodes['state']): DistinctCodes {
     const other = new DistinctCodes(state.codes.bytesPerCode);
     other.#codes = CodeParts.over(state.codes);
@@ -67,19 +67,19 @@ export class DistinctCodes {
     return other;
   }
 
-  /** What searches on other threads read, in place where there is much of it. */
+  /** What searches on other threads read: views of the large arrays. */
   get state() {
     const counts = { count: this.#count, rowCount: this.#rowCount };
     const [distinctOfRow, more] = [this.#distinctOfRow, this.#more.state];
     return { codes: this.#codes.state, ...counts, distinctOfRow, more };
   }
 
-  /** Distinct codes, empty ones included. */
+  /** Number of distinct codes, empty ones included. */
   get count(): number {
     return this.#count;
   }
 
-  /** The distinct codes that have rows, in their order. */
+  /** The distinct codes that have rows, ascending. */
   nonEmpty(): Uint32Array {
     const used = new Uint32Array(this.#count - this.emptyCount);
     for (let distinct = 0, count = 0; distinct < this.#count; distinct++) {
@@ -88,17 +88,17 @@ export class DistinctCodes {
     return used;
   }
 
-  /** Rows ever added. */
+  /** Number of rows ever added: the next row. */
   get rowCount(): number {
     return this.#rowCount;
   }
 
-  /** Rows that are there, those without a code included. */
+  /** Number of rows that are not removed, null ones included. */
   get liveCount(): number {
     return this.#liveCount;
   }
 
-  /** Counts the codes that a search compared; where only searches go on, no table is held. */
+  /** Counts compared codes; after many, the table of codes is freed, since only `add` needs it. */
   noteCompared(codes: number): void {
     this.#compared += codes;
     if (this.#table === null || this.#compared <= this.#maxCompared * this.#count) return;
@@ -106,7 +106,7 @@ export class DistinctCodes {
     this.#maxCompared *= COMPARISONS_FACTOR;
   }
 
-  /** All distinct codes, and room behind them; the row of each is its first. */
+  /** All distinct codes with their first rows, and room behind them. */
   get codes(): CodeParts {
     return this.#codes;
   }
@@ -116,6 +116,7 @@ export class DistinctCodes {
     return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + hashed;
   }
 
+  /** The part of memory that contains a distinct code. */
   partAt(distinct: number): CodePart {
     return this.#codes.partAt(distinct);
   }
@@ -124,12 +125,12 @@ export class DistinctCodes {
     return this.#codes.codeAt(distinct);
   }
 
-  /** The distinct code of a row; NULL_ROW when it has no code. */
+  /** The distinct code of a row; a number above all of them for a null or removed row. */
   distinctOf(row: number): number {
     return this.#distinctOfRow[row];
   }
 
-  /** Distances from a code to rows that have one. */
+  /** Distances in bits from a code to rows that have codes. */
   distancesOf(rows: Uint32Array, code: Uint8Array): Uint16Array {
     const codes = this.#codes;
     const distances = new Uint16Array(rows.length);
@@ -149,12 +150,12 @@ export class DistinctCodes {
     return row < this.#rowCount && this.#distinctOfRow[row] < REMOVED;
   }
 
-  /** The numbers of rows that are there, ascending. */
+  /** The rows that are not removed, ascending. */
   liveRows(): Uint32Array {
     return this.#rowsWhere((row) => this.isLive(row));
   }
 
-  /** Those of them that are not null. */
+  /** The rows that have codes, ascending. */
   rowsWithCodes(): Uint32Array {
     return this.#rowsWhere((row) => this.hasCode(row));
   }
@@ -166,18 +167,18 @@ export class DistinctCodes {
     return rows.subarray(0, count);
   }
 
-  /** Makes room for so many more rows. */
+  /** Allocates room for `count` more rows, each of which may have a new code. */
   reserve(count: number): void {
     this.#codes.reserve(this.#count + count);
     this.#reserveRows(this.#rowCount + count);
   }
 
-  /** Codes that are about to be added, one after another. */
+  /** Warms caches for codes that `add` takes next, given one after another. */
   lookAhead(codes: Uint8Array): void {
     this.#table?.lookAhead(codes);
   }
 
-  /** Appends the next row; returns its number. */
+  /** Appends a row, null without a code; returns it. */
   add(code: Uint8Array | null): number {
     this.#reserveRows(this.#rowCount + 1);
     const row = this.#rowCount++;
@@ -186,7 +187,7 @@ export class DistinctCodes {
     return row;
   }
 
-  /** Gives a row that is not there its code. */
+  /** Gives a row its code: one that is known, or a new distinct code. */
   #put(row: number, code: Uint8Array | null): void {
     this.#liveCount++;
     if (code === null) {
@@ -218,10 +219,10 @@ export class DistinctCodes {
   }
 
   /**
-   * Puts rows of a file in place of skipped ones, but those whose number is NO_ROW; rows of equal
-   * codes must come in ascending order. Where the file says which rows share a code, this needs no
-   * table of codes, and throws where a row has not the code of its first. `takenOver` holds, by a
-   * removed first row, the distinct code of the row that took over.
+   * Restores rows of a file in place of skipped ones, but those that are NO_ROW; rows of equal
+   * codes must come in ascending order. With `firsts` no table is needed, and a row whose code is
+   * not that of its first throws. `takenOver`, one map for all calls, holds by a removed first row
+   * the distinct code of the later rows with its code.
    */
   restore({ rows, codes, validity, firsts }: KnownCodes, takenOver: Map<number, number>): void {
     const { bytesPerCode } = this;
@@ -254,7 +255,7 @@ export class DistinctCodes {
     }
   }
 
-  /** The distinct code of a row that has the code of an earlier one. */
+  /** The distinct code of a row of which the file says that `first` has the same code. */
   #distinctOfKnown(
     row: number,
     first: number,
@@ -271,18 +272,20 @@ export class DistinctCodes {
       this.#more.add(known, row);
       return known;
     }
+    // The first row is removed: this one takes over, and further rows of the code find it.
     const distinct = this.#append(row, code);
     takenOver.set(first, distinct);
     return distinct;
   }
 
-  /** Rows that are not there, in place of removed ones. */
+  /** Appends rows that count as removed until they are restored. */
   skip(count: number): void {
     this.#reserveRows(this.#rowCount + count);
     this.#distinctOfRow.fill(REMOVED, this.#rowCount, this.#rowCount + count);
     this.#rowCount += count;
   }
 
+  /** Removes a live row; if it was the first of its code, the next one becomes the first. */
   remove(row: number): void {
     const distinct = this.#distinctOfRow[row];
     this.#distinctOfRow[row] = REMOVED;
@@ -296,12 +299,12 @@ export class DistinctCodes {
     if (hadDuplicates && !this.hasDuplicates) this.#more = new SharedRows();
   }
 
-  /** The first row of a distinct code, or NO_ROW. */
+  /** The first live row of a distinct code, or NO_ROW. */
   rowOf(distinct: number): number {
     return this.#codes.rowOf(distinct);
   }
 
-  /** The same of the rows that a filter accepts. */
+  /** The first accepted row of a distinct code, or NO_ROW. */
   firstRow(distinct: number, filter: { accepts(row: number): boolean } | null): number {
     if (distinct >= this.#count) return NO_ROW;
     let first = this.rowOf(distinct);
@@ -317,7 +320,7 @@ export class DistinctCodes {
 
   /** Visits the live rows of a distinct code, ascending, until one visit returns false. */
   eachRow(distinct: number, visit: (row: number) => boolean): void {
-    if (distinct >= this.#count) return; // of a row that was removed on the way
+    if (distinct >= this.#count) return; // of a row that was removed meanwhile
     const first = this.rowOf(distinct);
     if (first === NO_ROW || !visit(first)) return;
     this.#more.each(distinct, this.#isOf, visit);
@@ -333,7 +336,7 @@ export class DistinctCodes {
     return this.#more.size > 0;
   }
 
-  /** The codes of some rows, each code once with its first row. Valid until the next call. */
+  /** The distinct codes of some rows, each with its first row. Valid until the next call. */
   gather(rows: readonly number[]): RowCodes & { count: number } {
     const distinctCodes = new Set<number>();
     for (const row of rows) if (this.hasCode(row)) distinctCodes.add(this.#distinctOfRow[row]);
@@ -349,8 +352,8 @@ export class DistinctCodes {
   }
 
   /**
-   * The same with the distinct codes in the given order; those left out must be empty. With `kept`
-   * row i is what was row `kept[i]`; the rows, ascending, must be all that are there.
+   * A copy with the distinct codes in this order; those left out must be empty. With `kept`, all
+   * live rows ascending, row i of the copy is row `kept[i]`; without it, rows stay.
    */
   *rearranged(order: Uint32Array, kept: Uint32Array | null = null): Steps<DistinctCodes> {
     const { bytesPerCode } = this;
@@ -385,8 +388,8 @@ export class DistinctCodes {
   }
 
   /**
-   * Makes room in the table for so many more codes, in steps; until the end nothing changes. Where
-   * `expected` will come, it is not built again for each doubling.
+   * Makes room in the table for `more` codes, in steps; nothing changes before the last. If
+   * `expected` codes will come, room is made for them at once instead of at each doubling.
    */
   *tableSteps(more: number, expected = more): Steps<void> {
     if (this.#table?.holds(this.#count + more)) return;

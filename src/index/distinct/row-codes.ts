@@ -1,8 +1,8 @@
-/** The codes of rows as files hold them, and which rows share the code of an earlier one. */
+/** Codes of rows as files hold them: one after another, with the first row of each equal code. */
 
 import { type DistinctCodes, NULL_ROW } from './distinct-codes';
 
-/** The first row with the code of each of some rows; null where that is always the row itself. */
+/** For each row the first row of its code; null where that is always the row itself. */
 export function firstsOf(distinctCodes: DistinctCodes, rows: Uint32Array): Uint32Array | null {
   if (!distinctCodes.hasDuplicates) return null;
   const firsts = rows.map((row) => {
@@ -12,7 +12,10 @@ export function firstsOf(distinctCodes: DistinctCodes, rows: Uint32Array): Uint3
   return firsts.every((one, i) => one === rows[i]) ? null : firsts;
 }
 
-/** The codes of some rows one after another, and which are not null; null where all are there. */
+/**
+ * Copies of the codes of some rows, one after another, and a bitmap of those that are not null
+ * (null if all are not). The rows must be live.
+ */
 export function codesOf(
   distinctCodes: DistinctCodes,
   rows: Uint32Array,
@@ -28,6 +31,7 @@ export function codesOf(
       i++;
       continue;
     }
+    // Rows in the order of their codes, as after `optimize`, are copied run by run.
     const part = distinctCodes.partAt(distinct);
     const most = Math.min(rows.length, i + part.end - distinct);
     let end = i + 1;

@@ -1,42 +1,41 @@
 /**
- * The rows of each distinct code beyond its first: lists of links in one flat array, found through
- * open addressing. A Map holds 2^24 distinct codes at most, takes ten times the memory, and costs a
- * search a cache miss for each of its objects. The hash is no secret: distinct codes are numbered
- * one by one, so n rows can make at most about the root of n of them collide.
+ * The rows of each distinct code beyond its first: linked lists in one flat array, found by open
+ * addressing. A Map holds at most 2^24 distinct codes, takes ten times the memory, and costs a
+ * search a cache miss for each object. The hash needs no secret: distinct codes are numbered one by
+ * one, so n rows can make at most about the root of n of them collide.
  */
 
-/** In place of a row or a link: there is none. */
+/** Instead of a row or a link: there is none. */
 const NONE = 0xffff_ffff;
 const MIN_LISTS = 16;
 const MIN_LINKS = 64;
 
-/**
- * A list: its distinct code, first and last link, how many rows, and how many of them are removed.
- */
+/** Fields of a list: distinct code, first link, last link, number of rows, removed ones of them. */
 const FIELDS = 5;
 const HEAD = 1;
 const TAIL = 2;
 const LENGTH = 3;
 const REMOVED = 4;
 
-/** Whether a row of a distinct code is not removed. */
+/** True if a row still belongs to a distinct code: it was not removed. */
 type IsThere = (row: number, distinct: number) => boolean;
 
 /**
- * Lists of rows by distinct code. `add` costs constant time, removing a row none until an eighth of
- * its list is removed: then the list is cleaned.
+ * Lists of rows by distinct code, ascending. `add` takes constant time. Removed rows stay in a
+ * list, and are skipped, until they are an eighth of it: then the list is cleaned.
  */
 export class SharedRows {
-  /** At most three quarters full; a list that became empty stays until the table grows. */
+  /** The table, at most three quarters full; an empty list stays in it until the table grows. */
   #lists = new Uint32Array(FIELDS * MIN_LISTS).fill(NONE);
   #listCount = 0;
   #size = 0;
-  /** A row and the next link, for each link. */
+  /** For each link its row and the next link. */
   #links = new Uint32Array(2 * MIN_LINKS);
   #linkCount = 0;
+  /** The first of the released links, which are linked like a list. */
   #free = NONE;
 
-  /** The lists of another thread, to be read. */
+  /** The lists of another thread, for reading only. */
   static over({ lists, links, size }: SharedRows['state']): SharedRows {
     const shared = new SharedRows();
     shared.#lists = lists;
@@ -49,7 +48,7 @@ export class SharedRows {
     return { lists: this.#lists, links: this.#links, size: this.#size };
   }
 
-  /** Distinct codes that have rows here. */
+  /** Number of distinct codes that have rows here. */
   get size(): number {
     return this.#size;
   }
@@ -58,7 +57,7 @@ export class SharedRows {
     return this.#lists.byteLength + this.#links.byteLength;
   }
 
-  /** Appends a row, which is above those that the distinct code has. */
+  /** Appends a row, which must be above those that the distinct code has. */
   add(distinct: number, row: number): void {
     let at = this.#find(distinct);
     if (this.#lists[at] === NONE) {
@@ -66,7 +65,7 @@ export class SharedRows {
         this.#rehash();
         at = this.#find(distinct);
       }
-      this.#lists[at] = distinct; // head and tail are none already
+      this.#lists[at] = distinct; // first and last link are NONE in a free entry
       this.#lists[at + LENGTH] = 0;
       this.#lists[at + REMOVED] = 0;
       this.#listCount++;
@@ -81,14 +80,12 @@ export class SharedRows {
     lists[at + LENGTH]++;
   }
 
-  /**
-   * Visits the rows of a distinct code that are there, ascending, until one visit returns false.
-   */
+  /** Visits the live rows of a distinct code, ascending, until `visit` returns false. */
   each(distinct: number, isThere: IsThere, visit: (row: number) => boolean): void {
     if (this.#size === 0) return;
     const at = this.#find(distinct);
     const links = this.#links;
-    const isWhole = this.#lists[at + REMOVED] === 0; // to ask for each row is a cache miss
+    const isWhole = this.#lists[at + REMOVED] === 0; // then no row is checked: each is a cache miss
     for (let link = this.#headOf(at); link !== NONE; ) {
       const row = links[2 * link];
       link = links[2 * link + 1];
@@ -96,7 +93,7 @@ export class SharedRows {
     }
   }
 
-  /** Takes out the least row that is not removed; `otherwise` where there is none. */
+  /** Takes out the first live row of a distinct code; `otherwise` if there is none. */
   takeFirst(distinct: number, isThere: IsThere, otherwise: number): number {
     const at = this.#find(distinct);
     while (this.#headOf(at) !== NONE) {
@@ -109,9 +106,7 @@ export class SharedRows {
     return otherwise;
   }
 
-  /**
-   * One of the distinct code's rows is removed: it is passed over, until an eighth of the rows is.
-   */
+  /** Counts a removed row of a distinct code; cleans the list when an eighth is removed. */
   noteRemoved(distinct: number, isThere: IsThere): void {
     const at = this.#find(distinct);
     const lists = this.#lists;
@@ -134,12 +129,12 @@ export class SharedRows {
     lists[at + REMOVED] = 0;
   }
 
-  /** Where the distinct code's list is, or belongs. */
+  /** Where the list of a distinct code is, or belongs. */
   #find(distinct: number): number {
     const lists = this.#lists;
     const size = lists.length / FIELDS;
     let place = Math.imul(distinct, 0x9e37_79b1) >>> (Math.clz32(size) + 1);
-    let hop = 1; // ever farther, so that full runs do not grow together
+    let hop = 1; // grows, so that runs of full entries do not merge
     while (lists[FIELDS * place] !== distinct && lists[FIELDS * place] !== NONE) {
       place = (place + hop++) & (size - 1);
     }
@@ -150,7 +145,7 @@ export class SharedRows {
     return this.#lists[at] === NONE ? NONE : this.#lists[at + HEAD];
   }
 
-  /** Puts the lists that are not empty into a new table, with room for as many. */
+  /** Builds a table of the lists that are not empty, with room for as many more. */
   #rehash(): void {
     const before = this.#lists;
     let size = MIN_LISTS;
@@ -163,6 +158,7 @@ export class SharedRows {
     }
   }
 
+  /** A link for a row: a released one if there is any, else the next of the array. */
   #newLink(row: number): number {
     let link = this.#free;
     if (link === NONE) link = this.#linkCount++;
@@ -177,6 +173,7 @@ export class SharedRows {
     return link;
   }
 
+  /** Releases the first link of a list. */
   #dropHead(at: number): void {
     const link = this.#lists[at + HEAD];
     this.#lists[at + HEAD] = this.#links[2 * link + 1];

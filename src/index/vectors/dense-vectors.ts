@@ -1,7 +1,7 @@
 /**
- * The dense vectors that an index holds for exact ranking: as float32, or as int8 with
- * a scale a row. Each part of the rows has a WebAssembly memory, where the kernel
- * reads them.
+ * The dense vectors that an index holds for exact ranking: as float32, or as int8 with a scale for
+ * each row. Rows lie in parts, each in its own WebAssembly memory, where kernels read them in
+ * place; growing moves the last part only.
  */
 
 import { cosineOf, lengthOf } from '../../base/length';
@@ -13,20 +13,22 @@ import type { DenseMatrix } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
 import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
-/** Rows of a part take at most so much. */
+/** Most bytes of the rows of a part. */
 const PART_BYTES = 2 ** 28;
 
-/** Dense rows, their lengths, the scales of int8. Views of rows are valid until an `append`. */
+/** Dense rows with their lengths and, for int8, scales. Views of rows are valid until `append`. */
 export class DenseVectors implements RowVectors {
   readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
-  /** What the zeros of int8 lost. */
+  /** What rounding took from values that became 0 in int8. */
   readonly zeros = new Zeros();
+  /** A power of two, so that no row lies in two parts. */
   readonly #rowsPerPart: number;
   readonly #parts: Pick<Arena, 'bytes' | 'reserve'>[] = [];
   readonly #kernel: KernelName;
+  /** Length of each row as it is held; 0 for a null or removed one. */
   #norms: Float64Array = sharedValues(Float64Array, 64);
-  /** Room for the answers of `cosinesOf`, and the norms of their rows. */
+  /** Room for the result of `cosinesOf`, and for the lengths of its rows. */
   #cosines = new Float64Array(256);
   #normsOfRows = new Float64Array(256);
   #scales: Float32Array = sharedValues(Float32Array, 0);
@@ -42,6 +44,7 @@ export class DenseVectors implements RowVectors {
     if (kind === 'int8') this.#scales = sharedValues(Float32Array, this.#norms.length);
   }
 
+  /** Vectors over the arrays of another thread, for reading only. */
   static over({ kind, dimensions, kernel, ...state }: DenseState): DenseVectors {
     const vectors = new DenseVectors(kind, dimensions, kernel);
     for (const bytes of state.parts)
@@ -65,6 +68,7 @@ export class DenseVectors implements RowVectors {
     };
   }
 
+  /** Bytes of one row's values. */
   get #rowBytes(): number {
     return this.dimensions * (this.kind === 'float32' ? 4 : 1);
   }
@@ -105,7 +109,7 @@ export class DenseVectors implements RowVectors {
       if (row === NO_ROW) continue;
       const kept = parts[Math.floor(row / this.#rowsPerPart)];
       const to = (row % this.#rowsPerPart) * dimensions;
-      let sum = 0; // as `lengthOf` adds: a call and views for each row take twice as long
+      let sum = 0; // as `lengthOf` adds; a call and views for each row would take twice as long
       for (let j = 0, from = i * dimensions; j < dimensions; j++) {
         const value = values[from + j];
         kept[to + j] = value;
@@ -114,7 +118,7 @@ export class DenseVectors implements RowVectors {
       const isUsual = sum > 1e-280 && sum < 1e280;
       this.#norms[row] = isUsual ? Math.sqrt(sum) : lengthOf(kept, to, to + dimensions);
       if (scales !== null) this.#scales[row] = scales[i];
-      // A length in float64 is finite when all of its values in float32 are.
+      // A length in float64 is finite if and only if all of its values in float32 are.
       if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.#scaleOf(row))) continue;
       throw new Error(`row ${row}: its vector or scale is not finite`);
     }
@@ -147,6 +151,7 @@ export class DenseVectors implements RowVectors {
       const rows = Math.min(this.#rowsPerPart, count - first);
       const room = this.#parts[part].bytes.length;
       const wanted = rows * this.#rowBytes + 8;
+      // Grows by a quarter at least, so that rows are seldom copied.
       if (wanted > room) this.#parts[part].reserve(Math.max(wanted, Math.floor(1.25 * room)));
     }
     if (count <= this.#norms.length) return;
@@ -155,7 +160,7 @@ export class DenseVectors implements RowVectors {
     if (this.kind === 'int8') this.#scales = grownShared(this.#scales, room);
   }
 
-  /** All rows of a part as they are kept. */
+  /** A view of all rows of a part. */
   #partValues(part: number): RowValues {
     const { buffer, byteOffset } = this.#parts[part].bytes;
     const first = part * this.#rowsPerPart;
@@ -168,7 +173,7 @@ export class DenseVectors implements RowVectors {
     return this.#rowsView(row, 1);
   }
 
-  /** Rows of one part. */
+  /** A view of `count` rows of one part. */
   #rowsView(row: number, count: number): Float32Array | Int8Array {
     const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)].bytes;
     const at = byteOffset + (row % this.#rowsPerPart) * this.#rowBytes;
@@ -182,12 +187,12 @@ export class DenseVectors implements RowVectors {
     return Float32Array.from(kept, (value) => value * this.#scales[row]);
   }
 
-  /** A row's values as they are kept, a view until the next `append`; int8 without its scale. */
+  /** A view of a row's values as they are held, until the next `append`; int8 without the scale. */
   valuesAt(row: number): Float32Array | Int8Array {
     return this.#rowView(row);
   }
 
-  /** The length of a row as it is held; int8 without its scale. */
+  /** The length of `valuesAt(row)`: of int8 without the scale. */
   normOf(row: number): number {
     return this.#norms[row];
   }
@@ -210,13 +215,14 @@ export class DenseVectors implements RowVectors {
     return Float64Array.from(this.#rowView(row), (value) => value / norm);
   }
 
+  /** By one call of the kernel for each part; float64 sums, equal on all engines. */
   cosinesOf(rows: Uint32Array, query: Float64Array): Float64Array {
     if (rows.length > this.#cosines.length) {
       this.#cosines = new Float64Array(2 * rows.length);
       this.#normsOfRows = new Float64Array(2 * rows.length);
     }
     const cosines = this.#cosines.subarray(0, rows.length);
-    // In a loop of their own, where cache misses overlap.
+    // A separate loop, so that the cache misses of lengths overlap.
     const norms = this.#normsOfRows;
     for (let i = 0; i < rows.length; i++) norms[i] = this.#norms[rows[i]];
     const kernel = dotsKernel(this.#kernel);
@@ -228,6 +234,7 @@ export class DenseVectors implements RowVectors {
     return cosines;
   }
 
+  /** The same where rows lie in several parts: one call of the kernel for each. */
   #dotsByPart(rows: Uint32Array, query: Float64Array, out: Float64Array): void {
     const kernel = dotsKernel(this.#kernel);
     for (let part = 0; part < this.#parts.length; part++) {
@@ -247,7 +254,7 @@ export class DenseVectors implements RowVectors {
   }
 }
 
-/** Rows of a matrix as the columns that `gather` makes of them, without taking them. */
+/** Rows of a matrix as `gather` would return them if they were held. Counts zeros in `zeros`. */
 export function denseColumns(
   { kind, zeros }: Pick<DenseVectors, 'kind' | 'zeros'>,
   { values, dimensions }: DenseMatrix,

@@ -1,39 +1,45 @@
 /**
- * Vectors rounded to int8 with a scale, and what may be said of the digits that they lost: the
- * largest value of a row is exact, others are uniform within half a step. Zeros may be exact too,
- * as the black of images, or stand for what is small next to the largest: an index counts what its
- * zeros lost.
+ * Rounds vectors to int8 with a scale, and models the digits lost by that: the largest value of a
+ * row is exact, others are uniform within half a step. Zeros may be exact (the black of images) or
+ * stand for values that are small next to the largest, so an index counts what its zeros lost. In
+ * this file a step is one unit of int8.
  */
 
 import { normal } from '../../base/mean-limits';
 import { alea } from '../../base/random';
 
 const MAX_INT8 = 127;
-/** Of the digits of a value that is uniform within half a step. */
+/** Variance of a digit that is uniform within half a step. */
 const MEAN_SQUARE = 1 / 12;
-/** The smallest number of float32, and below which scales have few digits. */
+/**
+ * The smallest float32; and the largest value below which a scale is subnormal, with few digits.
+ */
 const LEAST_SCALE = 2 ** -149;
 const FEW_DIGITS = MAX_INT8 * 2 ** -126;
 
-/** Values that were rounded to zero, or were zero, and the squares of what they lost, in steps. */
+/** How many values became 0, and the sum of the squares of what they were, in steps. */
 export class Zeros {
   constructor(
     public count = 0,
     public squares = 0,
   ) {}
 
-  /** What one of them lost on average. */
+  /** Mean square of what became 0; 0 if nothing did. */
   get meanSquare(): number {
     return this.count === 0 ? 0 : this.squares / this.count;
   }
 
+  /** Adds counts of other rows. */
   add({ count, squares }: Zeros): void {
     this.count += count;
     this.squares += squares;
   }
 }
 
-/** Rounds to -127..127, the largest value to the ends; returns the scale. */
+/**
+ * Rounds to -127..127, so that the largest value becomes 127 or -127, and counts zeros. Returns the
+ * scale: value = int8 * scale, and 0 for an all-zero vector.
+ */
 export function roundToBytes(
   vector: Float32Array | Float64Array,
   out: Int8Array,
@@ -45,6 +51,7 @@ export function roundToBytes(
     out.fill(0);
     return 0;
   }
+  // A subnormal scale is rounded up to a float32 first, so that values are divided by what is held.
   const few = most < FEW_DIGITS ? Math.ceil(most / MAX_INT8 / LEAST_SCALE) * LEAST_SCALE : 0;
   const largest = few === 0 ? most : few * MAX_INT8;
   for (let i = 0; i < vector.length; i++) {
@@ -58,7 +65,7 @@ export function roundToBytes(
   return largest / MAX_INT8;
 }
 
-/** Values of int8 as they may have been given: with digits drawn for those that they lost. */
+/** Values of int8 with random digits in place of the lost ones, in steps; equal for equal rows. */
 export function withDigits(values: ArrayLike<number>, zeros: Zeros, row: number): Float64Array {
   const random = alea(`digits of row ${row}`);
   const ofZero = Math.sqrt(zeros.meanSquare / MEAN_SQUARE);
@@ -69,8 +76,8 @@ export function withDigits(values: ArrayLike<number>, zeros: Zeros, row: number)
 }
 
 /**
- * What the lost digits of a row may add to its cosine with a query: their sum, weighted by what of
- * the query is across the row, is nearly normal.
+ * A random error of a row's cosine with a query, as lost digits may have caused it. It is the sum
+ * of digits weighted by the query's component across the row, so nearly normal.
  */
 export function lostDigits(
   { values, norm }: { readonly values: ArrayLike<number>; readonly norm: number },

@@ -1,6 +1,6 @@
 /**
- * The vectors that an index holds for exact ranking, one interface for dense and sparse ones. Rows
- * are named by their numbers in the index; those that are null or removed are all-zero here.
+ * One interface for the vectors that an index holds for exact ranking, dense or sparse. Vectors are
+ * found by the row of the index; those of null and removed rows are all-zero.
  */
 
 import type { KernelName } from '../../kernels/kernels';
@@ -8,23 +8,23 @@ import type { IndexRows } from '../../table/sealed/index-rows';
 import type { Entries, SparseUnit } from '../../vectors/sparse-unit';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
 
-/** What vectors an index holds: dense ones as 'float32' or 'int8', sparse ones, or none. */
+/** What vectors an index holds: dense as 'float32' or 'int8', 'sparse', or 'none'. */
 export type VectorStorage = (typeof VECTOR_STORAGES)[number];
 export const VECTOR_STORAGES = ['none', 'float32', 'int8', 'sparse'] as const;
 
-/** A vector of length 1 that rows are compared with; sparse ones as a table of dimensions. */
+/** A vector of length 1 to compare rows with; a sparse one as a hash table of dimensions. */
 export type UnitVector = Float64Array | SparseUnit;
 
-/** A sparse vector as an index holds it: dimensions ascending, each once. */
+/** A copy of a sparse vector as the index holds it: dimensions ascending, each once. */
 export interface KeptSparseVector {
   readonly indices: BigUint64Array;
   readonly values: Float32Array;
 }
 
-/** The columns of an index file that hold vectors. */
+/** The columns of vectors in an index file. */
 export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
 
-/** Vectors as other threads read them in place; rows that are added later are not among them. */
+/** Dense vectors as other threads read them in place: the first `count` rows. */
 export interface DenseState {
   readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
@@ -35,16 +35,17 @@ export interface DenseState {
   readonly scales: Float32Array;
 }
 
-/** Entries of many sparse rows. */
+/** Entries of many sparse rows: dimensions as two 32-bit halves, low first, and weights. */
 export interface SparsePart extends Entries {
   readonly halves: Uint32Array;
   readonly weights: Float32Array;
 }
 
-/** Vectors as other threads read them in place. */
+/** Sparse vectors as other threads read them in place: the first `rowCount` rows. */
 export interface SparseState {
   readonly kind: 'sparse';
   readonly parts: readonly SparsePart[];
+  /** For each row its part, its first entry there, its number of entries, and its length. */
   readonly partOf: Uint32Array;
   readonly starts: Uint32Array;
   readonly counts: Uint32Array;
@@ -52,21 +53,16 @@ export interface SparseState {
   readonly rowCount: number;
 }
 
-/** Vectors by row. Rows are appended in order, never changed, and numbered as in the index. */
+/** Vectors by row. Rows are appended in the order of the index and never change. */
 export interface RowVectors {
   readonly kind: 'float32' | 'int8' | 'sparse';
-  /** What `over` of the class makes vectors of that another thread reads. */
+  /** What another thread needs to read the vectors: `over` of the class takes it. */
   readonly state: DenseState | SparseState;
-  /** Memory that the rows take, in bytes. */
+  /** Bytes of memory that the rows take. */
   readonly bytes: number;
-  /**
-   * Makes room for so many more rows, which have so many entries together where they are sparse.
-   */
+  /** Allocates room for more rows, with `entries` entries in all where they are sparse. */
   reserve(rows: number, entries: number): void;
-  /**
-   * Appends rows `first` to `end - 1` of a matrix of this shape; rows that are not present, as
-   * zeros.
-   */
+  /** Appends rows `first` to `end - 1` of a matrix; rows that are not present become zeros. */
   append(
     matrix: DenseMatrix | SparseMatrix,
     first: number,
@@ -74,27 +70,27 @@ export interface RowVectors {
     isPresent: (row: number) => boolean,
   ): void;
   /**
-   * Puts the rows of columns that `gather` made in place of skipped ones, but those whose number is
-   * NO_ROW; throws if one is not finite.
+   * Fills skipped rows from columns that `gather` made; those whose row is NO_ROW are left out.
+   * Throws if a dense value is not finite.
    */
   restore(columns: VectorColumns, rows: Uint32Array): void;
-  /** Counts up by rows that are not there, in place of removed ones. */
+  /** Appends rows that are removed, or restored later: all-zero until then. */
   skip(count: number): void;
-  /** How far `gather` may go from `rows[first]` on: columns must stay below 2 GiB. */
+  /** Where a `gather` from `rows[first]` on must end, at most `end`: columns stay below 2 GiB. */
   endOf(rows: Uint32Array, first: number, end: number): number;
-  /** Copies rows into columns, one after another. */
+  /** Copies rows into columns, in this order. */
   gather(rows: Uint32Array): VectorColumns;
-  /** Copies the vector of a row. */
+  /** A copy of the vector of a row; int8 times its scale. */
   at(row: number): Float32Array | KeptSparseVector;
-  /** Whether a query of this form can be compared with the rows. */
+  /** True if a query of this form can be compared with the rows. */
   accepts(query: UnitVector): boolean;
-  /** A row that is not null, at length 1. */
+  /** A row that is not null, scaled to length 1. */
   unitOf(row: number): UnitVector;
-  /** Whether two rows are equal as they are held. */
+  /** True if two rows are equal as they are held. */
   areEqual(row: number, other: number): boolean;
   /**
    * Exact cosines of rows with an accepted query; 0 for an all-zero row. The array is valid until
-   * the next call: making one takes longer than filling it.
+   * the next call, since making one takes longer than filling it.
    */
   cosinesOf(rows: Uint32Array, query: UnitVector): Float64Array;
 }

@@ -1,6 +1,6 @@
 /**
- * The sparse vectors that an index holds for exact ranking: entries by ascending
- * dimension, 64 bits each, with a float32 weight. They lie in parts of their own, a row in one.
+ * The sparse vectors that an index holds for exact ranking: entries by ascending dimension (64
+ * bits), each with a float32 weight. Entries lie in parts that never move, each row in one part.
  */
 
 import { cosineOf, lengthOf } from '../../base/length';
@@ -19,30 +19,31 @@ import type {
   VectorColumns,
 } from './row-vectors';
 
-/** Entries of a part: no fewer than the first, and no more than the second but for longer rows. */
+/** Entries of a part: at least the first, at most the second unless one call adds more. */
 const MIN_ENTRIES = 1024;
 const MAX_ENTRIES = 2 ** 20;
 const BYTES_PER_ENTRY = 12;
-/** Their columns must stay far below 2 GiB. */
+/** Most entries of one `gather`: its columns must stay far below 2 GiB. */
 const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
-/** Sparse rows in parts that never move: growing adds a part, so that shared views stay valid. */
+/** Sparse rows. Growing adds a part, so that views which other threads hold stay valid. */
 export class SparseVectors implements RowVectors {
   readonly kind = 'sparse';
   readonly #parts: SparsePart[] = [];
-  /** Entries in the last part. */
+  /** Entries in use in the last part. */
   #filled = 0;
-  /** By row: its part, where it begins there, how many entries it has, its length. */
+  /** By row: its part, its first entry there, its number of entries, its length. */
   #partOf: Uint32Array = sharedValues(Uint32Array, 64);
   #starts: Uint32Array = sharedValues(Uint32Array, 64);
   #counts: Uint32Array = sharedValues(Uint32Array, 64);
   #norms: Float64Array = sharedValues(Float64Array, 64);
   #rowCount = 0;
   #entryCount = 0;
-  /** Room for the answers of `cosinesOf`. */
+  /** Room for the result of `cosinesOf`. */
   #cosines = new Float64Array(256);
 
+  /** Vectors over the arrays of another thread, for reading only. */
   static over(state: SparseState): SparseVectors {
     const vectors = new SparseVectors();
     vectors.#parts.push(...state.parts);
@@ -64,7 +65,7 @@ export class SparseVectors implements RowVectors {
     return this.#rowCount;
   }
 
-  /** Entries of all rows. */
+  /** Number of entries of all rows. */
   get entryCount(): number {
     return this.#entryCount;
   }
@@ -98,7 +99,7 @@ export class SparseVectors implements RowVectors {
     }
   }
 
-  /** Writes entries `from` to `to - 1` behind those of other rows. */
+  /** Writes entries `from` to `to - 1` as a row; `reserve` must have made room for them. */
   #put(
     row: number,
     halves: Uint32Array,
@@ -130,6 +131,7 @@ export class SparseVectors implements RowVectors {
   reserve(rows: number, entries: number): void {
     const last = this.#parts[this.#parts.length - 1];
     if (last === undefined || this.#filled + entries > last.weights.length) {
+      // Parts double in all, up to MAX_ENTRIES, so that few are made.
       const usual = Math.max(MIN_ENTRIES, Math.min(MAX_ENTRIES, this.#entryCount));
       const room = Math.max(entries, usual);
       this.#parts.push({
@@ -177,13 +179,13 @@ export class SparseVectors implements RowVectors {
     return { indices: new BigUint64Array(halves.buffer), values: part.weights.slice(from, to) };
   }
 
-  /** Where the entries of a row are. */
+  /** Where the entries of a row are; of one without entries `part` may be undefined. */
   entriesOf(row: number): { part: SparsePart; from: number; to: number } {
     const from = this.#starts[row];
-    // A row that was skipped has no entries, and no part perhaps.
     return { part: this.#parts[this.#partOf[row]], from, to: from + this.#counts[row] };
   }
 
+  /** The length of a row; 0 for an all-zero one. */
   normOf(row: number): number {
     return this.#norms[row];
   }
@@ -191,6 +193,7 @@ export class SparseVectors implements RowVectors {
   areEqual(row: number, other: number): boolean {
     const [a, b] = [this.entriesOf(row), this.entriesOf(other)];
     const count = a.to - a.from;
+    // Where lengths differ, `same` starts beyond `count`: no loop, and the result is false.
     let same = b.to - b.from === count ? 0 : count + 1;
     for (let i = a.from, j = b.from; same < count; i++, j++, same++) {
       const [x, y] = [a.part, b.part];
@@ -210,13 +213,14 @@ export class SparseVectors implements RowVectors {
   }
 
   /**
-   * The exact Jaccard similarity of two rows as sets of the dimensions whose weight is not 0; of
-   * two empty sets 0.
+   * The exact Jaccard similarity of two rows, as sets of the dimensions whose weight is not 0. Of
+   * two empty sets it is 0.
    */
   jaccardOf(row: number, others: SparseVectors, other: number): number {
     const [a, b] = [this.entriesOf(row), others.entriesOf(other)];
     const [x, y] = [a.part?.halves, b.part?.halves];
     let [common, all] = [0, 0];
+    // Merges both rows by dimension: high half first, then low half.
     for (let i = a.from, j = b.from; i < a.to || j < b.to; ) {
       let order = i === a.to ? 1 : j === b.to ? -1 : x[2 * i + 1] - y[2 * j + 1];
       if (order === 0 && i < a.to && j < b.to) order = x[2 * i] - y[2 * j];
@@ -241,7 +245,7 @@ export class SparseVectors implements RowVectors {
   }
 }
 
-/** Dimensions in halves, low first. */
+/** Dimensions as pairs of 32-bit halves, low first; a view of 64-bit ones. */
 export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array {
   if (dimensions instanceof BigUint64Array) {
     return new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
