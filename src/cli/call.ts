@@ -1,7 +1,6 @@
 /**
- * A verb's declaration, and its call while it runs: the values of its options, messages and
- * progress for the user, the signal of Ctrl-C, and what must be closed when the verb has ended,
- * however it ends.
+ * A verb as data (`Verb`), and one run of it (`Call`): the values of its options, its messages and
+ * progress, the signal of Ctrl-C, and the outputs to close when the verb ends or fails.
  */
 
 import type { InStages } from '../base/steps';
@@ -11,45 +10,49 @@ import { printable } from './output/figures';
 import type { Progress, Talk } from './output/progress';
 import { type Parsed, parse } from './parse';
 
-/** Does the work; resolves with the exit code, 1 where the condition looked for is found. */
+/**
+ * The code of a verb. Resolves to exit code 0, or to 1 where a check found what it looks for, as
+ * damage by `verify`; failures are thrown. `verbs` is the list of all verbs, for `completion`.
+ */
 export type Run = (call: Call, verbs: readonly Verb[]) => Promise<0 | 1>;
 
-/** A verb as data: parsing, help and completion read it, and load no code of a verb. */
+/** A verb as data. Parsing, help and completion read this alone, without loading verbs' code. */
 export interface Verb {
   readonly name: string;
-  /** What it is for, in the list of all verbs. */
+  /** What it is for: a line of `halfspace --help`. */
   readonly summary: string;
-  /** The arguments: `IN -o OUT`. */
+  /** The arguments as the help shows them: `IN -o OUT`. */
   readonly usage: string;
   readonly options: readonly Option[];
-  /** A whole command line that works on the data of this repository. */
+  /** A complete command line that works on `datasets/`; `test/cli/examples.test.ts` runs it. */
   readonly example: string;
-  /** Loads the code. */
+  /** Imports the verb's code. */
   load(): Promise<{ readonly run: Run }>;
 }
 
-/** What is of the whole process: one line of progress, and one Ctrl-C. */
+/** What a call shares with the process: stderr with its one line of progress, and the signal. */
 interface Surroundings {
   readonly talk: Talk;
   readonly signal: AbortSignal;
 }
 
-/** What a verb gets: its words, and how it speaks to the user. */
+/** One run of a verb: what its command line says, and its way to stdout and stderr. */
 export class Call {
-  /** What is not an option: the inputs. */
+  /** Arguments that are not options, in their order: for most verbs the inputs. */
   readonly args: readonly string[];
-  /** Aborts at Ctrl-C; every long call must take it. */
+  /** Aborts at SIGINT (Ctrl-C), SIGTERM and SIGHUP; every long call must take it. */
   readonly signal: AbortSignal;
   /** Whether stdout is a terminal. */
   readonly isTerminal = process.stdout.isTTY === true;
   readonly #options: ReadonlyMap<string, Option>;
   readonly #given: Parsed['given'];
   readonly #talk: Talk;
+  /** What `atEnd` registered; `cleanUp` calls it in that order. */
   readonly #closing: (() => Promise<unknown>)[] = [];
-  /** Sees progress besides the terminal; a share of null is not known. */
+  /** Also called at each progress report; the share done is 0..1, null if the total is unknown. */
   onProgress: ((label: string, share: number | null) => void) | null = null;
 
-  /** Parses the words that follow a verb's name; throws a misuse where they are wrong. */
+  /** Parses the words after the verb's name; throws a misuse (exit code 2) where one is wrong. */
   constructor(
     options: readonly Option[],
     words: readonly string[],
@@ -63,34 +66,34 @@ export class Call {
     this.#talk = talk;
   }
 
-  /** True where the option is on the command line, whatever its initial value is. */
+  /** True if the option is on the command line; an initial value does not count. */
   has(name: string): boolean {
     return this.#given.has(name);
   }
 
-  /** Whether results are for a machine: `--json`. */
+  /** True if `--json` asks for results that programs read. */
   get isJson(): boolean {
     return this.has('json');
   }
 
-  /** An option's value, or its initial one. */
+  /** The option's value, of several the last; else its initial value; else undefined. */
   text(name: string): string | undefined {
     return this.#given.get(name)?.at(-1) ?? this.#options.get(name)?.initial;
   }
 
-  /** The value of an option whose kind is `number` or `integer`, which parsing has checked. */
+  /** As `text`, as a number: for options of kind `number` or `integer`, which `parse` checks. */
   number(name: string): number | undefined {
     const text = this.text(name);
     return text === undefined ? undefined : Number(text);
   }
 
-  /** All values of an option that may have several. */
+  /** All values of an option, in order; else its initial value split at commas; else none. */
   list(name: string): readonly string[] {
     const initial = this.#options.get(name)?.initial?.split(',');
     return this.#given.get(name) ?? initial ?? [];
   }
 
-  /** The one input that a verb takes, or a misuse that says so. */
+  /** The only argument; throws a misuse if there is none, or more than one. */
   onlyInput(): string {
     const [input, ...others] = this.args;
     if (input === undefined) this.misuse('an input is missing: a file, or - for stdin');
@@ -101,17 +104,20 @@ export class Call {
     return input;
   }
 
-  /** A sentence on stderr, silent with `--quiet`: guesses and summaries. */
+  /** Writes a sentence to stderr, unless `--quiet` is given: guesses and summaries. */
   say(sentence: string): void {
     this.#talk.say(sentence);
   }
 
-  /** Text to stdout, on a terminal without what it would obey; resolves when it is written. */
+  /**
+   * Writes text to stdout; resolves when it is written. On a terminal, characters that it would
+   * obey are replaced (`printable`); files and pipes get the text as it is.
+   */
   print(text: string): Promise<void> {
     return this.printStyled(this.isTerminal ? printable(text) : text);
   }
 
-  /** The same of a text whose styles a terminal must obey. */
+  /** As `print`, but replaces nothing: for text with our own escape sequences, as bold. */
   printStyled(text: string): Promise<void> {
     this.#talk.clear();
     return new Promise((resolve, reject) => {
@@ -119,7 +125,10 @@ export class Call {
     });
   }
 
-  /** A line of progress on stderr, on a terminal only; a total of null is unknown. */
+  /**
+   * Starts a line of progress on stderr, which is drawn on a terminal only. Without a total, null,
+   * it shows no share and no time left. `unit` is what is counted: rows by default.
+   */
   progress(label: string, total: number | null, unit?: 'rows' | 'bytes'): Progress {
     const line = this.#talk.progress(label, total, unit);
     return {
@@ -131,36 +140,38 @@ export class Call {
     };
   }
 
-  /** Runs a long call of the library with its progress shown under a label. */
+  /** Runs a long call of the library; shows its progress under `label`, and stops it by Ctrl-C. */
   readonly long: InStages = async (label, work) => {
     let progress: Progress | null = null;
     const onProgress = (done: number, total: number) => {
+      // The first report is the first to know the total.
       progress ??= this.progress(label, total);
       progress.at(done);
     };
     try {
       return await work({ onProgress, signal: this.signal });
     } finally {
+      // TypeScript does not see that the closure assigns `progress`, and takes it for null.
       (progress as Progress | null)?.end();
     }
   };
 
-  /** Calls `close` when the verb has ended or failed; outputs not closed by then are discarded. */
+  /** Calls `close` when the verb ends or fails. Outputs that are unfinished then are discarded. */
   atEnd(close: () => Promise<unknown>): void {
     this.#closing.push(close);
   }
 
-  /** Runs what `atEnd` was given; errors of it are not reported, the verb has its own. */
+  /** Calls what `atEnd` registered. Ignores errors, so that the verb's own error is reported. */
   async cleanUp(): Promise<void> {
     for (const close of this.#closing) await close().catch(() => undefined);
   }
 
-  /** Ends with exit code 1 and a sentence that says what to do. */
+  /** Throws the error that ends the command with exit code 1; `message` says what to do. */
   fail(message: string): never {
     throw new CommandError(message, 1);
   }
 
-  /** Ends with exit code 2: the command line is wrong. */
+  /** Throws the error that ends the command with exit code 2: the command line is wrong. */
   misuse(message: string): never {
     throw new CommandError(message, 2);
   }

@@ -1,9 +1,12 @@
 /**
- * Errors of the command, and any error as one sentence: what is wrong and what to do. A system
- * error names the path that the user typed.
+ * Errors of the command, and any error as one sentence for the user: what is wrong and what to do.
+ * Of a system error the sentence has the path that the user typed.
  */
 
-/** Ends the command with a sentence: 1 failed, 2 misuse, 3 bad data, which would fail again. */
+/**
+ * Ends the command: the message is what the user reads. Exit code 1 is a failure, 2 a wrong
+ * command line, 3 data that cannot be read at the next try either.
+ */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 
@@ -16,7 +19,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What the system's error codes mean to whoever typed a path. */
+/** Sentences for the system's error codes, each about the path that the user typed. */
 const SYSTEM: Record<string, (path: string) => string> = {
   ENOENT: (path) => `${path}: no such file or folder`,
   EACCES: (path) => `${path}: not permitted, see its owner and mode`,
@@ -29,18 +32,20 @@ const SYSTEM: Record<string, (path: string) => string> = {
   EMFILE: (path) => `${path}: too many open files`,
 };
 
-/** The sentence of any error. */
+/** Any thrown value as one line: by its system code, else its message without line feeds. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
   const sentence = code !== undefined && SYSTEM[code];
+  // When an output is renamed into place, `path` is its temporary name and `dest` the output.
   if (sentence) return sentence(dest ?? path ?? 'the output');
   return error.message.trim().replaceAll(/\s*\n\s*/g, ' ') || error.name;
 }
 
 /**
- * The library's error about an argument as a misuse of the option that brought it: `"maxDistance"
- * expected …` becomes `--max-distance expected …`. Undefined where no option of that name is given.
+ * Turns the library's error about an argument into a misuse of the option that set it:
+ * `"maxDistance" expected …` becomes `--max-distance expected …`. Undefined for other errors, and
+ * where no option of that name is on the command line.
  */
 export function misuseOf(
   error: unknown,
@@ -53,13 +58,13 @@ export function misuseOf(
   return new CommandError(`--${option} ${rest}`, 2, { cause: error });
 }
 
-/** The pipe's reader has gone, as `head` does. */
+/** True if the program that reads stdout has ended, as `head` does after its lines. */
 export function isClosedPipe(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: string };
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 
-/** True of the error of an aborted signal. */
+/** True for the error that an aborted AbortSignal throws by default. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }

@@ -1,7 +1,7 @@
 /**
- * The words of a command line as the options and arguments of a verb, by node:util's parseArgs and
- * the verb's declarations. An unknown name, a missing value, a value of the wrong kind or beyond
- * its limits is a misuse that names it.
+ * Turns the words of a command line into the options and arguments of a verb, by node:util's
+ * parseArgs and the verb's declarations. An unknown name, a missing value, a value of the wrong
+ * kind or outside its limits throws a misuse (exit code 2) that names it.
  */
 
 import { parseArgs } from 'node:util';
@@ -12,14 +12,14 @@ import type { Option } from './options';
 /** The words of a command line, checked. */
 export interface Parsed {
   readonly args: readonly string[];
-  /** By long name all values given, in their order; of a flag an empty list. */
+  /** By long name the values given, in order; of a flag an empty list. No initial values. */
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A decimal number as JavaScript reads it, but no hexadecimal and no empty text. */
+/** A decimal number. Stricter than Number(), which takes '' for 0 and reads 0x10. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** Parses the words behind the name of a verb; throws a misuse that names the wrong one. */
+/** Parses the words after the name of a verb; throws a misuse that names the wrong word. */
 export function parse(words: readonly string[], options: readonly Option[]): Parsed {
   const byName = new Map(options.map((option) => [option.name, option]));
   const { tokens } = parseArgs({
@@ -30,11 +30,13 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
         { type: value === undefined ? 'boolean' : 'string', ...(short && { short }) } as const,
       ]),
     ),
+    // Not strict: the errors below suggest the nearest option, those of parseArgs do not.
     ...{ strict: false, allowPositionals: true, tokens: true },
   });
   const args: string[] = [];
   const given = new Map<string, string[]>();
   for (const token of tokens) {
+    // The third kind is the mark `--`: parseArgs takes all words after it as positional.
     if (token.kind === 'positional') args.push(token.value);
     if (token.kind !== 'option') continue;
     const option = byName.get(token.name);
@@ -46,7 +48,7 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
       continue;
     }
     const { value, inlineValue } = token;
-    // `-5` and `-` are values, `--force` and `-x` are the next option.
+    // Of a next word, `-5`, `-.5` and `-` are the value; `--force` and `-x` are another option.
     const isMissing = value === undefined || (!inlineValue && /^-[^\d.]/.test(value));
     if (isMissing || value === '') {
       throw misuse(`--${option.name} expected a value: --${option.name} ${option.value}`);
@@ -59,7 +61,7 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
   return { args, given };
 }
 
-/** The values of an option, each of its kind, within its limits and one of its choices. */
+/** Splits a list at commas, and checks the kind, the limits and the choices of each value. */
 function checked(option: Option, text: string): string[] {
   const { name, kind, choices } = option;
   const values = kind === 'list' ? text.split(',').map((value) => value.trim()) : [text];
@@ -83,7 +85,7 @@ function checked(option: Option, text: string): string[] {
   return values;
 }
 
-/** The limits of an option and the value that is beyond them; null where it is within. */
+/** Words for the limits that a value breaks, and the value; null where it is within them. */
 function limitsBroken({ min, above, max }: Option, value: number): string | null {
   const isWithin = !(
     value < (min ?? value) ||

@@ -1,6 +1,6 @@
 /**
- * The state of the page and how it changes: one object, which the views read. `change` draws the
- * page again, once a frame; what restores the view is in the part of the address behind #.
+ * The state of the page: one immutable object, which the views read. `App.change` replaces it and
+ * draws the page again. What a bookmark must restore is in the part of the address after #.
  */
 
 import type {
@@ -14,16 +14,19 @@ import type {
 } from './messages';
 import { Late, type Source } from './source';
 
+/** The views of the page; one is shown at a time. */
 export type View = 'map' | 'review' | 'figures';
 
-/** What the panel next to the map lists. */
+/** What the panel next to the map lists: rows by a filter, rows in a lasso, or hits of a search. */
 export type Listed =
   | { readonly kind: 'rows'; readonly cards: readonly Card[]; readonly total: number }
   | { readonly kind: 'lasso'; readonly cards: readonly Card[]; readonly total: number }
   | ({ readonly kind: 'hits' } & SearchAnswer);
 
+/** How the text that is typed as a query is meant. */
 export type QueryKind = 'text' | 'id' | 'vector';
 
+/** Answers of the server, null until they come, and what the user has chosen and typed. */
 export interface State {
   readonly view: View;
   readonly about: About | null;
@@ -31,24 +34,33 @@ export interface State {
   readonly map: MapAnswer | null;
   readonly health: HealthAnswer | null;
   readonly queryKind: QueryKind;
+  /** The text in the field of the query. */
   readonly query: string;
+  /** The text in the field of the filter. */
   readonly filter: string;
-  /** Column of the colours; empty for clusters. */
+  /** The column by which points are coloured; empty for clusters. */
   readonly colour: string;
+  /** Whether a drag on the map draws a lasso. */
   readonly isLasso: boolean;
   readonly listed: Listed | null;
+  /** Whether a search runs. */
   readonly isBusy: boolean;
-  /** The row of the list whose reasons are shown, and they. */
+  /** The listed row whose reasons are shown, and these; a null answer: there are none. */
   readonly why: { readonly row: number; readonly answer: WhyAnswer | null } | null;
+  /** The message above the view; null for none. */
   readonly error: string | null;
 }
 
-/** How often the page asks how far the server is. */
+/** Time between two questions for the status. */
 const ASK_MILLISECONDS = 300;
 
-/** What the part behind # says. */
+/**
+ * The part of the address after #: the view, kind and text of the query, the filter, the column of
+ * the colours, and the place and zoom of the map.
+ */
 export type Link = Partial<Record<'view' | 'kind' | 'q' | 'filter' | 'colour' | 'at', string>>;
 
+/** The page: its state, its source of answers, and how it is drawn. */
 export class App {
   state: State = {
     ...{ view: 'map', about: null, map: null, health: null, error: null },
@@ -57,6 +69,7 @@ export class App {
     ...{ listed: null, isBusy: false, why: null },
   };
   readonly #draw: () => void;
+  /** Whether a drawing is due in the next microtask. */
   #isDue = false;
 
   constructor(
@@ -66,12 +79,13 @@ export class App {
     this.#draw = draw;
   }
 
+  /** Replaces fields of the state, and draws the page. */
   change(part: Partial<State>): void {
     this.state = { ...this.state, ...part };
     this.redraw();
   }
 
-  /** Draws once before the next frame. */
+  /** Draws the page in a microtask: once for all calls until then, and before the next frame. */
   redraw(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -81,7 +95,10 @@ export class App {
     });
   }
 
-  /** Shows how far the server is, until that is enough or there is no answer. */
+  /**
+   * Asks for the status again and again, and shows it, until `isEnough` or the phase is 'failed',
+   * which it also is without an answer. Returns the last status.
+   */
   async follow(isEnough: (status: Status) => boolean): Promise<Status> {
     for (;;) {
       const status = await this.source.ask('status', null).catch((error): Status => {
@@ -93,7 +110,7 @@ export class App {
     }
   }
 
-  /** Does work that may fail, and shows why it did; undefined then. */
+  /** Does work that may fail. Where it does, shows the message and returns undefined. */
   async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       const result = await work();
@@ -107,11 +124,12 @@ export class App {
   }
 }
 
+/** Reads the part of an address after #; other names than those of `Link` may be in it. */
 export function linkOf(hash: string): Link {
   return Object.fromEntries(new URLSearchParams(hash.replace(/^#/, '')));
 }
 
-/** Puts a part of the view into the address; without a step in the history. */
+/** Changes parts of the address after #, without an entry in the history; '' removes a part. */
 export function setLink(part: Link): void {
   const all = { ...linkOf(location.hash), ...part };
   const given = Object.entries(all).filter(([, value]) => value);

@@ -1,15 +1,16 @@
 /**
- * Colours of the map: eight that colour-blind people tell apart (after Okabe & Ito 2008), and for
- * numbers a range from dark to light (cividis, Nuñez et al. 2018). Light and dark pages have own
- * shades of the eight.
+ * Colours of the map: for categories eight that colour-blind people can distinguish (after Okabe &
+ * Ito 2008), in other shades on light and dark pages; for numbers a range from dark to light
+ * (cividis, Nuñez et al. 2018).
  */
 
 import type { Colour } from './scatter';
 
+/** The eight on light pages, on dark pages, and the range, as hexadecimal digits. */
 const LIGHT = ['0072b2', 'e08a00', '009e73', 'c75b9b', 'd55e00', '3fa7dc', '7a5bb5', '8a8a00'];
 const DARK = ['4c9fe0', 'f2a93b', '35c79a', 'e58cc0', 'f07f3c', '7fd0f5', 'b49be8', 'd0cc4a'];
 const RANGE = ['00224e', '35456c', '666970', '948e77', 'c8b866', 'fee838'].map(colourOf);
-/** What has no category, and none of the first ones. */
+/** The colour of what has no category, or one of the less frequent. */
 const GREY: Colour = [140, 144, 150];
 
 /** A colour of six hexadecimal digits, with or without a #. */
@@ -18,15 +19,15 @@ export function colourOf(hex: string): Colour {
   return [0, 2, 4].map((at) => Number.parseInt(digits.slice(at, at + 2), 16)) as unknown as Colour;
 }
 
-/** The colour of a category as the page writes it. */
+/** A colour in CSS. */
 export const cssOf = (colour: Colour) => `rgb(${colour.join(' ')})`;
 
-/** Colours of the page's theme. */
+/** The eight colours of a light or a dark page. */
 export function palette(isDark: boolean): readonly Colour[] {
   return (isDark ? DARK : LIGHT).map(colourOf);
 }
 
-/** Colours of categories in order; the ninth is as the first, `other` is grey. */
+/** Colours of categories in their order; a ninth one has the first colour, `other` is grey. */
 export function categoryColours(names: readonly string[], isDark: boolean): Colour[] {
   const colours = palette(isDark);
   return names.map((name, i) => (name === 'other' ? GREY : colours[i % colours.length]));
@@ -44,7 +45,11 @@ export function rangeColours(): Colour[] {
   });
 }
 
-/** For each cluster a colour, so that clusters of one colour lie as far apart as they can. */
+/**
+ * A colour for each cluster, by the places of their middles: each takes the colour whose nearest
+ * cluster among those before it is farthest away. Clusters of one colour are thus seldom
+ * neighbours.
+ */
 export function clusterColours(
   middles: readonly (readonly [x: number, y: number])[],
   isDark: boolean,

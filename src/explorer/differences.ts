@@ -1,23 +1,27 @@
 /**
- * Two texts word by word: what both have in their order, and what one has alone, by a longest
- * common subsequence of their words after equal beginnings and ends are set aside.
+ * Compares two texts word by word: which words both have, in their order, and which only one has.
+ * By a longest common subsequence of their words, after equal beginnings and ends are set aside.
  */
 
-/** Words that both texts have, or one alone: `-1` the first, `1` the second. */
+/** A run of text that both texts have (0), or only the first (-1) or the second (1). */
 interface Piece {
   readonly side: -1 | 0 | 1;
   readonly text: string;
 }
 
-/** Words, single characters of scripts without blanks, white space, other signs. */
+/** A word, one character of a script without blanks, a run of white space, or another sign. */
 const WORDS = new RegExp(
   '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]|' +
     '[\\p{L}\\p{N}\\p{M}]+|\\s+|[\\s\\S]',
   'gu',
 );
-/** Products of lengths above which the part that differs is taken as a whole. */
+/** Cells of the table, at most: above, all that lies between equal ends counts as different. */
 const MAX_CELLS = 4_000_000;
 
+/**
+ * The pieces of both texts in their order: those of sides 0 and -1 joined are `one`, those of 0 and
+ * 1 are `other`. Time and memory grow with the product of the lengths that differ.
+ */
 export function differences(one: string, other: string): Piece[] {
   const [a, b] = [one.match(WORDS) ?? [], other.match(WORDS) ?? []];
   let start = 0;
@@ -34,12 +38,14 @@ export function differences(one: string, other: string): Piece[] {
   ]);
 }
 
+/** The pieces between equal beginnings and ends, one for each word. */
 function middle(a: readonly string[], b: readonly string[]): Piece[] {
   const alone = (side: -1 | 1, words: readonly string[]) =>
     words.map((text): Piece => ({ side, text }));
   if (a.length * b.length > MAX_CELLS) return [...alone(-1, a), ...alone(1, b)];
   const width = b.length + 1;
-  // By position in both, words that can still be common; 65,535 words are never reached.
+  // common[i, j]: words of the longest common subsequence of a from i on and b from j on. It is at
+  // most the shorter length, which MAX_CELLS limits to 2,000, so 16 bits suffice.
   const common = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
@@ -48,6 +54,7 @@ function middle(a: readonly string[], b: readonly string[]): Piece[] {
         a[i] === b[j] ? common[at + width + 1] + 1 : Math.max(common[at + width], common[at + 1]);
     }
   }
+  // From the beginning along the table: at unequal words to where more common words remain.
   const pieces: Piece[] = [];
   let [i, j] = [0, 0];
   while (i < a.length && j < b.length) {
@@ -61,7 +68,10 @@ function middle(a: readonly string[], b: readonly string[]): Piece[] {
   return [...pieces, ...alone(-1, a.slice(i)), ...alone(1, b.slice(j))];
 }
 
-/** Neighbours of one side as one; blanks between changed words belong to the change. */
+/**
+ * Joins neighbouring pieces. What is gone and what is added are collected until the next common
+ * piece; white space between changed words belongs to the change, so that it is one piece.
+ */
 function joined(pieces: readonly Piece[]): Piece[] {
   const all: Piece[] = [];
   let [gone, added] = ['', ''];

@@ -1,17 +1,23 @@
-/** Sections of sentences, charts and tables: the health of an index, a calibration. */
+/**
+ * The view of figures: sections of sentences, charts and tables, about the health of an index or a
+ * calibration.
+ */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { App } from './app';
 import type { HealthAnswer, Section, Table } from './messages';
 import { Plot } from './plot';
 
+/** The view; it shows `State.health`. */
 export class FiguresView {
+  /** By name of a section its chart, which keeps its element when the page is drawn again. */
   readonly #plots = new Map<string, Plot>();
+  /** Whether the figures were asked for. */
   #isAsked = false;
 
   constructor(readonly app: App) {}
 
-  /** Asks for the figures once; they are measured then, which takes a while. */
+  /** Asks for the figures, once: the server then measures them, which takes a while. */
   async start(): Promise<void> {
     if (this.#isAsked) return;
     this.#isAsked = true;
@@ -20,6 +26,7 @@ export class FiguresView {
     else this.app.change({ health });
   }
 
+  /** The sections; until they are measured, how far this is, or that it failed. */
   view(): TemplateResult {
     const { health, status, error } = this.app.state;
     if (health === null) {
@@ -29,6 +36,7 @@ export class FiguresView {
     return html`<main class="figures">${this.#sections(health)}</main>`;
   }
 
+  /** The sections in their order; the name of each is in the id of its element. */
   #sections({ sections }: HealthAnswer): TemplateResult[] {
     return sections.map(
       (section) => html`<section id=${`${section.name}-section`} class=${section.tone ?? ''}>
@@ -40,6 +48,7 @@ export class FiguresView {
     );
   }
 
+  /** The chart of a section, if it has one, with its description as the caption. */
   #chart({ name, chart }: Section): TemplateResult | typeof nothing {
     if (chart === undefined) return nothing;
     let plot = this.#plots.get(name);
@@ -54,9 +63,10 @@ export class FiguresView {
   }
 }
 
-/** A table below a chart is folded: the chart shows most of it. */
+/** A table; below a chart, which shows most of the same, it is folded. Numbers go to the right. */
 function tableOf({ heading, table, chart }: Section): TemplateResult {
   const { head, rows } = table as Table;
+  // Numbers, also with signs, per cent or units of bytes, and – for a missing one.
   const isNumber = (column: number) =>
     rows.length > 0 && rows.every((row) => /^[−\d.,<>–% ]+( [KMGT]?B)?$/.test(row[column] ?? ''));
   const numbers = head.map((_, column) => (isNumber(column) ? 'number' : ''));

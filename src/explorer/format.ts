@@ -1,4 +1,4 @@
-/** Numbers for people, the same in every locale. */
+/** Numbers as people read them, on the page and in the command; the same in every locale. */
 
 /** 1234567 as `1,234,567`. */
 export function grouped(value: number | bigint): string {
@@ -10,25 +10,26 @@ export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A similarity as `.832`, `1` or `−.05`. */
+/** A similarity of at most so many digits, without the 0 before the point: `.832`, `1`, `−.05`. */
 export function shareText(value: number, digits = 3): string {
   if (value >= 1 - 0.5 / 10 ** digits) return '1';
   if (Math.abs(value) < 0.5 / 10 ** digits) return '0';
   return value.toFixed(digits).replace('-', '−').replace('0.', '.');
 }
 
-/** A number of a scale, short. */
+/** A number on the scale of a chart, at most four digits: `12.5k`, `1.2M`. */
 export function short(value: number): string {
   if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
   if (Math.abs(value) >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`;
   return String(Number(value.toPrecision(4)));
 }
 
+/** A share of 0..1 as per cent, with a digit after the point below 10 % and above 99.5 %. */
 export function percentText(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 || share < 0.1 ? 1 : 0).replace('.0', '')} %`;
 }
 
-/** Where a slider is, which may have moved since the page was drawn. */
+/** The value of the slider that sent an event: newer than the one that was drawn. */
 export function sliderValue(event: Event): number {
   return Number((event.target as HTMLInputElement).value);
 }

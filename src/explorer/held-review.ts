@@ -1,7 +1,7 @@
 /**
- * The review of a plan on a page in one file: decisions stay on the page until they are saved as a
- * plan, `plan.jsonl`, which `halfspace dedup --apply` takes. Lines of groups that the page does not
- * show are in it as they are.
+ * The review of a plan on a page in one file, without a server. Decisions are held by the page
+ * until the user saves them as `plan.jsonl`, for `halfspace dedup --apply`. The saved plan has all
+ * lines; those of groups that the page does not show are unchanged.
  */
 
 import { html, type TemplateResult } from 'lit-html';
@@ -17,13 +17,18 @@ import type {
 } from './messages';
 import { bytesOf } from './packed';
 
+/** Answers the questions of `ReviewView` by a plan that the page holds; changes its lines. */
 export class HeldReview {
   readonly #lines: readonly PlanLine[];
+  /** Rows of the collection; the plan may have lines for some of them only. */
   readonly #rows: number;
+  /** The code of each line's row, in the order of the lines. */
   readonly #codes: Codes;
+  /** By row its text. */
   readonly #texts: ReadonlyMap<number, string>;
-  /** By name of a group where its lines are; in the order of the lines. */
+  /** By name of a group the positions of its lines in `#lines`, in their order. */
   readonly #groups = new Map<number, number[]>();
+  /** Names of the groups that a person has finished with. */
   readonly #reviewed = new Set<number>();
   /** Whether something was decided since the plan was saved. */
   #isUnsaved = false;
@@ -33,6 +38,7 @@ export class HeldReview {
     this.#rows = about.rows;
     this.#codes = Codes.from(bytesOf(codes), { bits: about.bits });
     this.#texts = new Map(texts);
+    // The browser then asks before it closes the page.
     window.addEventListener('beforeunload', (event) => {
       if (this.#isUnsaved) event.preventDefault();
     });
@@ -43,6 +49,7 @@ export class HeldReview {
     });
   }
 
+  /** The state of the plan, with the groups that are shown. */
   answer(): ReviewAnswer {
     const shown = [...this.#groups].filter(([, places]) => this.#isShown(places));
     return {
@@ -52,15 +59,18 @@ export class HeldReview {
     };
   }
 
+  /** True for a group of two rows or more whose texts the page holds. */
   #isShown(places: readonly number[]): boolean {
     return places.length > 1 && this.#texts.has(this.#lines[places[0]].row);
   }
 
+  /** A group, given by the positions of its lines, for the list of groups. */
   #line(group: number, places: readonly number[]): GroupLine {
     const widest = Math.max(...places.map((at) => this.#lines[at].distance));
     return { group, size: places.length, widest, isReviewed: this.#reviewed.has(group) };
   }
 
+  /** A group with all its rows as members, in the order of the lines. */
   group(group: number): GroupAnswer {
     const places = this.#groups.get(group) ?? [];
     const lines = places.map((at) => this.#lines[at]);
@@ -72,6 +82,7 @@ export class HeldReview {
     };
   }
 
+  /** A line as a row of a group; without an id it is called by its number. */
   #member(line: PlanLine): Member {
     const isKept = line.action === 'keep';
     const text = this.#texts.get(line.row) ?? '';
@@ -83,7 +94,10 @@ export class HeldReview {
     };
   }
 
-  /** Keeps the rows of a decision; the others of the group duplicate the nearest of them. */
+  /**
+   * Keeps the rows of a decision. A dropped row duplicates the row that it did before if that is
+   * kept, else the nearest kept row by code: their exact similarity is then unknown, null.
+   */
   decide({ group, after }: DecideRequest): GroupAnswer {
     const places = this.#groups.get(group) ?? [];
     const kept = places.filter((at) => after.kept.includes(this.#lines[at].row));
@@ -91,6 +105,7 @@ export class HeldReview {
       const line = this.#lines[at];
       const before = line.duplicate_of;
       line.action = kept.includes(at) ? 'keep' : 'drop';
+      // A kept row duplicates itself; a dropped one keeps its exact similarity while that holds.
       if (line.action === 'keep') this.#duplicate(line, line.row, 0, 1);
       else if (before === line.row || !kept.some((other) => this.#lines[other].row === before)) {
         const distances = kept.map((other) => this.#codes.distance(at, other));
@@ -105,6 +120,7 @@ export class HeldReview {
     return this.group(group);
   }
 
+  /** Sets which row a line duplicates; a similarity only if the plan has a column for it. */
   #duplicate(line: PlanLine, row: number, distance: number, similarity: number | null): void {
     line.duplicate_of = row;
     line.distance = distance;
@@ -123,6 +139,7 @@ export class HeldReview {
     </p>`;
   }
 
+  /** Downloads the plan as a file, by a link that is clicked. */
   #save(): void {
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([this.text()], { type: 'application/jsonl' }));
@@ -131,7 +148,7 @@ export class HeldReview {
     this.#isUnsaved = false;
   }
 
-  /** The plan as it is decided now, as JSON lines. */
+  /** The plan as it is now, as JSON lines: those it had, each with whether it is `reviewed`. */
   text(): string {
     const marked = this.#lines.map((line) => {
       const isReviewed = this.#reviewed.has(line.group);

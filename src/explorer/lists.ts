@@ -1,4 +1,7 @@
-/** Rows in a table, and hits with their cosine, its interval and the reasons. */
+/**
+ * What the panel next to the map lists: rows as a table, and hits of a search with their
+ * similarity, the interval that their distance estimates, and the reasons why they are near.
+ */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { State } from './app';
@@ -6,10 +9,10 @@ import { estimateOf } from './estimate';
 import { shareText } from './format';
 import type { About, Card, Hit, SearchAnswer, WhyAnswer } from './messages';
 
-/** Columns of a table besides the id and the text. */
+/** Columns of a table, at most, besides the id and the text. */
 const COLUMNS = 4;
 
-/** An id that finds what is near its row. */
+/** The id of a row as a button that searches for what is near the row. */
 const idButton = ({ row, id }: Card, near: (row: number) => void) => html`<button
   class="link"
   dir="auto"
@@ -19,14 +22,17 @@ const idButton = ({ row, id }: Card, near: (row: number) => void) => html`<butto
   ${id}
 </button>`;
 
+/** A table of rows: id, text, and the first other columns. A click on an id calls `near`. */
 export function rowsTable(
   cards: readonly Card[],
   about: About | null,
   near: (row: number) => void,
 ): TemplateResult {
   const textColumn = about?.textColumn ?? null;
+  // Cards have no nulls: a column is shown if any of the cards has a value in it.
   const all = cards.flatMap(({ values }) => values.map(([name]) => name));
   const names = [...new Set(all)].slice(0, COLUMNS);
+  // `dir="auto"` sets each text in the direction of its own script.
   const cell = (text: string | null | undefined, kind = '') =>
     html`<td><p class=${`text ${kind}`} dir="auto">${text}</p></td>`;
   return html`<table class="rows">
@@ -49,21 +55,23 @@ export function rowsTable(
   </table>`;
 }
 
-/** What a hit can be asked; `why` is null where no server answers. */
+/** What is called when a hit is clicked; `why` is null where no server could answer. */
 interface HitActions {
   readonly near: (row: number) => void;
   readonly why: ((hit: Hit) => void) | null;
 }
 
-/** Values of other columns that a hit shows. */
+/** Values of other columns that a hit shows, at most. */
 const VALUES = 3;
 
+/** A hit as an item of a list; with its reasons, if `why` is about this hit. */
 export function hitItem(
   hit: Hit,
   { isExact, measure, bits }: SearchAnswer,
   why: State['why'],
   actions: HitActions,
 ): TemplateResult {
+  // Shown for exact similarities too: it says what the code alone would know.
   const [low, high] = estimateOf(measure, hit.distance, bits).interval;
   const what = `${isExact ? 'exact' : 'estimated'} ${measure}`;
   const isOpen = why?.row === hit.row;
@@ -99,13 +107,14 @@ export function hitItem(
   </li>`;
 }
 
-/** The parts of a cosine, as bars. */
+/** Words or dimensions with their shares of the cosine, as bars scaled to the largest. */
 function reasons(answer: WhyAnswer | null): TemplateResult {
   if (!answer || answer.together.length === 0) {
     return html`<p class="note">
       Nothing to show: the texts or vectors are not held, or share no word.
     </p>`;
   }
+  // Above 0, since it divides the shares.
   const most = Math.max(...answer.together.map(([, share]) => share), 1e-9);
   return html`<div class="reasons">
     <p class="note">Parts of the cosine</p>

@@ -1,4 +1,7 @@
-/** The page: asks what there is, and shows the view that the address names. */
+/**
+ * The entry of the page: takes what a page in one file holds, or asks the server that it came from,
+ * and shows the view that the address names. The build makes one script of it.
+ */
 
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import { App, linkOf, setLink, type View } from './app';
@@ -10,10 +13,13 @@ import { ReviewView } from './review-view';
 import { sourceOf } from './source';
 
 const root = document.getElementById('page') as HTMLElement;
-/** Its mark and title are in the page as it comes, so that they are painted before this runs. */
+/** Its logo and title are in the HTML, so that they are painted before this script has run. */
 const header = root.querySelector('header') as HTMLElement;
+/** JSON in a page in one file (cli/explore/page-file.ts); undefined on the page of a server. */
 const heldText = document.getElementById('held')?.textContent;
+/** What the page holds; null where a server answers. */
 const held: Held | null = heldText ? JSON.parse(heldText) : null;
+/** The page; header and view are drawn apart, since the header is there before the view. */
 const app = new App(sourceOf(held), () => {
   render(bar(), header);
   render(view(), root);
@@ -22,19 +28,21 @@ const map = new MapView(app);
 const review = new ReviewView(app);
 const figures = new FiguresView(app);
 
+/** All views, in the order of their buttons. */
 const VIEWS: readonly (readonly [view: View, name: string])[] = [
   ['map', 'Map'],
   ['review', 'Review'],
   ['figures', 'Figures'],
 ];
 
-/** The views that this page has; one in a file reviews only a plan that it holds. */
+/** The views that this page has: all with a server; in one file, those of what it holds. */
 function views() {
   if (held === null) return VIEWS;
   if (held.review) return VIEWS.filter(([name]) => name === 'review');
   return VIEWS.filter(([name]) => name === 'figures' || (name === 'map' && held.map !== null));
 }
 
+/** Shows a view, and asks for what it needs. */
 function open(view: View): void {
   app.change({ view, error: null });
   setLink({ view: view === 'map' ? '' : view });
@@ -42,7 +50,7 @@ function open(view: View): void {
   if (view === 'figures') void figures.start();
 }
 
-/** What is explored, and the views. */
+/** The rest of the header: how many rows and bits there are, and buttons for the views. */
 function bar(): TemplateResult {
   const { about, view } = app.state;
   const shown = views();
@@ -65,12 +73,14 @@ function bar(): TemplateResult {
     }`;
 }
 
+/** The error, if there is one, above the view. */
 function view(): TemplateResult {
   const { error } = app.state;
   return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
   ${body()}`;
 }
 
+/** The view that is open; how far the server is, until it has said what there is. */
 function body(): TemplateResult {
   const { about, status, view } = app.state;
   if (about === null && held === null) return html`<main>${opening(status)}</main>`;
@@ -88,6 +98,7 @@ function opening({ phase, label, share }: Status): TemplateResult {
   </div>`;
 }
 
+/** Shows the first view: at once on a page in one file, else when the server is ready. */
 async function start(): Promise<void> {
   const link = linkOf(location.hash);
   if (held !== null && held.map === null) {
@@ -96,6 +107,7 @@ async function start(): Promise<void> {
     return;
   }
   app.redraw();
+  // A page in one file with a map comes here too: what it holds is ready at once.
   const { phase } = await app.follow((status) => status.phase !== 'working');
   if (phase !== 'ready') return;
   const about = await app.attempt(() => app.source.ask('about', null));

@@ -1,6 +1,7 @@
 /**
- * The map as an element of the page: points, names of clusters, marks of what was found, the card
- * of the row under the pointer, the line of the lasso. It draws itself, apart from the rest.
+ * The map as an element of the page: points, names of clusters, marks of rows that were found, the
+ * card of the row under the pointer, the line of the lasso. It draws itself, at most once a frame,
+ * and not by the templates of the views. Points are numbered as the rows of the map's answer.
  */
 
 import { html, nothing, render } from 'lit-html';
@@ -13,41 +14,48 @@ import type { Card, ColoursAnswer, MapAnswer } from './messages';
 import { bytesOf, uint16Of, uint32Of } from './packed';
 import { type Camera, type Colour, type Inked, inked, pixelOf, Scatter } from './scatter';
 
-/** What the legend shows. */
+/** What the legend shows: an entry for each cluster or category, or a range of numbers. */
 interface Legend {
   readonly entries: readonly {
     readonly name: string;
     readonly colour: string;
     readonly size: number;
   }[];
-  /** Of a column of numbers; null of categories. */
+  /** The numbers at the ends of the colours; null for clusters and categories. */
   readonly range: readonly [low: number, high: number] | null;
 }
 
-/** Rows of a map that is seen whole. */
+/** Rows below which the view does not move to rows that were found. */
 const FEW_ROWS = 2000;
-/** How near a pointer must be to a point, in pixels. */
+/** Pixels from a point within which a pointer means it. */
 const REACH = 12;
-/** A card is asked for when the pointer has rested for so long. */
+/** Time that a pointer must rest on a point before its card is asked for. */
 const HOVER_MILLISECONDS = 60;
-/** Points that the middle of a cluster is found by. */
+/** Points by which the middles of all clusters are found, about. */
 const MIDDLE_POINTS = 50_000;
 
+/** What the map reports. */
 interface PaneEvents {
+  /** A point was clicked. */
   readonly picked: (row: number) => void;
+  /** The rows within a lasso, ascending. */
   readonly lassoed: (rows: number[]) => void;
+  /** The view has come to rest; `at` is the part of a link that restores it. */
   readonly moved: (at: string) => void;
 }
 
-/** The points that are shown strongly; the others fade. */
+/** Which points are shown strongly, while the others fade: rows, or one colour; null for all. */
 type Wanted = { readonly rows: Uint32Array } | { readonly colour: number } | null;
 
+/** The map; empty until `show` is called. */
 export class MapPane {
   readonly element = document.createElement('div');
+  /** The card of the row under the pointer. */
   readonly #hover = document.createElement('div');
   readonly #scatter = new Scatter();
   readonly control: CameraControl;
   legend: Legend = { entries: [], range: null };
+  /** By point its row, ascending, its place, and its value: a cluster, a category or 0..255. */
   #rows: Uint32Array = new Uint32Array();
   #x: Uint16Array = new Uint16Array();
   #y: Uint16Array = new Uint16Array();
@@ -57,16 +65,23 @@ export class MapPane {
   #colouring: ColoursAnswer | null = null;
   #palette: readonly Colour[] = [];
   #wanted: Wanted = null;
+  /** What is drawn: copies of the places, with colours. */
   #points: Inked = { x: this.#x, y: this.#y, ink: new Uint32Array() };
+  /** By cluster where its name is. */
   #middles: Place[] = [];
   /** Points that were found, the nearest first, with their ids; the query's own is first. */
   #named: readonly (readonly [point: number, id: string])[] = [];
+  /** The point of the row that was searched for; null for a text or a vector. */
   #query: number | null = null;
+  /** The lasso so far, in pixels. */
   #line: readonly Place[] = [];
   #timer = 0;
+  /** The point under the pointer, -1 for none. */
   #hovered = -1;
+  /** Cards that were answered, by row. */
   readonly #cards = new Map<number, Card>();
   #frame = 0;
+  /** Sets the view of a new map, once the element has a size; null when that is done. */
   #place: (() => void) | null = null;
 
   constructor(
@@ -107,21 +122,25 @@ export class MapPane {
         this.#request();
       },
     });
+    // Called too when the element comes onto the page.
     new ResizeObserver(() => this.#seen()).observe(element);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
   }
 
+  /** The view as a link has it: x and y as shares of a side, zoom relative to the whole map. */
   #linkOf({ x, y, scale }: Camera): string {
     const zoom = scale / this.control.whole;
     return [x / SIDE, y / SIDE, zoom].map((value) => value.toFixed(4)).join(',');
   }
 
   /**
-   * Takes the map; `at` is the part of a link that restores the view. Colours and faded rows stay,
-   * and a view of a part of the map before goes where the row in its middle went.
+   * Shows a map; `at` is the part of a link that restores the view. The column of colours and faded
+   * rows stay as they are. If a part of another map, as of a draft, was in view, the view follows
+   * the row in its middle.
    */
   show(map: MapAnswer, at: string | undefined): void {
     const { camera, isPart } = this.control;
+    // The point in the middle of the view, which the new map has under the same number.
     const middle = isPart ? (this.#grid?.nearest(camera.x, camera.y, SIDE) ?? -1) : -1;
     this.#map = map;
     this.#rows = uint32Of(map.rows);
@@ -139,7 +158,7 @@ export class MapPane {
     this.#seen();
   }
 
-  /** Places the view, once it has a size: another view may be open. */
+  /** Draws, and sets a view that waits for it, if the element has a size: it may not be shown. */
   #seen(): void {
     if (this.element.clientWidth > 0) {
       this.#place?.();
@@ -148,14 +167,14 @@ export class MapPane {
     this.#request();
   }
 
-  /** Colours by a column, or by clusters; points of all colours are shown. */
+  /** Colours points by a column, or for null by clusters; shows those of all colours. */
   colour(answer: ColoursAnswer | null): void {
     this.#colouring = answer;
     if (this.#wanted !== null && 'colour' in this.#wanted) this.#wanted = null;
     this.recolour();
   }
 
-  /** Sets the colours again, as the page's theme is. */
+  /** Computes colours and legend again, for a new map, column or theme of the page. */
   recolour(): void {
     const map = this.#map;
     if (map === null) return;
@@ -166,7 +185,7 @@ export class MapPane {
     if (names === null) this.#palette = rangeColours();
     else if (answer === null) this.#palette = clusterColours(this.#middles, isDark);
     else this.#palette = categoryColours(names, isDark);
-    const sizes = new Uint32Array(256);
+    const sizes = new Uint32Array(256); // points by value
     for (const value of this.#values) sizes[value]++;
     const entries = (names ?? []).map((name, i) => {
       return { name, colour: cssOf(this.#palette[i]), size: sizes[i] };
@@ -182,6 +201,7 @@ export class MapPane {
     this.#ink();
   }
 
+  /** Colours all points again. The cost is linear in them, so frames draw what is made here. */
   #ink(): void {
     this.#points = inked(this.#x, this.#y, {
       ...{ values: this.#values, palette: this.#palette },
@@ -190,10 +210,12 @@ export class MapPane {
     this.#request();
   }
 
+  /** By point 1 if it is shown strongly; null if all are. */
   #shown(): Uint8Array | null {
     const wanted = this.#wanted;
     if (wanted === null) return null;
     if ('colour' in wanted) return this.#values.map((value) => Number(value === wanted.colour));
+    // Rows may have no point: those without a code, or that a page in one file leaves out.
     const isShown = new Uint8Array(this.#rows.length);
     for (const row of wanted.rows) {
       const point = this.#pointOf(row);
@@ -202,7 +224,7 @@ export class MapPane {
     return isShown;
   }
 
-  /** The point of a row, -1 where it is not on the map; rows are ascending. */
+  /** The point of a row, by binary search; -1 if it is not on the map. */
   #pointOf(row: number): number {
     let [low, high] = [0, this.#rows.length - 1];
     while (low < high) {
@@ -213,7 +235,7 @@ export class MapPane {
     return this.#rows[low] === row ? low : -1;
   }
 
-  /** Marks rows that were found, and the one that was searched for. */
+  /** Marks rows that were found and the row that was searched for, until the next call. */
   mark(hits: readonly Card[], query: Card | null): void {
     const pointsOf = (cards: readonly Card[]) =>
       cards.map(({ row, id }) => [this.#pointOf(row), id] as const).filter(([point]) => point >= 0);
@@ -222,7 +244,7 @@ export class MapPane {
     this.#request();
   }
 
-  /** Moves the view so that the marked rows are in it. */
+  /** Moves the view to the query's row, or to the median of the marked rows; zooms in, not out. */
   showMarked(): void {
     const points = this.#named.map(([point]) => point);
     if (points.length === 0 || this.#rows.length < FEW_ROWS) return;
@@ -236,6 +258,7 @@ export class MapPane {
     this.control.to({ x, y, scale });
   }
 
+  /** Draws in the next frame, once for all calls until then. */
   #request(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = requestAnimationFrame(() => {
@@ -243,6 +266,7 @@ export class MapPane {
     });
   }
 
+  /** Draws points and marks; names of rows that were found take the place of those of clusters. */
   #draw(): void {
     const style = getComputedStyle(this.element);
     const ground = pixelOf(this.#ground());
@@ -258,13 +282,14 @@ export class MapPane {
     drawMarks(context, { names, rings, lasso: this.#line }, (name) => style.getPropertyValue(name));
   }
 
+  /** The ids of marked rows, to the right of their rings. */
   #namesOfRows(): Name[] {
     return this.#named.map(([point, text]) => {
       return { text, at: this.#pixelOf(point), gap: point === this.#query ? 15 : 11 };
     });
   }
 
-  /** The larger clusters first. */
+  /** The names of clusters, largest first; none in a draft, or where a column gives the colours. */
   #namesOfClusters(): Name[] {
     if (this.#map === null || this.#map.isDraft || this.#colouring !== null) return [];
     return this.#map.clusters
@@ -273,6 +298,7 @@ export class MapPane {
       .map((name) => ({ ...name, at: this.control.pixelOf(name.at) }));
   }
 
+  /** Where a point is in the view. */
   #pixelOf(point: number): Place {
     return this.control.pixelOf([this.#x[point], this.#y[point]]);
   }
@@ -282,11 +308,13 @@ export class MapPane {
     return colourOf(getComputedStyle(document.documentElement).getPropertyValue('--ground'));
   }
 
+  /** The point nearest to a pixel within REACH; -1 for none. */
   #pointAt(pixel: Place): number {
     const [x, y] = this.control.placeOf(pixel);
     return this.#grid?.nearest(x, y, REACH / this.control.camera.scale) ?? -1;
   }
 
+  /** The pointer moved or left: marks the point under it, and shows its card after a moment. */
   #over(at: Place | null): void {
     const point = at === null ? -1 : this.#pointAt(at);
     if (point === this.#hovered) return;
@@ -298,12 +326,14 @@ export class MapPane {
     this.#timer = window.setTimeout(() => void this.#showCard(point), HOVER_MILLISECONDS);
   }
 
+  /** Hides the card, and marks no point. */
   #leave(): void {
     this.#hovered = -1;
     this.#hover.hidden = true;
     clearTimeout(this.#timer);
   }
 
+  /** Shows the card of a point next to it, unless the pointer has left meanwhile. */
   async #showCard(point: number): Promise<void> {
     const row = this.#rows[point];
     const asked =
@@ -323,13 +353,14 @@ export class MapPane {
     const [x, y] = this.#pixelOf(point);
     this.#hover.hidden = false;
     const { offsetWidth, offsetHeight } = this.#hover;
+    // To the right of the point, or to the left where the map ends; within its height.
     const left = x + 16 + offsetWidth > this.element.clientWidth ? x - 16 - offsetWidth : x + 16;
     const top = Math.max(8, Math.min(this.element.clientHeight - offsetHeight - 8, y - 12));
     this.#hover.style.transform = `translate(${Math.max(8, left)}px, ${top}px)`;
   }
 }
 
-/** By cluster a place among its points: the medians both ways, of many points by some of them. */
+/** By cluster the median of its points in x and in y; of a large map by every n-th point. */
 function middlesOf(x: Uint16Array, y: Uint16Array, labels: Uint8Array, count: number): Place[] {
   const members = Array.from({ length: count }, (): number[] => []);
   const every = Math.ceil(labels.length / MIDDLE_POINTS);

@@ -1,6 +1,6 @@
 /**
- * The first view: a panel to search, filter and list rows, and the map of all rows next to it. What
- * is found, filtered or drawn around on one of them shows on the other.
+ * The first view: a panel to search, filter and list rows, next to the map of all rows. Both show
+ * the same selection: rows that were found, that meet the filter, or that the lasso holds.
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
@@ -11,24 +11,26 @@ import { MapPane } from './map-pane';
 import type { Hit, MapAnswer, SearchAnswer } from './messages';
 import { uint32Of } from './packed';
 
-/** Rows and hits that are listed. */
+/** Rows that are listed, and hits of a search, at most. */
 const LISTED = 100;
 const HITS = 25;
 
+/** The view; `start` is called once, when `about` is known. */
 export class MapView {
   readonly pane: MapPane;
-  /** The entry of the legend that alone is shown. */
+  /** The entry of the legend whose points alone are shown strongly; null for all. */
   #only: number | null = null;
 
   constructor(readonly app: App) {
     this.pane = new MapPane(app, {
       picked: (row) => void this.near(row),
       lassoed: (rows) => void this.lasso(rows),
+      // Places of a draft mean nothing on the map that follows, so they are not linked.
       moved: (at) => app.state.map?.isDraft || setLink({ at }),
     });
   }
 
-  /** Begins with what a link says. */
+  /** Lists what a link asks for; then shows the map with the link's colours and place. */
   async start(link: Link): Promise<void> {
     const { app } = this;
     const { about } = app.state;
@@ -45,15 +47,18 @@ export class MapView {
     if (map.isDraft) await this.#replaceDraft(link.at);
   }
 
+  /** Waits for the map that a draft stands for; meanwhile shows how far it is. */
   async #replaceDraft(at: string | undefined): Promise<void> {
     const { app } = this;
     let isOver = false;
+    // Shows the server's progress until the answer has come.
     void app.follow(() => isOver);
     const map = await app.attempt(() => app.source.ask('map', { mayBeDraft: false }));
     isOver = true;
     if (map !== undefined) this.#take(map, at);
   }
 
+  /** Shows a map, with the marks of what is listed. */
   #take(map: MapAnswer, at: string | undefined): void {
     this.#only = null;
     this.app.change({ map });
@@ -61,23 +66,25 @@ export class MapView {
     this.#mark();
   }
 
-  /** Lists the rows that the filter lets through. */
+  /** Lists the rows that meet the filter, in place of hits; the other points fade. */
   async list(): Promise<void> {
     const { app } = this;
     const { filter } = app.state;
     const asked = { filter, first: 0, count: LISTED };
     const answer = await app.attempt(() => app.source.ask('rows', asked));
+    // Undefined after a failure, whose message is shown.
     if (answer === undefined) return;
     setLink({ filter, q: '' });
     this.#show({ kind: 'rows', cards: answer.cards, total: answer.total });
     this.pane.only(answer.matching === null ? null : { rows: uint32Of(answer.matching) });
   }
 
-  /** Searches for what is typed. */
+  /** Searches for what is typed; lists rows if that is nothing. */
   async search(): Promise<void> {
     const { query, queryKind } = this.app.state;
     if (query.trim() === '') return this.list();
     if (queryKind !== 'vector') return this.#find({ [queryKind]: query });
+    // Numbers as they are pasted: with commas, blanks or brackets between them.
     const vector = query
       .split(/[\s,;[\]]+/)
       .filter((word) => word !== '')
@@ -85,11 +92,12 @@ export class MapView {
     await this.#find({ vector });
   }
 
-  /** Searches for what is near a row. */
+  /** Searches for what is near a row; its id becomes the query. */
   async near(row: number): Promise<void> {
     await this.#find({ row });
   }
 
+  /** Searches among the rows that meet the filter; lists and marks the hits, and links to them. */
   async #find(asked: {
     text?: string;
     id?: string;
@@ -103,6 +111,7 @@ export class MapView {
     app.change({ isBusy: false });
     if (found === undefined) return;
     const own = found.query;
+    // A search for a row is linked and shown as one by its id, also after a click on the map.
     if (own === null) setLink({ q: query, kind: queryKind, filter });
     else {
       setLink({ q: own.id, kind: 'id', filter });
@@ -112,6 +121,7 @@ export class MapView {
     this.pane.showMarked();
   }
 
+  /** Lists rows within a lasso; the other points fade. */
   async lasso(rows: readonly number[]): Promise<void> {
     const { app } = this;
     const cards = await app.attempt(() => app.source.ask('cards', { rows: rows.slice(0, LISTED) }));
@@ -121,6 +131,7 @@ export class MapView {
     this.pane.only(rows.length === 0 ? null : { rows: Uint32Array.from(rows) });
   }
 
+  /** Lists rows or hits, and marks hits on the map. */
   #show(listed: Listed): void {
     this.app.change({ listed, why: null });
     this.#mark();
@@ -133,6 +144,7 @@ export class MapView {
     } else this.pane.mark([], null);
   }
 
+  /** Colours points by a column, or for '' by clusters. */
   async colour(column: string): Promise<void> {
     const { app } = this;
     this.#only = null;
@@ -144,28 +156,33 @@ export class MapView {
     this.pane.colour(answer);
   }
 
+  /** Shows the points of one entry of the legend strongly; at the second click all again. */
   #toggle(entry: number): void {
     this.#only = this.#only === entry ? null : entry;
     this.pane.only(this.#only === null ? null : { colour: this.#only });
     this.app.redraw();
   }
 
+  /** Shows why a hit is near to the query; at the second click hides it. */
   async #why(hit: Hit): Promise<void> {
     const { app } = this;
     const { listed, query, why } = app.state;
     if (why?.row === hit.row) return app.change({ why: null });
     if (listed?.kind !== 'hits') return;
+    // The query is a text, unless the hits are those of a row.
     const from = listed.query === null ? { text: query } : { other: listed.query.row };
     const answer = await app.attempt(() => app.source.ask('why', { ...from, row: hit.row }));
     if (answer !== undefined) app.change({ why: { row: hit.row, answer } });
   }
 
+  /** Shows all rows, without query and filter. */
   clear(): void {
     this.app.change({ query: '', filter: '' });
     this.#only = null;
     void this.list();
   }
 
+  /** Panel and map; the element of the map stays the same at each drawing. */
   view(): TemplateResult {
     return html`<main class="explore">
       <section class="panel" aria-label="Search and rows">
@@ -177,6 +194,7 @@ export class MapView {
     </main>`;
   }
 
+  /** The fields of query and filter. Enter searches, or lists rows where there is no query. */
   #form(): TemplateResult {
     const { queryKind, query, filter, about, isBusy } = this.app.state;
     const isHeld = this.app.source.held !== null;
@@ -225,7 +243,7 @@ export class MapView {
     </form>`;
   }
 
-  /** What a query can be. */
+  /** Buttons for what a query can be: a text, the id of a row, a vector. */
   #kinds(): TemplateResult {
     const { queryKind, about } = this.app.state;
     const kinds: [QueryKind, string][] = [
@@ -247,6 +265,7 @@ export class MapView {
       </div>`;
   }
 
+  /** The list below the fields: a line that counts it, and its rows or hits. */
   #listed(): TemplateResult | typeof nothing {
     const { listed } = this.app.state;
     if (listed === null) return nothing;
@@ -267,6 +286,7 @@ export class MapView {
       </div>`;
   }
 
+  /** The hits of a search, with what their similarity is and how long it took. */
   #hits(found: SearchAnswer): TemplateResult {
     const { hits, query, isExact, measure, milliseconds } = found;
     const of = query === null ? '' : html` near <b dir="auto">${query.id}</b>`;
@@ -288,6 +308,7 @@ export class MapView {
       </ol>`;
   }
 
+  /** The buttons over the map, and how far the map is while it is made. */
   #tools(): TemplateResult {
     const { isLasso, map, status } = this.app.state;
     const { label, share } = { ...status, label: status.label || 'drawing the map' };
@@ -307,6 +328,7 @@ export class MapView {
       ${map === null ? making(`${label} …`) : map.isDraft ? draft(label, share) : nothing}`;
   }
 
+  /** The legend, and the choice of the column of the colours; on a page in one file no choice. */
   #legend(): TemplateResult | typeof nothing {
     const { about, colour, map } = this.app.state;
     if (map === null || map.isDraft) return nothing;
@@ -349,20 +371,20 @@ export class MapView {
   }
 }
 
-/** On a phone the legend would cover the map. */
+/** Whether the legend begins folded: on a narrow page, as a phone's, it would cover the map. */
 const isPhone = matchMedia('(max-width: 760px)').matches;
 
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 
 const making = (what: string) => html`<p class="making" role="status">${what}</p>`;
 
-/** What is shown is not the map yet, and how far that is. */
+/** Says that a draft is shown, and how far the map is. */
 const draft = (label: string, share: number | null) => html`<div class="draft">
   <span role="status">${`A draft: ${label} …`}</span>
   <progress aria-label="Progress" .value=${share ?? 0}></progress>
 </div>`;
 
-/** An example of a filter, by a column that is there. */
+/** An example of a filter, with the name of the first column. */
 function filterHint(names: readonly string[]): string {
   return names.length === 0 ? 'no columns to filter by' : `Filter: ${names[0]} = 'value'`;
 }

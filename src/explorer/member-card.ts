@@ -1,6 +1,6 @@
 /**
- * A row of a group as a card: whether it stays, how far it is from the row that it duplicates, and
- * its texts with the words marked in which they differ from that row's.
+ * A row of a group as a card: whether it is kept, how far it is from the row that it duplicates,
+ * and its texts, in which the words that differ from that row's are marked.
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
@@ -8,15 +8,21 @@ import { differences } from './differences';
 import { shareText } from './format';
 import type { GroupAnswer, Member } from './messages';
 
+/** How a card is shown, and what its clicks do. */
 interface CardOptions {
+  /** Whether keys act on this row. */
   readonly isChosen: boolean;
+  /** Bits of a code, and the name of the similarity. */
   readonly bits: number;
   readonly measure: string;
   readonly choose: () => void;
   readonly toggle: () => void;
 }
 
-/** A kept row is compared with the first of its group, a dropped one with the row that stays. */
+/**
+ * The card of a row. A kept row is compared with the first member of its group, a dropped one with
+ * the row that it duplicates, or with the first member where that one is not shown.
+ */
 export function memberCard(
   { members }: GroupAnswer,
   { row, id, isKept, distance, similarity, duplicateOf, texts }: Member,
@@ -47,7 +53,7 @@ export function memberCard(
   </article>`;
 }
 
-/** The words of a text; those that the other lacks, and those that only the other has. */
+/** A text with its own words marked as inserted, and those that only `other` has as deleted. */
 function marked(other: string, text: string): TemplateResult[] {
   return differences(other, text).map(({ side, text: words }) => {
     if (side === 0) return html`${words}`;

@@ -1,41 +1,47 @@
 /**
- * What the page asks and what it is answered, as JSON. The server and the page share these types;
- * a page in one file holds some of the answers. Arrays of many numbers are base64 of their bytes.
+ * The questions of the page and their answers, as JSON. The server (cli/explore) and the page share
+ * these types; a page in one file holds some of the answers. Long arrays of numbers are base64 of
+ * their bytes. A row is a row number of the index or the file; distances are in bits.
  */
 
 /** Bytes of a typed array, lowest byte first, as base64. */
 type Packed = string;
 
-/** What makes rows near in a plan: bits that may differ, or the least similarity of sets. */
+/** What makes rows near in a plan: a largest distance, or a least Jaccard similarity of sets. */
 export interface Nearness {
   readonly by: 'distance' | 'jaccard';
+  /** The default: bits, or a similarity of 0..1. */
   readonly usual: number;
 }
 
-/** What is explored; sent first. */
+/** What the page shows; its first question. */
 export interface About {
   readonly title: string;
+  /** How many rows there are. */
   readonly rows: number;
+  /** Bits of a code. */
   readonly bits: number;
   /** What distances estimate, as sentences name it. */
   readonly measure: 'cosine' | 'Jaccard similarity';
   /** Whether a query may be a text. */
   readonly hasText: boolean;
-  /** Values of a query vector; null where a query cannot be one. */
+  /** Numbers of a query vector; null where a query cannot be one. */
   readonly dimensions: number | null;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** The column whose texts rows are shown by. */
+  /** The column of texts that rows are shown by; null without one. */
   readonly textColumn: string | null;
-  /** The plan that is reviewed, or would be made: a path. Null where none can be. */
+  /** The path of the plan to review or to make; null where there can be none. */
   readonly plan: string | null;
   readonly nearness: Nearness;
 }
 
-/** Work that is not done yet, or failed. */
+/** How far the server is: opening the input, or with an answer that takes long. */
 export interface Status {
+  /** 'ready': all questions are answered. */
   readonly phase: 'working' | 'ready' | 'failed';
+  /** The work that runs, or why it failed. */
   readonly label: string;
-  /** 0..1; null where it is not known. */
+  /** The part that is done, 0..1; null if unknown. */
   readonly share: number | null;
 }
 
@@ -43,37 +49,46 @@ export interface Status {
 export interface Card {
   readonly row: number;
   readonly id: string;
+  /** The text that the row is shown by; null without a column of texts. */
   readonly text: string | null;
+  /** Values of the other columns, without nulls. */
   readonly values: readonly (readonly [name: string, value: string])[];
 }
 
+/** A row that a search found, with how near it is to the query. */
 export interface Hit extends Card {
   readonly distance: number;
   readonly similarity: number;
 }
 
-/** A search by one of text, id, row and vector. */
+/** A search by one of text, id, row and vector, among the rows that meet the filter. */
 export interface SearchRequest {
   readonly text?: string;
   readonly id?: string;
   readonly row?: number;
   readonly vector?: readonly number[];
+  /** Hits, at most. */
   readonly k: number;
+  /** As `--filter` of search (cli/input/filter.ts); empty for all rows. */
   readonly filter: string;
 }
 
+/** What a search found. */
 export interface SearchAnswer {
-  /** The row that was searched for; null where it was a text or a vector. */
+  /** The row that was searched for; null for a text or a vector. */
   readonly query: Card | null;
+  /** The nearest first. */
   readonly hits: readonly Hit[];
-  /** Whether similarities are exact or estimated. */
+  /** Whether similarities are exact, by vectors, or estimated by codes. */
   readonly isExact: boolean;
-  /** What the similarities are, and of how many bits the distances are. */
+  /** What the similarities are, and the bits of the codes whose distances are given. */
   readonly measure: About['measure'];
   readonly bits: number;
+  /** The time of the search itself. */
   readonly milliseconds: number;
 }
 
+/** The cards of `count` rows from position `first` on, among those that meet the filter. */
 interface RowsRequest {
   readonly filter: string;
   readonly first: number;
@@ -81,127 +96,150 @@ interface RowsRequest {
 }
 
 export interface RowsAnswer {
-  /** Rows that the filter lets through. */
+  /** How many rows meet the filter. */
   readonly total: number;
-  /** Their numbers, Uint32; sent with a filter only. */
+  /** These rows, ascending, Uint32; null without a filter. */
   readonly matching: Packed | null;
   readonly cards: readonly Card[];
 }
 
 /** Why two rows, or a text and a row, are near. */
 export interface WhyAnswer {
-  /** Words that both have, or dimensions, with their part of the cosine. */
+  /** Words that both have, or dimensions, each with its share of the cosine; largest first. */
   readonly together: readonly (readonly [name: string, share: number])[];
+  /** Words of the first, and of the second, that the other has not. */
   readonly onlyA: readonly string[];
   readonly onlyB: readonly string[];
 }
 
+/** A cluster of the map; `size` is in rows. */
 interface ClusterName {
   readonly name: string;
   readonly size: number;
 }
 
-/** Where rows lie. Places are Uint16, 0..65,535 across the longer side of the map. */
+/** Where rows are on the map. Arrays are parallel: one element for each row of the map. */
 export interface MapAnswer {
+  /** Ascending, Uint32. */
   readonly rows: Packed;
+  /** Uint16: 0..65,535 across the longer side of the map, from the left and from the top. */
   readonly x: Packed;
   readonly y: Packed;
-  /** By position in `rows` a cluster, Uint8. */
+  /** The cluster of each row, as an index into `clusters`, Uint8. */
   readonly labels: Packed;
   readonly clusters: readonly ClusterName[];
-  /** Whether the map of these rows, in the same order, is still to come. */
+  /** True for a preview: the map of the same rows, in the same order, is being made. */
   readonly isDraft: boolean;
 }
 
-/** A column as colours: of each placed row a category, or 0..255 of a range; Uint8. */
+/** The colours of a column: for each row of the map a category, or 0..255 of a range; Uint8. */
 export interface ColoursAnswer {
   readonly values: Packed;
-  /** Names of the categories, most frequent first; null of a range. */
+  /** Names of the categories, most frequent first; null for a range of numbers. */
   readonly names: readonly string[] | null;
+  /** The numbers at both ends of the range. */
   readonly low: number;
   readonly high: number;
 }
 
-/** A group of a plan, in a list. */
+/** A group of a plan, in the list of groups. */
 export interface GroupLine {
+  /** The name of the group: a row number. */
   readonly group: number;
+  /** Rows of the group. */
   readonly size: number;
   /** Largest distance of a dropped row to the row that it duplicates. */
   readonly widest: number;
+  /** Whether a person has finished with it. */
   readonly isReviewed: boolean;
 }
 
+/** The state of the plan. */
 export interface ReviewAnswer {
+  /** The path of the plan's file. */
   readonly file: string;
-  /** False where the file does not exist yet. */
+  /** False if the file does not exist yet. */
   readonly exists: boolean;
+  /** Rows of the collection, and how many of them the plan drops. */
   readonly rows: number;
   readonly dropped: number;
+  /** The groups of two rows or more. */
   readonly groups: readonly GroupLine[];
 }
 
+/** A row of a group. */
 export interface Member {
   readonly row: number;
   readonly id: string;
   readonly isKept: boolean;
+  /** The kept row that it duplicates; itself if it is kept. */
   readonly duplicateOf: number;
-  /** Bits that differ from the row that it duplicates. */
+  /** Bits that differ from that row. */
   readonly distance: number;
-  /** Cosine or Jaccard similarity to it, where it is known. */
+  /** Cosine or Jaccard similarity to that row; null for a kept row, and if unknown. */
   readonly similarity: number | null;
-  /** The texts that are compared, long ones cut. */
+  /** The texts that are compared, by column, long ones cut. */
   readonly texts: readonly (readonly [name: string, value: string])[];
 }
 
+/** A group with its rows. */
 export interface GroupAnswer extends GroupLine {
   /** All rows of the group, and those of them that are kept. */
   readonly rows: readonly number[];
   readonly kept: readonly number[];
-  /** The rows that are shown: of a large group the first, kept ones before others. */
+  /** The rows that are shown: of a large group the first ones, kept rows before others. */
   readonly members: readonly Member[];
 }
 
-/** The rows of a group that are kept; refused where the group is not as `before` says. */
+/**
+ * A decision: the rows of a group to keep, and whether it is reviewed. It is refused unless the
+ * group is as `before` says, so that two pages do not undo each other's decisions.
+ */
 export interface DecideRequest {
   readonly group: number;
   readonly before: { readonly kept: readonly number[]; readonly isReviewed: boolean };
   readonly after: { readonly kept: readonly number[]; readonly isReviewed: boolean };
 }
 
-/** What a plan would be at a distance or similarity. */
+/** What a plan would be at a distance or a similarity, `near`. */
 export interface PreviewAnswer {
   readonly near: number;
+  /** Groups of two rows or more. */
   readonly groups: number;
   readonly dropped: number;
-  /** Rows that the plan under review treats otherwise; null where there is none. */
+  /** Rows that the present plan keeps and this one drops, or the reverse; null without a plan. */
   readonly changed: number | null;
 }
 
-/** A table of words for people. */
+/** A table: headings, and cells as texts. */
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A chart: columns of numbers over the first, null where there is no value. */
+/** A chart: series of values of y over common values of x. */
 export interface Chart {
+  /** In a 'band' the first two series are its lower and upper edge. */
   readonly kind: 'lines' | 'bars' | 'points' | 'band';
-  /** What it shows, for those who do not see it. */
+  /** What it shows, in words: the caption, also for people who do not see the chart. */
   readonly description: string;
   readonly xLabel: string;
   readonly yLabel: string;
   readonly isLogX?: boolean;
   readonly isLogY?: boolean;
-  /** Y is a share of 1. */
+  /** Whether values of y are shares of 1, shown as per cent. */
   readonly isShare?: boolean;
+  /** Ascending. */
   readonly x: readonly number[];
+  /** For each x a value, or null for none. */
   readonly series: readonly { readonly name: string; readonly y: readonly (number | null)[] }[];
-  /** A value of x that is marked by a line, and what it is. */
+  /** A value of x that a line marks, and the name of the line. */
   readonly mark?: readonly [x: number, name: string] | null;
 }
 
-/** A part of a page of figures. */
+/** A part of a page of figures: sentences, and perhaps a chart, a table and a command. */
 export interface Section {
+  /** Identifies the section on its page. */
   readonly name: string;
   readonly heading: string;
   readonly sentences: readonly string[];
@@ -212,31 +250,34 @@ export interface Section {
   readonly command?: string;
 }
 
-/** What a distance finds in the sample: pairs near by cosine. */
+/** What a distance finds of the near pairs of a sample, which are those at `minCosine` or more. */
 interface ThresholdLine {
   readonly maxDistance: number;
   readonly precision: number;
   readonly recall: number;
 }
 
-/** What a plan of sets finds in the sample: pairs at a Jaccard similarity or more. */
+/** What a plan finds of the pairs of a sample at the Jaccard similarity `least` or more. */
 interface SetLine {
   readonly least: number;
   readonly pairs: number;
   readonly recall: number;
 }
 
+/** The figures of an index or of a calibration. */
 export interface HealthAnswer {
   readonly sections: readonly Section[];
-  /** By distance from 0; empty where nothing was measured. */
+  /** Element d is what distance d finds; empty where nothing was measured. */
   readonly thresholds: readonly ThresholdLine[];
   /** By least Jaccard similarity, ascending; empty where the rows are no sets. */
   readonly sets: readonly SetLine[];
+  /** The distance to make a plan with, by these figures; null without one. */
   readonly recommended: number | null;
+  /** The cosine from which pairs count as near in `thresholds`. */
   readonly minCosine: number;
 }
 
-/** Each question by its name: what is asked and what is answered. */
+/** Each question by its name: the fields that are asked, and the answer. */
 export interface Questions {
   status: [null, Status];
   about: [null, About];
@@ -259,7 +300,7 @@ export interface Questions {
 
 export type Question = keyof Questions;
 
-/** A line of a plan, as its file has it. */
+/** A line of a plan as its file has it; the review changes those fields that are not readonly. */
 export interface PlanLine {
   readonly row: number;
   readonly id?: unknown;
@@ -271,12 +312,13 @@ export interface PlanLine {
   jaccard?: number | null;
 }
 
-/** A plan on a page in one file. */
+/** A plan to review on a page in one file. */
 export interface HeldReview {
+  /** All lines of the plan, in their order. */
   readonly lines: readonly PlanLine[];
-  /** Their codes, lsb first. */
+  /** The code of each line's row, lowest bit of a byte first. */
   readonly codes: Packed;
-  /** By row the texts of the groups that are shown. */
+  /** Texts of rows; only groups whose rows have texts are shown. */
   readonly texts: readonly (readonly [row: number, text: string])[];
 }
 
@@ -284,11 +326,12 @@ export interface HeldReview {
 export interface Held {
   readonly title: string;
   readonly about: About | null;
+  /** Null on a page of figures or of a plan. */
   readonly map: MapAnswer | null;
-  /** Cards of the placed rows, or of some of them, with their codes: lsb first, packed. */
+  /** The cards of the map's rows, and their codes in that order, lowest bit of a byte first. */
   readonly cards: readonly Card[];
   readonly codes: Packed | null;
   readonly health: HealthAnswer;
-  /** Of a page that `dedup` wrote. */
+  /** The plan, on a page that `dedup` wrote. */
   readonly review?: HeldReview;
 }

@@ -1,16 +1,18 @@
-/** A chart by uPlot: lines, bars, points or a band, in the colours of the page's theme. */
+/** A chart by uPlot: lines, bars, points, or a band with lines, in the colours of the theme. */
 
 import uPlot from 'uplot';
 import { cssOf, palette } from './colours';
 import { percentText, short } from './format';
 import type { Chart } from './messages';
 
+/** Pixels. */
 const HEIGHT = 300;
 
-/** An element that draws its chart again when its width or the theme changes. */
+/** An element with a chart, which is drawn again when the element's width or the theme changes. */
 export class Plot {
   readonly element = document.createElement('div');
   readonly #chart: Chart;
+  /** Null until the element has a width. */
   #plot: uPlot | null = null;
 
   constructor(chart: Chart) {
@@ -22,6 +24,7 @@ export class Plot {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#make());
   }
 
+  /** Draws at the element's width; an element that is not on the page has none, and waits. */
   #resize(): void {
     const { clientWidth: width } = this.element;
     if (width === 0) return;
@@ -29,6 +32,7 @@ export class Plot {
     else this.#plot.setSize({ width, height: HEIGHT });
   }
 
+  /** Makes the chart, in place of the one before: its options have the colours of the theme. */
   #make(): void {
     this.#plot?.destroy();
     const { x, series } = this.#chart;
@@ -36,6 +40,7 @@ export class Plot {
     this.#plot = new uPlot(this.#options(), data, this.element);
   }
 
+  /** The chart for uPlot: scales, axes, series, and a hook that draws the mark. */
   #options(): uPlot.Options {
     const { kind, xLabel, yLabel, isLogX, isLogY, isShare, series } = this.#chart;
     const style = getComputedStyle(document.documentElement);
@@ -58,11 +63,13 @@ export class Plot {
       ...{ width: this.element.clientWidth, height: HEIGHT },
       cursor: { drag: { x: false, y: false } },
       scales: {
+        // `distr` 3 is a logarithmic scale, 1 a linear one.
         x: { time: false, distr: isLogX ? 3 : 1 },
         y: {
           distr: isLogY ? 3 : 1,
+          // Bars begin at 0, and the highest one ends below the top.
           ...(kind === 'bars' && { range: (_, __, most) => [0, most * 1.05] }),
-          // Small differences near 1 stay small, and no axis goes beyond it.
+          // At least 0.95..1, so that small differences near 1 look small; and nothing above 1.
           ...(kind === 'lines' &&
             isShare && { range: (_, least) => [Math.min(least, 0.95), 1.002] }),
         },
@@ -75,12 +82,13 @@ export class Plot {
         { label: xLabel, value: (_, value) => text2(value) },
         ...series.map(({ name }, i) => seriesOf(name, { kind, i, isDark, text })),
       ],
+      // uPlot counts x as series 0, so the edges of a band are its series 1 and 2.
       ...(kind === 'band' && { bands: [{ series: [2, 1], fill: shade(isDark, 0, 0.18) }] }),
       hooks: { draw: [(plot) => this.#mark(plot, ink)] },
     };
   }
 
-  /** A line at the value that is marked, with its name. */
+  /** Draws a dashed line at the value of x that is marked, with its name; none if out of view. */
   #mark(plot: uPlot, ink: string): void {
     const { mark } = this.#chart;
     if (!mark) return;
@@ -105,23 +113,28 @@ export class Plot {
   }
 }
 
+/** A value of x in the key of the chart. */
 const text2 = (value: number | null) => (value === null ? '' : short(value));
 
-/** A colour of the palette, with so much of it over what lies below. */
+/** Colour i of the palette in CSS, with an opacity; after the last colour comes the first. */
 function shade(isDark: boolean, i: number, alpha: number): string {
   const colours = palette(isDark);
   return cssOf(colours[i % colours.length]).replace(')', ` / ${alpha})`);
 }
 
+/** How a series is drawn. */
 interface Look {
   readonly kind: Chart['kind'];
+  /** The number of the series, from 0. */
   readonly i: number;
   readonly isDark: boolean;
+  /** A value of y as text, for the key. */
   readonly text: (value: number | null) => string;
 }
 
+/** A series for uPlot. 'theory' is dashed, and sizes of groups are points without lines. */
 function seriesOf(label: string, { kind, i, isDark, text }: Look): uPlot.Series {
-  // The first two lines of a band are its edges and share a colour.
+  // The first two series of a band are its edges and share the first colour, as thin lines.
   const colour = kind === 'band' ? Math.max(0, i - 1) : i;
   const isEdge = kind === 'band' && i < 2;
   const bars = uPlot.paths.bars?.({ size: [0.9, 40] });

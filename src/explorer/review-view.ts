@@ -1,7 +1,7 @@
 /**
- * The review of duplicates, by keys: a group at a time, its rows next to each other with the words
- * in which they differ marked. Each decision is sent at once, and shown when the plan's file has
- * it; it can be undone.
+ * The view to review duplicates by keys: one group at a time, its rows next to each other, with the
+ * words marked that differ. A decision is sent at once, is shown once the plan's file has it, and
+ * can be undone.
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
@@ -21,7 +21,7 @@ import { Late } from './source';
 
 type Order = 'doubt' | 'size';
 
-/** Of fewer pairs a measured share says less than theory does. */
+/** With fewer pairs than this in the sample, the page says what theory expects, not a share. */
 const ENOUGH_PAIRS = 30;
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
@@ -41,7 +41,7 @@ export class ReviewView {
   #queue: readonly GroupLine[] = [];
   #at = 0;
   #group: GroupAnswer | null = null;
-  /** The row of the group that keys act on. */
+  /** The member of the group, by its position in the list, that keys act on. */
   #chosen = 0;
   #undo: DecideRequest[] = [];
   #preview: PreviewAnswer | null = null;
@@ -90,7 +90,7 @@ export class ReviewView {
     requestAnimationFrame(showCurrent);
   }
 
-  /** Sends a decision; of one that came too late the group is shown as it is. */
+  /** Sends a decision; false if it failed. If it came too late, shows the group as it is now. */
   async #decide(step: DecideRequest, isUndo = false): Promise<boolean> {
     const answer = await this.app.attempt(async () => {
       try {
@@ -115,7 +115,7 @@ export class ReviewView {
     return true;
   }
 
-  /** The group as it is decided now, with other rows to keep. */
+  /** Decides about the group that is shown: which rows to keep, and whether it is reviewed. */
   async #keep(kept: readonly number[], isReviewed?: boolean): Promise<boolean> {
     const { group, ...now } = this.#group as GroupAnswer;
     const before = { kept: now.kept, isReviewed: now.isReviewed };
@@ -141,7 +141,7 @@ export class ReviewView {
     this.app.redraw();
   }
 
-  /** Does one thing after the other, so that keys that are pressed fast each act on their group. */
+  /** Runs actions one after another, so that each of several fast keys acts on what it shows. */
   #run(action: () => unknown): void {
     this.#work = this.#work.then(action, action);
   }
@@ -177,7 +177,7 @@ export class ReviewView {
     document.querySelectorAll('.member')[this.#chosen]?.scrollIntoView({ block: 'nearest' });
   }
 
-  /** Drops a row; the last kept one gives its place to the first of the others. */
+  /** Drops a row; if it is the only one that is kept, keeps the group's first other row instead. */
   #drop(row: number): Promise<boolean> {
     const { kept, rows } = this.#group as GroupAnswer;
     const left = kept.filter((one) => one !== row);
@@ -234,7 +234,7 @@ export class ReviewView {
     </p>`;
   }
 
-  /** What is near: what to expect of it, and what it would change. */
+  /** The slider for what is near, with what to expect of its value and what that would change. */
   #threshold({ exists }: ReviewAnswer): TemplateResult {
     const { health, about } = this.app.state;
     const { bits, nearness } = about as About;
@@ -333,7 +333,7 @@ export class ReviewView {
       ${this.#members(this.#group as GroupAnswer)}`;
   }
 
-  /** The groups around the current one. */
+  /** At most 100 of the groups, around the one that is shown, as buttons. */
   #lines(): TemplateResult[] {
     const first = Math.max(0, Math.min(this.#at - 30, this.#queue.length - 100));
     return this.#queue.slice(first, first + 100).map(
@@ -387,7 +387,7 @@ export class ReviewView {
   }
 }
 
-/** The members as they were listed: a row does not jump away when it is decided about. */
+/** The group with its members in the order before, so that rows do not move at a decision. */
 function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
   const members = before.members.flatMap(
     ({ row }) => now.members.find((member) => member.row === row) ?? [],
@@ -395,6 +395,6 @@ function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
   return { ...now, members };
 }
 
-/** Scrolls the queue to the current group, once it is drawn. */
+/** Scrolls the list of groups to the one that is shown. Call it when the list has been drawn. */
 const showCurrent = () =>
   document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' });

@@ -1,46 +1,50 @@
 /**
- * Points drawn into pixels by plain loops, all of them in each frame. With 1,000,000 points that is
- * some 30 times as fast as WebGL where a browser has no graphics card to draw with, and as fast as
- * a screen shows where it has one (bench/explore.mjs).
+ * Draws points into pixels by plain loops, all of them in each frame. With 1,000,000 points that is
+ * some 30 times as fast as WebGL in a browser without a graphics card, and as fast as a screen
+ * shows in one that has it (bench/explore.mjs).
  */
 
-/** What is in the middle of the view, in units of places, and pixels of the page for each unit. */
+/** The place in the middle of the view, in units of the map, and pixels of the page a unit. */
 export interface Camera {
   readonly x: number;
   readonly y: number;
   readonly scale: number;
 }
 
+/** Parts of 0..255. */
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** Points in the order in which they are drawn, each with the pixel of its colour. */
+/** Points in the order in which they are drawn, each with its colour as a pixel. */
 export interface Inked {
   readonly x: Uint16Array;
   readonly y: Uint16Array;
   readonly ink: Uint32Array;
 }
 
-/** Pixels around what is seen, so that points at its edge are drawn whole. */
+/** Pixels by which the canvas is larger than what is seen, on each side: edges are then whole. */
 export const MARGIN = 16;
-/** How much of its colour a faded point keeps. */
+/** Share of its colour that a faded point keeps; the rest is that of the ground. */
 const FADED = 0.16;
 
-/** A colour as a pixel: red in the lowest byte, as every engine that runs browsers has it. */
+/** A colour as a pixel of an image: red is the lowest byte, on the engines of all browsers. */
 export const pixelOf = ([red, green, blue]: Colour) =>
   (red | (green << 8) | (blue << 16) | 0xff00_0000) >>> 0;
 
+/** How points are coloured. */
 interface InkOptions {
-  /** By point the number of its colour. */
+  /** By point the index of its colour in the palette; without one it has that of the ground. */
   readonly values: Uint8Array;
   readonly palette: readonly Colour[];
+  /** The colour of the page below the points. */
   readonly ground: Colour;
-  /** By point 1 where it is not faded; null where none is. */
+  /** By point 1 if it is shown strongly, 0 if it fades; null if none fades. */
   readonly isShown: Uint8Array | null;
 }
 
-/** Colours the points; faded ones come first, so that they cover no others. */
+/** Colours the points; a copy, in which faded points come first: they must cover no others. */
 export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inked {
   const { values, palette, ground, isShown } = options;
+  // By value the pixel, mixed with the ground, so that no mixing is left for the drawing.
   const pixels = (share: number) =>
     Uint32Array.from({ length: 256 }, (_, i) => {
       const parts = (palette[i] ?? ground).map((part, at) => {
@@ -62,7 +66,7 @@ export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inke
   return all;
 }
 
-/** Pixels of an image, its lines one after another. */
+/** The pixels of an image, line after line. */
 interface Canvas {
   readonly pixels: Uint32Array;
   readonly width: number;
@@ -70,8 +74,8 @@ interface Canvas {
 }
 
 /**
- * Draws points over what is there. A point `size` pixels across is a square up to 2, then a disc
- * with a soft edge. One that is not wholly on the canvas is left out.
+ * Draws points over what is there. A point is `size` pixels across: a square up to 2, above that a
+ * disc with a soft edge. A point that is not wholly on the canvas is left out.
  */
 export function paint(
   { pixels, width, height }: Canvas,
@@ -80,6 +84,7 @@ export function paint(
 ): void {
   const stamp = stampOf(size);
   const [half, isDot] = [stamp.length >> 1, stamp.length === 1];
+  // The pixel of place 0, 0; then the last pixels at which a stamp is wholly on the canvas.
   const [left, top] = [width / 2 - middleX * scale, height / 2 - middleY * scale];
   const [lastX, lastY] = [width - stamp.length, height - stamp.length];
   for (let i = 0; i < ink.length; i++) {
@@ -93,11 +98,13 @@ export function paint(
 }
 
 interface StampOptions {
+  /** Pixels of a line of the image. */
   readonly width: number;
   readonly stamp: readonly Uint16Array[];
   readonly ink: number;
 }
 
+/** Draws one point, the left upper pixel of whose stamp is `from`. */
 function stampAt(pixels: Uint32Array, from: number, { width, stamp, ink }: StampOptions): void {
   for (let row = 0, start = from; row < stamp.length; row++, start += width) {
     const covers = stamp[row];
@@ -109,7 +116,10 @@ function stampAt(pixels: Uint32Array, from: number, { width, stamp, ink }: Stamp
   }
 }
 
-/** `cover` parts of 256 of one pixel over another; red and blue are mixed in one product. */
+/**
+ * One pixel over another, `cover` parts of 256 of it. Red and blue are mixed in one product: there
+ * are 8 bits between them, so that neither reaches the other.
+ */
 function mixed(below: number, above: number, cover: number): number {
   const rest = 256 - cover;
   const redBlue = ((below & 0xff00ff) * rest + (above & 0xff00ff) * cover) >>> 8;
@@ -117,7 +127,7 @@ function mixed(below: number, above: number, cover: number): number {
   return ((redBlue & 0xff00ff) | (green & 0x00ff00) | 0xff00_0000) >>> 0;
 }
 
-/** By line and column of a point how much of the pixel it covers, of 256. */
+/** The shape of a point: by line and column how much of a pixel it covers, 0..256. */
 export function stampOf(size: number): readonly Uint16Array[] {
   if (size <= 2) {
     const side = Math.max(1, Math.round(size));
@@ -133,28 +143,31 @@ export function stampOf(size: number): readonly Uint16Array[] {
   );
 }
 
-/** A canvas on the page with points on it. */
+/** A canvas of the page with the points on it. */
 export class Scatter {
   readonly element = document.createElement('canvas');
   readonly #context: CanvasRenderingContext2D;
+  /** The points as they were last drawn, without marks. */
   #image: ImageData | null = null;
-  /** What is in the image. */
+  /** What is in the image: compared by identity. */
   #camera: Camera | null = null;
   #points: Inked | null = null;
 
   constructor() {
-    // Each frame is made of pixels in memory: a graphics card would only have to give them back.
+    // Frames are made in memory, so a canvas on the graphics card would only cost copies.
     const options = { alpha: false, willReadFrequently: true };
     this.#context = this.element.getContext('2d', options) as CanvasRenderingContext2D;
   }
 
   /**
-   * Draws the points on the ground, and returns where marks are drawn over them, in pixels of the
-   * page from the left upper corner of what is seen. The same points and camera are drawn once.
+   * Draws the points on the ground. Returns a context to draw marks over them, in pixels of the
+   * page from the left upper corner of what is seen. For the same points and camera as before only
+   * the image of these is put back, which removes the marks.
    */
   draw(camera: Camera, points: Inked, ground: number): CanvasRenderingContext2D {
     const { element } = this;
     const context = this.#context;
+    // Above two pixels of the screen for one of the page, points are not drawn finer.
     const ratio = Math.min(2, devicePixelRatio || 1);
     const [width, height] = [element.clientWidth, element.clientHeight].map((side) =>
       Math.max(1, Math.round(side * ratio)),
@@ -180,7 +193,7 @@ export class Scatter {
   }
 }
 
-/** Pixels across a point: larger where there are few, and when the view is near. */
+/** Pixels of the page across a point: more if there are few points, or the view is near. */
 function pointSize(count: number, scale: number): number {
   const base = count > 300_000 ? 1 : count > 50_000 ? 1.9 : count > 5_000 ? 3 : 5;
   return Math.min(12, base * Math.max(1, Math.sqrt(scale / 0.015)));

@@ -1,4 +1,7 @@
-/** Where the page's answers come from: the server, or what a page in one file holds. */
+/**
+ * Where the page's answers come from: the server of `explore`, or what a page in one file holds.
+ * Views ask both in the same way; a page in one file rejects what it cannot answer.
+ */
 
 import { Codes, scan } from '../index';
 import { estimateOf } from './estimate';
@@ -6,19 +9,20 @@ import { HeldReview } from './held-review';
 import type { Card, Held, Question, Questions, SearchAnswer, SearchRequest } from './messages';
 import { bytesOf } from './packed';
 
-/** Asks a question; rejects with a sentence for people. */
+/** What answers the questions of messages.ts. */
 export interface Source {
+  /** Resolves to the answer; rejects with a sentence for people. */
   ask<Q extends Question>(question: Q, asked: Questions[Q][0]): Promise<Questions[Q][1]>;
-  /** Null where a server answers. */
+  /** What the page holds; null where a server answers. */
   readonly held: Held | null;
   /** The plan that the page holds; null where it holds none. */
   readonly review: HeldReview | null;
 }
 
-/** A question that came too late: another page has changed what it is of. */
+/** A decision based on a state that others have changed since: the server's status 409. */
 export class Late extends Error {}
 
-/** What the page holds, else the server that it came from. */
+/** The source of what the page holds; of null, the server that the page came from. */
 export function sourceOf(held: Held | null): Source {
   if (held === null) return { ask: askServer, held, review: null };
   const { about } = held;
@@ -26,6 +30,7 @@ export function sourceOf(held: Held | null): Source {
   return { ask: (...asked) => askHeld(held, review, ...asked), held, review };
 }
 
+/** Asks the server, at an address next to that of the page, which has the token. */
 async function askServer<Q extends Question>(
   question: Q,
   asked: Questions[Q][0],
@@ -43,7 +48,7 @@ async function askServer<Q extends Question>(
   return answer;
 }
 
-/** Rows that the page lists without a query. */
+/** Answers by what the page holds; rejects questions that need a server, as a text query. */
 async function askHeld<Q extends Question>(
   held: Held,
   review: HeldReview | null,
@@ -51,6 +56,7 @@ async function askHeld<Q extends Question>(
   asked: Questions[Q][0],
 ): Promise<Questions[Q][1]> {
   const { about, map, health, cards } = held;
+  // Typed by the table of answers below, which has only the questions that a page can answer.
   const given = asked as never;
   const answers: { [R in Question]?: () => Questions[R][1] | null } = {
     status: () => ({ phase: 'ready', label: '', share: null }),
@@ -73,6 +79,7 @@ async function askHeld<Q extends Question>(
 
 const cardOf = (cards: readonly Card[], row: number) => cards.find((card) => card.row === row);
 
+/** The cards that contain the filter as a text, in any case: it is not parsed on this page. */
 function rowsHeld(cards: readonly Card[], { filter, first, count }: Questions['rows'][0]) {
   const needle = filter.trim().toLowerCase();
   const some = cards.filter((card) => textOf(card).includes(needle));
@@ -80,10 +87,11 @@ function rowsHeld(cards: readonly Card[], { filter, first, count }: Questions['r
   return { total: some.length, matching, cards: some.slice(first, first + count) };
 }
 
+/** All texts of a card in lower case. */
 const textOf = ({ id, text, values }: Card) =>
   [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase();
 
-/** Row numbers as bytes in base64, as a server sends them. */
+/** Rows as the server sends them: Uint32, as base64 of their bytes. */
 function packedRows(rows: readonly number[]): string {
   const bytes = new Uint8Array(Uint32Array.from(rows).buffer);
   let text = '';
@@ -91,7 +99,10 @@ function packedRows(rows: readonly number[]): string {
   return btoa(text);
 }
 
-/** The rows nearest to a row by the distance of their codes. */
+/**
+ * The rows nearest to a row of the page, by the distance of their codes; similarities are
+ * estimates. The row is found by its number or its id, in any case. The filter is not applied.
+ */
 function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
   const { cards, about } = held;
   const { bits, measure } = about ?? { bits: 1, measure: 'cosine' as const };
@@ -102,6 +113,7 @@ function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
   if (at < 0) throw new Error(`no row of this page has the id ${id}`);
   const start = performance.now();
   const codes = Codes.from(bytesOf(held.codes ?? ''), { bits });
+  // One more, since the row itself is found too.
   const { rows, distances } = scan(codes, codes.at(at), { k: k + 1 });
   const milliseconds = performance.now() - start;
   const hits = Array.from(rows, (other, i) => {

@@ -1,7 +1,7 @@
 /**
- * What the server answers to each question of the page. Questions come from outside: each field is
- * checked. What takes long (the map, the figures of health) is made once, at the first question;
- * what of the map can be shown at once, before it.
+ * What the server answers to each question of the page (explorer/messages.ts). Questions come from
+ * outside, so every field is checked. The map and the figures take long: they are made once, at the
+ * first question for them. A stored map or a draft is answered before that.
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType } from '../../base/check';
@@ -20,20 +20,26 @@ import type { PlanFile } from './plan-file';
 import { Review } from './review';
 import type { Answer } from './server';
 
-/** Rows that one answer lists. */
+/** Cards of one answer, and hits of one search, at most. */
 const MAX_ROWS = 500;
 const MAX_HITS = 1000;
 
+/** The fields of a question, unchecked. */
 type Given = Readonly<Record<string, unknown>>;
+/** What answers each question; the status is answered by the verb itself. */
 type Answers = {
   readonly [Q in Exclude<Question, 'status'>]: (
     asked: Given,
   ) => Questions[Q][1] | Promise<Questions[Q][1]>;
 };
 
-/** Answers questions about what is explored. */
+/**
+ * Returns the function that answers questions about what is explored. It throws a RangeError or a
+ * TypeError for a wrong question, and a Conflict for a decision that comes too late.
+ */
 export function answersOf(call: Call, explored: Explored, planFile: PlanFile): Answer {
   const kind = { seed: 0, clusters: call.number('clusters') };
+  // `first` is the stored map or a draft, `map` the final one; `made` is that once it is there.
   const first = once(() => firstMap(explored, kind));
   let made: MapAnswer | null = null;
   const map = once(async () => {
@@ -59,6 +65,7 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
         ...(text !== undefined && { text: textOf('text', text) }),
         ...(other !== undefined && { other: explored.checkRow(other) }),
       }),
+    // A page asks for a draft first, and then for the map.
     map: async ({ mayBeDraft }) => made ?? (mayBeDraft === true ? await first() : null) ?? map(),
     colours: ({ column }) => coloursOf(explored, textOf('column', column)),
     health,
@@ -75,7 +82,7 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
   };
 }
 
-/** Work that is done at the first call; one that failed is tried again. */
+/** Returns a function that works at its first call only; after a failure the next call retries. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {
@@ -87,16 +94,19 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
+/** A field that must be a string. */
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
   throw wrongType(name, 'a string', value);
 }
 
+/** A field that must be an array of rows that are there; rows after the first MAX_ROWS are cut. */
 function rowsOf(explored: Explored, rows: unknown): number[] {
   if (!Array.isArray(rows)) throw wrongType('rows', 'an array', rows);
   return rows.slice(0, MAX_ROWS).map((row) => explored.checkRow(row));
 }
 
+/** The rows that meet a filter: how many, which, and the cards of some of them. */
 function rowsAnswer(explored: Explored, asked: Given): RowsAnswer {
   const filter = textOf('filter', asked.filter);
   const first = checkInteger('first', asked.first, 0, 2 ** 32);
@@ -109,6 +119,7 @@ function rowsAnswer(explored: Explored, asked: Given): RowsAnswer {
   };
 }
 
+/** A search, checked: by a row, a text, an id or a vector, the first of these that is given. */
 function searchOf(explored: Explored, asked: Given): SearchRequest {
   const { text, id, row, vector } = asked;
   const base = {
@@ -124,7 +135,7 @@ function searchOf(explored: Explored, asked: Given): SearchRequest {
   return { ...base, vector };
 }
 
-/** A decision whose parts have the right types; what they say is checked against the plan. */
+/** A decision whose fields have the right types; `Review` compares what they say with the plan. */
 function decisionOf({ group, before, after }: Given) {
   const stateOf = (name: string, state: unknown) => {
     const { kept, isReviewed } = (state ?? {}) as Given;

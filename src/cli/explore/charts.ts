@@ -1,9 +1,8 @@
 /**
- * Figures as charts: columns of numbers, which the page draws. Distances and what they stand for,
- * recall against speed, sizes of groups.
+ * Figures as charts: columns of numbers, which the page draws (explorer/plot.ts). Distances and the
+ * similarities they stand for, recall against speed, sizes of groups and partitions.
  */
 
-import { JACCARD } from '../../codes/measure';
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, total } from '../../measure/pair-tally';
@@ -12,18 +11,18 @@ import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
 import type { RecallReport } from '../../node';
 import { counted, grouped, similarityWords } from '../output/figures';
 
-/** "40–47", or "40" where a step is one distance. */
+/** `40–47`, or `40` for a step of one distance. */
 export function stepName({ from, to }: DistanceStep): string {
   return from === to ? String(from) : `${from}–${to}`;
 }
 
-/** Counts by distance as shares of their total, by step. */
+/** By step the share of all counts, which are by distance, that lie in it. */
 export function sharesOf(counts: Float64Array, steps: readonly DistanceStep[]): number[] {
   const all = Math.max(1, total(counts));
   return steps.map(({ from, to }) => total(counts.subarray(from, to + 1)) / all);
 }
 
-/** From the first step in which something was counted to the last. */
+/** The steps from the first to the last in which any of the counts is above 0. */
 export function usedSteps(
   steps: readonly DistanceStep[],
   counts: readonly Float64Array[],
@@ -37,7 +36,7 @@ export function usedSteps(
 
 const distanceLabel = (bits: number) => `distance, of ${bits} bits`;
 
-/** Distances of all pairs of a sample, and of each row to its nearest; one distance is marked. */
+/** Histograms of the distances of all pairs of a sample, and of each row to its nearest one. */
 export function distanceChart(
   { bits, steps, pairs, nearest }: PairTally,
   { nearestName, marked }: { readonly nearestName: string; readonly marked: number | null },
@@ -57,13 +56,16 @@ export function distanceChart(
   };
 }
 
-/** The similarities that a distance stands for: mean and band where measured, and theory. */
+/**
+ * The similarities of pairs by distance: mean, a band that holds 90 % of the pairs, and theory.
+ * Where nothing was measured the band is by theory too.
+ */
 export function similarityChart(tally: PairTally): Chart {
   const { bits } = tally;
   const theoryAt = (distance: number) => tally.theoryOf(distance).estimate;
   const steps = tally.similaritySteps();
   const [what, theory] =
-    tally.measure === JACCARD
+    tally.measure.name === 'jaccard'
       ? ['Jaccard similarities', '1 - 2 d / bits']
       : ['cosines', 'cos(π d / bits)'];
   const base = {
@@ -83,6 +85,7 @@ export function similarityChart(tally: PairTally): Chart {
       ],
     };
   }
+  // A cosine or a Jaccard similarity of 0 is at half of the bits; little beyond it is shown.
   const to = Math.round(bits * 0.6);
   const every = Math.max(1, Math.floor(to / 128));
   const x = Array.from({ length: Math.floor(to / every) + 1 }, (_, i) => i * every);
@@ -97,13 +100,17 @@ export function similarityChart(tally: PairTally): Chart {
   };
 }
 
-/** Precision, recall and F1 by the largest distance that counts as near. */
+/**
+ * Precision, recall and F1 by the largest distance that counts as near. Shows twice the marked
+ * distance, and more until recall is 1, up to three times it.
+ */
 export function thresholdChart(
   tally: PairTally,
   { least, marked }: { readonly least: string; readonly marked: number },
 ): Chart {
   const { bits } = tally;
   const thresholds = tally.thresholds();
+  // The least distance that finds a pair, and the least that finds all near ones; -1 for none.
   const first = thresholds.findIndex(({ found }) => found > 0);
   const complete = thresholds.findIndex(({ recall }) => recall === 1);
   const enough = complete < 0 ? 0 : Math.min(complete, 3 * marked);
@@ -120,7 +127,7 @@ export function thresholdChart(
   };
 }
 
-/** What a plan finds of the pairs at a similarity or more. */
+/** The recall of a plan of sets, by the similarity from which pairs count. */
 export function setChart(sets: readonly SetRecall[]): Chart {
   return {
     ...{ kind: 'lines', xLabel: 'Jaccard similarity', yLabel: 'recall', isShare: true },
@@ -131,7 +138,10 @@ export function setChart(sets: readonly SetRecall[]): Chart {
   };
 }
 
-/** A figure of searches against their recall: a line for each method, and the chosen setting. */
+/**
+ * Speed or bytes of searches against their recall: a series for each method, and a point for what
+ * `optimize` measured, or for the point of the curve whose setting it chose.
+ */
 export function recallChart(
   curve: SpeedCurve | null,
   report: RecallReport | null,
@@ -141,6 +151,7 @@ export function recallChart(
     const { recall, probes } = point;
     return { recall, y: point[figure], name: probes === null ? 'scan' : 'partitions' };
   });
+  // `optimize` has measured the speed of its setting; bytes are those of its point on the curve.
   const chosen = curve?.points.find((point) => isChosen(point, report));
   if (figure === 'queriesPerSecond' && report !== null && report.queriesPerSecond > 0) {
     const { recall, queriesPerSecond } = report;
@@ -148,6 +159,7 @@ export function recallChart(
   } else if (chosen !== undefined) {
     points.push({ recall: chosen.recall, y: chosen[figure], name: 'chosen by optimize' });
   }
+  // Series share their values of x; of points with equal recall the better one is drawn.
   const x = [...new Set(points.map(({ recall }) => recall))].sort((a, b) => a - b);
   const isSpeed = figure === 'queriesPerSecond';
   const [what, better] = isSpeed
@@ -172,14 +184,14 @@ export function recallChart(
   };
 }
 
-/** Whether a setting is the one that searches without options take. */
+/** True if a point has the setting that `optimize` chose, which searches take without options. */
 export function isChosen({ probes, oversample }: SpeedPoint, report: RecallReport | null): boolean {
   if (report === null) return false;
   const wanted = report.method === 'scan' ? null : report.probes;
   return probes === wanted && oversample === report.oversample;
 }
 
-/** How many partitions there are of each size. */
+/** A histogram of the sizes of partitions, in at most 40 bars. */
 export function partitionChart(sizes: readonly number[]): Chart {
   const most = Math.max(...sizes);
   const width = Math.max(1, Math.ceil((most + 1) / 40));
@@ -188,12 +200,12 @@ export function partitionChart(sizes: readonly number[]): Chart {
   return {
     ...{ kind: 'bars', xLabel: 'distinct codes of a partition', yLabel: 'partitions' },
     description: `Histogram of the sizes of ${counted(sizes.length, 'partition')}.`,
-    x: bins.map((_, i) => (i + 0.5) * width - 0.5),
+    x: bins.map((_, i) => (i + 0.5) * width - 0.5), // the middle of the sizes of a bar
     series: [{ name: 'partitions', y: bins }],
   };
 }
 
-/** How many groups there are of each size; both on scales of powers of ten. */
+/** How many groups there are of each size, on logarithmic scales. */
 export function groupChart({ sizes, maxDistance }: GroupSizes): Chart {
   return {
     ...{ kind: 'points', xLabel: 'rows of a group', yLabel: 'groups' },

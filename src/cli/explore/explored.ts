@@ -1,6 +1,7 @@
 /**
- * What is explored: an index of a folder, or one made of a file, with its columns, and how a text
- * becomes a query. Rows are shown as cards, whose long values are cut; nothing is changed.
+ * What `explore` and `report` show: an index that was read from a folder or made of a file, the
+ * columns of its rows, and a hasher for queries that are texts. Rows become cards, whose long
+ * values are cut. Nothing is changed.
  */
 
 import { basename } from 'node:path';
@@ -16,21 +17,22 @@ import { rowsOfTexts, textHasherOf } from '../input/texts';
 import { beginning, excerpt } from '../output/figures';
 import { type WordSearch, wordSearch } from './word-search';
 
-/** Most characters of a value on a card, and of a text that is read in whole. */
+/** Characters, at most, of a value on a card, and of a text that is compared. */
 const SNIPPET = 280;
 const LONG_TEXT = 20_000;
-/** Words and dimensions that are listed as reasons. */
+/** Words or dimensions that are listed as reasons, at most. */
 const REASONS = 12;
 
-/** The plan that is reviewed: of --plan, else `docs-plan.jsonl` next to `docs.jsonl`. */
+/** The path of the plan to review: that of --plan, else `docs-plan.jsonl` for `docs.jsonl`. */
 export function planPathOf(call: Call, path: string): string {
   const usual = `${path.replace(/[/\\]+$/, '').replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
   return call.text('plan') ?? usual;
 }
 
 /**
- * Opens what is explored; reading a file takes the hashing options of the call. Texts are compared
- * as `dedup` compares them, as sets, unless told otherwise.
+ * Opens an index folder, or reads a file and hashes it by the options of the call. All rows are in
+ * memory then, of a file their vectors too. With `areTextsSets` the texts of a file are compared as
+ * sets, as `dedup` does, unless an option of the call asks for something else.
  */
 export async function openExplored(
   call: Call,
@@ -60,37 +62,40 @@ export async function openExplored(
   });
 }
 
+/** What an `Explored` is made of. */
 interface Parts {
   readonly path: string;
-  /** Null where the rows are of a file. */
+  /** Null if the rows are of a file. */
   readonly folder: IndexFolder | null;
   readonly index: SimHashIndex;
-  /** Of the rows that are there, in their order. */
+  /** The columns of the rows that are not removed, in their order; null without columns. */
   readonly columns: RowBatch | null;
-  /** Null where the rows are not of texts. */
+  /** The hasher of texts that are queries; null if rows are not of texts. */
   readonly hasher: TextHasher | null;
-  /** Whether the texts were hashed by more than single words. */
+  /** Whether texts were hashed by more than single words. */
   readonly isByPhrases?: boolean;
   /** The column whose texts were hashed, or that the user names. */
   readonly hashedColumn: string | null;
   readonly fileAt?: Explored['fileAt'];
 }
 
-/** Rows and what is asked of them. */
+/** Rows in memory, and what the page can ask about them. */
 export class Explored {
   readonly path: string;
   readonly folder: IndexFolder | null;
   readonly index: SimHashIndex;
-  /** The columns of the rows that are there, each as a whole. */
+  /** The columns as values, for filters and colours. */
   readonly carried: Carried;
-  /** The column that rows are shown by: texts. */
+  /** The column of texts that rows are shown by; null without one. */
   readonly textColumn: string | null;
+  /** Names of the columns. */
   readonly names: readonly string[];
-  /** The file of a row, where they lie in several. */
+  /** The file of a row, where rows are in several files; else undefined. */
   readonly fileAt: (row: number) => string | undefined;
   readonly #columns: RowBatch | null;
   readonly #hasher: TextHasher | null;
   readonly #isByPhrases: boolean;
+  /** Made by the first search for a text, where texts were hashed by more than words. */
   #byWords: WordSearch | null = null;
 
   constructor({ path, folder, index, columns, hasher, hashedColumn, ...parts }: Parts) {
@@ -112,17 +117,17 @@ export class Explored {
     this.textColumn = hashedColumn ?? (columns && proseColumn(columns));
   }
 
-  /** The rows that are there, ascending. */
+  /** The rows that are not removed, ascending: a view, not to be changed. */
   get rows(): Uint32Array {
     return this.carried.rows;
   }
 
-  /** What is near without a choice of the user: as `dedup` takes it. */
+  /** What makes rows near where the user has not chosen: the default of `dedup`. */
   get nearness(): About['nearness'] {
     return usualNearness(this.index);
   }
 
-  /** What the page is told first; `plan` is the file that decisions go to. */
+  /** What the page asks for first; `plan` is the file of decisions, null if there can be none. */
   about(plan: string | null): About {
     const { index, rows, path } = this;
     return {
@@ -134,19 +139,19 @@ export class Explored {
     };
   }
 
-  /** The row of a number from outside; throws a RangeError where none is there. */
+  /** Checks a row that a question names; throws a RangeError where there is none, or no more. */
   checkRow(row: unknown): number {
     if (typeof row === 'number' && this.index.idOf(row) !== undefined) return row;
     throw new RangeError(`"row" expected a row that is there, got ${row}`);
   }
 
-  /** The texts of a column for some rows, empty where there is none. */
+  /** The texts of a column for some rows, cut to LONG_TEXT, empty for null; [] without columns. */
   textsAt(name: string, rows: Iterable<number>): string[] {
     const some = this.#columns?.select(this.carried.positionsOf(rows));
     return some?.values(name).map((value) => (value === null ? '' : shown(value, LONG_TEXT))) ?? [];
   }
 
-  /** Values of all columns for a few rows, as texts of at most `most` characters. */
+  /** By row its values as [name, text], of at most `most` characters each; nulls are left out. */
   textsOf(rows: readonly number[], most: number): (readonly [string, string])[][] {
     const columns = this.#columns;
     if (columns === null) return rows.map(() => []);
@@ -160,7 +165,7 @@ export class Explored {
     );
   }
 
-  /** Cards of rows that are there. */
+  /** The cards of some rows, in the order given. The text by which rows are shown stands apart. */
   cardsOf(rows: readonly number[]): Card[] {
     return this.textsOf(rows, SNIPPET).map((values, i) => ({
       ...{ row: rows[i], id: shown(this.index.idOf(rows[i]), SNIPPET) },
@@ -169,12 +174,15 @@ export class Explored {
     }));
   }
 
-  /** The texts of the rows by which duplicates are compared. */
+  /** The values of some rows for a person to compare: as `textsOf`, but long. */
   comparedOf(rows: readonly number[]): (readonly [string, string])[][] {
     return this.textsOf(rows, LONG_TEXT);
   }
 
-  /** The rows nearest to a text, a row or a vector. A row does not find itself. */
+  /**
+   * The k rows nearest to a text, a row, an id or a vector, among those that meet the filter. A row
+   * does not find itself. Synchronous: other questions wait meanwhile.
+   */
   search({ text, id, row: given, vector, k, filter }: SearchRequest): SearchAnswer {
     const row = id === undefined ? given : this.#rowNamed(id);
     const { index, hasher } = this.#searched(text);
@@ -197,6 +205,7 @@ export class Explored {
     return { query: own, hits, isExact, ...measureOf(index), milliseconds };
   }
 
+  /** The row whose id a text means; throws a RangeError where there is none. */
   #rowNamed(text: string): number {
     const id = idNamed(this.index, text.trim());
     const held = id === undefined ? undefined : this.index.get(id);
@@ -204,7 +213,7 @@ export class Explored {
     return held.row;
   }
 
-  /** What a query is searched in: for a text, rows by their words. */
+  /** The index to search, and its hasher: for a text, one by single words where there can be. */
   #searched(text: string | undefined): { index: SimHashIndex; hasher: TextHasher | null } {
     if (text === undefined || !this.#isByPhrases || this.textColumn === null) {
       return { index: this.index, hasher: this.#hasher };
@@ -213,6 +222,7 @@ export class Explored {
     return this.#byWords;
   }
 
+  /** What the index searches for: a row's vector if it is held, else its code; or what is given. */
   #queryOf({ text, row, vector }: Partial<SearchRequest>, hasher: TextHasher | null) {
     if (row !== undefined) {
       const held = this.index.get(this.index.idOf(this.checkRow(row)) as Id);
@@ -222,12 +232,15 @@ export class Explored {
     }
     if (vector !== undefined) return Float64Array.from(vector);
     if (hasher === null) throw new RangeError('the rows are not of texts: search by a row');
-    const [{ indices, values }] = rowsOfTexts(hasher, [text ?? '']); // of one row
+    const [{ indices, values }] = rowsOfTexts(hasher, [text ?? '']); // a matrix of one row
     if (values.length === 0) throw new RangeError('the query has no words that count');
     return { indices, values };
   }
 
-  /** Why a row is near to a text or to another row; null where that is not known. */
+  /**
+   * Why a row is near to a text or to another row: the words or the dimensions that add most to
+   * their cosine. Null where neither texts nor dense vectors are there.
+   */
   why({ text, other, row }: { text?: string; other?: number; row: number }): WhyAnswer | null {
     const [a, b] = [other === undefined ? null : this.checkRow(other), this.checkRow(row)];
     const textOf = (one: number) =>
@@ -250,15 +263,15 @@ export class Explored {
   }
 }
 
-/** What the distances of an index estimate, and their bits. */
+/** What the distances of an index estimate, and the bits of its codes. */
 function measureOf({ bits, hasher }: SimHashIndex): Pick<About, 'measure' | 'bits'> {
   return { measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine', bits };
 }
 
-/** Rows that are looked at for texts, and the mean length from which they are more than names. */
+/** First rows whose texts are measured, and the mean length from which these count as prose. */
 const PROSE = { rows: 50, characters: 24 } as const;
 
-/** The first column of texts that are more than names or categories. */
+/** The first column of prose, in contrast to names and categories; null without one. */
 function proseColumn(columns: RowBatch): string | null {
   const some = columns.slice(0, Math.min(PROSE.rows, columns.count));
   const found = some.columns.find(({ name, fits }) => {
@@ -270,7 +283,7 @@ function proseColumn(columns: RowBatch): string | null {
   return found?.name ?? null;
 }
 
-/** The dimensions that add most to a cosine, with their parts of it. */
+/** The dimensions that add most to the cosine of two vectors, with their shares of it. */
 function dimensionShares(one: ArrayLike<number>, two: ArrayLike<number>) {
   const lengthOf = (values: ArrayLike<number>) =>
     Math.sqrt(Array.from(values).reduce((sum, value) => sum + value * value, 0));
@@ -280,7 +293,7 @@ function dimensionShares(one: ArrayLike<number>, two: ArrayLike<number>) {
     .slice(0, REASONS);
 }
 
-/** A value as text for people, at most so many characters of it. */
+/** A value as text for people: of strings, lists and objects at most `most` characters. */
 function shown(value: unknown, most: number): string {
   if (typeof value === 'string') return beginning(value, most);
   if (value instanceof Date) return value.toISOString();

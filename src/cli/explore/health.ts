@@ -1,6 +1,7 @@
 /**
- * The figures of an index as the sections of a page, and as data: what it is, whether it is sound,
- * recall against speed, distances, groups. A section is there where its figures are.
+ * The figures of an index (measure/measure-index.ts) as the sections of a page, and as data: what
+ * it is, whether it is sound, recall against speed, distances, groups, memory. A section is left
+ * out where there are no figures for it.
  */
 
 import type { HealthAnswer, Section } from '../../explorer/messages';
@@ -35,19 +36,22 @@ import {
 } from './charts';
 import type { Explored } from './explored';
 
-/** Most characters of a row's name. */
+/** Characters of a row's name in a list, at most. */
 const NAME = 28;
+/** What `explore` measures; `report` has options for it. */
 const OPTIONS: MeasureOptions = { sample: 2000, seed: 0, minCosine: 0.9, isTimed: true };
 
-/** What the folder says of itself, before anything is measured. */
+/** What is known of an index folder before anything is measured. */
 export interface FolderState {
   readonly path: string;
+  /** What the manifest says, for people. */
   readonly facts: readonly Fact[];
   readonly files: readonly { name: string; kind: string; rows: number; size: string }[];
+  /** Damage, by file; empty for a sound folder. */
   readonly problems: readonly { file: string; message: string }[];
 }
 
-/** What the folder says of itself, and whether it is sound: reads all its files. */
+/** Lists the facts and files of a folder, and reads all of it to find damage. */
 export async function folderState(call: Call, folder: IndexFolder): Promise<FolderState> {
   const { path, files } = folder;
   const { problems } = await call.long('verifying', (work) => IndexFolder.verify(path, work));
@@ -59,7 +63,7 @@ export async function folderState(call: Call, folder: IndexFolder): Promise<Fold
   };
 }
 
-/** Measures what is explored. */
+/** Verifies the folder, if there is one, and measures the index: takes a while. */
 export async function healthOf(call: Call, explored: Explored): Promise<HealthAnswer> {
   const folder = explored.folder && (await folderState(call, explored.folder));
   const { index } = explored;
@@ -67,13 +71,17 @@ export async function healthOf(call: Call, explored: Explored): Promise<HealthAn
   return healthAnswer(folder, measured, (row) => String(index.idOf(row)));
 }
 
-/** The sections of a page. Without figures the folder is damaged: its problems say why. */
+/**
+ * The figures as the page takes them. `folder` is null for an index of a file, `measured` is null
+ * for a damaged folder, which is not measured. `nameOf` gives the name of a row.
+ */
 export function healthAnswer(
   folder: FolderState | null,
   measured: Measured | null,
   nameOf: (row: number) => string,
 ): HealthAnswer {
   const { tally, calibrated, options } = measured ?? {};
+  // Precision and recall of distances are known only where exact similarities are.
   const isMeasured = tally && calibrated && measured?.hasVectors === true;
   return {
     sections: [
@@ -91,6 +99,7 @@ export function healthAnswer(
   };
 }
 
+/** Whether the folder is sound, what it is, and its files. */
 function folderSections({ facts, files, problems }: FolderState): Section[] {
   const sound = `Sound: every checksum and invariant of ${counted(files.length, 'file')} holds.`;
   const isSound = problems.length === 0;
@@ -122,6 +131,7 @@ function folderSections({ facts, files, problems }: FolderState): Section[] {
   ];
 }
 
+/** The sections of all that was measured; of an index without rows one that says so. */
 function measuredSections(measured: Measured, nameOf: (row: number) => string): Section[] {
   if (measured.rows === 0) {
     const sentences = ['The index has no rows: there is nothing to measure.'];
@@ -146,7 +156,10 @@ function measuredSections(measured: Measured, nameOf: (row: number) => string): 
   ];
 }
 
-/** What `optimize` measured, and what is measured now; nothing without times. */
+/**
+ * Recall against speed, and against bytes read: as `optimize` measured it, and as it is now. Empty
+ * where searches are not timed, or were never measured.
+ */
 function speedSection({ recall, curve, options }: Measured): Section[] {
   if (!options.isTimed || (recall === null && curve === null)) return [];
   const sentences: string[] = [];
@@ -177,6 +190,7 @@ function speedSection({ recall, curve, options }: Measured): Section[] {
     );
   }
   const isMeasured = curve?.truth === 'cosine';
+  // A curve whose truth is distance says nothing of recall by cosine, and is not drawn alone.
   const isDrawn = isMeasured || (recall !== null && recall.queriesPerSecond > 0);
   const speed: Section = {
     ...{ name: 'speed', heading: 'Recall against speed', sentences },
@@ -189,10 +203,11 @@ function speedSection({ recall, curve, options }: Measured): Section[] {
   return [speed, { ...bytes, chart: recallChart(curve, recall, 'bytes') }];
 }
 
-/** How evenly the rows lie in partitions. */
+/** How evenly the distinct codes lie in partitions; empty without partitions. */
 function partitionSection({ partitions }: Measured): Section[] {
   if (partitions.length === 0) return [];
   const sizes = [...partitions].sort((a, b) => a - b);
+  // The size below which a share of the partitions lies.
   const at = (share: number) => grouped(sizes[Math.floor(share * (sizes.length - 1))]);
   const sentence =
     `${counted(sizes.length, 'partition')} of ${at(0)} to ${at(1)} distinct codes, half of them ` +
@@ -201,7 +216,7 @@ function partitionSection({ partitions }: Measured): Section[] {
   return [{ name: 'partition', heading, sentences: [sentence], chart: partitionChart(sizes) }];
 }
 
-/** With which setting each point of the curve was measured; the chosen one has a mark. */
+/** The points of the curve as a table: the setting of each, what it finds and costs. */
 function settingsTable({ points }: SpeedCurve, report: RecallReport | null) {
   return {
     head: [
@@ -217,7 +232,7 @@ function settingsTable({ points }: SpeedCurve, report: RecallReport | null) {
   };
 }
 
-/** How distances spread, and which cosines they stand for. */
+/** Distances of a sample, and what they say of similarities; needs two rows. */
 function distanceSections(measured: Measured): Section[] {
   const { tally, groups, sampled, rows, options, sets } = measured;
   if (tally === null) {
@@ -228,7 +243,7 @@ function distanceSections(measured: Measured): Section[] {
     sampled === rows
       ? `All ${counted(rows, 'row')}`
       : `${grouped(sampled)} of ${counted(rows, 'row')}, drawn at random (seed ${options.seed})`;
-  const marked = groups?.maxDistance ?? null;
+  const marked = groups?.maxDistance ?? null; // where groups end, shown in the histogram
   return [
     {
       ...{ name: 'distance', heading: 'How far rows are from each other' },
@@ -242,6 +257,7 @@ function distanceSections(measured: Measured): Section[] {
   ];
 }
 
+/** Cosines by distance, measured or by theory; with vectors also what each distance finds. */
 function cosineSections(tally: PairTally, { hasVectors, calibrated }: Measured): Section[] {
   return [
     {
@@ -257,7 +273,7 @@ function cosineSections(tally: PairTally, { hasVectors, calibrated }: Measured):
   ];
 }
 
-/** Which share of the pairs of similar sets a plan finds; nothing of few pairs. */
+/** The share of similar sets that a plan finds; leaves out similarities that few pairs reach. */
 function setSection(sets: Measured['sets']): Section[] {
   const enough = (sets ?? []).filter(({ pairs }) => pairs >= ENOUGH_PAIRS);
   if (enough.length === 0) return [];
@@ -273,7 +289,7 @@ function setSection(sets: Measured['sets']): Section[] {
   ];
 }
 
-/** What each distance finds of the near pairs. */
+/** What each distance finds of the near pairs of a sample; one distance is marked. */
 export function thresholdSection(tally: PairTally, marked: number): Section {
   const least = leastWords(tally);
   return {
@@ -286,12 +302,12 @@ export function thresholdSection(tally: PairTally, marked: number): Section {
   };
 }
 
-/** The least similarity of near pairs, as "cosine 0.9". */
+/** The similarity from which pairs are near: `cosine 0.9`. */
 export function leastWords({ measure, minSimilarity }: PairTally): string {
   return `${similarityWords(measure)} ${minSimilarity}`;
 }
 
-/** Why rows within the distance of the groups count as near. */
+/** Words that say why rows within the distance of the groups count as near. */
 function reasonOf({ calibrated, hasVectors, options, groups, bits, isOfSets }: Measured): string {
   if (isOfSets && groups !== null) {
     const { estimatedJaccard } = estimateJaccard(groups.maxDistance, bits);
@@ -313,7 +329,7 @@ function reasonOf({ calibrated, hasVectors, options, groups, bits, isOfSets }: M
   return `within which theory expects ${share} of the pairs at cosine ${minCosine}; ${why}`;
 }
 
-/** How many rows are nearly the same, and why within that distance. */
+/** How many rows are nearly the same as others, in groups of which sizes; needs two rows. */
 function groupSection(measured: Measured, nameOf: (row: number) => string): Section[] {
   const { groups } = measured;
   if (groups === null) return [];
@@ -337,13 +353,13 @@ function groupSection(measured: Measured, nameOf: (row: number) => string): Sect
   return [{ name: 'group', heading, sentences, chart: groupChart(groups) }];
 }
 
-/** The figures as JSON for machines. */
+/** The figures as JSON, for `report -o NAME.json`; `report` in it is null for a damaged folder. */
 export function healthData(folder: FolderState, report: Measured | null): string {
   const facts = Object.fromEntries(folder.facts);
   return `${JSON.stringify({ ...folder, facts, report }, shown, 2)}\n`;
 }
 
-/** As `jsonOf`; tallies as what they say. */
+/** A replacer as `jsonOf`, for which a tally, which has private fields, gives its figures. */
 function shown(key: string, value: unknown): unknown {
   if (!(value instanceof PairTally)) return jsonOf(key, value);
   const { bits, measure, minSimilarity, pairs, near, nearest } = value;

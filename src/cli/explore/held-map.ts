@@ -1,6 +1,6 @@
 /**
- * What a page in one file holds of the rows: the map, a card and the code of each, so that the page
- * searches by itself. Of many rows a sample is held.
+ * What a page in one file holds of the rows: their places on the map, and a card and the code of
+ * each, by which the page searches without a server. Of many rows it holds a sample.
  */
 
 import { drawnNumbers } from '../../base/draw';
@@ -11,10 +11,13 @@ import type { Call } from '../call';
 import type { Explored } from './explored';
 import { mapAnswer, newMap, packed, storedMap } from './map-file';
 
-/** Rows of a page: a few megabytes with cards of usual texts. */
+/** Rows of a page, at most: a few megabytes with cards of usual texts. */
 const MAX_ROWS = 10_000;
 
-/** The map of the rows, or of as many of them as a page can hold. */
+/**
+ * The map of the rows, or of a sample of MAX_ROWS. Cards and codes are in the order of the map's
+ * rows. Reads the stored map of an index folder, or makes one.
+ */
 export async function heldMap(
   call: Call,
   explored: Explored,
@@ -31,6 +34,7 @@ export async function heldMap(
   };
 }
 
+/** At most MAX_ROWS of the placed rows, drawn by `seed`, still ascending. */
 function sampled(placed: PlacedRows, seed: number): PlacedRows {
   if (placed.rows.length <= MAX_ROWS) return placed;
   const at = drawnNumbers(placed.rows.length, MAX_ROWS, seed);

@@ -1,7 +1,8 @@
 /**
- * A map as the page shows it: read from the file next to the index folder, or made and stored
- * there. The file is an Arrow table that other programs open: row, x, y, cluster, exemplar and the
- * checksum of the row's code, by which a map of other rows is known and made again.
+ * The map as the page shows it: read from the file next to an index folder, or made and stored
+ * there. The file is an Arrow table that other programs can open: row, x, y, cluster, exemplar and
+ * a checksum of the row's code, by which a map of other rows is recognized and made again. Also the
+ * colours of rows by a column.
  */
 
 import type { ColoursAnswer, MapAnswer } from '../../explorer/messages';
@@ -19,18 +20,19 @@ import type { Call } from '../call';
 import { namingSample, wordsApart } from '../output/cluster-words';
 import type { Explored } from './explored';
 
+/** Columns of the file; `PlacedRows` and `checksOfRows` say what they hold. */
 const COLUMNS = ['row', 'x', 'y', 'cluster', 'exemplar', 'check'] as const;
 
-/** The file of the map of an index folder. */
+/** The path of the map of an index folder: `docs.hs-map.arrow` for `docs.hs`. */
 function mapPathOf(folder: string): string {
   return `${folder.replace(/[/\\]+$/, '')}-map.arrow`;
 }
 
-/** Whether a map is the usual one of a folder, which is stored next to it. */
+/** True if a map is stored: that of an index folder, with default seed and number of clusters. */
 const isKept = ({ folder }: Explored, { seed, clusters }: MapOptions) =>
   folder !== null && seed === 0 && clusters === undefined;
 
-/** The stored map where it is of these rows. */
+/** Reads the stored map; null where there is none, or it is of other rows. */
 export async function storedMap(
   explored: Explored,
   options: MapOptions,
@@ -39,7 +41,7 @@ export async function storedMap(
   return readMap(mapPathOf(explored.path), checksOfRows(explored.index));
 }
 
-/** A new map, stored where it is the usual one of a folder. */
+/** Makes a map, and stores it if it is the usual one of a folder; says where that fails. */
 export async function newMap(
   call: Call,
   explored: Explored,
@@ -55,6 +57,7 @@ export async function newMap(
   return placed;
 }
 
+/** Writes a map; the file is there whole or not at all, and replaces an older one. */
 async function writeMap(path: string, placed: PlacedRows, checks: Uint32Array): Promise<void> {
   const { rows, x, y, labels, exemplars } = placed;
   const writer = await createRows(path, { format: 'arrow', force: true });
@@ -69,13 +72,13 @@ async function writeMap(path: string, placed: PlacedRows, checks: Uint32Array): 
   }
 }
 
-/** Null where there is no such file, and where it is of other rows or none of ours. */
+/** Reads a map; null if the file is missing, cannot be read, or is of other rows than `checks`. */
 async function readMap(path: string, checks: Uint32Array): Promise<PlacedRows | null> {
   try {
     const batches: RowBatch[] = [];
     for await (const batch of await openRows(path, { columns: [...COLUMNS] })) batches.push(batch);
     const all = RowBatch.join(batches);
-    // As they lie in the file: a value at a time would take a second for a million rows.
+    // The arrays as they are in the file: reading values one by one takes a second for 1,000,000.
     const of = (name: string) => all.chunk(name).data.values;
     const rows = Uint32Array.from(of('row'));
     const check = of('check');
@@ -91,15 +94,15 @@ async function readMap(path: string, checks: Uint32Array): Promise<PlacedRows | 
   }
 }
 
-/** Widest side of a map in the page's own units. */
+/** The largest place on the longer side of a map, in the page's units. */
 const WIDTH = 65_535;
-/** Ids of a name. */
+/** Ids in the name of a cluster, at most. */
 const NAME_PARTS = 3;
 
-/** Rows from which a draft is shown: the map of fewer is there in about a second. */
+/** Rows from which a draft is shown first: the map of fewer is made in about a second. */
 const DRAFT_ROWS = 2000;
 
-/** What can be shown at once: the stored map, or a draft; null of few rows. */
+/** What can be shown at once: the stored map, else a draft; null for few rows. */
 export async function firstMap(explored: Explored, options: MapOptions): Promise<MapAnswer | null> {
   const { index } = explored;
   const stored = await storedMap(explored, options);
@@ -110,7 +113,7 @@ export async function firstMap(explored: Explored, options: MapOptions): Promise
   return { ...placesAnswer(placed), isDraft: true, clusters };
 }
 
-/** A map for the page, its clusters named. */
+/** A map as an answer to the page, with names and sizes of its clusters. */
 export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
   const sizes: number[] = [];
   for (const label of placed.labels) sizes[label] = (sizes[label] ?? 0) + 1;
@@ -119,17 +122,18 @@ export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
   return { ...placesAnswer(placed), isDraft: false, clusters };
 }
 
+/** Rows, places and clusters as base64 of their arrays. */
 function placesAnswer(placed: PlacedRows) {
   const [x, y] = scaled(placed).map(packed);
   return { rows: packed(placed.rows), x, y, labels: packed(placed.labels) };
 }
 
-/** Share of the rows at each end of an axis that may lie far out, and the room for them. */
+/** Share of the rows at each end of an axis that are drawn nearer, and their part of its length. */
 const FAR = { share: 0.03, room: 0.15 } as const;
 
 /**
- * Places in 0..65,535, the same scale both ways. What lies far from all others is drawn nearer to
- * them, in its order: else a few rows would leave little of the map to the rest.
+ * Places in 0..65,535, with the same scale for both axes. Rows far from the others are drawn nearer
+ * to them, in the same order; else a few of them would leave little of the map to the rest.
  */
 function scaled({ x, y }: PlacedRows): [Uint16Array, Uint16Array] {
   const sides = [x, y].map((values) => {
@@ -137,6 +141,7 @@ function scaled({ x, y }: PlacedRows): [Uint16Array, Uint16Array] {
     const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
     const [low, high] = [at(FAR.share), at(1 - FAR.share)];
     const room = FAR.room * (high - low);
+    // Maps 0..∞ to 0..room, with slope 1 at 0, so that there is no step where it begins.
     const near = (beyond: number) => (room === 0 ? beyond : (room * beyond) / (room + beyond));
     const drawn = values.map((value) => {
       if (value > high) return high + near(value - high);
@@ -158,8 +163,8 @@ function scaled({ x, y }: PlacedRows): [Uint16Array, Uint16Array] {
 }
 
 /**
- * By cluster a name: the words of its texts that set it apart, or where rows have no text or ids
- * say more, the ids of its exemplars.
+ * By cluster its name: the words that set its texts apart; without such words the beginning of the
+ * text of its first exemplar; for rows without texts the ids of its exemplars.
  */
 function clusterNames(explored: Explored, placed: PlacedRows, count: number): string[] {
   const { textColumn, index } = explored;
@@ -193,10 +198,13 @@ function clusterNames(explored: Explored, placed: PlacedRows, count: number): st
   });
 }
 
-/** Categories that have colours; the others share one. */
+/** Categories that have a colour of their own, the most frequent ones; the others share one. */
 const CATEGORIES = 8;
 
-/** A column as colours of the rows of a map: numbers by a range, others by categories. */
+/**
+ * A column as colours, for each row of the map in its order: numbers of more than CATEGORIES
+ * different values by a range, everything else by categories.
+ */
 export function coloursOf({ index, carried }: Explored, column: string): ColoursAnswer {
   const values = carried.valuesOf(column, mappedRows(index));
   const known = values.filter((value) => value !== null && value !== undefined);
@@ -216,7 +224,10 @@ export function coloursOf({ index, carried }: Explored, column: string): Colours
   };
 }
 
-/** Numbers from the 2nd to the 98th of a hundred, so that a few large ones leave colours to all. */
+/**
+ * Numbers as 0..255 of the range from their 2nd to their 98th percentile, so that a few outliers do
+ * not take most of the colours. Missing values and NaN get 0.
+ */
 function rangeOf(values: readonly unknown[]): ColoursAnswer {
   const numbers = Float64Array.from(values, (value) =>
     value === null ? Number.NaN : Number(value),
@@ -232,7 +243,7 @@ function rangeOf(values: readonly unknown[]): ColoursAnswer {
   return { values: packed(Uint8Array.from(numbers, scaledTo)), names: null, low, high };
 }
 
-/** The bytes of numbers as base64. */
+/** The bytes of an array of numbers as base64; `bytesOf` of explorer/packed.ts is the way back. */
 export function packed(values: NumberArray | Uint8Array): string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');

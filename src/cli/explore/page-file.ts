@@ -1,6 +1,7 @@
 /**
- * The page as files: what the server sends, and the same page in one file with what it shows. Both
- * forbid everything but their own script and style; what users wrote is in them as data only.
+ * The page of `explore` as files: those that the server sends, and the same page as one file that
+ * holds what it shows. By their Content-Security-Policy both run and load only their own script
+ * and style; what users wrote is in them as data alone.
  */
 
 import { createHash } from 'node:crypto';
@@ -8,19 +9,19 @@ import { readFile } from 'node:fs/promises';
 import type { Held } from '../../explorer/messages';
 import type { PageFiles } from './server';
 
-/** The script and the style as the build has made them, next to the command. */
+/** The script and the style of src/explorer, which the build puts next to the command. */
 async function built(): Promise<{ script: string; style: string }> {
   const read = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
   const [script, style] = await Promise.all([read('explorer.js'), read('explorer-style.css')]);
   return { script, style };
 }
 
-/** The mark of the page: two halves. */
+/** The logo of the page: two halves of a square. */
 const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" aria-hidden="true">' +
   '<path fill="#0072b2" d="M3 3h10L3 13z"/><path fill="#e69f00" d="M13 3v10H3z"/></svg>';
 
-/** A page whose header is seen before its script has run. */
+/** A page with its logo and title as HTML, so that they are painted before the script has run. */
 function html(head: string, body: string, title: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -43,7 +44,7 @@ ${body}
 `;
 }
 
-/** What the server sends of the page. */
+/** The files that the server sends; its headers have the policy. */
 export async function servedPage(title: string): Promise<PageFiles> {
   const { script, style } = await built();
   const head = '<link rel="stylesheet" href="explorer.css">';
@@ -55,10 +56,13 @@ export async function servedPage(title: string): Promise<PageFiles> {
   };
 }
 
-/** The page in one file; it loads nothing, and its policy names its script by its digest. */
+/**
+ * The page in one file, with what it shows as JSON in an element of its own. It loads nothing; its
+ * policy allows the script and the style by their digests.
+ */
 export async function singlePage(held: Held): Promise<string> {
   const { script, style } = await built();
-  // Nothing in the data can end its element: no < is left in it.
+  // Without any < the data cannot end its element, nor begin a comment or a script.
   const data = JSON.stringify(held).replaceAll('<', '\\u003c');
   const code = script.replaceAll('</script', '<\\/script');
   const policy =
@@ -71,8 +75,10 @@ export async function singlePage(held: Held): Promise<string> {
   return html(head, body, held.title);
 }
 
+/** A text's SHA-256 as a source of a Content-Security-Policy. */
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
+/** A text as the content of an HTML element; not for attributes, since quotes stay. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,7 +1,7 @@
 /**
- * The file of the plan under review: read once, then written whole at each decision, by rows that
- * were encoded before. It is the old plan or the new one at any moment, and what another program
- * writes into it is never written over.
+ * The file of the plan under review: read once, then written as a whole after each decision. Rows
+ * that did not change are not encoded again. At any moment the file is the old plan or the new one,
+ * and what another program has written into it is not replaced.
  */
 
 import { stat } from 'node:fs/promises';
@@ -13,20 +13,23 @@ import { Conflict } from './server';
 
 /** What lines of a plan say of their rows besides the plan. */
 interface RowNames {
+  /** By row; undefined where lines have no ids. */
   readonly ids: Ids | undefined;
-  /** The file of a row, where they lie in several. */
+  /** The file of a row, where rows are in several files; else undefined. */
   readonly fileAt: (row: number) => string | undefined;
 }
 
+/** The file of a plan; it may not be there yet. */
 export class PlanFile {
   readonly path: string;
-  /** Of the files of the rows. */
+  /** Marks of the files that the rows came from; null where there are none to compare. */
   readonly #marks: SourceMarks | null;
-  /** The file as we last read or wrote it. */
+  /** What `stateOf` said when we last read or wrote the file. */
   #known: string | null = null;
-  /** Rows of the file as bytes; of blocks in `#changed` they are those of an earlier plan. */
+  /** Rows as they were encoded for the file, in blocks; those in `#changed` are out of date. */
   #blocks: Uint8Array[][] = [];
   #changed = new Set<number>();
+  /** The save that runs, and the one that follows it, for all who called meanwhile. */
   #saving: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
@@ -35,7 +38,7 @@ export class PlanFile {
     this.#marks = marks;
   }
 
-  /** Whether the plan compares texts by other than sets; false without one that can be read. */
+  /** True if the plan compares texts by cosine or distance; false if as sets, or without a plan. */
   async isOfCosines(): Promise<boolean> {
     const reader = await openRows(this.path).catch(() => null);
     await reader?.close();
@@ -43,8 +46,8 @@ export class PlanFile {
   }
 
   /**
-   * The plan as it is now, of a source of so many rows; null where there is no file. Throws where
-   * the files of the rows were changed since it was made.
+   * Reads the plan; null if there is no file. Throws if the plan is for more than `maxRows` rows,
+   * or if the files that its rows came from were changed since it was made.
    */
   async read(maxRows: number): Promise<DedupPlan | null> {
     this.#blocks = [];
@@ -57,7 +60,7 @@ export class PlanFile {
     return plan;
   }
 
-  /** Throws where the file is not as we left it: another program has changed it. */
+  /** Throws a Conflict if another program has changed the file since we last read or wrote it. */
   async check(): Promise<void> {
     if (this.#saving === null && (await stateOf(this.path)) !== this.#known) {
       throw new Conflict(`${this.path} was changed by another program: start again to read it`);
@@ -65,8 +68,8 @@ export class PlanFile {
   }
 
   /**
-   * Saves what the plan is by now, of which these rows are changed; all without them. While a save
-   * runs, all later ones wait for one more.
+   * Saves the plan as it is when the save begins. `rows` are those that changed; without them all
+   * are encoded again. While a save runs, all further calls share the one that follows it.
    */
   save(plan: DedupPlan, names: RowNames, rows?: readonly number[]): Promise<void> {
     if (rows === undefined) this.#blocks = [];
@@ -89,7 +92,7 @@ export class PlanFile {
   async #write(plan: DedupPlan, { ids, fileAt }: RowNames): Promise<void> {
     for (const block of this.#changed) delete this.#blocks[block];
     this.#changed = new Set();
-    // Decisions may follow while this is written: they are of the next save.
+    // A copy is written: decisions that come meanwhile change the plan, and are saved by the next.
     const marks = this.#marks;
     const sourceOf = marks === null ? undefined : (row: number) => marks.markOf(fileAt(row));
     await savePlan(this.path, copied(plan), { ids, sourceOf, blocks: this.#blocks });
@@ -97,6 +100,7 @@ export class PlanFile {
   }
 }
 
+/** A plan with copies of the arrays that decisions change. */
 function copied(plan: DedupPlan): DedupPlan {
   const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = plan;
   return {
@@ -107,7 +111,7 @@ function copied(plan: DedupPlan): DedupPlan {
   };
 }
 
-/** What changes whenever another program writes a file; null where there is none. */
+/** Inode, size and time of a file, which a write by another program changes; null without file. */
 async function stateOf(path: string): Promise<string | null> {
   const found = await stat(path, { bigint: true }).catch(() => null);
   return found && `${found.ino} ${found.size} ${found.mtimeNs}`;

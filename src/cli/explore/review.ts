@@ -1,8 +1,8 @@
 /**
- * The review of a plan: groups of near rows, and the decisions of a person about them. A decision
- * is a group's rows to keep; every other row of it is dropped, as a duplicate of the nearest row
- * that is kept. It is answered when the plan's file has it. Decisions of two pages, or of an
- * editor, never overwrite each other.
+ * The review of a plan: its groups of near rows, and a person's decisions about them. A decision
+ * names the rows of a group to keep; the others are dropped, each as a duplicate of the nearest row
+ * that is kept. It is answered once the plan's file has it. A decision that is based on an older
+ * state of the group or of the file, as by a second page or an editor, is refused.
  */
 
 import type {
@@ -21,15 +21,16 @@ import type { Explored } from './explored';
 import type { PlanFile } from './plan-file';
 import { Conflict } from './server';
 
-/** Members of a group that are shown. */
+/** Rows of a group that are shown, at most. */
 const MAX_MEMBERS = 200;
 
-/** A plan in memory, and its file. */
+/** A plan in memory, which is kept equal to its file. */
 export class Review {
   readonly #explored: Explored;
   readonly #file: PlanFile;
+  /** Null as long as there is neither a file nor a plan that was made here. */
   #plan: DedupPlan | null = null;
-  /** By name of a group its rows, of groups of two or more. */
+  /** Groups of two rows or more: by name, which is a row number, their rows, ascending. */
   #groups = new Map<number, number[]>();
 
   private constructor(explored: Explored, file: PlanFile) {
@@ -37,19 +38,23 @@ export class Review {
     this.#file = file;
   }
 
-  /** The review of a plan's file; without the file, of a plan that is made later. */
+  /** Reads the plan's file. Where there is none, `make` must be called before groups are shown. */
   static async open(explored: Explored, file: PlanFile): Promise<Review> {
     const review = new Review(explored, file);
     await review.#read();
     return review;
   }
 
+  /** Takes the plan as the file has it; leaves the one in memory where there is no file. */
   async #read(): Promise<void> {
     const plan = await this.#file.read(checksOfRows(this.#explored.index).length);
     if (plan !== null) this.#take(this.#checked(plan));
   }
 
-  /** A plan of these rows; rows of an index that were removed need not be in the file. */
+  /**
+   * The plan with a place for each row of the index; rows that the index has removed need not be in
+   * the file. Throws where it was made for other rows.
+   */
   #checked(plan: DedupPlan): DedupPlan {
     try {
       return planOfRows(plan, this.#explored.index);
@@ -62,13 +67,14 @@ export class Review {
     }
   }
 
+  /** Makes a plan the one under review, with a flag for each row if it has none. */
   #take(plan: DedupPlan): DedupPlan {
     this.#plan = { ...plan, reviewed: plan.reviewed ?? new Uint8Array(plan.count) };
     this.#groups = groupsOf(plan);
     return this.#plan;
   }
 
-  /** The plan, all groups of two or more, in the order of their names. */
+  /** The state of the plan, with all groups of two rows or more, ordered by their first rows. */
   answer(): ReviewAnswer {
     const plan = this.#plan;
     return {
@@ -78,6 +84,7 @@ export class Review {
     };
   }
 
+  /** A group for the list of groups. */
   #line(group: number, rows: readonly number[]): GroupLine {
     const { distances, reviewed } = this.#plan as DedupPlan;
     return {
@@ -87,7 +94,7 @@ export class Review {
     };
   }
 
-  /** A group with its members, kept ones first. */
+  /** A group with its rows as members, at most MAX_MEMBERS: kept ones first, then by row. */
   group(group: unknown): GroupAnswer {
     const rows = this.#rowsOf(group);
     const { kept, duplicateOf, distances, cosines, jaccards } = this.#plan as DedupPlan;
@@ -105,6 +112,7 @@ export class Review {
     return { ...this.#line(group as number, rows), rows, kept: own, members };
   }
 
+  /** The rows of a group; throws a RangeError for a group that the plan does not have. */
   #rowsOf(group: unknown): number[] {
     const rows = this.#groups.get(group as number);
     if (rows === undefined)
@@ -112,7 +120,10 @@ export class Review {
     return rows;
   }
 
-  /** Decides about a group; resolves when the file has it. */
+  /**
+   * Decides about a group; resolves when the file has it. Throws a Conflict where the group is not
+   * as `before` says or the file was changed by others, and then changes nothing.
+   */
   async decide({ group, before, after }: DecideRequest): Promise<GroupAnswer> {
     const rows = this.#rowsOf(group);
     const { kept } = this.#plan as DedupPlan;
@@ -139,7 +150,11 @@ export class Review {
     return this.group(group);
   }
 
-  /** Keeps these rows of a group; the others duplicate the nearest of them. */
+  /**
+   * Changes the plan in memory: keeps these rows of a group; each other row becomes a duplicate of
+   * the nearest of them, of equally near ones the first. Compares every dropped row with every kept
+   * one.
+   */
   #keep(rows: readonly number[], toKeep: ReadonlySet<number>, isReviewed: boolean): void {
     const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = this.#plan as DedupPlan;
     const exact = cosines ?? jaccards;
@@ -165,7 +180,7 @@ export class Review {
     }
   }
 
-  /** What the plan would be with another nearness. */
+  /** What a plan with another nearness would be; `near` is a distance or a Jaccard similarity. */
   async preview(call: Call, near: number): Promise<PreviewAnswer> {
     const plan = await this.#planned(call, near);
     const old = this.#plan?.kept;
@@ -177,7 +192,10 @@ export class Review {
     };
   }
 
-  /** Makes the plan; groups of the same rows keep what was decided of them. */
+  /**
+   * Makes the plan again and saves it. Decisions stay for reviewed groups that have the same name
+   * and the same rows in the new plan.
+   */
   async make(call: Call, near: number): Promise<ReviewAnswer> {
     const plan = await this.#planned(call, near);
     const old = { plan: this.#plan, groups: this.#groups };
@@ -193,14 +211,14 @@ export class Review {
     return this.answer();
   }
 
-  /** As `dedup` plans it: near within a distance, or at a similarity that is checked exactly. */
+  /** A plan as `dedup` makes it: near within a distance, or at a similarity, checked exactly. */
   #planned(call: Call, near: number): Promise<DedupPlan> {
     const { index, nearness } = this.#explored;
     const options = nearness.by === 'distance' ? { maxDistance: near } : { minJaccard: near };
     return call.long('grouping', (work) => dedupAsync(index, { ...options, ...work }));
   }
 
-  /** The ids of the rows, where they are more than the numbers of rows, and their files. */
+  /** What lines of the plan say of rows: ids, unless these are the rows' numbers, and files. */
   #names() {
     const { index, rows, fileAt } = this.#explored;
     const ids = rows.some((row) => index.idOf(row) !== row)
@@ -210,14 +228,14 @@ export class Review {
   }
 }
 
-/** The similarity of two rows: of what is held, else as the distance estimates it. */
+/** The similarity of two rows: exact by held vectors or sets, else as the distance estimates. */
 function similarityOf({ cosine, estimate, jaccard }: Comparison): number {
   return jaccard === undefined
     ? (cosine ?? estimate.estimatedCosine)
     : (jaccard.exact ?? jaccard.estimatedJaccard);
 }
 
-/** By name the rows of each group of two or more, ascending. */
+/** By name the rows, ascending, of each group of two rows or more; by first row. */
 function groupsOf({ groups }: DedupPlan): Map<number, number[]> {
   const all = new Map<number, number[]>();
   groups.forEach((name, row) => {

@@ -1,7 +1,7 @@
 /**
- * The local server of the page: on 127.0.0.1, under a random token that is part of every address.
- * A request without the token, for another host (DNS rebinding) or from another origin is refused,
- * and the page may load nothing from anywhere else. It answers questions as JSON.
+ * The local server of the page. It listens on 127.0.0.1; a random token is part of every address.
+ * Refuses a request without the token, to another host name (DNS rebinding), or from a page of
+ * another origin. The page may load nothing from elsewhere. `POST ask/QUESTION` answers as JSON.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -11,15 +11,16 @@ import type { AddressInfo } from 'node:net';
 /** Answers a question; throws a RangeError or TypeError where the question is wrong. */
 export type Answer = (question: string, asked: unknown) => Promise<unknown>;
 
-/** Files of the page by their names. */
+/** Files of the page by name, each with its media type; '' is the page itself. */
 export type PageFiles = Readonly<Record<string, { readonly type: string; readonly text: string }>>;
 
-/** A question that contradicts what another one has changed meanwhile. */
+/** A change that is based on a state which others have changed since; answered with status 409. */
 export class Conflict extends Error {}
 
 /** Bytes of a question above which it is refused. */
 const MAX_ASKED = 16 * 2 ** 20;
 
+/** Headers of every answer: own files alone, no frames around the page, nothing in a cache. */
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
@@ -31,20 +32,23 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
+/** What is served, and where. */
 interface ServerOptions {
-  /** 0 for a free one. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly files: PageFiles;
   readonly answer: Answer;
 }
 
+/** A server that runs. */
 interface Server {
-  /** With the token. */
+  /** The address of the page, token included. */
   readonly address: string;
+  /** Ends all connections, also those that wait for an answer. */
   close(): Promise<void>;
 }
 
-/** Starts a server; rejects where the port is taken. */
+/** Starts a server; rejects if the port is taken. */
 export async function startServer({ port, files, answer }: ServerOptions): Promise<Server> {
   const token = randomBytes(18).toString('base64url');
   let hosts: readonly string[] = [];
@@ -54,6 +58,7 @@ export async function startServer({ port, files, answer }: ServerOptions): Promi
       response.end(request.method === 'HEAD' ? undefined : text);
     };
     const isOurs = hosts.includes(request.headers.host ?? '') && isSameOrigin(request, hosts);
+    // The path is /TOKEN/FILE, or /TOKEN/ask/QUESTION.
     const [, given = '', ...rest] = (request.url ?? '').split('?')[0].split('/');
     if (!isOurs || !isEqual(given, token)) {
       reply(403, 'text/plain', 'refused: open the address that halfspace explore has printed\n');
@@ -67,7 +72,7 @@ export async function startServer({ port, files, answer }: ServerOptions): Promi
       void replyTo(request, (asked) => answer(rest[1], asked), reply);
     } else reply(404, 'text/plain', 'no such page\n');
   });
-  // A question that comes after a pause must not find its connection closed just then.
+  // No limit: else a question after a pause can meet its connection as it is being closed.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -86,7 +91,10 @@ export async function startServer({ port, files, answer }: ServerOptions): Promi
 
 type Reply = (status: number, type: string, text: string) => void;
 
-/** Answers a question: 400 where it is wrong, 409 where it came too late, 500 where we failed. */
+/**
+ * Answers a question with status 200, or an error as `{ error: message }`: 400 for a wrong
+ * question, 409 for a Conflict, 500 for any other failure.
+ */
 async function replyTo(
   request: IncomingMessage,
   answer: (asked: unknown) => Promise<unknown>,
@@ -105,10 +113,14 @@ async function replyTo(
   }
 }
 
+/** A replacer for JSON.stringify: bigints become texts. */
 const withBigInts = (_: string, value: unknown) =>
   typeof value === 'bigint' ? String(value) : value;
 
-/** The JSON that was sent; other types are what a form of another site could send. */
+/**
+ * The body of a question. Its type must be JSON, which a form of another site cannot send; throws
+ * above MAX_ASKED bytes, without reading the rest.
+ */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) {
     throw new TypeError('expected application/json');
@@ -123,7 +135,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** False where a browser says that another site asks; a question must come from our page. */
+/**
+ * True unless a browser says that another site asks. A POST must say its origin, ours; a GET may
+ * have none, as the first one from an address that was typed.
+ */
 function isSameOrigin({ headers, method }: IncomingMessage, hosts: readonly string[]): boolean {
   const { origin, 'sec-fetch-site': site } = headers;
   if (origin !== undefined) return hosts.some((host) => origin === `http://${host}`);
@@ -131,7 +146,7 @@ function isSameOrigin({ headers, method }: IncomingMessage, hosts: readonly stri
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Compares without the time telling how much is right. */
+/** Compares in a time that does not depend on how many characters are right. */
 function isEqual(given: string, token: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(token)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,18 +1,19 @@
 /**
- * Search by a text in texts that are compared otherwise, as by pairs of words for duplicates: an
- * index of the same rows by single words, rare ones weighed more, made when it is first needed.
+ * Search by a text where rows were hashed by more than single words, as by pairs of words for
+ * duplicates: in a second index of the same texts by their single words, rare ones weighed more. It
+ * is made when it is first needed, and held in memory.
  */
 
 import { SimHashIndex, TextHasher, words } from '../../node';
 import { rowsOfTexts } from '../input/texts';
 
-/** Rows by their words, and how a query is read. */
+/** An index of texts by their words, and the hasher for queries. */
 export interface WordSearch {
   readonly index: SimHashIndex;
   readonly hasher: TextHasher;
 }
 
-/** Codes are not what ranks here: the sparse vectors do. */
+/** Bits of a code. Rows are ranked by their sparse vectors, so codes need no more. */
 const BITS = 256;
 
 /** Row i of the index is text i; a text without words has no code. */

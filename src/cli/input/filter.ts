@@ -1,18 +1,19 @@
 /**
- * Filters as text: `category = 'animal' and (year between 1990 and 2000 or title like '%tea%')`,
- * with =, !=, <, <=, >, >=, in (…), like, between, is null, not, and, or. Numbers are compared as
- * numbers, strings by their code units. As in SQL, a comparison with a null is unknown, and so is
- * its opposite: neither lets a row through. NaN meets only `!=`.
+ * Filters of rows as text: `category = 'animal' and (year between 1990 and 2000 or title like
+ * '%tea%')`, with =, !=, <, <=, >, >=, in (…), like, between, is null, not, and, or. Numbers are
+ * compared as numbers, strings by their UTF-16 units. As in SQL, a comparison with a null is
+ * unknown, and so is its opposite: neither lets a row through. NaN meets only `!=`.
  */
 
 import { misuse } from '../errors';
 
+/** A value of a filter, in the type of its column. */
 type Value = string | number | bigint;
 
-/** Also of a number and a bigint; NaN equals nothing. */
+/** Equality by order, so that a number equals a bigint; NaN equals nothing. */
 const areEqual = (own: Value, wanted: Value) => own <= wanted && own >= wanted;
 
-/** Whether a value meets an operator; `like` and `between` have their own. */
+/** By operator, whether a value of a column meets a value of the filter. `between` uses two. */
 const TESTS: Readonly<Record<string, (own: Value, wanted: Value) => boolean>> = {
   '=': areEqual,
   '!=': (own, wanted) => !areEqual(own, wanted),
@@ -24,19 +25,19 @@ const TESTS: Readonly<Record<string, (own: Value, wanted: Value) => boolean>> = 
   like: (own, wanted) => isLike(String(own), String(wanted)),
 };
 const OPERATORS = [...Object.keys(TESTS), 'between', 'is'];
-/** Filters within filters: a stack holds them. */
+/** Parentheses and `not` within each other, at most: the parser and the tests recurse for each. */
 const MAX_DEPTH = 100;
 
-/** The values of a column, by place. */
+/** The values of a column. A place is an index into them, the same for all columns. */
 type ValuesOf = (column: string) => readonly unknown[];
-/** Whether the row at a place meets a filter; null where a missing value leaves it open. */
+/** Whether the row at a place meets a filter; null if it is unknown, for a missing value. */
 type Test = (place: number) => boolean | null;
 
-/** What a text says of rows. */
+/** A filter that was parsed. */
 export interface Filter {
-  /** The columns that it asks for. */
+  /** The columns that it reads, each once. */
   readonly columns: readonly string[];
-  /** Of some places, those whose rows meet it. */
+  /** Those of the places whose rows meet the filter, in their order. */
   placesThatMeet(valuesOf: ValuesOf, places: readonly number[]): number[];
 }
 
@@ -45,7 +46,7 @@ const TOKEN = /\s*('(?:[^']|'')*'|"(?:[^"]|"")*"|!=|<=|>=|[=<>(),]|[^\s=<>!(),'"
 /** Tokens that are no values. */
 const PUNCTUATION = /^(?:[(),=<>]|!=|<=|>=)$/;
 
-/** Reads a filter; throws a misuse that says what is wrong. */
+/** Parses a filter; throws a misuse (exit code 2) that says what is wrong and shows the filter. */
 export function parseFilter(text: string): Filter {
   const parser = new Parser(text);
   const make = parser.filter();
@@ -58,10 +59,13 @@ export function parseFilter(text: string): Filter {
   };
 }
 
-/** Makes the test of a part of a filter, once the values of columns are known. */
+/** A part of a filter that was parsed: gives its test once the values of columns are known. */
 type Make = (valuesOf: ValuesOf) => Test;
 
-/** By descent: `or` joins what `and` joins, `not` and parentheses bind most. */
+/**
+ * A recursive-descent parser: `or` joins parts that `and` joins; `not` and parentheses bind most.
+ * Words of the language are read in any case; names of columns and values as they are.
+ */
 class Parser {
   readonly columns = new Set<string>();
   readonly #tokens: string[] = [];
@@ -69,6 +73,7 @@ class Parser {
   #depth = 0;
 
   constructor(readonly text: string) {
+    // A sticky pattern keeps its position from the filter before.
     TOKEN.lastIndex = 0;
     while (TOKEN.lastIndex < text.trimEnd().length) {
       const from = TOKEN.lastIndex;
@@ -78,7 +83,7 @@ class Parser {
     }
   }
 
-  /** The whole text. */
+  /** Parses the whole text; fails where something is left. */
   filter(): Make {
     const all = this.#joined('or');
     if (this.#at === this.#tokens.length) return all;
@@ -86,7 +91,10 @@ class Parser {
     throw this.#wrong(`expected "and" or "or" (quote values that have blanks), got "${found}"`);
   }
 
-  /** True wins among parts joined by `or`, false among those joined by `and`; then the unknown. */
+  /**
+   * Parts joined by `or`, or by `and`. One true part decides an `or`, one false part an `and`; else
+   * the result is unknown if a part is.
+   */
   #joined(word: 'or' | 'and'): Make {
     const parts: Make[] = [];
     do parts.push(word === 'or' ? this.#joined('and') : this.#part());
@@ -103,6 +111,7 @@ class Parser {
     };
   }
 
+  /** `not` and a part, a filter in parentheses, or a condition. */
   #part(): Make {
     if (++this.#depth > MAX_DEPTH) throw this.#wrong(`has more than ${MAX_DEPTH} parts in parts`);
     const isNot = this.#takes('not');
@@ -116,6 +125,7 @@ class Parser {
     return isNot ? opposite(make) : make;
   }
 
+  /** A column, perhaps `not`, an operator and its values. */
   #condition(): Make {
     const column = this.#value('a column');
     this.columns.add(column);
@@ -129,6 +139,7 @@ class Parser {
     return isNot ? opposite(make) : make;
   }
 
+  /** What follows an operator: values, `null` after `is`, two values after `between`. */
   #comparison(column: string, operator: string): Make {
     if (operator === 'is') {
       const isNot = this.#takes('not');
@@ -155,13 +166,14 @@ class Parser {
     return compared(column, operator, values);
   }
 
-  /** Takes the next token where it is this word. */
+  /** Takes the next token if it is this word, in any case. */
   #takes(word: string): boolean {
     const isIt = this.#tokens[this.#at]?.toLowerCase() === word;
     if (isIt) this.#at++;
     return isIt;
   }
 
+  /** Takes the next token; throws where it is missing or not right, with what is expected. */
   #next(expected: string, isRight: (token: string) => boolean): string {
     const token = this.#tokens[this.#at++];
     if (token === undefined) throw this.#wrong(`expected ${expected} at its end`);
@@ -169,7 +181,7 @@ class Parser {
     return token;
   }
 
-  /** A token without its quotes; a doubled quote within them is one. */
+  /** Takes a name or a value, without its quotes; within these, a doubled quote stands for one. */
   #value(expected: string): string {
     const token = this.#next(expected, (one) => !PUNCTUATION.test(one));
     const quote = token[0];
@@ -185,6 +197,7 @@ class Parser {
 
 const isMissing = (value: unknown) => value === null || value === undefined;
 
+/** `not`: the opposite of the unknown is unknown. */
 function opposite(make: Make): Make {
   return (valuesOf) => {
     const test = make(valuesOf);
@@ -195,7 +208,10 @@ function opposite(make: Make): Make {
   };
 }
 
-/** Compares the values of a column with one, or with several of which one must be met. */
+/**
+ * Compares the values of a column with the texts of a filter: one of these must be met. The first
+ * value of the column that is not missing decides whether they are compared as numbers.
+ */
 function compared(column: string, operator: string, texts: readonly string[]): Make {
   return (valuesOf) => {
     const values = valuesOf(column);
@@ -212,7 +228,7 @@ function compared(column: string, operator: string, texts: readonly string[]): M
   };
 }
 
-/** The text of a filter as a value of its column. */
+/** A text of a filter as a value like `sample`; a misuse where that is a number and it is not. */
 function likeValue(column: string, text: string, sample: unknown): Value {
   if (typeof sample === 'bigint' && /^[+-]?\d+$/.test(text)) return BigInt(text);
   if (typeof sample !== 'number' && typeof sample !== 'bigint') return text;
@@ -222,12 +238,13 @@ function likeValue(column: string, text: string, sample: unknown): Value {
 }
 
 /**
- * Whether a text is of a form in which % is any characters and _ one (a UTF-16 unit). Goes back to
- * the last % only, so no pattern takes more steps than the product of the lengths.
+ * Whether a text has a form in which % stands for any characters and _ for one (a UTF-16 unit).
+ * After a mismatch it goes back to the last % alone, so that the steps are at most the product of
+ * the lengths, for every pattern.
  */
 function isLike(text: string, form: string): boolean {
-  let [at, next] = [0, 0];
-  let [mark, from] = [-1, 0];
+  let [at, next] = [0, 0]; // positions in the text, and in the form
+  let [mark, from] = [-1, 0]; // the last % of the form, and where what it stands for ends
   while (at < text.length) {
     if (form[next] === '%') [mark, from] = [next++, at];
     else if (next < form.length && (form[next] === '_' || form[next] === text[at]))

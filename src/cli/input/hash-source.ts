@@ -1,7 +1,7 @@
 /**
- * The one way from rows to codes, for all verbs, in bounded memory: which columns to read is chosen
- * once, then each batch gives its vectors, its ids and its codes. A text without words and an
- * all-zero vector get a null code, are counted, and match nothing. Errors name the row of the file.
+ * The way from rows to codes that all verbs share, in memory for a batch at a time: the columns to
+ * read are chosen once, then each batch gives its vectors, ids and codes. A text without words and
+ * an all-zero vector get a null code, are counted, and match nothing. Errors name the file's row.
  */
 
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
@@ -46,23 +46,23 @@ import {
   textSettingsOf,
 } from './texts';
 
-/** Vectors of some rows, one after another, or their ready codes. */
+/** The vectors of some consecutive rows, or their ready codes. */
 export interface Piece {
-  /** The row of the file that it begins with. */
+  /** The row of the file that the piece begins with. */
   readonly firstRow: number;
   readonly count: number;
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
 }
 
-/** What a verb restricts of an input. */
+/** How a verb reads an input, where that differs from the options of the call. */
 interface SourceOptions {
-  /** The kinds of columns that a verb takes; all by default. */
+  /** The kinds of columns that the verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;
   /** How texts become vectors, in place of the options of the call. */
   readonly text?: TextTerms | null | undefined;
   /**
-   * True of rows without ids that are read next to another input, of which the options tell:
-   * columns of the same names are taken where they are there.
+   * True for queries next to another input, which the options describe: a column that they name is
+   * read only if this input has it, and ids are not read.
    */
   readonly isOther?: boolean;
 }
@@ -72,25 +72,28 @@ interface Choice extends SourceColumns {
   readonly path: Input;
   /** How the input is read, where that is not what the options of the call say. */
   readonly reading?: OpenRowsOptions | undefined;
+  /** Null where rows have no ids and go by their numbers. */
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
   readonly text: (TextTerms & { readonly hasherLike: (like: SimHasher) => TextHasher }) | null;
 }
 
-/** How errors name a row, a query and an id. */
+/** How the library's errors name a row, a query or an id: by its number in what they were given. */
 const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
-/** What a thread takes that hashes texts, as measured: as vectors, or as sets. */
+/** Bytes that a thread takes which hashes texts, as measured: as vectors, or as sets. */
 const THREAD_BYTES = { vectors: 85 * 2 ** 20, sets: 30 * 2 ** 20 };
+/** Sparse vectors of no rows. */
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
-/** An input whose columns are chosen; `openSource` makes it. */
+/** An input whose columns are chosen; `openSource` makes it. Its rows are read once. */
 export class HashSource {
   #hasher: SimHasher | null = null;
   /** Makes codes of texts as `#hasher` does of their vectors. */
   #textHasher: TextHasher | null = null;
   #nullCount = 0;
+  /** Set by `takeTextsAsSets`. */
   #isOfSets = false;
-  /** Takes the keys of texts' sets, where they are wanted. */
+  /** Collects the band keys of texts that are hashed as sets; null where they are not wanted. */
   keys: BandKeys | null = null;
   /** How the first ready codes were made. */
   #origin: CodeOrigin | undefined;
@@ -112,8 +115,8 @@ export class HashSource {
   }
 
   /**
-   * Opens the input again to read only its own columns and `others`: what is wrong in the rest is
-   * not looked at. A stream cannot be opened again, and is read with all columns.
+   * Opens the input again, before rows are read, for the chosen columns and `others` alone: damage
+   * in further columns is then no error. Stdin is not opened twice; all its columns are read.
    */
   async narrow(others: readonly string[]): Promise<void> {
     const { path, columns, idColumn, reading } = this.choice;
@@ -123,7 +126,7 @@ export class HashSource {
     this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])], reading);
   }
 
-  /** The same rows, to be read once more; only the columns of the vectors. */
+  /** Opens a file for another reading of its rows, of which only the vectors are read. */
   async again(): Promise<HashSource> {
     const { path, columns, reading } = this.choice;
     const reader = await openInput(this.call, path, columns, reading);
@@ -132,19 +135,20 @@ export class HashSource {
     return again;
   }
 
-  /** The rows, with progress, until Ctrl-C. */
+  /** The rows in batches; shows progress, and throws the signal's reason at Ctrl-C. */
   [Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
     return batchesOf(this.call, this.reader);
   }
 
+  /** The ids of a batch; null where rows go by their numbers. */
   idsOf(batch: RowBatch): Ids | null {
     const { idColumn } = this.choice;
     return idColumn === null ? null : batch.ids(idColumn);
   }
 
   /**
-   * The vectors of a batch, or its ready codes: texts in several pieces, others in one. Texts of
-   * rows that are not `wanted` have no entries.
+   * The vectors of a batch, or its ready codes: of texts in several pieces, else in one. Where
+   * `wanted` is given, the text of another row becomes a vector without entries.
    */
   *piecesOf(batch: RowBatch, wanted?: (row: number) => boolean): Generator<Piece> {
     const { columns, text } = this.choice;
@@ -154,7 +158,7 @@ export class HashSource {
       return;
     }
     const all = batch.texts(columns[0]);
-    // A batch without rows is a piece too: what is written of it has the columns of others.
+    // A batch without rows gives a piece too, so that an output without rows has its columns.
     if (all.length === 0) yield { firstRow, count: 0, vectors: NO_ROWS };
     const texts =
       wanted === undefined ? all : all.map((one, i) => (wanted(batch.firstRow + i) ? one : null));
@@ -165,7 +169,7 @@ export class HashSource {
     }
   }
 
-  /** How texts become the vectors whose codes are made here; null where the rows are no texts. */
+  /** The hasher of the texts, made at first use to match the codes; null if rows are no texts. */
   get textHasher(): TextHasher | null {
     const { text } = this.choice;
     if (text === null || this.#textHasher !== null) return this.#textHasher;
@@ -175,6 +179,7 @@ export class HashSource {
     return this.#textHasher;
   }
 
+  /** Vectors or codes as the columns hold them; dense ones must be as wide as the first batch. */
   #vectorsOf(batch: RowBatch): Piece['vectors'] {
     const { kind, columns } = this.choice;
     const [first, second] = columns;
@@ -193,8 +198,8 @@ export class HashSource {
   }
 
   /**
-   * The codes of a batch; counts those that are null. Appends to `sums`, where it is given, the
-   * sums whose signs are the bits, float32, zeros for a null code; ready codes have none.
+   * The codes of a batch; counts those that are null. Appends to `sums`, where given, the sums
+   * whose signs are the bits: `bits` float32 a row, zeros for a null code, none for ready codes.
    */
   async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
     let codes: Codes;
@@ -208,7 +213,7 @@ export class HashSource {
     return codes;
   }
 
-  /** The same of a batch with a row that cannot be hashed: that has a null code, and is counted. */
+  /** The codes of a batch row by row: a row that cannot be hashed gets a null code, is counted. */
   async #hashedByRow(batch: RowBatch): Promise<Codes> {
     const parts: (Codes | null)[] = [];
     for (let row = 0; row < batch.count; row++) {
@@ -233,7 +238,7 @@ export class HashSource {
     );
   }
 
-  /** Width of a code, before one was made too. */
+  /** Bits of a code, also before the first code was made. */
   get #bits(): number {
     return this.#hasher?.bits ?? this.call.number('bits') ?? DEFAULT_BITS;
   }
@@ -243,7 +248,7 @@ export class HashSource {
     const { columns, text } = this.choice;
     const parts: Codes[] = [];
     if (text !== null && sums === undefined) {
-      // Threads split and weigh the texts too.
+      // Here threads also split and weigh the texts; `piecesOf` would do that on this thread.
       const texts = batch.texts(columns[0]).map((one) => one ?? '');
       const hasher = this.textHasher as TextHasher;
       return this.named(batch.firstRow, () => hasher.hashWithKeys(texts, this.keys, { signal }));
@@ -264,7 +269,7 @@ export class HashSource {
     return Codes.join(parts, { bits: this.#bits });
   }
 
-  /** What threads take for themselves that hash such a batch; nothing where none are started. */
+  /** Bytes that the threads take which hash such a batch; 0 where none are started. */
   threadBytes(batch: RowBatch): number {
     const { text, columns } = this.choice;
     if (text === null) return 0;
@@ -273,7 +278,7 @@ export class HashSource {
     return threadsFor(parts) * THREAD_BYTES[isOfSets ? 'sets' : 'vectors'];
   }
 
-  /** Says how many rows had no code. */
+  /** Says how many rows have no code, and why. */
   sayNulls(): void {
     const failed = this.#failed?.count ?? 0;
     if (failed > 0) {
@@ -293,8 +298,9 @@ export class HashSource {
   }
 
   /**
-   * Runs work on rows from `firstRow` on, which may be asynchronous; its errors, which count rows
-   * or queries from 0, then name the file and the row of the file. `rows` are those of queries.
+   * Runs work, asynchronous or not, on rows from `firstRow` on. Errors of the library that count
+   * these from 0 are thrown again, as bad data (exit code 3), with the file and its row. Query i is
+   * row `rows[i]`, where that is given.
    */
   named<T>(firstRow: number, work: () => T, rows?: readonly number[]): T {
     const rethrow = (error: unknown): never => {
@@ -315,7 +321,7 @@ export class HashSource {
     }
   }
 
-  /** Hashes as an index with such options does. */
+  /** Makes codes from now on as an index of such options does; returns the hasher. */
   hashAs({ bits, seed, projection, dimensions, texts }: SimHasherOptions): SimHasher {
     const options = { bits, seed, projection, dimensions, ...(texts !== undefined && { texts }) };
     this.#hasher = new SimHasher({ ...options, zero: 'null' });
@@ -324,26 +330,26 @@ export class HashSource {
     return this.#hasher;
   }
 
-  /** What makes the codes of vectors like these; made by the options of the call at first. */
+  /** The hasher of the codes; the first call makes it, by the call's options, as wide as these. */
   hasherFor(vectors: DenseMatrix | SparseMatrix): SimHasher {
     const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
     this.#hasher ??= new SimHasher({ ...this.optionsFor(dimensions), zero: 'null' });
     return this.#hasher;
   }
 
-  /** Compares texts as sets from now on, where no option says otherwise. */
+  /** Hashes texts as sets from now on, unless an option of the call asks for something else. */
   takeTextsAsSets(): void {
     this.#isOfSets = this.choice.kind === 'text' && isOfSets(this.call);
   }
 
-  /** How the options of the call make codes of these rows. */
+  /** Options of a hasher for these rows by those of the call; sparse ones have no dimensions. */
   optionsFor(dimensions: number | undefined): SimHasherOptions {
     const options = hasherOptionsOf(this.call, dimensions);
     return this.#isOfSets ? { ...options, projection: 'minwise' } : options;
   }
 }
 
-/** By row the sums behind a code, `bits` values each. */
+/** By row the sums whose signs are its code, `bits` values each; zeros for a null code. */
 function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHasher) {
   const sums = new Float32Array(codes.count * hasher.bits);
   for (let row = 0; row < codes.count; row++) {
@@ -352,7 +358,7 @@ function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHa
   return sums;
 }
 
-/** Opens an input and chooses its columns; with `--tf-idf` it is read once before. */
+/** Opens an input and chooses its columns. With `--tf-idf` its texts are read once before. */
 export async function openSource(
   call: Call,
   path: Input,
@@ -369,7 +375,7 @@ export async function openSource(
   return new HashSource(call, reader, { ...choice, text: { settings, frequencies, hasherLike } });
 }
 
-/** A table that was made before, or one of the input's own texts; null without `--tf-idf`. */
+/** The table of --frequencies, or with --tf-idf one of the input's own texts; else null. */
 async function frequenciesOf(
   call: Call,
   { path, columns }: Pick<Choice, 'path' | 'columns'>,

@@ -1,26 +1,30 @@
 /**
- * How the options of a call make codes: bits, seed, and the projection of vectors or of sets.
+ * From the options of a call to those of a hasher: the bits of a code, the seed, and the projection
+ * of vectors or of sets.
  */
 
 import { measureOf } from '../../codes/measure';
 import type { Projection, SimHasherOptions } from '../../node';
 import type { Call } from '../call';
 
-/** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
+/** Bits of a code. At a cosine of 0 its estimate has a standard error of .1, near 1 less. */
 export const DEFAULT_BITS = 256;
 
-/** Options by which a user chooses vectors rather than sets, or how near they must be. */
+/** Options with which texts are not taken as sets: for a measure, a distance or word weights. */
 const OF_VECTORS = [
   ...['max-distance', 'min-cosine', 'measure', 'projection'],
   ...['tf-idf', 'frequencies', 'counting', 'keywords'],
 ];
 
-/** Whether texts are compared as sets: where no option asks for something else. */
+/** True if texts are compared as sets, which is the default of verbs that look for near texts. */
 export function isOfSets(call: Call): boolean {
   return !OF_VECTORS.some((name) => call.has(name));
 }
 
-/** By --projection, or by --measure jaccard and --min-jaccard, which need codes of sets. */
+/**
+ * The projection by --projection; `minwise`, for sets, by --measure jaccard or --min-jaccard; else
+ * undefined. Throws a misuse where these options contradict each other.
+ */
 function projectionOf(call: Call): string | undefined {
   const projection = call.text('projection');
   const isOfSets = call.text('measure') === 'jaccard' || call.has('min-jaccard');
@@ -31,7 +35,10 @@ function projectionOf(call: Call): string | undefined {
   return call.misuse(`${option} does not go with --projection ${projection}: leave one out`);
 }
 
-/** The options of a hasher, by those of the call; `dimensions` is undefined of sparse vectors. */
+/**
+ * Options of a hasher by those of the call; `dimensions` is undefined for sparse vectors. Seeds are
+ * bigints, since they reach 2^64 - 1.
+ */
 export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
   const projection = projectionOf(call) ?? (dimensions === undefined ? 'signs' : 'hadamard');
   const seed = call.text('seed') ?? '0';

@@ -1,7 +1,7 @@
 /**
- * An index folder as the verbs open it: recognized by its manifest, its options compared with those
- * of the call, its ids found by the words of the command line, its carried columns read and
- * filtered by row, and what it says of itself.
+ * Index folders as the verbs use them: opens one, compares its options with those of the call,
+ * finds its ids by words of the command line, reads and filters its carried columns by row, and
+ * lists facts about it.
  */
 
 import { readdir, stat } from 'node:fs/promises';
@@ -24,28 +24,31 @@ import { bytesText, counted, grouped } from '../output/figures';
 import { parseFilter } from './filter';
 import { allOfStdin } from './open-input';
 
-/** True of a folder that has a manifest, sound or not. */
+/** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
 export async function isIndexFolder(path: string): Promise<boolean> {
   const names = await readdir(path).catch(() => []);
   return names.some((name) => /^manifest(-\d+)?\.json$/.test(name));
 }
 
-/** The folder of an index; whatever else is there is a failure that says so. */
+/** Opens the folder of an index. Fails, with what to do, where the path is something else. */
 export async function openFolder(call: Call, path: string): Promise<IndexFolder> {
-  await stat(path); // no such folder: the system's own error
+  await stat(path); // throws the system's error if the path is missing
   if (!(await isIndexFolder(path))) {
     call.fail(`${path} is no index folder: make one by halfspace index IN -o ${path}`);
   }
   return IndexFolder.open(path);
 }
 
-/** What a search needs of an index: that of a folder, or of one Arrow file. */
+/** What a search needs of a saved index, be it a folder or one Arrow file. */
 export type SavedIndex = Pick<
   IndexFolder,
   'path' | 'options' | 'idKind' | 'text' | 'columnInfo' | 'columns' | 'frequencies' | 'index'
 >;
 
-/** Opens a folder, or reads the one file of an index, which is `-` on stdin. */
+/**
+ * Opens an index folder, or reads the one Arrow file of an index, from stdin for `-`. The file is
+ * read as a whole, and has no settings of texts: it is searched by rows, vectors and codes.
+ */
 export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   if (path !== '-' && !(await stat(path)).isFile()) return openFolder(call, path);
   if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
@@ -63,7 +66,10 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   };
 }
 
-/** Options that are given must be those of the index: rows made otherwise do not compare. */
+/**
+ * Refuses options of the call that differ from those of the index: codes and vectors that are made
+ * otherwise cannot be compared. Options that are not given are taken from the index.
+ */
 export function refuseOtherSettings(
   call: Call,
   folder: Pick<IndexFolder, 'options' | 'text' | 'path'>,
@@ -76,6 +82,7 @@ export function refuseOtherSettings(
   const measure = measureOf(projection).name;
   const own = { bits, seed, measure, projection, vectors, ...ofText };
   for (const [name, value] of Object.entries(own)) {
+    // --normalize is a list, which an index keeps sorted.
     const given = call.has(name) ? [...call.list(name)].sort().join(',') : undefined;
     if (given === undefined || given === String(value)) continue;
     const is = value === undefined ? `no --${name}` : `--${name} ${value}`;
@@ -83,29 +90,29 @@ export function refuseOtherSettings(
   }
 }
 
-/** What says which ids there are: an index, or a set. */
+/** What knows which ids there are: an index, or a set. */
 interface KnownIds {
   has(id: Id): boolean;
 }
 
-/** The ids that a text may name. */
+/** All ids that a word of the command line can mean: `12` is a text, a number and a bigint. */
 export function idsNamed(text: string): Id[] {
   return /^[+-]?\d+$/.test(text) ? [text, Number(text), BigInt(text)] : [text];
 }
 
-/** The id that a text names, of the kind that the index has. */
+/** The id that a word means, of the kind that the index has; undefined if it has none of them. */
 export function idNamed(index: KnownIds, text: string): Id | undefined {
   return idsNamed(text).find((id) => index.has(id));
 }
 
-/** The parts of a word of the command line between commas. */
+/** The parts of a word between commas, without blanks around them. */
 export function wordParts(word: string): string[] {
   return word.split(',').map((part) => part.trim());
 }
 
 /**
- * What a word of the command line names: itself where the index has that id, else its parts between
- * commas. Where it has both, the word could mean either and is refused.
+ * The ids, as texts, that a word of the command line names: the word itself if the index has it as
+ * an id, else its parts between commas. Throws a misuse if the index has the word and all parts.
  */
 export function partsOf(call: Call, index: KnownIds, word: string): readonly string[] {
   const parts = wordParts(word);
@@ -116,17 +123,17 @@ export function partsOf(call: Call, index: KnownIds, word: string): readonly str
   return [word];
 }
 
-/** A name and a value, for a person. */
+/** A line for people: what it is, and its value. */
 export type Fact = readonly [name: string, value: string];
 
-/** Those facts that have a value. */
+/** Facts in the order of the keys; those whose value is null or undefined are left out. */
 export function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
   return Object.entries(facts).flatMap(([name, value]): Fact[] =>
     value === undefined || value === null ? [] : [[name, String(value)]],
   );
 }
 
-/** What the manifest of a folder says. */
+/** What the manifest of a folder says of the index: rows, options, columns and size. */
 export function folderFacts(folder: IndexFolder): Fact[] {
   const { generation, rowCount, options, text, files, columnInfo } = folder;
   const { bits, projection, seed, dimensions, vectors, mean } = options;
@@ -143,22 +150,26 @@ export function folderFacts(folder: IndexFolder): Fact[] {
   });
 }
 
-/** Bytes of all files of the newest generation. */
+/** Bytes of all files of the generation that was opened. */
 export function bytesOf({ files }: IndexFolder): number {
   return files.reduce((sum, file) => sum + file.bytes, 0);
 }
 
-/** Carried columns in memory, by row; rows that were removed have no values. */
+/** Carried columns as values in memory; removed rows have none. Columns are read at first use. */
 export class Carried {
+  /** By name the columns that were read. */
   readonly #all = new Map<string, readonly unknown[]>();
 
-  /** `read` gives the values of a column, one for each of `rows`, which ascend; called once. */
+  /**
+   * `rows` are those that are not removed, ascending. `read` returns the values of a column, one
+   * for each of them; it is called once a column.
+   */
   constructor(
     readonly rows: Uint32Array,
     private readonly read: (name: string) => readonly unknown[],
   ) {}
 
-  /** Reads columns of a folder, which must have them, for the rows of its index. */
+  /** The columns of these names, which the index must carry; `id` can also be that of the rows. */
   static async read(
     folder: SavedIndex,
     index: SimHashIndex | StoredIndex,
@@ -184,18 +195,18 @@ export class Carried {
     return values;
   }
 
-  /** Positions in `rows` of some of them. */
+  /** The positions in `rows` of some of these rows. */
   positionsOf(some: Iterable<number>): Uint32Array {
     return Uint32Array.from(some, (row) => lowerBound(this.rows, row));
   }
 
-  /** The values of a column for some rows. */
+  /** The values of a column for some rows, null for a missing one. */
   valuesOf(name: string, rows: Iterable<number>): unknown[] {
     const values = this.all(name);
     return Array.from(this.positionsOf(rows), (position) => values[position] ?? null);
   }
 
-  /** The rows that a filter lets through; all where it is empty. */
+  /** The rows that meet a filter (filter.ts), ascending; all, not a copy, if it is empty. */
   rowsThatMeet(filter: string): Uint32Array {
     if (filter.trim() === '') return this.rows;
     const { placesThatMeet } = parseFilter(filter);
@@ -204,7 +215,10 @@ export class Carried {
   }
 }
 
-/** Reads carried columns, in the types that the index has, of rows that are asked for later. */
+/**
+ * Returns a function that gives carried columns of some rows, in the types that the index has. Of
+ * an index in memory the columns are read now; of one in its files, at each call.
+ */
 export async function carriedReader(
   folder: SavedIndex,
   index: SimHashIndex | StoredIndex,
@@ -218,7 +232,10 @@ export async function carriedReader(
   return async (rows) => columns.select(rows.map((row) => lowerBound(live, row)));
 }
 
-/** The columns that a filter asks for, all of which the index must carry; `id` is there always. */
+/**
+ * The columns that --filter names; fails where the index does not carry one of them. `id` need not
+ * be carried, except with --memory.
+ */
 export function columnsOfFilter(call: Call, folder: SavedIndex): readonly string[] {
   const filter = call.text('filter');
   if (filter === undefined) return [];
@@ -228,7 +245,7 @@ export function columnsOfFilter(call: Call, folder: SavedIndex): readonly string
   });
 }
 
-/** Fails where the index carries no column of that name; the error names those that it does. */
+/** Returns the name if the index carries such a column; else fails with the names of all. */
 export function carriedName(call: Call, folder: SavedIndex, name: string): string {
   const names = folder.columnInfo.map((column) => column.name);
   if (names.includes(name)) return name;

@@ -1,24 +1,28 @@
 /**
- * `--pairs FILE`: pairs of rows by their ids, with whether they are the same, as a person judged
- * them. Ids are compared as text, so that a number in one file is the same in the other.
+ * `calibrate --pairs FILE`: pairs of rows by their ids, each with a person's judgement whether the
+ * two are the same. Ids are compared as text, since a number in one file may be text in the other.
  */
 
 import { openRows } from '../../node';
 import type { Call } from '../call';
 import { CommandError } from '../errors';
 
-/** A line of the file. */
+/** A line of the file: the ids of two rows. */
 export interface NamedLabel {
   readonly a: string;
   readonly b: string;
   readonly isSame: boolean;
 }
 
-/** What stands for yes and no in the third column. */
+/** Values of the third column, in lower case, and what they say. */
 const ANSWERS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
 const COLUMNS = 'three columns: an id, another id, and whether they are the same (true or false)';
 
-/** Reads the labels, each pair once; fails at the first line that is none, and names it. */
+/**
+ * Reads the labels from the first three columns of a file of any format. A pair that is repeated,
+ * in either order, counts once. Throws bad data (exit code 3), with the row, where an id is missing
+ * or nested, two ids are equal, an answer is neither yes nor no, or a pair has two answers.
+ */
 export async function readLabels(call: Call, path: string): Promise<NamedLabel[]> {
   const reader = await openRows(path);
   call.atEnd(() => reader.close());

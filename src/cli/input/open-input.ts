@@ -1,7 +1,7 @@
 /**
- * Inputs opened by the options of the call, and the choice of their columns: as told by an option,
- * or the only candidate, or the one with a usual name. A guess is said; where there are several
- * candidates the user is asked to choose.
+ * Opens inputs by the options of the call, and chooses their columns: the one that an option names,
+ * else the only candidate, else the one with a usual name. A message says what was guessed; with
+ * several candidates the call is a misuse that names them.
  */
 
 import { formatOfPath } from '../../formats/row-format';
@@ -16,18 +16,18 @@ import {
 } from '../../node';
 import type { Call } from '../call';
 
-/** A file, a folder, a pattern, or several of these; stdin is '-'. */
+/** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
 
-/** `docs.jsonl`, or of several `docs.jsonl and 2 others`. */
+/** What sentences call an input: `docs.jsonl`, of several `docs.jsonl and 2 others`. */
 export function nameOfInput(input: Input): string {
   if (typeof input === 'string') return input;
   return `${input[0]} and ${input.length - 1} other${input.length === 2 ? '' : 's'}`;
 }
 
 /**
- * Opens a file or a folder, or stdin for '-'; reads only `columns` where they are given. `reading`
- * says how, by default as the options of the call do.
+ * Opens an input to be read once; of `columns`, where given, and of no others. `reading` says how,
+ * by default as the options of the call do. The reader is closed when the verb ends.
  */
 export async function openInput(
   call: Call,
@@ -50,7 +50,7 @@ export async function openInput(
   return reader;
 }
 
-/** How a file is read, by --from, --types and --on-error. */
+/** How a file is read, by --from, --types, --on-error and --expect-end. */
 export function readingOptions(call: Call, path: Input) {
   return {
     format: call.text('from') as RowFormat | undefined,
@@ -60,14 +60,14 @@ export function readingOptions(call: Call, path: Input) {
   };
 }
 
-/** The same of an input next to another: --from tells of it where its name does not. */
+/** How queries next to another input are read: --from counts where their file's name says none. */
 export function otherReading(call: Call, path: Input): OpenRowsOptions {
   const isTold = typeof path === 'string' && formatOfPath(path) !== null;
   const { format, ...reading } = readingOptions(call, path);
   return { ...reading, ...(!isTold && format !== undefined && { format }) };
 }
 
-/** Types of columns by --types; in CSV the column of --vector holds texts like "[1, 2]". */
+/** Types of columns by --types; in CSV also the column of --vector, whose cells are "[1, 2]". */
 function typesOf(call: Call, path: string): Record<string, ColumnType> {
   const isCsv = call.text('from') === 'csv' || formatOfPath(path) === 'csv';
   const [vector, ...more] = call.list('vector');
@@ -83,7 +83,7 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
   return Object.fromEntries(types);
 }
 
-/** All bytes of stdin. */
+/** All bytes of stdin, in one array; for an index that is one Arrow file. */
 export async function allOfStdin(call: Call): Promise<Uint8Array> {
   if (process.stdin.isTTY) call.misuse('stdin is a terminal: name an index, or pipe one in');
   const chunks: Uint8Array[] = [];
@@ -91,7 +91,7 @@ export async function allOfStdin(call: Call): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** The bytes of stdin; ends by an error when the signal aborts. */
+/** The bytes of stdin as they come. An abort ends even a wait for bytes, by the signal's reason. */
 async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const stop = () => process.stdin.destroy(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
@@ -103,8 +103,9 @@ async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * The batches of a reader, with progress, until Ctrl-C; at the end says what was skipped, unless
- * another reading of the same rows does.
+ * The batches of a reader. Shows progress, by rows or else by bytes; throws the signal's reason at
+ * Ctrl-C. At the end says which lines were skipped, unless `saysSkipped` is false because another
+ * reading of the same rows says it.
  */
 export async function* batchesOf(
   call: Call,
@@ -129,7 +130,7 @@ export async function* batchesOf(
   if (saysSkipped) saySkipped(call, reader);
 }
 
-/** Says which lines could not be read, where --on-error skip left some out. */
+/** Says how many lines --on-error skip left out, and why the first ones. */
 export function saySkipped(
   call: Call,
   { skipped, skippedLines, file }: Pick<RowReader, 'skipped' | 'skippedLines' | 'file'>,
@@ -140,19 +141,19 @@ export function saySkipped(
   call.say(`${file}: skipped ${skipped} line${skipped === 1 ? '' : 's'}: ${some}${rest}`);
 }
 
-/** What codes are made of: dense or sparse vectors, texts, or nothing, as they are codes. */
+/** What an input holds: ready codes, or dense vectors, sparse vectors or texts to make codes of. */
 export type SourceKind = 'code' | 'vector' | 'sparse' | 'text';
 
-/** Where the vectors come from: one column, or two of sparse ones. */
+/** The columns to read: one, or of sparse vectors two, the dimensions and the values. */
 export interface SourceColumns {
   readonly kind: SourceKind;
   readonly columns: readonly string[];
 }
 
-/** What an option names; sparse vectors are told by `--vector`. */
+/** Kinds that have an option of their name; --vector names the columns of sparse vectors too. */
 type Told = Exclude<SourceKind, 'sparse'>;
 
-/** Names by which a column is chosen among several candidates, the first that is there. */
+/** Names that choose a column among several candidates: the first that is there. */
 const USUAL: Record<Told, readonly string[]> = {
   code: ['code', 'codes', 'fingerprint', 'simhash'],
   vector: ['vector', 'embedding', 'embeddings', 'vectors'],
@@ -164,11 +165,13 @@ const NOUNS = {
   code: 'codes',
   sparse: 'sparse vectors',
 } as const;
+/** All kinds, in the order in which columns are looked for. */
 const ALL: readonly SourceKind[] = ['code', 'vector', 'sparse', 'text'];
 
 /**
- * The columns to make codes of, of the kinds that a verb takes; looked for in that order. Columns
- * that options name must be there, but where these tell of another input.
+ * Chooses the columns to make codes of, among the kinds that a verb takes. A column that an option
+ * names must be there; with `isOther` the options describe another input, and count only where
+ * this one has their columns.
  */
 export function chooseSource(
   call: Call,
@@ -193,7 +196,7 @@ export function chooseSource(
   return call.fail(`${reader.file}: no column of ${wanted} among ${names || 'none'}`);
 }
 
-/** The columns that an option names, which must hold what it says. */
+/** The columns that --vector, --text or --code names; fails unless they hold such values. */
 function toldSource(call: Call, reader: RowReader, kind: Told): SourceColumns {
   const columns = kind === 'vector' ? call.list(kind) : [call.text(kind) as string];
   const [{ name, type, fits }] = columns.map((one) => columnOf(call, reader, one));
@@ -204,7 +207,7 @@ function toldSource(call: Call, reader: RowReader, kind: Told): SourceColumns {
   return call.fail(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}`);
 }
 
-/** A column by its name; the error names the others. */
+/** The column of a name; fails where there is none, with the names of all columns. */
 export function columnOf(call: Call, reader: RowReader, name: string): ColumnInfo {
   const found = reader.columns.find((column) => column.name === name);
   if (found !== undefined) return found;
@@ -212,9 +215,10 @@ export function columnOf(call: Call, reader: RowReader, name: string): ColumnInf
   return call.fail(`${reader.file}: no column "${name}", there are ${names || 'none'}`);
 }
 
-/** The only candidate, or the one with a usual name; null where there is none. */
+/** The candidate with a usual name, else the only one; null for none, a misuse for several. */
 function guessed(call: Call, reader: RowReader, kind: Told): readonly string[] | null {
-  // Integers are codes where their width is told: a column "code" may be anything.
+  // 64-bit integers are codes only if --bits or the file's header gives a width: else a column
+  // called "code" may hold anything.
   const isTold = call.has('bits') || (reader as { header?: string }).header !== undefined;
   const isMeant = ({ type }: ColumnInfo) =>
     kind !== 'code' || isTold || !/\bInt64|<Uint64/.test(type);
@@ -222,7 +226,7 @@ function guessed(call: Call, reader: RowReader, kind: Told): readonly string[] |
   const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
   if (usual !== undefined) return [usual];
   const idName = call.text('id') ?? 'id';
-  // Integers and lists may be codes, and are seldom.
+  // Integers and lists of numbers could be codes, but seldom are: they need a usual name.
   const likely = fitting
     .filter(({ name, fits }) =>
       kind === 'code' ? !fits.includes('id') && !fits.includes('vector') : name !== idName,
@@ -233,7 +237,7 @@ function guessed(call: Call, reader: RowReader, kind: Told): readonly string[] |
   return call.misuse(`${where}: choose by --${kind} COLUMN`);
 }
 
-/** Columns "indices" and "values", or the only map; null where there are neither. */
+/** The columns "indices" and "values", else the only map from dimensions to values, else null. */
 function sparseColumns({ columns }: RowReader): readonly string[] | null {
   const named = (['indices', 'values'] as const).filter((own) =>
     columns.some(({ name, fits }) => name === own && fits.includes(own)),
@@ -248,7 +252,7 @@ export function sourceWords({ kind, columns }: SourceColumns): string {
   return `${NOUNS[kind]} of ${columns.map((name) => `"${name}"`).join(' and ')}`;
 }
 
-/** Says which columns were chosen, and how to choose others. */
+/** Says which columns were guessed and which option chooses others; returns them. */
 function sayGuess(call: Call, source: SourceColumns): SourceColumns {
   const { kind, columns } = source;
   const quoted = columns.map((name) => `"${name}"`).join(' and ');
@@ -258,10 +262,13 @@ function sayGuess(call: Call, source: SourceColumns): SourceColumns {
   return source;
 }
 
-/** The column of the ids; null where rows go by their numbers. */
+/**
+ * The column of the ids: that of --id, else "id" if it fits. Null where rows go by their numbers,
+ * also for `--id none` unless a column has that name.
+ */
 export function chooseId(call: Call, reader: RowReader): string | null {
   const told = call.text('id');
-  // Texts of a folder are known by the names of their files.
+  // In a folder of texts the name of each file is the id of its text.
   const usual = reader.format === 'text' ? 'file' : 'id';
   const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
   if (told === undefined) return has ? usual : null;

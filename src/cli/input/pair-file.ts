@@ -1,7 +1,7 @@
 /**
- * `dedup --pairs FILE`: the near pairs of rows, as `halfspace pairs` writes them or another program
- * does, in any order: by the numbers of the rows, a and b, or by their ids, id_a and id_b. Where a
- * file has both, the ids must be those of the rows. Ids are compared as text.
+ * `dedup --pairs FILE`: near pairs of rows that `halfspace pairs` or another program wrote, in any
+ * order. Pairs are by row, in the columns a and b, or by id, in id_a and id_b; in a file that has
+ * all four, the ids must be those of the rows. Ids are compared as text.
  */
 
 import { concatenated } from '../../base/arrays';
@@ -16,11 +16,16 @@ import type { Collection } from './collection';
 import { LEAST } from './nearness';
 import { batchesOf, type Input, nameOfInput, openInput } from './open-input';
 
-/** Options that say which rows are near, or that need to know it of later rows. */
+/** Options that say which rows are near, which the pairs do, or that compare further rows. */
 const NOT_WITH_PAIRS = ['max-distance', ...LEAST, 'within', 'extend', 'against'];
+/** The columns of the two rows of a pair. */
 const ENDS = ['a', 'b'] as const;
 
-/** Opens the file of `--pairs`, or the Arrow stream on stdin, before the rows of `input`. */
+/**
+ * Opens the file of `--pairs`, or the Arrow stream on stdin for `-`, before the rows of `input` are
+ * read. Refuses options that do not go with it, a file without the columns, and pairs that are too
+ * few for the --grouping: `pairs --forest` writes only as many as connect the rows.
+ */
 export async function openPairs(call: Call, input: Input): Promise<RowReader> {
   const path = call.text('pairs') as string;
   const other = NOT_WITH_PAIRS.find((name) => call.has(name));
@@ -44,12 +49,16 @@ export async function openPairs(call: Call, input: Input): Promise<RowReader> {
     call.misuse(`${reader.file} was written by pairs --${only}, ${enough}, not for ${grouping}`);
   }
   if (isStdin) return reader;
+  // Opened once more to read only these columns, ids as text: by that they are compared.
   await reader.close();
   const types = Object.fromEntries(ids.map((name) => [name, 'text' as const]));
   return openInput(call, path, columns, columns.includes(ids[0]) ? { types } : {});
 }
 
-/** The pairs by the rows of a collection; names the first that is none of two of its rows. */
+/**
+ * Reads the pairs as rows of a collection. Throws bad data (exit code 3) at the first pair that is
+ * not one of two different rows with codes, or whose ids are not those of its rows.
+ */
 export async function readPairs(
   call: Call,
   reader: RowReader,
@@ -58,6 +67,7 @@ export async function readPairs(
   const has = (column: string) => reader.columns.some(({ name }) => name === column);
   const idOf = (value: unknown) =>
     reader.format === 'csv' ? textOfFormula(String(value)) : String(value);
+  // Rows are looked up by id only if the file has no rows; `isNamed`: ids are there to compare.
   const rowOf = has('a') && has('b') ? null : rowsById(call, rows);
   const isNamed = rows.ids !== null && has('id_a') && has('id_b');
   const parts = { a: [] as Uint32Array[], b: [] as Uint32Array[] };
@@ -93,7 +103,7 @@ export async function readPairs(
   return pairs;
 }
 
-/** By id its row; ids that two rows have are refused. */
+/** By id, as text, its row. Fails where rows have no ids, or two rows have the same one. */
 function rowsById(call: Call, { ids, there, count, path }: Collection): Map<string, number> {
   const name = nameOfInput(path);
   if (ids === null) {

@@ -1,17 +1,20 @@
-/** What a plan's file says besides the plan: the ids of its rows, and marks of their files. */
+/**
+ * What a plan's file says besides the plan itself, which `readPlan` reads: the ids of its rows, and
+ * the marks of the files that they came from (source-marks.ts).
+ */
 
 import { textOfFormula } from '../../formats/csv/csv-text';
 import { openRows } from '../../node';
 
-/** What the lines of a plan have besides the plan. */
+/** Columns of a plan's file that the plan does not hold. */
 export interface PlanLines {
-  /** By row its id, undefined without a line; null where lines have no ids. */
+  /** By row its id as text, undefined for a row without a line; null if lines have no ids. */
   readonly ids: (string | null | undefined)[] | null;
-  /** Of the files that the plan was made of; none in plans of before. */
+  /** The marks of the files of the rows, each once; none in older plans. */
   readonly marks: ReadonlySet<string>;
 }
 
-/** Reads them. */
+/** Reads the ids and marks of a plan for `count` rows; lines may be in any order. */
 export async function linesOfPlan(path: string, count: number): Promise<PlanLines> {
   const plan = await openRows(path);
   await plan.close();
@@ -28,6 +31,7 @@ export async function linesOfPlan(path: string, count: number): Promise<PlanLine
     const names = batch.values('id');
     batch.values('row').forEach((row, i) => {
       const id = names[i] === null ? null : String(names[i]);
+      // In CSV a text that a spreadsheet could run has an apostrophe in front.
       ids[Number(row)] = id === null || plan.format !== 'csv' ? id : textOfFormula(id);
     });
   }

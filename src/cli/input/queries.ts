@@ -1,6 +1,7 @@
 /**
- * The rows of a file as queries by which the recall of an index is measured: all of them at once,
- * of the formats and columns that `search` takes. Errors name the file and its row.
+ * `--queries FILE`: evaluation queries, by which the recall of an index is measured. All are in
+ * memory, and are read from the formats and columns that `search` takes; errors name the file and
+ * the row.
  */
 
 import { isMissing } from '../../measure/rows';
@@ -10,16 +11,21 @@ import type { Call } from '../call';
 import type { HashSource } from './hash-source';
 import { type RowsLike, sourceLike } from './index-rows';
 
-/** Queries of a file; `count` of them have a code. */
+/** The queries of a file. */
 export interface FileQueries {
   readonly file: string;
+  /** Vectors, without rows that are null or have no entries; or codes, null ones included. */
   readonly queries: readonly Vector[] | Codes;
+  /** Queries that have a code. */
   readonly count: number;
-  /** Runs work on the queries; its errors name the file and the row. */
+  /** Runs work on the queries; its errors then name the file and the row of a query. */
   named<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The queries of --queries, next to rows like these. */
+/**
+ * Reads the queries of --queries, and hashes texts as `like` does. `isOther` says that the options
+ * of the call describe another input, so that columns they name need not be in this file.
+ */
 export async function readQueries(
   call: Call,
   like: RowsLike,
@@ -30,7 +36,7 @@ export async function readQueries(
   await source.narrow([]);
   const codes: Codes[] = [];
   const vectors: Vector[] = [];
-  const rows: number[] = [];
+  const rows: number[] = []; // by query its row in the file
   let without = 0;
   for await (const batch of source) {
     for (const { vectors: piece, firstRow, count } of source.piecesOf(batch)) {
@@ -51,7 +57,7 @@ export async function readQueries(
   return { file, queries, count, named: (work) => source.named(0, work, rows) };
 }
 
-/** Says how many queries have no code. */
+/** Says how many queries have no code, and why; nothing where all have one. */
 export function sayWithout({ call, whyNull }: HashSource, count: number): void {
   if (count === 0) return;
   const which = count === 1 ? '1 query has' : `${count} queries have`;

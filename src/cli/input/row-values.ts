@@ -1,4 +1,7 @@
-/** Values of single rows of an input, of which few are kept: those drawn, and those named. */
+/**
+ * Values of single rows of an input, for `calibrate`: rows that are drawn at random, and rows that
+ * labels name. The input is read once, and only these values stay in memory.
+ */
 
 import { Reservoir } from '../../base/draw';
 import { isMissing } from '../../measure/rows';
@@ -7,7 +10,10 @@ import { vectorAt } from '../../vectors/vectors';
 import { CommandError } from '../errors';
 import type { HashSource } from './hash-source';
 
-/** Of each row of vectors of a batch a function that copies it; null where there is none. */
+/**
+ * For each row of a batch a function that copies its vector, or gives null if the row is missing.
+ * As long as a function is referenced, the batch stays in memory. Yields nothing for ready codes.
+ */
 export function* vectorsOf(source: HashSource, batch: RowBatch): Generator<() => Vector | null> {
   for (const { count, vectors } of source.piecesOf(batch)) {
     if ('bytesPerCode' in vectors) continue;
@@ -21,18 +27,23 @@ export function* vectorsOf(source: HashSource, batch: RowBatch): Generator<() =>
   }
 }
 
-/** What was read of an input once. */
+/** What one reading of an input found. */
 export interface ReadRows {
+  /** Rows of the input. */
   readonly fileRows: number;
-  /** Texts that were drawn, without those that are null or empty; none of vectors. */
+  /** The texts that were drawn, without null and empty ones; none if the rows are vectors. */
   readonly texts: readonly string[];
-  /** How many rows were drawn. */
+  /** Rows that were drawn, those with null and empty texts included; 0 if they are vectors. */
   readonly drawn: number;
-  /** The rows that were named, by their ids as text; null where they have no value. */
+  /** The rows that were wanted, by their ids as text; a value is null if the row has none. */
   readonly named: ReadonlyMap<string, { readonly value: Vector | string | null; row: number }>;
 }
 
-/** Draws texts, and finds rows by their ids; fails where an id is there twice. */
+/**
+ * Reads an input once: draws `count` of its texts by `seed`, and finds the rows whose ids, as text,
+ * are `wanted`. Without a column of ids, a row's number is its id. Throws bad data (exit code 3)
+ * where two rows have a wanted id.
+ */
 export async function readRows(
   source: HashSource,
   { count, seed }: { count: number; seed: number },

@@ -1,6 +1,7 @@
 /**
- * Marks of the files that a plan was made of, one in each of its lines, so that it is not applied
- * to files that were changed since: a checksum of the row's file, and one of all files in order.
+ * Marks of the files that a plan was made of, so that it is not applied to files that were changed
+ * since. The mark in a line of a plan is a checksum of the row's file, `-`, and a checksum of all
+ * files in their order: 8 hexadecimal digits each.
  */
 
 import { stat } from 'node:fs/promises';
@@ -12,7 +13,10 @@ import type { Call } from '../call';
 import { isIndexFolder } from './index-folder';
 import { type Input, nameOfInput } from './open-input';
 
-/** Checksums of the files of an input; null of stdin, pipes, folders of texts, indexes. */
+/**
+ * Reads the files of an input for their checksums. Null where there are none to compare: for stdin,
+ * pipes, folders of texts and indexes.
+ */
 export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
   if ([input].flat().includes('-')) return null;
   if (typeof input === 'string' && (await isIndexFolder(input))) return null;
@@ -23,13 +27,14 @@ export async function marksOf(call: Call, input: Input): Promise<SourceMarks | n
   return new SourceMarks(input, sums);
 }
 
+/** The checksums of an input's files as they are now. */
 export class SourceMarks {
-  /** Of all files, in their order. */
+  /** The second part of every mark: of all files, in their order. */
   readonly #all: string;
-  /** Of each file, the half of its checksum that marks have. */
+  /** The first part of a mark, by file: the last 8 of the 16 digits of its checksum. */
   readonly #halves: ReadonlyMap<string, string>;
 
-  /** `sums` are checksums by file. */
+  /** `sums` are the checksums of the files, in the order of the input. */
   constructor(
     readonly input: Input,
     readonly sums: ReadonlyMap<string, string>,
@@ -39,20 +44,20 @@ export class SourceMarks {
     this.#all = fileChecksum(new TextEncoder().encode(halves.join())).slice(8);
   }
 
-  /** What a line of a row of `file`, the only one if undefined, has. */
+  /** The mark of a row in `file`; undefined for the only file of an input. */
   markOf(file: string | undefined): string {
     const [first] = this.sums.keys();
     return `${this.#halves.get(file ?? first)}-${this.#all}`;
   }
 
-  /** Throws, naming files that were changed, unless a plan's lines have the marks of these. */
+  /** Throws, naming the files that were changed, unless these files have all marks of a plan. */
   check(marks: ReadonlySet<string>, planPath: string): void {
     const other = [...marks].find((mark) => mark.split('-')[1] !== this.#all);
     if (other === undefined) return;
     const planned = new Set([...marks].map((mark) => mark.split('-')[0]));
     const changed = [...this.#halves].flatMap(([file, sum]) => (planned.has(sum) ? [] : [file]));
     const which = changed.length > 0 ? changed.join(', ') : nameOfInput(this.input);
-    // Files without a row in the plan are not known by themselves.
+    // A file of which the plan has no line is listed too, changed or not: hence "some of these".
     const what = changed.length > 1 ? 'some of these changed' : 'changed';
     const how = changed.length > 0 ? what : 'there were other files, or in another order,';
     throw new FormatError(`${how} since ${planPath} was made: make the plan again`, which);

@@ -1,6 +1,6 @@
 /**
- * What a calibration of vectors or sets says: small histograms and tables, charts, and the command
- * that follows; and the same figures as data.
+ * A calibration of vectors or sets (measure/calibrate.ts) for people and as data: histograms and
+ * tables for the text, charts for the page, and the dedup command line that it recommends.
  */
 
 import { basename } from 'node:path';
@@ -21,17 +21,18 @@ export interface CalibrationReport {
   readonly fileRows: number;
   readonly drawn: number;
   readonly withoutDirection: number;
+  /** The seed of that draw. */
   readonly drawSeed: number;
-  /** Null where fewer than two rows can be compared. */
+  /** Both null where fewer than two rows can be compared. */
   readonly calibration: Calibration | null;
   readonly command: string | null;
 }
 
-/** Cells of a bar, and most lines of a histogram. */
+/** Characters of the longest bar of a histogram, and its lines at most. */
 const BAR = 24;
 const MAX_LINES = 24;
 
-/** The parts of a calibration, the recommendation last. */
+/** The parts of text and page, the recommendation last. */
 function partsOf(calibration: Calibration, command: string): Part[] {
   const { tally, recommended } = calibration;
   const what = nameOf(calibration);
@@ -72,7 +73,7 @@ function partsOf(calibration: Calibration, command: string): Part[] {
   ];
 }
 
-/** What distances estimate, for a sentence. */
+/** The name of the similarity that distances estimate, for a sentence. */
 function nameOf({ tally }: Calibration): string {
   return similarityWords(tally.measure);
 }
@@ -89,9 +90,14 @@ export function calibrationTold(report: CalibrationReport): Told {
   };
 }
 
-/** Two bars for each range of distances, each scaled to the longest of its column. */
+/**
+ * Histograms of the distances of all pairs and of nearest rows, next to each other, as lines of
+ * text. Bars are scaled to the longest of their column; neighbouring ranges of distances are joined
+ * where there are more than MAX_LINES.
+ */
 function histogram({ steps, pairs, nearest }: PairTally): string {
   const used = usedSteps(steps, [pairs, nearest]);
+  // Joins so many neighbouring ranges into one line.
   const times = Math.ceil(used.length / MAX_LINES);
   const coarse = used.flatMap(({ from }, i) =>
     i % times === 0 ? [{ from, to: used[Math.min(used.length, i + times) - 1].to }] : [],
@@ -107,16 +113,19 @@ function histogram({ steps, pairs, nearest }: PairTally): string {
   });
 }
 
-/** The last block of a bar, by eighths. */
+/** The last block of a bar, by the eighths of a character that it fills. */
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/** A bar of blocks, in eighths of a cell; a share above 0 shows at least one. */
+/** A bar of block characters, `share` of BAR long, to an eighth; above 0 at least one eighth. */
 function bar(share: number): string {
   const eighths = share > 0 ? Math.max(1, Math.round(share * BAR * 8)) : 0;
   return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
 }
 
-/** The similarities that distances stand for, a line for each of a few ranges. */
+/**
+ * Which similarities the pairs at a distance have, next to theory: a table of every n-th range of
+ * distances, so that at most MAX_LINES are shown.
+ */
 function similarities(tally: PairTally): string {
   const steps = tally.similaritySteps();
   const every = Math.ceil(steps.length / MAX_LINES);
@@ -134,7 +143,7 @@ function similarities(tally: PairTally): string {
   return aligned(rows, { isRight: () => true });
 }
 
-/** What was measured of each width, and what its best distance finds. */
+/** For each width of codes the errors of its estimates, and what its best distance finds. */
 function widthCells(calibration: Calibration): string[][] {
   const { widths, minSimilarity } = calibration;
   const error = `error of the ${nameOf(calibration)}`;
@@ -151,9 +160,10 @@ function widthCells(calibration: Calibration): string[][] {
   ];
 }
 
-/** What about ten distances find, up to twice the recommended one, which is among them. */
+/** What some ten distances find, up to twice the recommended distance, which is one of them. */
 function thresholdCells({ tally, recommended }: Calibration): string[][] {
   const wanted = recommended.maxDistance;
+  // Distances are counted from the recommended one, so that it is among them.
   const every = Math.max(1, Math.round(wanted / 6));
   return [
     ['within', 'found', 'right', 'precision', 'recall', 'F1'],
@@ -168,7 +178,7 @@ function thresholdCells({ tally, recommended }: Calibration): string[][] {
   ];
 }
 
-/** The calibration as data: what the page shows, in numbers. */
+/** The calibration as data: the numbers that text and page show. Arrays are by distance. */
 function calibrationData(report: CalibrationReport): object {
   const { calibration, ...base } = report;
   if (calibration === null) return { ...base, calibration };
@@ -215,7 +225,7 @@ function baseSentences(report: CalibrationReport): string[] {
   return sentences;
 }
 
-/** What the recommended distance may be expected to find. */
+/** What to expect of the recommended distance: as measured, or by theory with too few pairs. */
 function expectation({ recommended, minSimilarity, nearPairs, pairs }: Calibration): string {
   const { bits, maxDistance, basis, at, theoryRecall } = recommended;
   const edge = `theory expects ${percent(theoryRecall)} of the pairs at just ${minSimilarity}`;
@@ -235,10 +245,13 @@ function expectation({ recommended, minSimilarity, nearPairs, pairs }: Calibrati
   );
 }
 
-/** Least share of the pairs in their intervals that is as good as stated. */
+/** Intervals of 95 % that hold fewer of the exact similarities than this need other hyperplanes. */
 const MIN_COVERAGE = 0.9;
 
-/** Whether distances say of similarities what theory says, and whether to subtract the mean. */
+/**
+ * How many exact similarities lie in the intervals that theory gives, with advice where too few do;
+ * and whether searches by distance find more with the mean of the vectors subtracted.
+ */
 function coverageSentence(calibration: Calibration): string {
   const { coverage, centring, projection } = calibration;
   const holds =
@@ -260,7 +273,7 @@ function coverageSentence(calibration: Calibration): string {
   return `${holds}${better} ${advice}`;
 }
 
-/** How many bits are recommended, and why. */
+/** How many bits theory asks for, how many are recommended, and by what this was decided. */
 function bitsSentence(calibration: Calibration): string {
   const { theoryBits, minSimilarity, acceptedError, recommended, edgePairs } = calibration;
   const what = nameOf(calibration);

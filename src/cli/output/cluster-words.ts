@@ -1,25 +1,28 @@
 /**
- * Words that set clusters of texts apart: those in many texts of one cluster and in few of the
- * others, as by TF-IDF with a cluster for a document. What all texts share, as the head of a
- * licence, scores nothing, and paths and addresses of files are no words.
+ * Names clusters of texts by the words that set them apart: words in many texts of one cluster and
+ * in few of the others, as TF-IDF does with a cluster as the document. A word that all texts share,
+ * as those of a licence's head, scores 0; paths and web addresses count as no words.
  */
 
 import { words } from '../../node';
 
-/** Texts of a cluster that are looked at, and words of a name. */
+/** Texts of a cluster that are read, about, and words of a name, at most. */
 const NAMING_TEXTS = 200;
 const NAME_WORDS = 3;
-/** A word is in a twentieth of a cluster's texts or more, and twice as often as elsewhere. */
+/** A word that names a cluster is in this share of its texts, and so many times that elsewhere. */
 const MIN_SHARE = 0.05;
 const MIN_RATIO = 2;
 
-/** Some of many members of a cluster, evenly spread. */
+/** Every n-th member of a cluster: at least NAMING_TEXTS of many, fewer than twice as many. */
 export function namingSample(members: readonly number[]): number[] {
   const every = Math.max(1, Math.floor(members.length / NAMING_TEXTS));
   return members.filter((_, i) => i % every === 0);
 }
 
-/** By cluster the words that set it apart, the best first; none where nothing does. */
+/**
+ * For each cluster, given by its texts, the words that set it apart, the best first; an empty list
+ * if none does. Texts are read one cluster at a time.
+ */
 export function wordsApart(clusters: Iterable<readonly string[]>): string[][] {
   const shares = Array.from(clusters, wordShares);
   const sums = new Map<string, number>();
@@ -36,7 +39,10 @@ export function wordsApart(clusters: Iterable<readonly string[]>): string[][] {
   );
 }
 
-/** How much a word says of a cluster, by its shares there and, summed, in all clusters. */
+/**
+ * How much a word says of a cluster: 0 if it is too rare there or too frequent elsewhere. `share`
+ * is the part of the cluster's texts that have it, `sum` that of all clusters added up.
+ */
 function scoreOf(share: number, sum: number, clusters: number): number {
   const elsewhere = (sum - share) / Math.max(1, clusters - 1);
   if (share < MIN_SHARE || share < MIN_RATIO * elsewhere) return 0;
@@ -44,12 +50,12 @@ function scoreOf(share: number, sum: number, clusters: number): number {
   return (rare * rare * share * (share - elsewhere)) / (share + elsewhere);
 }
 
-/** Numbers, and one or two letters of alphabets, name nothing. */
+/** False for numbers, and for one or two letters of Latin script: they name nothing. */
 function isName(word: string): boolean {
   return !/^\d+$/.test(word) && (word.length > 2 || word.charCodeAt(0) >= 0x250);
 }
 
-/** By word the share of the texts that have it. */
+/** By word the share, 0..1, of the texts that have it. */
 function wordShares(texts: readonly string[]): Map<string, number> {
   const shares = new Map<string, number>();
   for (const text of texts) {
@@ -61,7 +67,7 @@ function wordShares(texts: readonly string[]): Map<string, number> {
   return shares;
 }
 
-/** `/usr/share/doc`, `src/a/b.ts`, `C:\a\b`, `https://example.org`, but not `and/or`. */
+/** True for `/usr/share/doc`, `src/a/b.ts`, `C:\a\b` and `https://example.org`, not `and/or`. */
 function isPath(part: string): boolean {
   return part.includes('://') || (part.match(/[/\\]/g)?.length ?? 0) >= 2 || /^[/~]\w/.test(part);
 }

@@ -1,7 +1,7 @@
 /**
- * What clustering found, as rows and as a table. A line for each row: its cluster, how far it is
- * from the medoid in bits, and its cosine to the centroid where clusters have one. A row in no
- * cluster has -1, and no cosine.
+ * What clustering found, as rows for the output and as a table for people. The output has a line
+ * for each row: its cluster, its distance from the cluster's medoid in bits, and, where clusters
+ * have centroids, its cosine to that. A row in no cluster has cluster and distance -1, cosine NaN.
  */
 
 import { idsAt } from '../../base/ids';
@@ -14,12 +14,12 @@ import { type Collection, rowBlocks } from '../input/collection';
 import { counted, excerpt, grouped } from './figures';
 import { lineSetter } from './table';
 
-/** Clusters, however they were found. */
+/** Clusters by k-means or by density. */
 export interface Found {
   readonly clusters: readonly Cluster[];
-  /** By row its cluster, -1 where it is in none. */
+  /** By row its cluster, -1 if it is in none. */
   readonly labels: Int32Array;
-  /** Unit vectors, one after another; null for clusters by density. */
+  /** Unit vectors, cluster after cluster; null for clusters by density. */
   readonly centroids: Float64Array | null;
   /** Whether centroids are of codes, with a value for each bit. */
   readonly isOfBits: boolean;
@@ -27,16 +27,20 @@ export interface Found {
 
 /** What clusters are called. */
 interface Names {
-  /** The id or the beginning of the text of a row. */
+  /** The beginning of the text of a row, else its id. */
   readonly labelOf: (row: number) => string;
-  /** By cluster of texts the words that set it apart. */
+  /** By cluster the words that set it apart; null if the rows are not texts. */
   readonly keywords: readonly (readonly string[])[] | null;
 }
 
-/** A column of true and false without rows: an empty array does not tell its type. */
+/** A column of booleans without rows, whose type an empty array would not say. */
 const NO_FLAGS = finished('medoid', builderOf('bool'), 'bool');
 
-/** The rows of a collection with their clusters, in batches; a cluster is named by its medoid. */
+/**
+ * The rows of a collection with their clusters, batch by batch. The column of the cosine is called
+ * by what it is of: `cosine` of vectors, `estimatedCosine` of sums, `cosineOfBits` of codes. A
+ * cluster is named by its medoid.
+ */
 export function* clusterRows(
   rows: Collection,
   { clusters, labels, centroids, isOfBits }: Found,
@@ -76,7 +80,7 @@ export function* clusterRows(
   }
 }
 
-/** The cosine of a row to a centroid: of its vector, its sums, or its bits as 1 and -1. */
+/** Returns the cosine of a row to a centroid: of its vector, its sums, or its bits as 1 and -1. */
 function cosinesTo(
   centroids: Float64Array,
   source: Parameters<typeof pointsOf>[0],
@@ -84,7 +88,7 @@ function cosinesTo(
 ): (row: number, cluster: number) => number {
   const { points } = runSteps(pointsOf(source, by), {});
   const { dimensions, length } = points;
-  const point = new Float64Array(dimensions);
+  const point = new Float64Array(dimensions); // scratch memory of all calls
   return (row, cluster) => {
     points.into(row, point, 0);
     let sum = 0;
@@ -93,11 +97,11 @@ function cosinesTo(
   };
 }
 
-/** Clusters shown, and columns of the table. */
+/** Clusters that the table shows, and its columns of a terminal. */
 const SHOWN = 20;
 const WIDTH = 100;
 
-/** The largest clusters as a table for people. */
+/** The largest clusters as a table; a single line if there are none. */
 export function clusterTable(
   { ids, count, there }: Collection,
   { clusters }: Found,

@@ -1,6 +1,7 @@
 /**
- * Numbers and texts for people: thousands by commas, sizes in bytes, durations, shares, lines for a
- * shell, excerpts of texts. The same in every locale.
+ * Numbers and texts as people read them: thousands by commas, bytes, durations, shares, command
+ * lines, excerpts, and texts without characters that a terminal would obey. The same in every
+ * locale.
  */
 
 import type { Measure } from '../../codes/measure';
@@ -10,7 +11,7 @@ export { counted, grouped };
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 
-/** Bytes by powers of 1024, as `1.5 GB`. */
+/** A number of bytes by powers of 1024, as `1.5 GB`. */
 export function bytesText(bytes: number): string {
   let unit = 0;
   let value = bytes;
@@ -22,7 +23,7 @@ export function bytesText(bytes: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** Seconds as `8 s`, `3 min 20 s` or `2 h 5 min`. */
+/** Seconds as `8.0 s`, `12 s`, `3 min 20 s` or `2 h 5 min`. */
 export function durationText(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -38,7 +39,7 @@ export function rateText(value: number): string {
   return value.toFixed(value < 10 ? 1 : 0);
 }
 
-/** So many digits after the point; a zero has no sign. */
+/** A number with so many digits after the point, and a typographic minus; zero has no sign. */
 export function fixed(value: number, digits = 2): string {
   return value
     .toFixed(digits)
@@ -46,14 +47,17 @@ export function fixed(value: number, digits = 2): string {
     .replace('-', '−');
 }
 
-/** Without digits that say nothing: 0.25, 3, 12,000. */
+/** A number of at most six significant digits, without trailing zeros: 0.25, 3, 12,000. */
 export function plain(value: number): string {
   const rounded = Number(value.toPrecision(6));
   if (Number.isInteger(rounded)) return `${rounded < 0 ? '−' : ''}${grouped(Math.abs(rounded))}`;
   return String(rounded).replace('-', '−');
 }
 
-/** A share in per cent, with a digit more where it is small; 100 % is all of them. */
+/**
+ * A share as per cent, with two digits below 1 %. Only 0 and 1 are `0 %` and `100 %`: what rounds
+ * to them is `< 0.01 %` or `> 99.9 %`.
+ */
 export function percent(share: number): string {
   const value = 100 * share;
   if (value === 0 || value === 100) return `${value} %`;
@@ -62,7 +66,7 @@ export function percent(share: number): string {
   return `${value.toFixed(value < 1 ? 2 : 1)} %`;
 }
 
-/** Words as one line for a shell: what needs quotes has them. */
+/** Words as one line for a POSIX shell; a word with other characters is in single quotes. */
 export function commandLine(words: readonly string[]): string {
   return words
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
@@ -70,32 +74,32 @@ export function commandLine(words: readonly string[]): string {
 }
 
 /**
- * What a terminal would obey in place of showing it: controls of C0 and C1 other than line feeds
- * and tabs, marks that turn the direction of the text around them, further ends of lines, and
- * halves of characters.
+ * What a terminal would obey in place of showing it: control characters (C0 and C1) other than line
+ * feeds and tabs, marks that turn the direction of the text around them, the two separators of
+ * lines and paragraphs, and unpaired surrogates.
  */
 const OBEYED = /[^\P{Cc}\n\t]|[\p{Bidi_C}\u2028\u2029]|\p{Cs}/gu;
 
-/** Text of a user's file with a visible sign for each character that a terminal would obey. */
+/** A text with U+FFFD, `�`, in place of each character that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(OBEYED, '\u{fffd}');
 }
 
-/** Characters that take two columns: of East Asia, and pictures. */
+/** Characters that take two columns of a terminal: East Asian ones, and emoji. */
 const WIDE = new RegExp(
   '[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f' +
     '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]',
   'u',
 );
 
-/** Columns of a terminal that a text takes; marks above other characters take none. */
+/** Columns of a terminal that a text takes: combining marks take none, wide characters two. */
 export function columnsOfText(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   const columns = Array.from(text, (one) => (/\p{Mn}/u.test(one) ? 0 : WIDE.test(one) ? 2 : 1));
   return columns.reduce<number>((sum, one) => sum + one, 0);
 }
 
-/** Words in lines of at most `width` columns. */
+/** Breaks a text at blanks into lines of at most `width` characters; longer words stay whole. */
 export function wrapped(text: string, width: number): string[] {
   const lines = [''];
   for (const word of text.split(' ')) {
@@ -108,20 +112,20 @@ export function wrapped(text: string, width: number): string[] {
 
 /** Characters of an excerpt. */
 const WIDTH = 60;
-/** What is shown before the place where two texts differ. */
+/** Characters that `differing` shows before the place where two texts differ. */
 const BEFORE = 16;
 
-/** At most `most` characters of a text, whole ones. */
+/** The first `most` characters of a text, by code point; of a longer one the last is a …. */
 export function beginning(text: string, most: number): string {
   return text.length <= most ? text : cut(text, 0, most);
 }
 
-/** The beginning of a text in one line of at most so many characters, without invisible ones. */
+/** The beginning of a text on one line, at most so many characters, without invisible ones. */
 export function excerpt(text: string, most = WIDTH): string {
   return cut(inOneLine(text), 0, most);
 }
 
-/** Excerpts of two texts from where they begin to differ; of short texts all is shown. */
+/** Excerpts of two texts from shortly before they differ; short texts are shown whole. */
 export function differing(one: string, other: string): [string, string] {
   const [a, b] = [inOneLine(one), inOneLine(other)];
   let at = 0;
@@ -134,18 +138,19 @@ export function differing(one: string, other: string): [string, string] {
 
 /** At most `most` characters from a position on, with a … where some are left out. */
 function cut(text: string, from: number, most: number): string {
+  // Array.from splits by code points; the slice bounds the work on a long text.
   const characters = Array.from(text.slice(from, from + 4 * most));
   const isWhole = characters.length <= most;
   const shown = isWhole ? characters : characters.slice(0, most - 1);
   return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;
 }
 
-/** White space, control characters and invisible ones as single blanks. */
+/** A text in which runs of white space, control and format characters are single blanks. */
 function inOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
 }
 
-/** What a similarity is called in a sentence. */
+/** The name of a similarity in a sentence. */
 export function similarityWords({ name }: Measure): string {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';
 }

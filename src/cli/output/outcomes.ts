@@ -1,4 +1,7 @@
-/** What settings find, judged by planted copies or by labelled pairs, and the best one. */
+/**
+ * What settings of dedup find, judged by planted copies or by labelled pairs (measure/contest.ts),
+ * and which one is recommended: for people, and as data.
+ */
 
 import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
@@ -6,32 +9,35 @@ import { PARTS, RIGHT } from '../../measure/planted';
 import { counted, fixed, grouped, percent } from './figures';
 import type { Told } from './parts';
 
-/** By what pairs are known to be the same. */
+/** How it is known which pairs of rows are the same. */
 export type Truth =
-  /** Copies, edited in at most this share of their words. */
+  /** By copies, in which at most this share of the words is edited. */
   | { readonly kind: 'planted'; readonly edits: number }
+  /** By the pairs of this file. */
   | { readonly kind: 'labelled'; readonly file: string };
 
-/** Judged settings, where their rows came from, and the command that follows. */
+/** Judged settings, where their rows came from, and the command line that is recommended. */
 interface OutcomesReport {
   readonly file: string;
+  /** What was read, as `texts of "body"`. */
   readonly source: string;
+  /** Rows of the input. */
   readonly fileRows: number;
-  /** How many rows were drawn; null where labels name them. */
+  /** How many rows were drawn; null if labels name the rows. */
   readonly drawn: number | null;
   readonly seed: number;
   readonly truth: Truth;
   /** Names, and options of dedup without the threshold; the first is the default. */
   readonly settings: readonly { readonly name: string; readonly words: readonly string[] }[];
-  /** Null where no copy could be planted in one of the halves. */
+  /** By setting, in that order; null if one of the halves has no pairs that are the same. */
   readonly contest: Contest | null;
   readonly command: string | null;
 }
 
-/** With fewer pairs of a kind an interval is wide, and says little. */
+/** With fewer same pairs than this in a half, intervals are wide: a sentence says so. */
 const FEW = 20;
 
-/** A judged setting's threshold as options of dedup. */
+/** The threshold of a judged setting as options of dedup: `--min-jaccard 0.6`. */
 export function optionOf({ by, threshold }: Pick<Judged, 'by' | 'threshold'>): string[] {
   const name = by.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
   return [`--${name}`, String(threshold)];
@@ -68,6 +74,7 @@ export function outcomesTold(report: OutcomesReport): Told {
   };
 }
 
+/** The table of settings: a line each, below the headings. */
 function cellsOf({ settings }: Contest, names: OutcomesReport['settings']): string[][] {
   return [
     ['setting', 'threshold', 'chosen', 'precision', 'recall', 'F1', '95 %'],
@@ -82,7 +89,7 @@ function cellsOf({ settings }: Contest, names: OutcomesReport['settings']): stri
   ];
 }
 
-/** Of which rows, and what is right and wrong. */
+/** Which rows were used, how many pairs are the same, and which other pairs count as wrong. */
 function baseSentences(report: OutcomesReport): string[] {
   const { fileRows, drawn, seed, source, truth, contest } = report;
   const isPlanted = truth.kind === 'planted';
@@ -91,8 +98,10 @@ function baseSentences(report: OutcomesReport): string[] {
       ? `All ${counted(fileRows, 'row')}`
       : `${grouped(drawn)} of ${counted(fileRows, 'row')}, drawn at random (seed ${seed})`;
   const sentences = [`${isPlanted ? which : counted(fileRows, 'row')}: ${source}.`];
+  // All settings are judged by the same pairs, so the first one has their number.
   const same = contest?.settings[0] && [contest.settings[0].chosen, contest.settings[0].held];
   if (same === undefined) {
+    // One word must be edited at least, so shorter texts would have a larger share of edits.
     const words = Math.ceil(1 / (isPlanted ? truth.edits : 1));
     return [
       ...sentences,
@@ -123,7 +132,7 @@ function baseSentences(report: OutcomesReport): string[] {
   return sentences;
 }
 
-/** Why a setting is recommended. */
+/** Why the setting is recommended: the best one if it is surely better, else the default. */
 function reason(
   { settings, best, recommended }: Contest,
   names: OutcomesReport['settings'],

@@ -1,40 +1,43 @@
 /**
- * What a verb has measured, for people as text for a terminal or as a page, and as data for
- * machines. All three show the same figures, in the same sentences.
+ * What `calibrate` has measured, in one form for its three outputs: text for a terminal, a page,
+ * and data for programs. All three have the same figures; text and page the same sentences.
  */
 
 import type { Held, Section } from '../../explorer/messages';
 import { wrapped } from './figures';
 import { aligned } from './table';
 
-/** Columns of the text. */
+/** Columns of the text; tables may be wider. */
 const WIDTH = 96;
 
-/** What both the text and the page say under one heading. */
+/** What text and page say under one heading. */
 export interface Part {
+  /** Identifies the section of the page. */
   readonly name: string;
   readonly heading: string;
   readonly sentence?: string;
-  /** To be copied as it is. */
+  /** A command line to copy. */
   readonly command?: string;
-  /** Rows of cells below their headings; the first `texts` columns hold no numbers. */
+  /** A table: its headings, then its rows. The first `texts` columns are set to the left. */
   readonly cells?: string[][];
   readonly texts?: number;
-  /** Stands for the figure where there are letters only. */
+  /** The figure as lines of characters, for the text; the page has `figure` in its place. */
   readonly letters?: string;
   readonly figure?: Pick<Section, 'chart' | 'sentences'>;
 }
 
-/** All that is said, the recommendation last. */
+/** A measurement, ready for all outputs. */
 export interface Told {
   readonly heading: string;
   /** What was measured, and how. */
   readonly sentences: readonly string[];
+  /** The recommendation is the last one. */
   readonly parts: readonly Part[];
+  /** The figures for --json. */
   readonly data: object;
 }
 
-/** As text of at most 96 columns, wider tables apart. */
+/** The measurement as text, with the recommendation last: next to the user's prompt. */
 export function toldText({ sentences, parts }: Told): string {
   const filled = (text: string) => wrapped(text, WIDTH).join('\n');
   const texts = parts.map(({ heading, command, cells, letters, sentence, texts: count = 0 }) => {
@@ -45,7 +48,7 @@ export function toldText({ sentences, parts }: Told): string {
   return `${[filled(sentences.join(' ')), ...texts].join('\n\n')}\n`;
 }
 
-/** As what a page holds, the recommendation first. */
+/** The measurement as what a page in one file holds; the recommendation comes first. */
 export function toldPage({ heading, sentences, parts }: Told): Held {
   const sections = parts.map(
     ({ name, heading: own, sentence, command, cells, figure }): Section => ({

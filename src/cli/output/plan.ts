@@ -1,6 +1,7 @@
 /**
- * Where the plan of `dedup` goes: lines of the groups for people, most doubtful first, with the
- * beginning of each text; all rows for programs; or a page on which the groups are reviewed.
+ * Writes the plan of `dedup`: for people the lines of groups, most doubtful group first, with the
+ * beginning of each text; for programs, with --all-rows, a line for each row; or a page on which
+ * the groups are reviewed.
  */
 
 import { idsAt } from '../../base/ids';
@@ -23,9 +24,9 @@ import { openOutput, PageFile } from './rows';
 /** Characters of a text in a line of a plan, and on a page. */
 const LINE_WIDTH = 160;
 const PAGE_WIDTH = 20_000;
-/** Rows of a page: with texts of usual length some tens of megabytes. */
+/** Rows whose texts a page holds: with texts of usual length some tens of megabytes. */
 const PAGE_ROWS = 10_000;
-/** Lines that are made at once. */
+/** Lines of a batch. */
 const BLOCK = 8192;
 
 /** A plan and the rows that it is for. */
@@ -33,17 +34,18 @@ interface Planned {
   readonly input: Input;
   readonly plan: DedupPlan;
   readonly rows: Collection;
-  /** By row the id of the older row that it is near to. */
+  /** With --against, by row the id of the old row that it is near to, null for none. */
   readonly near?: readonly (string | null)[];
-  /** Of the files of the rows. */
+  /** Marks of the rows' files, for the column `source`; null where the input has none. */
   readonly marks: SourceMarks | null;
-  /** Rows whose texts are wanted whole, for the review. */
+  /** Rows whose texts the review shows, which are returned whole. */
   readonly shown: readonly number[];
 }
 
 /**
- * Writes the plan's lines, or its page, and returns texts of the rows of `shown`. The input is read
- * once more for texts.
+ * Writes the plan to `opened`, and closes it; null writes nothing. Returns texts by row: whole ones
+ * of `planned.shown`, which the review shows, and the beginnings that were written. The input is
+ * read once more for them.
  */
 export async function writePlanned(
   call: Call,
@@ -81,7 +83,10 @@ export async function writePlanned(
   return texts;
 }
 
-/** An Arrow plan of all rows has their codes, so that later rows can be planned against it. */
+/**
+ * Adds the codes of the rows to an Arrow plan of all rows, so that later rows can be planned
+ * against it by --against. Its header describes the codes: the output is opened again for that.
+ */
 async function withCodes(
   call: Call,
   { input, plan: made, rows }: Planned,
@@ -92,19 +97,19 @@ async function withCodes(
   if (!call.has('all-rows') || rows.isIndex || call.has('pairs')) return { plan: made, target };
   const { codes } = rowsOf('source', rows.source);
   const plan = { ...made, codes, near: nearnessWords(call, rows) };
-  await target.abort(); // its header was to be without codes
+  await target.abort(); // it was opened with a header without codes
   const inputs = [input].flat();
   return { plan, target: await openOutput(call, { inputs, header: planHeader(plan) }) };
 }
 
-/** The rows that have lines: those of groups, of plans for programs all. */
+/** The rows that get lines, batch by batch: with --all-rows all, else those of groups. */
 function* blocksOf(call: Call, { plan, rows }: Planned): Generator<Uint32Array> {
   if (call.has('all-rows')) return yield* rowBlocks(rows);
   const all = doubtfulRows(plan);
   for (let at = 0; at === 0 || at < all.length; at += BLOCK) yield all.slice(at, at + BLOCK);
 }
 
-/** The rows of the first groups, `most` or a few more, since groups stay whole. */
+/** The rows of the first groups, about `most`: ends at the end of a group. */
 function pageRows({ groups }: DedupPlan, blocks: readonly Uint32Array[], most: number): number[] {
   const rows: number[] = [];
   for (const block of blocks) {
@@ -116,7 +121,10 @@ function pageRows({ groups }: DedupPlan, blocks: readonly Uint32Array[], most: n
   return rows;
 }
 
-/** The page of a plan. It holds all lines, so that what it saves is whole; texts of some. */
+/**
+ * The page of a plan. It holds all lines, so that the plan it saves is complete, and texts of the
+ * rows of `seen`: only groups with texts are shown.
+ */
 async function pageOf(
   { input, plan, rows }: Planned,
   batches: readonly RowBatch[],

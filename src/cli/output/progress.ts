@@ -1,31 +1,33 @@
 /**
- * Messages and progress on stderr. Progress is one line with the rate, the share and the time left,
- * drawn again a few times a second and removed when the work has ended; sentences go above it.
- * Names and ids of the user's files pass through here, so no control character reaches the
- * terminal.
+ * Messages and progress on stderr. Progress is one line with the share, the rate and the time left;
+ * it is drawn at most ten times a second, and removed when the work ends or a message is written.
+ * Messages contain names and ids of the user's files, so characters that a terminal would obey are
+ * replaced in all that is written here.
  */
 
 import { bytesText, durationText, grouped, printable, rateText } from './figures';
 
-/** A line of progress for one piece of work. */
+/** The line of progress of one piece of work. */
 export interface Progress {
-  /** So many are done, since the beginning. */
+  /** Reports how many are done in all, not since the last call. */
   at(done: number): void;
+  /** Removes the line. */
   end(): void;
 }
 
-/** The line is drawn at most so often. */
+/** Least time between two drawings of the line. */
 const REDRAW_MILLISECONDS = 100;
-/** Work that ends sooner shows no line. */
+/** Time before the first drawing: shorter work shows no line. */
 const FIRST_MILLISECONDS = 250;
 
-/** Where messages go; `isQuiet` leaves out all but errors. */
+/** Where messages go. */
 interface TalkOptions {
   readonly stream: NodeJS.WriteStream;
+  /** Whether all but errors is left out. */
   readonly isQuiet: boolean;
 }
 
-/** All that goes to stderr, so that sentences and the line of progress do not mix. */
+/** Writes everything that goes to stderr, so that messages and the line of progress do not mix. */
 export class Talk {
   readonly #stream: NodeJS.WriteStream;
   readonly #isQuiet: boolean;
@@ -38,11 +40,12 @@ export class Talk {
     this.#showsProgress = stream.isTTY === true && !isQuiet && process.env.TERM !== 'dumb';
   }
 
+  /** Writes a message on a line of its own; nothing with `--quiet`. */
   say(sentence: string): void {
     if (!this.#isQuiet) this.error(sentence);
   }
 
-  /** A sentence that `--quiet` does not silence. */
+  /** Writes a message, also with `--quiet`. */
   error(sentence: string): void {
     this.clear();
     this.#stream.write(`${printable(sentence)}\n`);
@@ -54,9 +57,14 @@ export class Talk {
     this.#isLineThere = false;
   }
 
+  /**
+   * A line of progress. It is not drawn with `--quiet`, nor where the stream is no terminal, or one
+   * without control sequences (TERM=dumb). A total of null is unknown.
+   */
   progress(label: string, total: number | null, unit: 'rows' | 'bytes' = 'rows'): Progress {
     if (!this.#showsProgress) return { at: () => undefined, end: () => undefined };
     const start = performance.now();
+    // The time of the last drawing, set so that the first one comes after FIRST_MILLISECONDS.
     let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
     return {
       at: (done) => {
@@ -69,6 +77,7 @@ export class Talk {
     };
   }
 
+  /** Draws over the line before; a longer line than the terminal is cut, not wrapped. */
   #draw(line: string): void {
     const width = (this.#stream.columns || 80) - 1;
     this.#stream.write(`\r\x1b[K${printable(line).slice(0, width)}`);
@@ -76,7 +85,7 @@ export class Talk {
   }
 }
 
-/** How far some work is; a total of null is not known. */
+/** How far some work is. A total of null is unknown; `seconds` are those since it began. */
 interface ProgressState {
   readonly label: string;
   readonly done: number;

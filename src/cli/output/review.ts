@@ -1,6 +1,6 @@
 /**
- * What a person looks at before a plan is applied: how much would go, the largest groups, and the
- * pairs that are widest apart, which are the first to be wrong.
+ * What `dedup` shows of a plan before it is applied: how many rows would go, at which distances,
+ * the largest groups, and the pairs that are farthest apart, where mistakes are likeliest.
  */
 
 import type { Measure } from '../../codes/measure';
@@ -8,30 +8,32 @@ import type { DedupPlan } from '../../node';
 import { counted, differing, excerpt, grouped, similarityWords } from './figures';
 import { aligned } from './table';
 
-/** A person reads a few lines; the plan has all. */
+/** Groups and pairs that are shown; the plan lists all. */
 const GROUPS_SHOWN = 5;
 const PAIRS_SHOWN = 5;
-/** Ranges of distances that are shown, besides 0. */
+/** Ranges into which distances above 0 are divided. */
 const RANGES = 4;
 
 /** The figures of a plan that a person checks first. */
 export interface Review {
+  /** Rows of the collection, and how many of them the plan drops. */
   readonly rows: number;
   readonly dropped: number;
-  /** How many of them have the very text of the row that is kept; null without texts. */
+  /** Dropped rows whose text equals that of the row kept for them; null without texts. */
   readonly exact: number | null;
+  /** Groups of two rows or more. */
   readonly groups: number;
-  /** By the distance to the row that stays, the rows that would go. */
+  /** How many dropped rows are at each distance, in bits, from the row kept for them. */
   readonly byDistance: Uint32Array;
-  /** Groups of most rows, and the row that each keeps. */
+  /** The largest groups, each with the first row that it keeps. */
   readonly largest: readonly { readonly size: number; readonly keptRow: number }[];
-  /** Dropped rows farthest from the row that is kept for them, one of a group, widest first. */
+  /** Dropped rows farthest from the row kept for them, at most one a group, farthest first. */
   readonly widest: readonly number[];
 }
 
 /**
- * The review of a plan for so many rows, without those that were removed from an index. `texts` has
- * a hash of each row's text.
+ * The review of a plan. `rows` are the rows of the collection without those removed from an index,
+ * which the plan counts too. `texts` has a hash of each row's text; null where there are no texts.
  */
 export function reviewOf(
   plan: DedupPlan,
@@ -67,24 +69,24 @@ export function reviewOf(
   };
 }
 
-/** The rows whose names and texts are shown, ascending. */
+/** The rows whose names and texts the review shows, each once, ascending. */
 export function shownRows({ duplicateOf }: DedupPlan, { largest, widest }: Review): number[] {
   const rows = largest.map(({ keptRow }) => keptRow);
   for (const row of widest) rows.push(row, duplicateOf[row]);
   return [...new Set(rows)].sort((a, b) => a - b);
 }
 
-/** How rows are shown: the plan knows them by number only. */
+/** How rows are shown, which the plan knows by number only. */
 interface Shown {
   readonly bits: number;
   readonly measure: Measure;
   /** `row 17`, with its id where there is one. */
   readonly nameOf: (row: number) => string;
-  /** Texts of the rows that are shown, where there are any. */
+  /** By row the texts of those that are shown; empty without texts. */
   readonly texts: ReadonlyMap<number, string>;
 }
 
-/** The review in lines; one line where nothing would go. */
+/** The review as lines of text; a single line if no row is dropped. */
 export function reviewText(
   { duplicateOf, distances, cosines, jaccards }: DedupPlan,
   { rows, dropped, exact, groups, byDistance, largest, widest }: Review,
@@ -128,7 +130,7 @@ export function reviewText(
   return lines.join('\n');
 }
 
-/** Rows by ranges of distances, as `0: 12`, `1–10: 5` and `11–20: 3`. */
+/** Rows by ranges of distances: `0: 12`, `1–10: 5`, `11–20: 3`. Distance 0 has its own range. */
 function ranges(byDistance: Uint32Array): string[] {
   const most = byDistance.length - 1;
   const shown = [`0: ${grouped(byDistance[0])}`];

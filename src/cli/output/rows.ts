@@ -1,6 +1,7 @@
 /**
- * Where results go: rows to a file, a stream or a table for people, pages to a file. A file is
- * there whole or not at all, and is not written over without --force.
+ * Where results go, by -o, --to, --json and the terminal: rows to a file, to stdout or into a table
+ * for people, pages to a file. A file is there whole or not at all, and an existing one is not
+ * replaced without --force.
  */
 
 import { Writable } from 'node:stream';
@@ -10,25 +11,25 @@ import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } fr
 import type { Call } from '../call';
 import { PeopleTable } from './table';
 
-/** Formats that a terminal cannot show. */
+/** Formats that are not written to a terminal. */
 const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
 
-/** What outputs need besides the options of the call. */
+/** What an output needs besides the options of the call. */
 interface OutputOptions {
-  /** Files that must not be overwritten. */
+  /** Inputs of the verb, which are never replaced. */
   readonly inputs: readonly string[];
-  /** How the codes were made, or what the rows are, which Arrow files hold and are sealed by. */
+  /** How codes were made, or what the rows are: stored in Arrow outputs, which are then sealed. */
   readonly header?: CreateRowsOptions['header'];
 }
 
-/** Opens -o, or stdout without it; what was not closed when the verb ends is discarded. */
+/** Opens -o, else stdout. An output that is not closed when the verb ends is discarded. */
 export async function openOutput(call: Call, options: OutputOptions): Promise<RowWriter> {
   const writer = await writerFor(call, options);
   call.atEnd(() => writer.abort());
   return writer;
 }
 
-/** Opens an output of Arrow's bytes: a file, or stdout for '-'. */
+/** Opens an output for the bytes of an Arrow file: a file, or for '-' stdout. */
 export async function openBytes(
   call: Call,
   target: string,
@@ -43,12 +44,16 @@ export async function openBytes(
   return output;
 }
 
+/** Refuses to write a binary format to a terminal. */
 function refuseTerminal(call: Call, format: string): void {
   if (!call.isTerminal || !BINARY.includes(format)) return;
   call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
 }
 
-/** A file of -o, a table on a terminal, or else a stream on stdout, JSON lines by default. */
+/**
+ * The writer of -o. Without it rows go to stdout: on a terminal as a table, else as JSON lines,
+ * unless --to or --json says otherwise.
+ */
 async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise<RowWriter> {
   const target = call.text('output') ?? '-';
   const format = (call.isJson ? 'json' : call.text('to')) as RowFormat | undefined;
@@ -57,6 +62,7 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
     header: isArrow(format, target) ? header : undefined,
   };
   if (target !== '-') {
+    // An input may be a folder or a pattern: none of its files is replaced either.
     const named = inputs.filter((input) => input !== '-');
     const shards = await Promise.all(named.map((one) => shardsOf(one).catch(() => null)));
     const files = named.flatMap((one, i) => shards[i] ?? [one]);
@@ -71,6 +77,7 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
     });
   }
   refuseTerminal(call, format);
+  // Through `print`, which replaces characters that the terminal would obey.
   const terminal = new Writable({
     write: (bytes, _, done) => void call.print(String(bytes)).then(() => done(), done),
   });
@@ -78,28 +85,28 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
 }
 
 /**
- * True where people look at the result on a terminal, in place of rows: no output is named and no
- * format. Verbs then show a summary only.
+ * True if stdout is a terminal, and no output and no format is asked for. Verbs with a summary, as
+ * `dedup`, then show it alone, without rows.
  */
 export function isForPeople(call: Call): boolean {
   return call.isTerminal && !['output', 'json', 'to'].some((name) => call.has(name));
 }
 
-/** Only Arrow files have a header. */
+/** True if the output is of Arrow, by its format, else by its name: only Arrow has a header. */
 function isArrow(format: RowFormat | undefined, target: string): boolean {
   if (format !== undefined) return format === 'arrow' || format === 'arrows';
   return /\.(arrow|arrows|feather|ipc)$/i.test(target);
 }
 
-/** Colours are for a terminal whose user did not forbid them (no-color.org). */
+/** True for a terminal that has styles, and whose user has not set NO_COLOR (no-color.org). */
 function isColored(): boolean {
   const { NO_COLOR, TERM } = process.env;
   return process.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
 }
 
-/** The file of a page or of its data, named by -o. */
+/** A file of -o that holds a page, or under a name in .json the figures of the page. */
 export class PageFile {
-  /** Whether it holds data for machines, not a page. */
+  /** Whether it holds figures as JSON, not a page. */
   readonly isData: boolean;
 
   private constructor(
@@ -110,8 +117,8 @@ export class PageFile {
   }
 
   /**
-   * The file of -o; null where that is stdout. Fails where the file exists and --force is not
-   * given, where it is one of the inputs, and where it cannot be written.
+   * The file of -o; null for stdout. Opens it once and discards that, so that a file that cannot be
+   * written, is an input, or exists without --force is refused before the work.
    */
   static async named(call: Call, inputs: readonly string[]): Promise<PageFile | null> {
     const path = call.text('output');

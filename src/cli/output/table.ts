@@ -1,15 +1,16 @@
 /**
- * Tables for people: columns as wide as their cells need and as the terminal allows, numbers to the
- * right. No character of the data that a terminal would obey gets through.
+ * Tables for people: columns as wide as their cells need and the terminal allows, numbers to the
+ * right. Characters of the data that a terminal would obey are replaced.
  */
 
 import type { RowBatch, RowWriter } from '../../node';
 import { columnsOfText, printable } from './figures';
 
+/** Columns of a terminal below which no column of a table is narrowed. */
 const MIN_WIDTH = 6;
 const GAP = '  ';
 
-/** How cells are set. */
+/** How the cells of a table are set. */
 interface TableLayout {
   /** Columns whose cells are set to the right: all but the first by default. */
   readonly isRight?: (column: number) => boolean;
@@ -17,13 +18,17 @@ interface TableLayout {
   readonly width?: number;
 }
 
-/** A function that sets a row of cells as a line, in columns as wide as `rows` need. */
+/**
+ * Returns a function that sets a row of cells as a line, in columns as wide as those of `rows`,
+ * which must have one row at least. Longer cells are cut. Widths are in columns of a terminal.
+ */
 export function lineSetter(
   rows: readonly (readonly string[])[],
   { isRight = (column) => column > 0, width = Number.POSITIVE_INFINITY }: TableLayout = {},
 ): (cells: readonly string[]) => string {
   const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => columnsOfText(row[i]))));
   let excess = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1) - width;
+  // Takes from the widest column, one at a time, until the table fits.
   for (; excess > 0; excess--) {
     const widest = widths.indexOf(Math.max(...widths));
     if (widths[widest] <= MIN_WIDTH) break;
@@ -35,13 +40,13 @@ export function lineSetter(
   };
 }
 
-/** Rows as lines, each set in a little. */
+/** Rows as lines, each indented by two blanks. */
 export function aligned(rows: readonly (readonly string[])[], layout?: TableLayout): string {
   const line = lineSetter(rows, layout);
   return rows.map((row) => `  ${line(row)}`).join('\n');
 }
 
-/** A cell cut or padded to the width of its column. */
+/** A cell padded to the width of its column, or cut with a … at its end. */
 function fitted(text: string, width: number, isRight: boolean): string {
   const blanks = ' '.repeat(Math.max(0, width - columnsOfText(text)));
   if (columnsOfText(text) <= width) return isRight ? blanks + text : text + blanks;
@@ -53,18 +58,22 @@ function fitted(text: string, width: number, isRight: boolean): string {
   return `${kept}…${' '.repeat(Math.max(0, width - 1 - columnsOfText(kept)))}`;
 }
 
-/** Where a table goes. */
+/** Where a table is written. */
 interface TableOptions {
   /** Columns of the terminal. */
   readonly width: number;
+  /** Whether the heading is bold, by an escape sequence. */
   readonly isColored: boolean;
   write(text: string): Promise<void>;
 }
 
-/** Rows of the first batch that decide the widths. */
+/** Rows of the first batch whose cells decide the widths. */
 const FIRST_ROWS = 200;
 
-/** Writes each batch as lines below one heading. */
+/**
+ * Writes batches of the same columns as lines below one heading. The first batch with rows decides
+ * widths and alignment, so that nothing waits for later ones; their longer cells are cut.
+ */
 export class PeopleTable implements RowWriter {
   rowCount = 0;
   #line: ReturnType<typeof lineSetter> | null = null;
@@ -99,7 +108,10 @@ export class PeopleTable implements RowWriter {
   async abort(): Promise<void> {}
 }
 
-/** A value in one line. */
+/**
+ * A value of any column on one line, at most 2,000 characters before control characters are
+ * replaced: bytes as hexadecimal, lists and objects as JSON, fractions with four digits.
+ */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') {
@@ -111,7 +123,7 @@ export function cellText(value: unknown): string {
   return printable(text.slice(0, 2000).replaceAll(/\s+/g, ' '));
 }
 
-/** What JSON has no form for, by its replacer: bigints as texts, typed arrays as arrays. */
+/** A replacer for JSON.stringify: bigints become texts, typed arrays become arrays. */
 export function jsonOf(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value;

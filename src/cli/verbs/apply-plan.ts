@@ -1,4 +1,8 @@
-/** `halfspace dedup --apply`: the rows that a reviewed plan keeps, as a new file. */
+/**
+ * `halfspace dedup --apply PLAN`: the rows that a reviewed plan keeps, as a new file or folder. The
+ * input is only read. Files that were changed since the plan was made are refused, as far as its
+ * lines have their checksums.
+ */
 
 import { stat } from 'node:fs/promises';
 import { applyChecked } from '../../formats/apply-plan';
@@ -17,10 +21,10 @@ import { linesOfPlan, type PlanLines } from '../input/plan-lines';
 import { marksOf } from '../input/source-marks';
 import { counted, grouped } from '../output/figures';
 
-/** gzip makes a file at most so many times smaller. */
+/** gzip makes a file at most so many times smaller; .zst is unpacked up to 1,024 times its size. */
 const MAX_PACKING = 1032;
 
-/** Writes the rows of `input` that a reviewed plan keeps. */
+/** Writes the rows of `input` that the plan of --apply keeps to -o, and says how many. */
 export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const output = call.text('output');
   if (output === undefined) call.misuse('--apply PLAN writes the kept rows: -o OUT is missing');
@@ -55,7 +59,10 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   return 0;
 }
 
-/** Reads a plan for an input, which must be large enough for the rows that the plan says it has. */
+/**
+ * Reads the plan in `path` for an input. Refuses a plan of more rows than the input can have: its
+ * own count, or else one a byte; so a wrong count in a plan does not take any amount of memory.
+ */
 export async function readPlanFor(call: Call, path: string, input: Input): Promise<DedupPlan> {
   const reader = await openInput(call, input);
   await reader.close();
@@ -64,13 +71,16 @@ export async function readPlanFor(call: Call, path: string, input: Input): Promi
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   const isPacked = files.some((file) => /\.(gz|zst)$/i.test(file));
-  // A folder of texts has as many rows as files.
+  // The bytes of a folder of texts limit nothing: each of its files is a row.
   const isKnown = shards !== null || reader.byteCount !== null;
   const mostByBytes = isKnown ? bytes * (isPacked ? MAX_PACKING : 1) : undefined;
   return readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
 }
 
-/** The plan's ids, and the column of the input that must have the same; null where one has none. */
+/**
+ * The ids of the plan by row, and the column of the input that must have the same ones. Null where
+ * the plan or the input has no ids: rows are then matched by number, and a message says so.
+ */
 async function idsToCompare(
   call: Call,
   { input, planPath, planned }: { input: Input; planPath: string; planned: PlanLines['ids'] },

@@ -1,9 +1,9 @@
 /**
- * `halfspace calibrate`: which setting of dedup fits a user's own rows, from a sample of them, and
- * the command that follows. Texts, and rows of which pairs are labelled, are judged by outcomes, in
- * outcomes.ts; of vectors and sets, and of texts with a least similarity, it measures here what
- * distances say of exact similarities. The sample is drawn in one reading. Rows without a direction
- * are counted and left out.
+ * `halfspace calibrate`: measures a sample of the user's rows, and recommends a dedup command line.
+ * Rows with labelled pairs, and texts, are judged by outcomes (outcomes.ts). Of vectors and sets,
+ * and of texts with --min-cosine or --min-jaccard, this file measures what distances say of exact
+ * similarities. The sample is drawn while the input is read once; rows without a direction are
+ * counted and left out.
  */
 
 import { Reservoir } from '../../base/draw';
@@ -24,7 +24,7 @@ import { type Told, toldPage, toldText } from '../output/parts';
 import { PageFile } from '../output/rows';
 import { drawSeedOf, givenWords, outcomesOf } from './outcomes';
 
-/** Prints text or JSON, or writes a page; always exit code 0. */
+/** Prints text, or JSON with --json; with -o writes a page, or data under a name in .json. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const own = [path, call.text('pairs') ?? '-'].filter((one) => one !== '-');
@@ -40,7 +40,10 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
-/** By labels and of texts what settings find, else what distances mean. */
+/**
+ * Judges settings by outcomes with --pairs, and of texts without --min-cosine and --min-jaccard;
+ * else measures what distances mean.
+ */
 async function measured(call: Call, path: string): Promise<Told> {
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
   const { kind } = source.choice;
@@ -59,7 +62,10 @@ async function measured(call: Call, path: string): Promise<Told> {
   return calibrationTold(await calibrated(call, path, source));
 }
 
-/** Reads a sample of rows, measures it, and says it with the command that follows. */
+/**
+ * Measures a sample of the rows, and makes the command line that uses what was found. Both are null
+ * in the report if fewer than two of the rows drawn have a direction.
+ */
 async function calibrated(
   call: Call,
   path: string,
@@ -96,7 +102,11 @@ async function calibrated(
   return { ...base, calibration: found, command };
 }
 
-/** What is near, and the accepted error, by the options of the measure of the codes. */
+/**
+ * Options of the library's `calibrate`: the least similarity of near pairs, and the error accepted
+ * of estimates, in the measure of the codes. Refuses options of the other measure, and dense
+ * vectors where sets are compared.
+ */
 function nearOf(call: Call, { choice, reader }: HashSource, projection: string) {
   const measure = measureOf(projection);
   checkMeasure(call, measure);
@@ -119,14 +129,14 @@ function nearOf(call: Call, { choice, reader }: HashSource, projection: string) 
   return { minJaccard: call.number('min-jaccard'), jaccardError: call.number('jaccard-error') };
 }
 
-/** How words were weighed, said so that dedup weighs them alike. */
+/** The options of this call that decide how words weigh, as words of the dedup command line. */
 function weighingWords(call: Call): string[] {
   const names = ['tokens', 'counting', 'frequencies', 'keywords'].filter((name) => call.has(name));
   const words = names.flatMap((name) => [`--${name}`, String(call.text(name))]);
   return call.has('tf-idf') ? [...words, '--tf-idf'] : words;
 }
 
-/** The rows that were drawn, without those that have no direction. */
+/** The vectors of the rows that were drawn, without those that have no direction. */
 interface SampledRows {
   readonly vectors: readonly Vector[];
   /** Rows of the input, how many were drawn, and how many of those have no direction. */
@@ -135,9 +145,13 @@ interface SampledRows {
   readonly withoutDirection: number;
 }
 
+/** False for the vector of a text without words. */
 const hasEntries = ({ indices }: SparseVector) => indices.length > 0;
 
-/** Draws at most `count` rows by `seed`; a value that is not finite fails with its row. */
+/**
+ * Draws at most `count` rows by `seed`, in one reading. Equal inputs and seeds give equal rows. A
+ * row drawn with a value that is not finite throws an error that names the row.
+ */
 async function sampleRows(
   source: HashSource,
   { count, seed }: { count: number; seed: number },
@@ -148,6 +162,7 @@ async function sampleRows(
     const vectors = texts.map((text) => hasher.vectorize(text)).filter(hasEntries);
     return { vectors, fileRows, drawn, withoutDirection: drawn - vectors.length };
   }
+  // Only rows that are drawn are copied: `offer` calls its argument for these alone.
   const rows = new Reservoir<{ readonly row: number; readonly value: Vector | null }>(count, seed);
   for await (const batch of source) {
     for (const copy of vectorsOf(source, batch)) {

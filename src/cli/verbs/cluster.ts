@@ -1,4 +1,8 @@
-/** Rows in clusters: a line for each row, and a table of the clusters for whoever looks. */
+/**
+ * `halfspace cluster`: which rows belong together, by k-means or by density. Writes a line for
+ * each row, and shows the largest clusters as a table on stderr; clusters of texts are named by the
+ * words that set them apart.
+ */
 
 import { clusterAsync, clusterByDensityAsync } from '../../node';
 import type { Call } from '../call';
@@ -10,16 +14,19 @@ import { clusterRows, clusterTable, type Found } from '../output/clusters';
 import { counted, excerpt } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
-/** Memory besides the codes: of k-means on all rows, or of the neighbours of all rows. */
+/**
+ * Bytes a row that clustering needs besides the codes, for the prediction of memory: by k-means,
+ * and by density, which holds the neighbours of all rows.
+ */
 const BYTES_PER_ROW = { clusters: 24, density: 160 } as const;
-/** What must be in memory besides the codes, where the rows have it. */
+/** By value of --by what k-means runs on, and must be held besides the codes if rows have it. */
 const HOLD: Record<string, CollectionWish['hold']> = {
   vectors: 'vectors',
   accumulators: 'sums',
 };
-/** Characters of a text that names are made of. */
+/** First characters of a text in which words are looked for that name its cluster. */
 const NAMED_CHARACTERS = 20_000;
-/** The words of --by as options of the library; `accumulators` are vectors there. */
+/** Values of --by as the library's `by`; sums (accumulators) are clustered as vectors. */
 const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
 
 /** Writes a row for each row of the input, and shows a table of the largest clusters. */
@@ -36,6 +43,7 @@ export async function run(call: Call): Promise<0> {
   checkBy(call, rows);
   checkMeasure(call, rows.measure);
   const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
+  // Texts were not held: those of medoids and of a sample of the members are read again.
   const medoids = found.clusters.map(({ medoid }) => medoid);
   const members = membersOf(found).map(namingSample);
   const wanted = [...new Set([...medoids, ...members.flat()])];
@@ -53,7 +61,7 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
-/** By cluster its rows. */
+/** The rows of each cluster, ascending; rows in no cluster (label -1) are left out. */
 function membersOf({ clusters, labels }: Found): number[][] {
   const members = clusters.map((): number[] => []);
   labels.forEach((label, row) => {
@@ -62,12 +70,12 @@ function membersOf({ clusters, labels }: Found): number[][] {
   return members;
 }
 
-/** By cluster the texts of some members. */
+/** For each cluster the texts of its members; a text that is not in `texts` counts as empty. */
 function* textsOf(members: readonly number[][], texts: ReadonlyMap<number, string>) {
   for (const rows of members) yield rows.map((row) => texts.get(row) ?? '');
 }
 
-/** Refuses options of the other way to cluster. */
+/** Refuses all but one of --clusters and --density, and options that only the other one takes. */
 function checkOptions(call: Call): void {
   const isByDensity = call.has('density');
   if (call.has('clusters') === isByDensity) {
@@ -81,7 +89,7 @@ function checkOptions(call: Call): void {
   call.misuse(`--${wrong} is for ${isByDensity ? '--clusters' : '--density'}`);
 }
 
-/** Refuses vectors or sums where the rows have none. */
+/** Refuses --by vectors or accumulators (sums) where the rows have none. */
 function checkBy(call: Call, { vectors, sums, path }: Collection): void {
   const by = call.text('by');
   if (by === 'vectors' && vectors !== 'dense') {
@@ -92,7 +100,10 @@ function checkBy(call: Call, { vectors, sums, path }: Collection): void {
   }
 }
 
-/** k-means on what `--by` names: by default vectors where the rows have them, else codes. */
+/**
+ * k-means on what `--by` names: by default dense vectors if the rows have them, else codes. Says
+ * the mean cosine of rows to their centroid.
+ */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const { source, sums, vectors } = rows;
   const by = call.text('by') ?? (vectors === 'dense' ? 'vectors' : 'codes');
@@ -114,12 +125,12 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   return { clusters, labels, centroids, isOfBits };
 }
 
-/** What is found where there are no rows. */
+/** The result for an input without rows. */
 const NOTHING: Found = {
   ...{ clusters: [], labels: new Int32Array(), centroids: null, isOfBits: false },
 };
 
-/** HDBSCAN* on the codes. */
+/** HDBSCAN* (Campello, Moulavi & Sander 2013) on the codes; rows may be in no cluster. */
 async function byDensity(call: Call, { source, count }: Collection): Promise<Found> {
   if (count === 0) return NOTHING;
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>

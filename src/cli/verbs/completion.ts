@@ -1,12 +1,13 @@
 /**
- * `halfspace completion`: a script for bash or zsh that holds the names of all verbs and options,
- * and the choices of those that have some; everything else completes to files.
+ * `halfspace completion`: a script for bash or zsh that completes verbs, options and the choices of
+ * options; everything else completes to files. The script holds all names, made of the
+ * declarations in verbs.ts, so that the shell need not start the command.
  */
 
 import type { Call, Verb } from '../call';
 import { COMMON_OPTIONS, type Option } from '../options';
 
-/** Prints a script that the shell must source. */
+/** Prints the script, which the user's shell must source. */
 export async function run(call: Call, all: readonly Verb[]): Promise<0> {
   const [shell] = call.args;
   if (call.args.length !== 1 || (shell !== 'bash' && shell !== 'zsh')) {
@@ -17,12 +18,14 @@ export async function run(call: Call, all: readonly Verb[]): Promise<0> {
   return 0;
 }
 
+/** All options of a verb, in the order of its help. */
 const optionsOf = (verb: Verb) => [...verb.options, ...COMMON_OPTIONS];
 const namesOf = (options: readonly Option[]) => options.map(({ name }) => `--${name}`).join(' ');
 
-/** Completes verbs, options and choices by a `case` of all of them; else files. */
+/** One function: choices after an option that has some, options after a dash, else files. */
 function bashScript(verbs: readonly Verb[]): string {
   const names = [...verbs.map(({ name }) => name), 'completion'];
+  // A line of the `case` over `verb:option before the word` for each option with choices.
   const choices = verbs.flatMap((verb) =>
     optionsOf(verb).flatMap((option) =>
       option.choices === undefined
@@ -61,7 +64,7 @@ complete -o filenames -F _halfspace halfspace
 `;
 }
 
-/** The same by `_arguments`, which shows the help of each option. */
+/** A call of `_arguments` for each verb, which shows the help next to each option. */
 function zshScript(verbs: readonly Verb[], all: readonly Verb[]): string {
   const names = all.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`);
   const cases = verbs.map((verb) => {
@@ -91,8 +94,9 @@ compdef _halfspace halfspace
 `;
 }
 
-/** An option as `_arguments` takes it; a list may be given again. */
+/** An option as `_arguments` reads it: `*--name[help]:VALUE:action`, the star if it repeats. */
 function zshSpec({ name, value, kind, choices, help }: Option): string {
+  // Brackets, colons and backslashes end or escape the parts of such a specification.
   const text = help.replaceAll(/[[\]:\\]/g, ' ');
   const star = kind === 'list' ? '*' : '';
   if (value === undefined) return quoted(`--${name}[${text}]`);
@@ -100,7 +104,7 @@ function zshSpec({ name, value, kind, choices, help }: Option): string {
   return quoted(`${star}--${name}[${text}]:${value}:${action}`);
 }
 
-/** In single quotes, for a shell. */
+/** One word of a shell, in single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

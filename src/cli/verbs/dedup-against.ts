@@ -1,7 +1,7 @@
 /**
- * `halfspace dedup NEW --against OLD`: which new rows are near to rows of an index or of an older
- * plan that has their codes, or to each other. Only the new rows are read and hashed, as the old
- * ones were; what was decided of these stays, and the plan is for NEW alone.
+ * `halfspace dedup NEW --against OLD`: which new rows are near to old ones, or to each other. OLD
+ * is an index, or a plan that has the codes of its rows. Only the new rows are read; they are
+ * hashed as the old ones were. The plan is for NEW alone: old rows are kept as they are.
  */
 
 import { ascending } from '../../base/arrays';
@@ -27,14 +27,18 @@ import type { Input } from '../input/open-input';
 import { linesOfPlan } from '../input/plan-lines';
 import { counted, grouped } from '../output/figures';
 
-/** A plan for new rows, and by row the id of the older row that stays for it. */
+/** A plan for new rows, and by row the id of the old row that it duplicates, null for none. */
 interface NewPlan {
   readonly rows: Collection;
   readonly plan: DedupPlan;
   readonly near: readonly (string | null)[];
 }
 
-/** Plans the rows of `input`, which `take` sees batch by batch. */
+/**
+ * Plans the rows of `input`. `wish.take` is called with each batch while they are read; `keep` is
+ * called after that, for the rule which row of a group stays. Rows are near by distance alone: of
+ * the old rows only the codes are compared.
+ */
 export async function planAgainst(
   call: Call,
   input: Input,
@@ -47,8 +51,10 @@ export async function planAgainst(
     ? await rowsOfIndex(call, path)
     : await rowsOfPlan(call, path);
   const rows = await readCollection(call, input, { ...wish, like: old.like });
+  // Only codes of sets have a default for what is near.
   if (rows.measure.name === 'cosine') checkNearness(call, null);
   const { maxDistance } = estimatedNearness(call, rows);
+  // The new rows extend a plan that keeps each old row, whatever OLD says of it.
   const known = planOfKept(old.source);
   const all = await call.long('grouping', (work) =>
     dedupAsync(rows.source, {
@@ -58,6 +64,7 @@ export async function planAgainst(
   );
   const plan = partOf(all, known.count);
   const [ours, theirs] = [rowsOf('rows', rows.source).codes, rowsOf('old', old.source).codes];
+  // The distance of a duplicate is to the old row that was kept, not to the nearest old row.
   const near = Array.from(ascending(plan.count), (row) => {
     const nearest = all.duplicateOf[known.count + row];
     if (nearest >= known.count) return null;
@@ -69,20 +76,24 @@ export async function planAgainst(
   return { rows, plan, near };
 }
 
-/** Rows that new ones are compared with. */
+/** Rows that new ones are compared with, and how these must be hashed. */
 interface OldRows extends Pick<Collection, 'source' | 'like'> {
   idOf(row: number): string;
   /** The kept row of the group of a row; the row itself where none of its group was kept. */
   keptFor(row: number): number;
 }
 
+/** The rows of an index: all of them count as kept. */
 async function rowsOfIndex(call: Call, path: string): Promise<OldRows> {
   const { source, like } = await readCollection(call, path);
   const idOf = (row: number) => String((source as SimHashIndex).idOf(row));
   return { source, like, idOf, keptFor: (row) => row };
 }
 
-/** The rows of a plan that has their codes, made by the settings that the call has too. */
+/**
+ * The rows of an Arrow plan that has their codes. Fails where the plan does not say how they were
+ * made, lacks the line of a row, or was made by other settings or another nearness than the call's.
+ */
 async function rowsOfPlan(call: Call, path: string): Promise<OldRows> {
   const file = await openRows(path);
   await file.close();
@@ -116,7 +127,7 @@ async function rowsOfPlan(call: Call, path: string): Promise<OldRows> {
   const wanted = nearnessWords(call, { bits, measure: measureOf(projection) });
   if (near !== wanted) call.fail(`${path}: its rows are near by: ${near}; got: ${wanted}`);
   const { ids } = await linesOfPlan(path, plan.count);
-  const keptOf = new Map<number, number>(); // by group
+  const keptOf = new Map<number, number>(); // by group its first kept row
   plan.kept.forEach((kept, row) => {
     const group = plan.groups[row];
     if (kept === 1 && !keptOf.has(group)) keptOf.set(group, row);
@@ -132,10 +143,13 @@ async function rowsOfPlan(call: Call, path: string): Promise<OldRows> {
   };
 }
 
-/** The rows of a plan from `first` on, as a plan of their own. */
+/**
+ * The rows of a plan from `first` on as a plan that counts them from 0. A group is named by its
+ * first new row; a row that duplicates one before `first` gets its own number in `duplicateOf`.
+ */
 function partOf(all: DedupPlan, first: number): DedupPlan {
   const count = all.count - first;
-  const names = new Map<number, number>(); // a group of old rows by its first new one
+  const names = new Map<number, number>(); // by old name of a group its first new row
   const groups = ascending(count).map((row) => {
     const group = all.groups[first + row];
     if (!names.has(group)) names.set(group, row);
@@ -154,6 +168,7 @@ function partOf(all: DedupPlan, first: number): DedupPlan {
   };
 }
 
+/** Says how many new rows stay, and how many go for an old row or for another new one. */
 function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
   const dropped = plan.kept.reduce((sum, kept) => sum + 1 - kept, 0);
   const known = near.filter((id) => id !== null).length;

@@ -1,7 +1,7 @@
 /**
- * `halfspace explore`: a page to look at rows, search them and review duplicates, from a server on
- * this machine until Ctrl-C. The address is printed at once; opening and hashing follow, and the
- * page shows how far they are.
+ * `halfspace explore`: a page to look at rows, search them and review duplicates, served on this
+ * machine until Ctrl-C. The address is printed at once; the input is opened and hashed after that,
+ * and the page shows how far this is.
  */
 
 import { spawn } from 'node:child_process';
@@ -16,11 +16,14 @@ import { PlanFile } from '../explore/plan-file';
 import { startServer } from '../explore/server';
 import { marksOf } from '../input/source-marks';
 
-/** Serves until it is stopped; fails where the input cannot be opened. */
+/**
+ * Serves until a signal stops it: the promise never resolves, and rejects with the signal's reason.
+ * Fails where the input cannot be opened.
+ */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('explore reads a file or an index folder, not stdin');
-  await stat(path); // no such file: the system's own error
+  await stat(path); // throws the system's error if the path is missing
   let status: Status = { phase: 'working', label: 'opening', share: null };
   call.onProgress = (label, share) => {
     status = { phase: 'working', label, share };
@@ -30,6 +33,7 @@ export async function run(call: Call): Promise<0> {
     port: call.number('port') ?? 0,
     files: await servedPage(basename(path)),
     answer: async (question, asked) => {
+      // The page asks for the status from the start, and for the rest once it is 'ready'.
       if (question === 'status') return status;
       if (answers === null) throw new RangeError('not ready yet');
       return answers(question, asked);
@@ -43,6 +47,7 @@ export async function run(call: Call): Promise<0> {
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   answers = answersOf(call, explored, planFile);
   status = { phase: 'ready', label: '', share: null };
+  // From here on progress is that of a single question, such as the one for the map.
   call.onProgress = (label, share) => {
     status = { phase: 'ready', label, share };
   };
@@ -53,7 +58,7 @@ export async function run(call: Call): Promise<0> {
   });
 }
 
-/** Opens the user's browser; where there is none, the address is on the terminal all the same. */
+/** Opens the user's browser and does not wait for it. Ignores errors: the address was printed. */
 function openBrowser(address: string): void {
   const programs: Partial<Record<NodeJS.Platform, [string, string[]]>> = {
     darwin: ['open', [address]],

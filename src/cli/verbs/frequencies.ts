@@ -1,7 +1,7 @@
 /**
  * `halfspace frequencies`: in how many texts each word is, as a table that `--frequencies` takes.
- * Parts of a corpus are counted apart, from streams too, and their tables merged: the sums do not
- * depend on the parts.
+ * Parts of a corpus can be counted apart, from streams too; `--merge` adds up their tables, and
+ * the result is the same for every division into parts.
  */
 
 import { openOutput } from '../../formats/file-io';
@@ -11,7 +11,7 @@ import { chooseSource, openInput } from '../input/open-input';
 import { countFrequencies, readFrequencies } from '../input/texts';
 import { counted } from '../output/figures';
 
-/** Writes one table; memory grows with the different words. */
+/** Writes one table to -o. Memory grows with the distinct words, not with the texts. */
 export async function run(call: Call): Promise<0> {
   const path = call.text('output');
   if (path === undefined) call.misuse('an output is missing: -o table.arrow');
@@ -30,14 +30,14 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
-/** The words of a column of texts, read once. */
+/** Counts the words of the input's column of texts, reading it once. */
 async function ofTexts(call: Call): Promise<FrequencyTable> {
   const reader = await openInput(call, call.onlyInput());
   const { columns } = chooseSource(call, reader, ['text']);
   return countFrequencies(call, reader, columns[0]);
 }
 
-/** The tables of parts as that of the whole; all must be of the same tokens and hash. */
+/** Adds up the tables that are named. Fails at one that was made by other tokens or hash. */
 async function merged(call: Call): Promise<FrequencyTable> {
   const [first, ...others] = call.args;
   const table = await readFrequencies(call, first);

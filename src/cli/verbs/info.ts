@@ -1,6 +1,6 @@
 /**
- * `halfspace info`: what an index folder or a file holds, from what it says of itself; its rows are
- * not read.
+ * `halfspace info`: what an index folder or a file holds. Reads the manifest of a folder and the
+ * header of a file, or its first rows where the format has no header; never all rows.
  */
 
 import type { IndexFolder } from '../../node';
@@ -27,10 +27,11 @@ export async function run(call: Call): Promise<0 | 1> {
   return 0;
 }
 
-/** Of an index folder: what its manifest says. */
+/** What the manifest of an index folder says, as JSON and as facts for people. */
 async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
   const { generation, rowCount, options, report, text, files, columnInfo } = folder;
+  // The mean has a number for each dimension; JSON says only whether there is one.
   const { mean, ...plainOptions } = options;
   const json = {
     ...{ kind: 'index', path, generation, rows: rowCount, bytes: bytesOf(folder) },
@@ -50,7 +51,7 @@ async function indexFacts(call: Call, path: string) {
   };
 }
 
-/** What `optimize` measured, and what has changed since. */
+/** What `optimize` measured, by which search, and how many rows came and went since then. */
 function recallFact(report: NonNullable<IndexFolder['report']>): string {
   const { rank, method, rowsAdded, rowsRemoved, stale } = report;
   return [
@@ -62,7 +63,7 @@ function recallFact(report: NonNullable<IndexFolder['report']>): string {
   ].join(', ');
 }
 
-/** Of a file: what its header says, or its first rows. */
+/** What the header of a file says, or its first rows; `fits` is what a column can be read as. */
 async function fileFacts(call: Call, path: string) {
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
@@ -77,7 +78,7 @@ async function fileFacts(call: Call, path: string) {
   return { json, facts };
 }
 
-/** Facts in two columns, without characters that a terminal would obey. */
+/** A line for each fact: its name and its value, without characters that a terminal obeys. */
 function listed(facts: readonly Fact[]): string {
   const line = lineSetter(facts, { isRight: () => false });
   return facts.map((fact) => `${printable(line(fact))}\n`).join('');

@@ -1,6 +1,8 @@
 /**
- * The part of `calibrate` that judges settings by what they find: of texts, without labels, copies
- * that it plants; of any rows the pairs that `--pairs` labels. The settings are declared here.
+ * The part of `calibrate` that compares settings of dedup by what they find: edited copies that it
+ * plants among texts, or with --pairs the pairs that the user has labelled. One half of the pairs
+ * chooses thresholds and the best setting, the other judges (measure/contest.ts). The settings that
+ * are compared are declared here.
  */
 
 import { JACCARD, measureOf, NEAR_JACCARD } from '../../codes/measure';
@@ -29,37 +31,42 @@ import { commandLine, similarityWords } from '../output/figures';
 import { optionOf, outcomesTold, type Truth } from '../output/outcomes';
 import type { Told } from '../output/parts';
 
-/** Copies in each half, at most. */
+/** Planted copies in each half, at most. */
 const COPIES = 300;
-/** What settings of texts differ in. */
+/** Options in which the settings for texts differ: the user cannot give them too. */
 const COMPARED = [
   ...[...LEAST, 'cosine-error', 'jaccard-error', 'bits', 'measure', 'projection'],
   ...['counting', 'tf-idf', 'frequencies', 'keywords'],
 ];
 
-/** A setting with its name, and the options of dedup that choose it, but for the threshold. */
+/** A setting to compare. */
 interface Entry<Row> extends Setting<Row> {
+  /** For people: `shingles:2, sets, 256 bits`. */
   readonly name: string;
+  /** Words of the dedup command line that choose it; the threshold is not among them. */
   readonly words: readonly string[];
 }
 
-/** What is judged. */
+/** The rows to judge settings by. */
 interface Task {
   readonly call: Call;
   readonly source: HashSource;
   readonly read: ReadRows;
-  /** Null where copies are planted. */
+  /** The pairs of --pairs; null if copies are planted. */
   readonly labels: readonly NamedLabel[] | null;
   readonly seed: number;
 }
 
-/** Settings and how they did; null where there is nothing to judge them by. */
+/**
+ * Settings, and what they found. `entries` are parallel to `found.settings`: the default, then all
+ * settings. `found` is null if one of the halves has no pair of rows that are the same.
+ */
 interface Outcome {
   readonly entries: readonly Pick<Entry<unknown>, 'name' | 'words'>[];
   readonly found: Contest | null;
 }
 
-/** Judges settings for the rows of a source, and says what it found. */
+/** Compares settings for the rows of a source, and recommends a command line of dedup. */
 export async function outcomesOf(call: Call, source: HashSource): Promise<Told> {
   const { kind, path, columns } = source.choice;
   const isText = kind === 'text';
@@ -79,6 +86,7 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Told> 
       ? { kind: 'planted', edits: call.number('edits') as number }
       : { kind: 'labelled', file };
   const settings = entries.map(({ name, words }) => ({ name, words }));
+  // The default needs no threshold on the command line of texts: dedup has the same one.
   const at = found?.recommended ?? 0;
   const threshold = found === null || (isText && at === 0) ? [] : optionOf(found.settings[at]);
   const command = commandLine([
@@ -92,6 +100,7 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Told> 
   });
 }
 
+/** Refuses options that are compared here, and those that do not go with labels. */
 function refuseOptions(call: Call, isText: boolean): void {
   const isLabelled = call.has('pairs');
   if (isLabelled && call.has('edits')) call.misuse('--edits plants copies, --pairs has labels');
@@ -105,20 +114,26 @@ function refuseOptions(call: Call, isText: boolean): void {
   );
 }
 
-/** The seed of what is drawn. */
+/** The seed of random draws: the low 32 bits of --seed, which may have 64. */
 export function drawSeedOf(call: Call): number {
   const { seed } = hasherOptionsOf(call, undefined);
   return Number(BigInt.asUintN(32, BigInt(seed as bigint)));
 }
 
-/** What else decides how rows become codes, said so that other verbs understand it alike. */
+/**
+ * The options of this call that decide how rows are read and hashed, and are not compared here, as
+ * words of the dedup command line: so that dedup makes the same codes.
+ */
 export function givenWords(call: Call, isText: boolean): string[] {
   const names = ['from', 'types', 'on-error', 'seed'];
   if (isText) names.push('normalize', 'case', 'stop-words', 'hash');
   return names.flatMap((name) => (call.has(name) ? [`--${name}`, call.list(name).join(',')] : []));
 }
 
-/** The first entry is judged at the threshold `usual` too, which is the default. */
+/**
+ * Compares the entries. The first one is judged twice: at the threshold `usual`, which is the
+ * default of dedup and comes first in the outcome, and at the threshold of its best F1.
+ */
 async function judge<Row>(
   call: Call,
   entries: readonly Entry<Row>[],
@@ -132,6 +147,7 @@ async function judge<Row>(
   return { entries: [{ ...first, name: `default: ${first.name}` }, ...entries], found };
 }
 
+/** Compares settings for texts: by labelled pairs, or by copies planted among the texts drawn. */
 async function judgeTexts({ call, source, read, labels, seed }: Task): Promise<Outcome> {
   const { signal } = call;
   if (labels === null) {
@@ -148,6 +164,7 @@ async function judgeTexts({ call, source, read, labels, seed }: Task): Promise<O
   return judge(call, entries, { halves, usual: NEAR_JACCARD });
 }
 
+/** Compares settings for vectors by labelled pairs; fails where a row of one has no direction. */
 function judgeVectors({ call, source, read, labels, seed }: Task): Promise<Outcome> {
   const names = numbersOf(labels ?? [], source, read);
   const rows = [...names.keys()].map((id) => {
@@ -161,7 +178,10 @@ function judgeVectors({ call, source, read, labels, seed }: Task): Promise<Outco
   return judge(call, entries, { halves, usual });
 }
 
-/** Numbers of the rows that labels name; fails where the input has none of such an id. */
+/**
+ * Numbers the rows that labels name, from 0 in the order in which they are named. Exit code 3 where
+ * the input has no row of such an id.
+ */
 function numbersOf(
   labels: readonly NamedLabel[],
   { call, reader, choice }: HashSource,
@@ -183,7 +203,10 @@ function numbersOf(
   return numbers;
 }
 
-/** Labelled pairs in two halves; fails where one of them has no pairs that are the same. */
+/**
+ * Divides labelled pairs by chance into the half that chooses and the half that judges. Exit code 3
+ * where one of them has no pair of rows that are the same.
+ */
 function halvesOf<Row>(
   call: Call,
   {
@@ -213,19 +236,24 @@ function halvesOf<Row>(
   );
 }
 
-/** How texts are compared by a setting. */
+/** How a setting compares texts. */
 interface TextSetting extends Pick<Setting<string>, 'by'> {
+  /** A value of --tokens. */
   readonly tokens: string;
-  /** As sets, or weighed. */
+  /** As sets of tokens, by Jaccard similarity; or by cosine, with these weights of tokens. */
   readonly weights: 'sets' | 'TF-IDF' | 'log counts';
   readonly bits: number;
 }
 
+/** Widths of codes, in bits, of the settings for texts that go by distance. */
 const WIDTHS = [64, 128, 256];
 /** The tokens of dedup where no option says it. */
 const USUAL_TOKENS = 'shingles:2';
 
-/** The settings that are compared, that of the default first; with tokens that are told, these. */
+/**
+ * The settings that are compared for texts; the first is the default of dedup. Tokens that the user
+ * gives, `told`, replace the usual ones: sets and weights are still compared.
+ */
 function textSettings(told: string | null): TextSetting[] {
   const ofSets = told === null ? [USUAL_TOKENS, 'words', 'characters:5'] : [told];
   const weighed = told === null ? ['words', USUAL_TOKENS] : [told];
@@ -241,7 +269,10 @@ function textSettings(told: string | null): TextSetting[] {
   ];
 }
 
-/** The settings at work; TF-IDF weighs by the words of `texts`. */
+/**
+ * The settings for texts, each with the hasher that it compares by. TF-IDF takes its frequencies
+ * from `texts`. A setting by distance compares codes alone; the others check pairs by vectors.
+ */
 async function textEntries(call: Call, texts: readonly string[]): Promise<Entry<string>[]> {
   const { seed } = hasherOptionsOf(call, undefined);
   const table = textSettings(call.has('tokens') ? (call.text('tokens') as string) : null);
@@ -275,10 +306,13 @@ async function textEntries(call: Call, texts: readonly string[]): Promise<Entry<
   return entries;
 }
 
-/** Widths of codes of vectors that are compared. */
+/** Widths of codes, in bits, of the settings for vectors that go by distance. */
 const VECTOR_WIDTHS = [64, 128, 256, 512, 1024];
 
-/** The exact similarity with its usual threshold, and distances of codes. */
+/**
+ * The settings for vectors: the exact similarity first, then distances of codes of each width, or
+ * of --bits alone. `usual` is the threshold of the exact similarity that counts as the default.
+ */
 function vectorEntries(
   call: Call,
   rows: readonly Vector[],

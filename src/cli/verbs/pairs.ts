@@ -1,6 +1,6 @@
 /**
- * `halfspace pairs`: all pairs of near rows, of one collection or between two. The codes are in
- * memory; the pairs stream through it batch by batch, so there may be any number of them.
+ * `halfspace pairs`: all pairs of near rows, within one collection or between two. Codes are held
+ * in memory; pairs are written batch by batch, so their number is not limited by memory.
  */
 
 import { idsAt } from '../../base/ids';
@@ -25,25 +25,30 @@ import { Within } from '../input/within';
 import { counted, durationText, grouped, similarityWords } from '../output/figures';
 import { openOutput } from '../output/rows';
 
-/** Memory of the join: rows by their code, and tables of blocks of bits. */
+/** Bytes a row that the join needs besides the codes: rows by code, tables of blocks of bits. */
 const JOIN_BYTES_PER_ROW = 32;
-/** Shorter times are not shown. */
+/** An expected time below this is shown as less than this. */
 const MIN_SECONDS = 0.1;
 
-/** Writes a row for each pair, ordered by its rows; without -o to stdout. */
+/**
+ * Writes a row for each pair, to stdout without -o. Within one collection a < b, and pairs are in
+ * the order of a, then b.
+ */
 export async function run(call: Call): Promise<0> {
   const { args } = call;
   if (args.length === 0) {
     call.misuse('an input is missing: a file, an index folder, or - for stdin');
   }
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
-  // Refuses before the work what cannot be written.
+  // The header of an Arrow output says if it lacks pairs: `dedup --pairs` needs to know.
   const only = (['forest', 'first-equal'] as const).find((name) => call.has(name));
   const header = { kind: 'pairs', ...(only && { only }) } as const;
+  // Opened before the work, so that an output that cannot be written is refused at once.
   const writer = await openOutput(call, { inputs: args, header });
   const groups = call.has('within') ? new Within(call) : null;
   const shown = call.has('columns') ? call.list('columns') : null;
   const [left, right] = await collections(call, args, groups);
+  // Between two collections similarities are exact only if both hold their vectors.
   const isExact = right === null || (left.vectors !== null && right.vectors !== null);
   const near = isExact ? await nearnessOf(call, left) : estimatedNearness(call, left);
   const found = await call.long('comparing', async (work) => {
@@ -60,6 +65,7 @@ export async function run(call: Call): Promise<0> {
       await writer.write(RowBatch.of(columns(batch), { firstRow: count }));
       count += batch.a.length;
     }
+    // An empty batch gives an output without pairs the columns of others.
     if (count === 0) await writer.write(RowBatch.of(columns(noPairs(all))));
     return count;
   });
@@ -68,7 +74,10 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
-/** One or two collections; where one is an index, the other is made as it was. */
+/**
+ * Reads one or two collections; the second is null for one. If one of two is an index, it is read
+ * first and the other is hashed as it was; the result is in the order of the command line.
+ */
 async function collections(
   call: Call,
   [one, other]: readonly string[],
@@ -97,7 +106,7 @@ async function collections(
   return isOtherFirst ? [next, made] : [made, next];
 }
 
-/** Which of the near pairs are wanted, by the options of the call. */
+/** The options that leave out some of the near pairs: --within, --agree, --differ, --forest. */
 function wishOf(call: Call, groups: Within | null): PairWish {
   return {
     ...(groups && { group: groups.ofRows }),
@@ -107,7 +116,7 @@ function wishOf(call: Call, groups: Within | null): PairWish {
   };
 }
 
-/** Bits as `0-15`, `7`, or several of these with + between. */
+/** Reads bits as `0-15`, `7`, or several of these with + between; from 0, both ends included. */
 function runsOf(call: Call, text: string) {
   return text.split('+').map((part) => {
     const [isRun, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part) ?? [];
@@ -118,7 +127,7 @@ function runsOf(call: Call, text: string) {
   });
 }
 
-/** Says how many comparisons the join makes, before it makes them. */
+/** Says how the join will compare rows, how often and how long, before it begins. */
 function sayPlan(call: Call, plan: PairsWork, { bits, measure }: Collection): void {
   const { rows, distinct, maxDistance, share, tables, comparisons, expectedSeconds } = plan;
   const equal = distinct < rows ? ` (${grouped(distinct)} different codes)` : '';
@@ -136,15 +145,20 @@ function sayPlan(call: Call, plan: PairsWork, { bits, measure }: Collection): vo
   );
 }
 
-/** Of estimates; more would be noise, since 65,535 bits err in the third digit. */
+/** Digits of estimates. More would be noise: even codes of 65,535 bits err in the third one. */
 const DIGITS = 6;
 
-/** Makes the columns of batch after batch; `cosine` is exact, `estimatedCosine` of the bits. */
+/**
+ * Returns a function from a batch of pairs to its columns. An exact similarity is `cosine` or
+ * `jaccard`; one that the distance estimates is `estimatedCosine` or `estimatedJaccard`. `shown`
+ * names the columns to write, null for all; an unknown name throws.
+ */
 function pairColumns(
   { bits, measure }: { readonly bits: number; readonly measure: Measure },
   idsOf: { a: Ids | null; b: Ids | null },
   shown: readonly string[] | null,
 ): (batch: PairBatch) => Record<string, ColumnData> {
+  // By distance: there are at most bits + 1 of them, and many more pairs.
   const estimates = Float64Array.from({ length: bits + 1 }, (_, distance) =>
     Number(measure.estimateOf(distance, bits).toFixed(DIGITS)),
   );

@@ -1,7 +1,7 @@
 /**
- * `halfspace report`: the page of `explore` about an index in one file, or its figures as data. A
- * damaged index gives a page that says so, and exit code 1; a report that is stopped leaves the
- * file as it was.
+ * `halfspace report`: the page of `explore` about an index as one HTML file, or its figures as
+ * JSON. Of a damaged index the page lists the damage, nothing is measured, and the exit code is 1.
+ * A report that is stopped leaves the file as it was.
  */
 
 import { basename } from 'node:path';
@@ -19,14 +19,16 @@ import { checkMeasure } from '../input/nearness';
 import { readQueries } from '../input/queries';
 import { PageFile } from '../output/rows';
 
-/** Writes the page; 1 where the index is damaged. */
+/** Writes the page, or data under a name in .json; resolves to 1 if the index is damaged. */
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
+  // Refuses what cannot be written before the index is read.
   const file = await PageFile.named(call, []);
   if (file === null) call.misuse('an output is missing: -o report.html');
   const folder = await openFolder(call, path);
   checkMeasure(call, measureOf(folder.options.projection));
   const options = optionsOf(call, folder.options.bits as number);
+  // Damage is found before anything is loaded: rows of damaged files are not to be trusted.
   const state = await folderState(call, folder);
   if (state.problems.length > 0) {
     await file.write(file.isData ? healthData(state, null) : await damagedPage(state));
@@ -46,7 +48,7 @@ export async function run(call: Call): Promise<0 | 1> {
   return 0;
 }
 
-/** Measures recall again with the rows of --queries, next to held-out ones; the folder stays. */
+/** Measures recall with --queries, next to held-out rows, for the page; the folder stays as is. */
 async function remeasure(call: Call, index: SimHashIndex, folder: IndexFolder): Promise<void> {
   if (call.has('no-times')) call.misuse('--queries measures searches, which --no-times leaves out');
   if (index.report === null) {
@@ -58,19 +60,22 @@ async function remeasure(call: Call, index: SimHashIndex, folder: IndexFolder): 
   );
 }
 
-/** What the page shows besides the figures. */
+/** What the page shows besides the figures: the map with its cards and codes, and the title. */
 async function shown(call: Call, explored: Explored): Promise<Omit<Held, 'health'>> {
   const map = { seed: call.number('seed') as number, clusters: call.number('clusters') };
+  // A page without a server hashes no query: it searches by the rows that it holds.
   const about = { ...explored.about(null), hasText: false, dimensions: null };
   return { title: about.title, about, ...(await heldMap(call, explored, map)) };
 }
 
+/** The page of a damaged index: its problems, facts and files, but no rows. */
 function damagedPage(state: FolderState): Promise<string> {
   const title = basename(state.path);
   const nothing = { about: null, map: null, cards: [], codes: null };
   return singlePage({ title, ...nothing, health: healthAnswer(state, null, String) });
 }
 
+/** What to measure by the options of the call; `bits` is the width of the index's codes. */
 function optionsOf(call: Call, bits: number): MeasureOptions {
   const maxDistance = call.number('max-distance');
   if (maxDistance !== undefined && maxDistance > bits) {

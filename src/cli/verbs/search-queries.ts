@@ -1,6 +1,6 @@
 /**
- * What `halfspace search` searches for: rows of the index by their ids, a text, or the rows of a
- * file or of stdin, some at a time. Each has a name: its id where it has one, else its number.
+ * The queries of `halfspace search`: rows of the index by their ids, a text, or the rows of a file
+ * or of stdin, some at a time. The name of a query in the output is its id, else its row.
  */
 
 import type { IdKind } from '../../index/id-table';
@@ -25,14 +25,16 @@ import { rowsOfTexts, textHasherOf } from '../input/texts';
 /** An index in memory, or one whose rows stay in their folder. */
 export type SearchedIndex = SimHashIndex | StoredIndex;
 
-/** Some queries, all of one kind. */
+/** Some queries that are searched for in one call. */
 export interface Queries {
+  /** Query i is called `names[i]`; all are of one kind, which decides the type of their column. */
   readonly names: readonly Id[];
   readonly kind: IdKind | null;
+  /** Vectors, or codes where the index holds no vectors; a missing one has no neighbours. */
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
-  /** The rows of the index that the queries are, which do not find themselves. */
+  /** The rows of the index that the queries are, which do not find themselves; else null. */
   readonly self: readonly number[] | null;
-  /** Runs a search; its errors then name the file and the row of a query. */
+  /** Runs a search so that its errors name the file and the row of a query. */
   readonly named?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -53,7 +55,7 @@ export async function* queriesOf(
   else yield* fileQueries(call, folder, input);
 }
 
-/** The text of --query, read as the texts of the index were. */
+/** The text of --query, split and weighed as the index says; fails if it has no words. */
 async function textQuery(
   call: Call,
   folder: SavedIndex,
@@ -70,13 +72,17 @@ async function textQuery(
   return { names: [0], kind: 'row', vectors, self: null };
 }
 
-/** Rows of the index, each a query by its vector where the index holds it, else by its code. */
+/**
+ * The rows of --row-id, each searched for by the vector that the index holds of it, else by its
+ * code. Fails for an id that the index does not have, and for a row without a code.
+ */
 async function* rowQueries(
   call: Call,
   { idKind: kind }: SavedIndex,
   index: SearchedIndex,
 ): AsyncGenerator<Queries> {
   const words = call.list('row-id');
+  // A stored index does not know without reading which ids it has: these are looked up first.
   const ids = index instanceof SimHashIndex ? index : await idsAmong(index, words);
   for (const part of words.flatMap((word) => partsOf(call, ids, word))) {
     const id = idNamed(ids, part) ?? call.fail(`the index has no row of the id ${part}`);
@@ -91,7 +97,7 @@ async function* rowQueries(
   }
 }
 
-/** The ids of a stored index among those that words may name. */
+/** Of all ids that words of the command line can mean, those that a stored index has. */
 async function idsAmong(index: StoredIndex, words: readonly string[]): Promise<Set<Id>> {
   const there = new Set<Id>();
   const named = words.flatMap((word) => [word, ...wordParts(word)]);
@@ -101,7 +107,7 @@ async function idsAmong(index: StoredIndex, words: readonly string[]): Promise<S
   return there;
 }
 
-/** The rows of a file; says how many have no code. */
+/** The rows of a file or of stdin, piece by piece; at the end says how many have no code. */
 async function* fileQueries(
   call: Call,
   folder: SavedIndex,
@@ -112,6 +118,7 @@ async function* fileQueries(
   let without = 0;
   for await (const batch of source) {
     const ids = source.idsOf(batch);
+    // Rows of the file are counted from 0; ids are those of the batch, which begins at `firstRow`.
     for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
       const names = Array.from({ length: count }, (_, i) => {
         return ids === null ? firstRow + i : (ids[firstRow + i - batch.firstRow] as Id);
@@ -124,14 +131,14 @@ async function* fileQueries(
   sayWithout(source, without);
 }
 
-/** The kind of ids of a column, which may have no rows; null stands for their numbers. */
+/** The kind of ids, by the type of their array, so that a file without rows has one; null: rows. */
 function kindOf(ids: Ids | null): IdKind {
   if (ids === null) return 'row';
   if (Array.isArray(ids)) return 'string';
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
-/** One of the queries, which has a code. */
+/** Query i alone, for a search of its own; it must not be missing. */
 export function onlyOne(queries: Queries, i: number): Queries {
   const query = queryAt(queries, i) as Vector | Uint8Array;
   const { vectors } = queries;
@@ -144,7 +151,7 @@ export function onlyOne(queries: Queries, i: number): Queries {
   };
 }
 
-/** One of the queries, by itself; null where it has no code. */
+/** Query i: a view of `vectors`, of sparse ones a copy; null if it is missing. */
 export function queryAt({ vectors }: Queries, i: number): Vector | Uint8Array | null {
   if (isMissing(vectors, i)) return null;
   return 'bytesPerCode' in vectors ? vectors.at(i) : vectorAt(vectors, i);

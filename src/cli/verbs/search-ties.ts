@@ -1,33 +1,36 @@
 /**
- * `search --ties id`: rows at the same distance, or of the same similarity, in the order of their
- * ids in place of that of their rows. Searches go by row, so the last rows of an answer may be some
- * of many that tie: more are asked for until the answer ends behind all of these. An answer then
- * depends on the rows alone, not on the order in which an index got them.
+ * `search --ties id`: rows at equal distance, or of equal similarity, come in the order of their
+ * ids in place of their rows. An answer then does not depend on the order in which rows came into
+ * the index. Searches order ties by row, and return only some of the rows that tie with the k-th;
+ * so they are repeated for more rows until the answer has all of these.
  */
 
 import { compareIds } from '../../base/ids';
 import { similaritiesOf } from '../../index/search';
 import type { SearchResult } from '../../node';
 
-/** How many times as many rows are asked for as before. */
+/** Each further search asks for this many times the rows of the one before. */
 const GROWTH = 4;
 
-/** What an answer is made of. */
+/** How many rows an answer has, and how to search for more. */
 interface TiesOptions {
-  /** Most rows of an answer. */
+  /** Rows of the answer, at most. */
   readonly k: number;
   /** Rows of the index. */
   readonly count: number;
-  /** Asks again, for more rows. */
+  /** Repeats the search for `k` rows. */
   readonly again: (k: number) => Promise<SearchResult>;
 }
 
-/** Rows to ask for at first: one more shows whether the last ties with others. */
+/** Rows of the first search: k + 1, since the last shows whether the k-th ties; or all rows. */
 export function firstWish(k: number, count: number): number {
   return Math.min(k + 1, Math.max(1, count));
 }
 
-/** The first k of an answer to `firstWish(k, count)` rows, ties by id. */
+/**
+ * The k nearest rows, ties by id. `first` is the answer for `firstWish(k, count)` rows; searches
+ * again while the k-th row ties with the last one found.
+ */
 export async function tiesById(
   first: SearchResult,
   { k, count, again }: TiesOptions,
@@ -35,7 +38,7 @@ export async function tiesById(
   let found = first;
   for (let wish = firstWish(k, count); ; ) {
     const ranks = ranksOf(found);
-    // Whole where the index has no more, or where the last row found is behind the k-th.
+    // Whole if the index has no further rows, or if the last row found ranks behind the k-th.
     const isWhole = found.rows.length < wish || wish >= count || ranks[k - 1] !== ranks[wish - 1];
     if (isWhole) return sortedById(found, k);
     wish = Math.min(count, wish * GROWTH);
@@ -43,11 +46,12 @@ export async function tiesById(
   }
 }
 
-/** The first k of the rows of an answer, ties by id. */
+/** The first k rows of an answer, ties by id; a copy. */
 export function sortedById(found: SearchResult, k = found.rows.length): SearchResult {
   const { ids } = found;
   const ranks = ranksOf(found);
   const order = Array.from(found.rows.keys());
+  // The answer is in the order of the ranks already: only ties must be compared.
   order.sort((a, b) => (ranks[a] === ranks[b] ? compareIds(ids[a], ids[b]) : a - b));
   order.length = Math.min(k, order.length);
   const pick = (values: Float64Array) => Float64Array.from(order, (i) => values[i]);
@@ -63,7 +67,10 @@ export function sortedById(found: SearchResult, k = found.rows.length): SearchRe
   };
 }
 
-/** What rows are ranked by: estimates of different distances may be equal, so then distances. */
+/**
+ * What the search ordered rows by. With rank 'hamming' that is the distance: similarities that two
+ * distances estimate may be equal, as Jaccard similarities are 0 from half of the bits on.
+ */
 function ranksOf(found: SearchResult): ArrayLike<number> {
   return found.rank === 'hamming' ? found.distances : similaritiesOf(found);
 }

@@ -1,4 +1,8 @@
-/** `halfspace search`: the nearest rows of an index, one row out for each that is found. */
+/**
+ * `halfspace search`: the nearest rows of an index, for each query. Writes one row for each
+ * neighbour: query, rank, id, distance, a similarity, and carried columns. The index is loaded, or
+ * with --memory stays in its files.
+ */
 
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
 import type { IdKind } from '../../index/id-table';
@@ -34,7 +38,7 @@ import { openOutput } from '../output/rows';
 import { onlyOne, type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
 import { firstWish, sortedById, tiesById } from './search-ties';
 
-/** Writes the neighbours of each query, in the order of the queries, nearest first. */
+/** Writes the neighbours of each query: in the order of the queries, nearest first. */
 export async function run(call: Call): Promise<0 | 1> {
   const [path] = call.args;
   if (path === undefined) call.misuse('an index folder is missing');
@@ -49,12 +53,13 @@ export async function run(call: Call): Promise<0 | 1> {
   const shown = shownColumns(call, folder);
   const filtered = columnsOfFilter(call, folder);
   const index = await opened(call, folder);
+  // The filter needs its columns for all rows; columns to show are read for rows that are found.
   const carried = await Carried.read(folder, index, filtered);
   const columnsOf = await carriedReader(folder, index, shown);
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
-  /** The columns of queries that have no neighbours, to be written where none has any. */
+  // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
   for await (const queries of queriesOf(call, folder, index)) {
     const work = () => answers(call, index, { queries, allowed, ...request });
@@ -71,6 +76,7 @@ export async function run(call: Call): Promise<0 | 1> {
         ({ similarity }) => similarity,
       ),
     };
+    // A carried column that is called like one of the above gets the prefix `row_`.
     const own = await columnsOf(Uint32Array.from(found, ({ row }) => row));
     for (const name of shown) {
       columns[name in columns ? `row_${name}` : name] = own.column(name);
@@ -88,7 +94,7 @@ export async function run(call: Call): Promise<0 | 1> {
   return 0;
 }
 
-/** The index in memory, or with --memory where it is. */
+/** Loads the index; with --memory opens it in its folder, and reads what searches need. */
 async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   const limit = limitOf(call, 'memory');
   const segments = segmentsOf(call);
@@ -99,6 +105,7 @@ async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   });
 }
 
+/** `--segments 0-3` as the places of the first and the last segment to search. */
 function segmentsOf(call: Call): [number, number] | undefined {
   const text = call.text('segments');
   if (text === undefined) return undefined;
@@ -108,7 +115,7 @@ function segmentsOf(call: Call): [number, number] | undefined {
   return [Number(found[1]), Number(found[2])];
 }
 
-/** What was read of an index that stays in its folder, in a line. */
+/** What searches read of an index in its folder, as a line for --explain. */
 function memoryWords(figures: StoredFigures): string {
   const { memory, reads, bytesRead, partitionHits, partitionMisses, evictions } = figures;
   return [
@@ -120,18 +127,21 @@ function memoryWords(figures: StoredFigures): string {
   ].join(', ');
 }
 
-/** How to search: the options of the call. */
+/** How to search, by the options of the call. */
 interface SearchRequest {
-  /** Most rows of an answer. */
+  /** Rows of an answer, at most. */
   readonly k: number;
-  /** Undefined where the nearest rows are wanted, however far they are. */
+  /** All rows within this distance; undefined for the k nearest, however far they are. */
   readonly maxDistance: number | undefined;
   readonly rank: Rank | undefined;
-  /** Share of each query's neighbours that must be found. */
+  /** Share of the true neighbours to find; undefined for the setting that the index has. */
   readonly recall: number | undefined;
 }
 
-/** Without a distance or a cosine the nearest rows are wanted; a cosine is taken as a distance. */
+/**
+ * The 10 nearest rows or those of -k; with --max-distance, --min-cosine or --min-jaccard all rows
+ * within a distance, by which a similarity is estimated. Refuses options that exclude each other.
+ */
 function requestOf(call: Call, made: { bits: number; measure: Measure }): SearchRequest {
   const isWithin = ['max-distance', ...LEAST].some((name) => call.has(name));
   const { maxDistance } = isWithin ? estimatedNearness(call, made) : {};
@@ -152,7 +162,10 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
   return { k, maxDistance, rank, recall };
 }
 
-/** The columns of `--columns`; without it the first of texts. */
+/**
+ * The carried columns to show: those of `--columns`, where `none` is none unless a column has that
+ * name; by default the first column of texts.
+ */
 function shownColumns(call: Call, folder: SavedIndex): readonly string[] {
   if (call.has('columns')) {
     const names = call.list('columns');
@@ -164,16 +177,18 @@ function shownColumns(call: Call, folder: SavedIndex): readonly string[] {
   return text === undefined ? [] : [text.name];
 }
 
+/** A search for some queries. */
 interface Asked extends SearchRequest {
   readonly queries: Queries;
   /** The rows that --filter lets through; null for all. */
   readonly allowed: Uint32Array | null;
 }
 
-/** An answer for each query, ties in the order that --ties says. */
+/** An answer for each query, in their order; ties by row, or by id with `--ties id`. */
 async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
   if (call.text('ties') !== 'id') return answersByRow(call, index, asked);
   const { k, maxDistance, queries } = asked;
+  // Within a distance all rows are found, so none that ties is missing.
   if (maxDistance !== undefined) {
     return (await answersByRow(call, index, asked)).map((found) => sortedById(found, k));
   }
@@ -188,13 +203,17 @@ async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<
   return results;
 }
 
-/** The same in the order of rows: all at once, or one by one with --explain, which times each. */
+/**
+ * An answer for each query, ties by row. One call searches for all queries; with --explain there is
+ * a call for each, which is timed and explained.
+ */
 async function answersByRow(
   call: Call,
   index: SearchedIndex,
   asked: Asked,
 ): Promise<SearchResult[]> {
   const { queries, allowed, k, maxDistance, rank, recall } = asked;
+  // A query that is a row of the index does not find itself.
   const self = queries.self && new Set(queries.self);
   const filter =
     allowed?.filter((row) => !self?.has(row)) ??
@@ -224,7 +243,10 @@ async function answersByRow(
   return results;
 }
 
-/** The calls of many queries that do not stop the event loop, by one name for both places. */
+/**
+ * Searches for many queries that let the event loop run, under the names that `StoredIndex` has;
+ * an index in memory has synchronous methods of these names.
+ */
 function allAsync(index: SearchedIndex): Pick<StoredIndex, 'searchAll' | 'withinAll'> {
   if (!(index instanceof SimHashIndex)) return index;
   return {
@@ -239,7 +261,7 @@ const NOTHING: SearchResult = {
   ...{ cosines: null, estimatedCosines: new Float64Array(), rank: 'hamming' },
 };
 
-/** What was done for a query, in a line. */
+/** A line for --explain: by which method a query was answered, why, what it did and how long. */
 function explained(done: Explanation) {
   const { method, why, codesCompared, reranked, probes, milliseconds, read } = done;
   const { expectedMissing } = done;
@@ -254,7 +276,7 @@ function explained(done: Explanation) {
   ].join(', ');
 }
 
-/** The neighbours of all queries, at most `k` of each. */
+/** A record for each neighbour of each query, at most `k` of one; ranks count from 1. */
 function foundRows(names: readonly Id[], results: readonly SearchResult[], k: number) {
   return results.flatMap((result, i) => {
     const { rows, ids, distances } = result;
@@ -266,7 +288,7 @@ function foundRows(names: readonly Id[], results: readonly SearchResult[], k: nu
   });
 }
 
-/** True where the similarities of the answers are those of held vectors. */
+/** True if similarities are exact: of vectors that the index holds, not estimated from codes. */
 function isRankedExactly(
   index: SearchedIndex,
   { vectors }: Queries,
@@ -276,7 +298,7 @@ function isRankedExactly(
   return isByVectors && rank === 'exact' && maxDistance === undefined;
 }
 
-/** Ids as a column of the type of their kind: row numbers and small ids as numbers. */
+/** The ids in field `name` as a column: texts, 64-bit integers, or float64 of rows and numbers. */
 function columnOfIds<K extends string>(
   kind: IdKind | null,
   found: readonly Record<K, Id>[],

@@ -1,6 +1,7 @@
 /**
- * `halfspace verify`: every checksum and invariant of an index, or every row of a file; 1 when one
- * is broken. With --repair an index goes back to its newest sound generation.
+ * `halfspace verify`: checks every checksum and invariant of an index, or reads every row of a
+ * file. Exit code 1 reports damage. With --repair an index goes back to its newest sound
+ * generation.
  */
 
 import { FormatError, IndexFolder } from '../../node';
@@ -10,13 +11,13 @@ import { isIndexFolder } from '../input/index-folder';
 import { batchesOf, openInput } from '../input/open-input';
 import { counted, printable } from '../output/figures';
 
-/** How many rows were read, and what is wrong. */
+/** How many rows were checked, and what is wrong, by file. */
 interface Health {
   readonly rows: number;
   readonly problems: readonly { readonly file: string; readonly message: string }[];
 }
 
-/** Prints what is wrong, or that nothing is; 1 where something is. */
+/** Prints each problem, or that there is none; resolves to 1 if one is found and not repaired. */
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
@@ -38,11 +39,15 @@ export async function run(call: Call): Promise<0 | 1> {
   return problems.length === 0 || isRepair ? 0 : 1;
 }
 
-/** Reads all rows and all columns; codes also by what their header says. */
+/**
+ * Reads all rows and columns of a file. Columns of codes are read as codes too, which compares them
+ * with what the header says. Only a FormatError is damage; other errors are thrown.
+ */
 async function healthOfFile(call: Call, path: string): Promise<Health> {
   let rows = 0;
   try {
     const reader = await openInput(call, path);
+    // 64-bit integers fit codes and ids alike: plain values are all that is known of them.
     const codes = reader.columns.filter(
       ({ fits }) => fits.includes('code') && !fits.includes('id'),
     );
