@@ -79,12 +79,16 @@ export const VERBS: readonly Verb[] = [
           'Optimize with N partitions [by the number of rows: 3.5 times its square root, about]',
         '--compact': 'Write the folder again without what was removed',
         '--like DIR':
-          'With --memory: options and centroids of this folder, so that both can be merged',
+          'With --memory: options and centroids of this folder, so that folders can be merged; ' +
+          'with --merge: rows that trained them do not measure the recall',
         '--first-row N: integer 0..2147483647':
           'With --memory: the number of the first row, for folders that are merged [0]',
-        '--merge': 'Make one index of folders that were built --like one folder',
+        '--merge':
+          'Make one index of folders that were built --like one folder, and measure it with ' +
+          '--optimize, or where they were optimized',
         '--manifests-only':
-          'With --merge: the folders hold manifests alone, whose other files are elsewhere',
+          'With --merge: the folders hold manifests alone, whose other files are elsewhere; ' +
+          'with --optimize: in DIR already',
         '--vectors WHAT: none|float32|int8|sparse':
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
           'vectors with --optimize: int8]',

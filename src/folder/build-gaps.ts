@@ -5,7 +5,8 @@
 
 import { gapsOf, meanGaps, sampleStep } from '../index/partitions/gaps';
 import type { StoredPartitions } from '../stored/stored-partitions';
-import { type BuildToMeasure, openUnpublished, pieces } from './build-tuning';
+import { type BuildToMeasure, openUnpublished } from './build-tuning';
+import { pieces } from './passing-rows';
 
 /** The gaps of gaps.ts; none where there are no residual codes. */
 export async function measuredGaps(build: BuildToMeasure): Promise<number[]> {
@@ -45,7 +46,7 @@ async function unitsOf(build: BuildToMeasure, order: readonly number[]): Promise
   const { vectors } = build.training;
   const placeOf = new Map(order.map((row, place) => [row, place]));
   const units = new Array<Float64Array>(order.length);
-  for await (const piece of pieces(build)) {
+  for await (const piece of pieces(build.rows, build.call)) {
     vectors.piece = piece;
     piece.rows.forEach((row, i) => {
       const place = placeOf.get(row);

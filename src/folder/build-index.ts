@@ -1,8 +1,8 @@
 /**
- * An index in a folder, built of more rows than memory holds, in one generation: rows are hashed
- * and wait in a temporary file, a sample of them trains centroids as `optimize` does, each goes to
- * its partition, and the partitions become segments. What searches find is measured with the folder
- * as it will be, before it is published.
+ * Builds an index in a folder from more rows than memory holds, as one generation. Rows are hashed
+ * batch by batch and wait in a temporary file; a sample of them trains the centroids, as `optimize`
+ * does; each row goes to its partition, and the partitions become segments. Recall is measured in
+ * the finished files before the generation is published.
  */
 
 import { join } from 'node:path';
@@ -41,27 +41,38 @@ import { centroidsOf, cutsOf, othersOf } from './stored-operations';
 
 /** How an index is built in a folder. */
 export interface BuildOptions extends SimHashIndexOptions, LongCall {
-  /** What memory may hold of the rows: bytes, or a text as '2GB'. */
+  /** The most memory that rows may take: bytes, or a text such as '2GB'. */
   readonly memory: number | string;
-  /** Makes searches fast at a recall, and measures it; rows stay in their order without. */
+  /**
+   * Makes searches fast at a recall, and measures it. Without it rows stay in their order, unless
+   * `like` gives centroids.
+   */
   readonly optimize?: OptimizeOptions | undefined;
-  /** True to put the index in place of one that is there. */
+  /** True to replace an index that the folder holds already. */
   readonly replace?: boolean | undefined;
-  /** How texts became vectors, so that a query's text can. */
+  /** How texts became vectors, so that the text of a query can become one too. */
   readonly text?: TextSettings | undefined;
   /** The document frequencies that weighted the texts. */
   readonly frequencies?: FrequencyTable | undefined;
   /**
-   * Takes options, centroids and texts from this folder, in place of options, so that folders which
-   * are built apart can be merged. `optimize` then chooses a setting for its centroids.
+   * Takes options, centroids and text settings from the index in this folder, in place of options,
+   * so that folders which are built apart can be merged. `optimize` then chooses a setting for
+   * these centroids.
    */
   readonly like?: string | undefined;
-  /** The number of the first row, 0 by default: rows of folders that are merged have others. */
+  /**
+   * The number of the first row, 0 by default. Folders that will be merged need numbers that do not
+   * overlap.
+   */
   readonly firstRow?: number | undefined;
-  /** Rows that will come, where that is known: the disk must have room for them. */
+  /**
+   * How many rows will come, where that is known: without room for them on the disk the build fails
+   * before it reads a row.
+   */
   readonly expectedRows?: number | undefined;
 }
 
+/** Checks the options, and separates those of the index, of the call and of the build. */
 function split(given: BuildOptions) {
   if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
   const { memory: _, optimize, replace, like, firstRow, expectedRows, ...rest } = given;
@@ -76,7 +87,10 @@ function split(given: BuildOptions) {
   return { options, call, optimize, replace, text, frequencies, like, firstRow, expectedRows };
 }
 
-/** What a folder gives to others that are built like it: all but its rows. */
+/**
+ * Opens what folders that are built like `folder` take from it: options, centroids, frequencies;
+ * none of its rows. Throws a FormatError where it has no manifest.
+ */
 async function modelIn(folder: string): Promise<StoredContent> {
   const manifest = await newestManifest(folder);
   if (manifest === null) throw new FormatError('no index: it has no manifest', folder);
@@ -87,8 +101,9 @@ async function modelIn(folder: string): Promise<StoredContent> {
 }
 
 /**
- * Builds the index of a folder from batches that are read once; returns the manifest of the
- * generation. What is refused or fails leaves the folder as it was, temporary files included.
+ * Builds the index of a folder from batches, each of which is read once; returns the manifest of
+ * the new generation. A refused row and any failure leave the folder as it was and delete the
+ * temporary files.
  */
 export async function buildStored(
   folder: string,
@@ -132,7 +147,9 @@ export async function buildStored(
       await rows.add(batch.vectors, batch.ids, call);
       await columns.add(batch.columns, rows.count - before);
     }
+    // The waiting rows, counted in DISK_TIMES once, are on the disk by now.
     await checkDisk(folder, (DISK_TIMES - 1) * rows.count * rowBytes, 'building');
+    // Throws where an id occurs twice; nothing is replaced, since no old rows stay.
     await replacedRows(rows, null, false);
     const { given, taken } = await takenFrom(change, model);
     const words = model === null ? text : model.manifest.text;
@@ -144,28 +161,37 @@ export async function buildStored(
   });
 }
 
-/** The files of a model, as files of this folder. */
+/**
+ * Takes the files of a model into this generation, by links or copies: centroids, if it has some,
+ * and frequencies.
+ */
 async function takenFrom({ writer }: FolderChange, model: StoredContent | null) {
   const taken: FolderFile[] = [];
   for (const file of model === null ? [] : othersOf(model.manifest)) {
     taken.push(await writer.take(file, (model as StoredContent).files.place));
   }
   const centroids = model && centroidsOf(model);
+  // `othersOf` lists the file of the centroids first.
   const file = centroids === null ? undefined : taken.shift();
-  return { given: centroids && file ? { centroids, file } : null, taken };
+  const like = model?.files.place ?? '';
+  return { given: centroids && file ? { centroids, file, like } : null, taken };
 }
 
+/** The rows of a build that wait, and what is written with them. */
 interface ReadRows {
   readonly rows: NewRows;
   readonly columns: NewColumns;
   readonly text: TextSettings | null;
   readonly frequencies: FrequencyTable | undefined;
-  /** Frequencies of a model. */
+  /** Files that a model gave, other than its centroids. */
   readonly taken: readonly FolderFile[];
   readonly call: LongCall;
 }
 
-/** Writes rows that were read, and what is carried with them. */
+/**
+ * Writes the waiting rows as segments, and what is carried with them; returns the manifest's
+ * content.
+ */
 async function writeRead(
   change: FolderChange,
   { rows, columns, text, frequencies, taken, call }: ReadRows,

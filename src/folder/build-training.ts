@@ -1,14 +1,15 @@
 /**
  * Centroids for a build: trained on a sample of distinct codes, drawn as `optimize` draws it, so
- * that the same rows and seed give the centroids of an index in memory. Rows that are held out of
- * it measure what searches find.
+ * that the same rows and seed give the centroids of an index in memory. Rows that took no part in
+ * training measure what searches find: those held out of the sample, or where centroids of another
+ * folder are taken, those whose codes did not train them there.
  */
 
 import { wrongValue } from '../base/check';
 import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
-import type { HeldOut } from '../index/evaluation';
+import { HeldOut } from '../index/evaluation';
 import {
   heldOutFor,
   MIN_CODES,
@@ -17,19 +18,27 @@ import {
   usualPartitions,
   type Wanted,
 } from '../index/optimize';
+import { reportOf } from '../index/saved-report';
 import { allocateIntegers } from '../k-means/points';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { UNIT } from '../kernels/products/products.scalar';
-import { NO_PARTITION } from '../table/sealed/segment-tables';
+import { BlockReader } from '../stored/block-reader';
+import { openContent, type StoredContent } from '../stored/content';
+import { hasLookUps, LookUps } from '../stored/look-ups';
+import { hashOfCode } from '../table/sealed/look-up-tables';
 import { inParallel } from '../threads/parallel';
 import type { SharedCodes } from './compared-rows';
+import { FolderFiles } from './folder-files';
 import type { NewRows } from './new-rows';
 import { type Centroids, PART_POINTS, PieceVectors } from './new-segments';
+import { type PassingRows, pieces } from './passing-rows';
 
 /** Rows whose mean nearness to their centroids is taken for that of all. */
 const NEARNESS_ROWS = 2 ** 14;
 /** Fewest vectors that train a centroid. */
 const MIN_SAMPLE = 16;
+/** Rows that are looked up where others trained the centroids, at most. */
+const MAX_LOOKED_UP = 2 ** 20;
 
 export interface TrainingRequest {
   readonly shared: SharedCodes;
@@ -42,16 +51,38 @@ export class Training {
   private constructor(
     readonly centroids: Centroids & { readonly width: number; readonly count: number },
     readonly heldOut: HeldOut,
+    /** The rows that are held out, in random order. */
+    readonly queries: Uint32Array,
     readonly vectors: PieceVectors,
+    /** True where these rows took part in training. */
+    readonly isTrained: boolean,
   ) {}
 
-  /** By centroids that are there; rows are held out that measure what searches find. */
-  static by(centroids: Centroids, rows: NewRows, { shared, wanted }: TrainingRequest): Training {
+  /**
+   * By centroids that are there. Of the folder `like`, whose rows trained them, no row that did is
+   * a query, by its code; where it is null, any row may be.
+   */
+  static async by(
+    centroids: Centroids,
+    rows: PassingRows,
+    { shared, wanted, call, like }: TrainingRequest & { like: string | null },
+  ): Promise<Training> {
     const vectors = new PieceVectors(rows);
     const { width } = vectors.space;
     const all = { ...centroids, width, count: centroids.values.length / width };
     const distinctCodes = { count: shared.distinct, liveCount: rows.count };
-    return new Training(all, heldOutFor({ distinctCodes }, wanted), vectors);
+    const usual = heldOutFor({ distinctCodes }, wanted);
+    if (like !== null) {
+      const content = await openContent(new FolderFiles(like), {});
+      const found = await untrained(rows, { content, usual, call }).finally(() => {
+        return content.files.close();
+      });
+      if (found.queries.length > 1) {
+        return new Training(all, found.heldOut, found.queries, vectors, false);
+      }
+    }
+    const queries = usual.rowsOf({ distinctCodes: rows });
+    return new Training(all, usual, queries, vectors, like !== null);
   }
 
   /** Null where a scan of so few codes takes no longer. */
@@ -89,8 +120,46 @@ export class Training {
     const nearness = meanNearness(near, tree, width);
     const { centroids: values } = tree;
     const nearest = (points: Int16Array, out: Uint32Array) => nearestIn(tree, points, out);
-    return new Training({ values, nearness, nearest, width, count }, heldOut, vectors);
+    const queries = heldOut.rowsOf({ distinctCodes: rows });
+    const all = { values, nearness, nearest, width, count };
+    return new Training(all, heldOut, queries, vectors, false);
   }
+}
+
+/**
+ * Rows whose codes did not train the centroids of a folder: those that the folder does not have,
+ * and those that were held out there. Passes all rows once.
+ */
+async function untrained(
+  rows: PassingRows,
+  { content, usual, call }: { content: StoredContent; usual: HeldOut; call: LongCall },
+): Promise<{ heldOut: HeldOut; queries: Uint32Array }> {
+  const { manifest, header, files } = content;
+  if (!hasLookUps(manifest)) {
+    throw new Error(`${files.place} was written by an early version: compact it`);
+  }
+  const report = header.report && reportOf(header.report);
+  const there = new HeldOut(report?.seed ?? 0, report?.heldOutShare ?? 0);
+  // As many of them as usual, if all rows of the folder are among these.
+  const left = Math.max(1 - manifest.rows / rows.count, there.share);
+  const heldOut = usual.withShare(Math.min(usual.share / left, MAX_LOOKED_UP / rows.count));
+  const order = heldOut.rowsOf({ distinctCodes: rows });
+  const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
+  const hashes = new BigUint64Array(order.length);
+  for await (const { rows: own, codes, count } of pieces(rows, call)) {
+    const width = codes.length / count;
+    own.forEach((row, i) => {
+      const place = placeOf.get(row);
+      if (place !== undefined)
+        hashes[place] = hashOfCode(codes.subarray(i * width, (i + 1) * width));
+    });
+  }
+  const trained = new Set<number>();
+  const lookUps = new LookUps(content, new BlockReader(content));
+  for await (const { asked, row } of lookUps.find('codes', hashes, call.signal)) {
+    if (!there.has(row)) trained.add(asked);
+  }
+  return { heldOut, queries: order.filter((_, place) => !trained.has(place)) };
 }
 
 /** Vectors at length 1, and their points. */
@@ -115,20 +184,16 @@ async function gather(
   const probeOf = new Map(Array.from(probed, (row, place) => [row, place]));
   const units = new Float32Array(probed.length * width);
   const points = new Int16Array(probed.length * width);
-  for (let number = 0; number < rows.pieceCount; number++) {
-    call.signal?.throwIfAborted();
-    for (const piece of await rows.piece(number)) {
-      if (piece.partition === NO_PARTITION) continue;
-      vectors.piece = piece;
-      piece.rows.forEach((row, i) => {
-        const place = placeOf.get(row);
-        if (place !== undefined) vectors.space.vectorInto(i, sample, place * width);
-        const probe = probeOf.get(row);
-        if (probe === undefined) return;
-        vectors.space.vectorInto(i, points, probe * width);
-        units.set(vectors.unitOf(i), probe * width);
-      });
-    }
+  for await (const piece of pieces(rows, call)) {
+    vectors.piece = piece;
+    piece.rows.forEach((row, i) => {
+      const place = placeOf.get(row);
+      if (place !== undefined) vectors.space.vectorInto(i, sample, place * width);
+      const probe = probeOf.get(row);
+      if (probe === undefined) return;
+      vectors.space.vectorInto(i, points, probe * width);
+      units.set(vectors.unitOf(i), probe * width);
+    });
   }
   return { units, points };
 }

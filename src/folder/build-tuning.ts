@@ -1,8 +1,8 @@
 /**
- * The setting of a build, and what it finds: held-out rows are searched for in the files as they
- * will be published, by the search that users run, as `optimize` does it in memory. Their true
- * neighbours come from two passes over all rows: integer products find what can be near, cosines of
- * these decide.
+ * The setting of a build or a merge, and what it finds: held-out rows are searched for in the files
+ * as they will be published, by the search that users run, as `optimize` does it in memory. Their
+ * true neighbours come from two passes over all rows: integer products find what can be near,
+ * cosines of these decide.
  */
 
 import { lengthOf } from '../base/length';
@@ -10,7 +10,7 @@ import { alea } from '../base/random';
 import { Elsewhere, type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { Highest, rowOf } from '../base/top-k';
 import type { RecallReport } from '../index/index-options';
-import type { Query } from '../index/index-parts';
+import type { IndexParts, Query } from '../index/index-parts';
 import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
 import { queryOf } from '../index/query';
 import { type Evaluated, type Measured, type Results, SEARCHES } from '../index/recall';
@@ -19,15 +19,13 @@ import { lostDigits, withDigits, Zeros } from '../index/vectors/rounding';
 import { dotsKernel } from '../kernels/kernels';
 import { manifestName, manifestText } from '../stored/manifest';
 import { openStored, type StoredIndex } from '../stored/open-stored';
-import { joined } from '../table/sealed/segment-pieces';
-import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
 import { inParallel } from '../threads/parallel';
 import type { Training } from './build-training';
 import type { SharedCodes } from './compared-rows';
 import type { Content } from './folder-change';
 import { FolderFiles } from './folder-files';
-import type { NewRows } from './new-rows';
-import { PART_POINTS, TOGETHER_ROWS } from './new-segments';
+import { PART_POINTS } from './new-segments';
+import { type PassingRows, pieces } from './passing-rows';
 
 /** Candidates of a query whose cosines are computed, for each of k. */
 const SPARE = 8;
@@ -40,7 +38,7 @@ const MIN_ROOM = 2 ** 20;
 export interface BuildToMeasure {
   readonly folder: string;
   readonly content: Content;
-  readonly rows: NewRows;
+  readonly rows: PassingRows;
   readonly shared: SharedCodes;
   readonly training: Training;
   readonly wanted: Wanted;
@@ -55,7 +53,7 @@ export interface BuildToMeasure {
  */
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
   const { wanted, training, rows, call } = build;
-  const heldOut = training.heldOut.rowsOf({ distinctCodes: rows });
+  const { queries: heldOut, isTrained } = training;
   const equal = rowsOfEqualCodes(build);
   const index = await openUnpublished(build);
   try {
@@ -77,7 +75,7 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
         return { results, ms: (performance.now() - start) / Math.max(1, asked.length) };
       },
     };
-    const kind = { isGiven: false, isTrained: false, ahead: wanted.queries };
+    const kind = { isGiven: false, isTrained, ahead: wanted.queries };
     const source = inTurn(heldOut.length, kind, function* (first, end) {
       const some = heldOut.subarray(first, end);
       return yield* late((own) => evaluated({ ...build, call: own }, index, some));
@@ -133,24 +131,6 @@ function* late<T>(make: (call: LongCall) => Promise<T>): Steps<T> {
   return one.made as T;
 }
 
-/** All rows that have a code, some at a time. */
-export async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRows> {
-  let some: SegmentRows[] = [];
-  let count = 0;
-  for (let number = 0; number < rows.pieceCount; number++) {
-    call.signal?.throwIfAborted();
-    for (const piece of await rows.piece(number)) {
-      if (piece.partition === NO_PARTITION) continue;
-      some.push(piece);
-      count += piece.count;
-    }
-    if (count < TOGETHER_ROWS && number + 1 < rows.pieceCount) continue;
-    if (count > 0) yield joined(some);
-    some = [];
-    count = 0;
-  }
-}
-
 /** Rows as queries, with their true neighbours. */
 async function evaluated(
   build: BuildToMeasure,
@@ -160,7 +140,7 @@ async function evaluated(
   const { vectors } = build.training;
   const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
   const queries = new Array<Query>(order.length);
-  for await (const piece of pieces(build)) {
+  for await (const piece of pieces(build.rows, build.call)) {
     vectors.piece = piece;
     piece.rows.forEach((row, i) => {
       const place = placeOf.get(row);
@@ -206,7 +186,7 @@ async function trueNeighbors(
   const nearest = new NearestOfParts(queries.length, want);
   const state = { queries: points, width, want, kernel: rows.parts.kernel };
   let done = 0;
-  for await (const piece of pieces(build)) {
+  for await (const piece of pieces(build.rows, build.call)) {
     vectors.piece = piece;
     const own = { points: vectors.points(piece.count), rows: piece.rows };
     const first = done;
@@ -227,7 +207,7 @@ async function trueNeighbors(
   const random = alea('lost digits');
   const zeros = zerosOf(build);
   const dot = new Float64Array(1);
-  for await (const piece of pieces(build)) {
+  for await (const piece of pieces(build.rows, build.call)) {
     vectors.piece = piece;
     piece.rows.forEach((row, i) => {
       const values = vectors.valuesAt(i);
@@ -247,7 +227,7 @@ async function trueNeighbors(
 }
 
 function* compared(
-  state: { queries: Int16Array; width: number; want: number; kernel: NewRows['parts']['kernel'] },
+  state: { queries: Int16Array; width: number; want: number; kernel: IndexParts['kernel'] },
   { points, rows }: { points: Int16Array; rows: Uint32Array },
   nearest: NearestOfParts,
 ): Steps<void> {

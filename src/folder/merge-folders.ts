@@ -1,19 +1,24 @@
 /**
  * Folders that were built apart become one: their segments are linked into it, or copied, and one
  * manifest is written over them. They have the same options and centroids (`like` of a build), and
- * row numbers that follow one another (`firstRow`). All or nothing, as every generation.
+ * row numbers that follow one another (`firstRow`). Rows stay where they are; a setting of searches
+ * is chosen for all of them, and measured, before the manifest is written. All or nothing, as every
+ * generation.
  */
 
 import { equalBytes } from '../base/arrays';
+import { checkByteCount } from '../base/byte-count';
 import { checkOptions, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
-import { afterChanges } from '../index/index-options';
-import { checkHeader } from '../index/read-index';
+import { afterChanges, type OptimizeOptions, type RecallReport } from '../index/index-options';
+import { MIN_CODES, type Wanted } from '../index/optimize';
+import { checkHeader, optionsOf } from '../index/read-index';
 import { reportOf, type SavedReport, savedReport } from '../index/saved-report';
+import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
 import { BlockReader } from '../stored/block-reader';
-import { contentNamed } from '../stored/content';
+import { contentNamed, type StoredContent } from '../stored/content';
 import { hasLookUps, LookUps } from '../stored/look-ups';
 import {
   FOLDER_VERSION,
@@ -23,11 +28,15 @@ import {
   segmentsOf,
 } from '../stored/manifest';
 import { bytesOfId } from '../table/sealed/look-up-tables';
+import { Training } from './build-training';
 import type { Content } from './folder-change';
 import { FolderFiles } from './folder-files';
 import { GenerationWriter, newestManifest, prepareNew } from './generations';
 import { equalHashes, type HashedRow } from './hash-order';
-import { othersOf } from './stored-operations';
+import type { Centroids } from './new-segments';
+import { RowsInSegments } from './passing-rows';
+import { checkWantedInFiles, measuredContent } from './publish-rows';
+import { centroidsFileOf, centroidsOf, othersOf, USUAL_MEMORY } from './stored-operations';
 import { checkFile } from './verify-index';
 
 export interface MergeOptions extends LongCall {
@@ -35,10 +44,34 @@ export interface MergeOptions extends LongCall {
   replace?: boolean;
   /**
    * True where only the manifests are there: the new one names the same files, and nothing else is
-   * read. The caller puts them next to it, and knows that no two parts share an id or a code.
+   * read. The caller puts them next to it, and knows that no two parts share an id or a code. With
+   * `optimize` the files are in the folder already: they are searched.
    */
   manifestsOnly?: boolean;
+  /**
+   * Chooses a setting for all rows, and measures it: by default as the parts were optimized, where
+   * they were. Takes the centroids of the parts, and needs dense vectors.
+   */
+  optimize?: OptimizeOptions;
+  /**
+   * The folder that the parts are like: rows whose codes trained its centroids do not measure what
+   * searches find. Without it they may, and the report has a warning.
+   */
+  like?: string;
+  /** What memory may hold of the rows meanwhile: bytes, or a text as '2GB'; 512 MiB by default. */
+  memory?: number | string;
 }
+
+/** How a merged folder is measured. */
+interface Measuring {
+  readonly wanted: Wanted;
+  readonly like: string | null;
+  readonly memory: number;
+  readonly call: LongCall;
+}
+
+const MAY_BE_TRAINED =
+  'evaluation rows may have taken part in training: name the folder that the parts are "like"';
 
 /** A folder to merge. */
 interface Part {
@@ -61,15 +94,22 @@ export async function mergeStored(
   paths: readonly string[],
   options?: MergeOptions,
 ): Promise<Manifest> {
-  const known = ['replace', 'manifestsOnly', ...LONG_CALL];
-  const { replace = false, manifestsOnly = false, ...rest } = checkOptions('merge', options, known);
-  const { signal, onProgress } = checkLongCall(rest);
+  const known = ['replace', 'manifestsOnly', 'optimize', 'like', 'memory', ...LONG_CALL];
+  const { replace = false, like, ...given } = checkOptions('merge', options, known);
+  const { manifestsOnly = false, optimize, memory: limit = USUAL_MEMORY, ...rest } = given;
+  const call = checkLongCall(rest);
+  const { signal, onProgress } = call;
+  const memory = checkByteCount('memory', limit);
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const parts = await partsIn(paths);
   const content = merged(parts);
+  if (like !== undefined) await checkLike(parts[0], like);
+  const wanted = wantedOf(parts, content, optimize ?? (manifestsOnly ? null : askedOf(parts)));
+  const finished = (own: Content): Promise<Content> | Content =>
+    wanted ? measured(folder, own, { wanted, like: like ?? null, memory, call }) : own;
   const writer = new GenerationWriter(folder, await prepareNew(folder, replace));
   try {
-    if (manifestsOnly) return await writer.commit(content);
+    if (manifestsOnly) return await writer.commit(await finished(content));
     const placeOf = new Map(
       parts.flatMap(({ path, manifest }) =>
         manifest.files.map(({ name }) => [name, path] as const),
@@ -85,7 +125,7 @@ export async function mergeStored(
     }
     const own = { ...content, files };
     await checkApart(folder, own, parts);
-    return await writer.commit(own);
+    return await writer.commit(await finished(own));
   } catch (error) {
     throw await writer.abandon(error);
   }
@@ -151,6 +191,85 @@ function checkAlike(one: Part, other: Part): void {
   }
 }
 
+/** Fails where the centroids of a part are not those of the folder that it is said to be like. */
+async function checkLike({ path, manifest }: Part, like: string): Promise<void> {
+  if (typeof like !== 'string') throw wrongType('like', 'a path', like);
+  const model = await newestManifest(like);
+  if (model === null) throw new FormatError('no index: it has no manifest', like);
+  const checksums = [manifest, model].map((one) => centroidsFileOf(one)?.checksum);
+  if (checksums[0] === checksums[1]) return;
+  throw new Error(`the centroids of ${path} are not those of ${like}: name the folder it is like`);
+}
+
+const reportsIn = (headers: readonly IndexHeader[]): RecallReport[] =>
+  headers.flatMap(({ report }) => (report === null ? [] : [reportOf(report)]));
+
+/** What the parts were optimized for; of several the highest recall. Null where none was. */
+function askedOf(parts: readonly Part[]): OptimizeOptions | null {
+  const reports = reportsIn(parts.map(({ manifest }) => manifest.index));
+  const { manifest } = parts[0];
+  const { dense } = partsOf(new SimHashIndex(optionsOf({ header: manifest.index })));
+  if (reports.length === 0 || dense === null || !centroidsFileOf(manifest)) return null;
+  const { wanted, wantedCoverage, k, seed } = reports.reduce((a, b) =>
+    b.wanted > a.wanted ? b : a,
+  );
+  return { recall: wanted, k, seed, ...(wantedCoverage !== null && { coverage: wantedCoverage }) };
+}
+
+/** What searches of all rows must find; null where they are not measured. */
+function wantedOf(
+  parts: readonly Part[],
+  { index, files }: Content,
+  asked: OptimizeOptions | null,
+): Wanted | null {
+  if (asked === null) return null;
+  const { path } = parts[0];
+  if (asked.partitions !== undefined) {
+    throw wrongType('partitions', `nothing: those of ${path} are taken`, asked.partitions);
+  }
+  const wanted = checkWantedInFiles(partsOf(new SimHashIndex(optionsOf({ header: index }))), asked);
+  if ((index.distinct ?? 0) < MIN_CODES) return null;
+  if (centroidsFileOf({ files })) return wanted;
+  throw new Error(`${path} has no centroids: build the parts like a folder that was optimized`);
+}
+
+/** The content with the setting that searches of all rows need, and what they find. */
+function measured(
+  folder: string,
+  content: Content,
+  { wanted, like, memory, call }: Measuring,
+): Promise<Content> {
+  const { gaps: _, ...header } = content.index;
+  const unmeasured = { ...content, index: { ...header, report: null } };
+  return opened(folder, unmeasured, async (stored) => {
+    const rows = await RowsInSegments.of(stored, call);
+    const { shared } = rows;
+    const by = { shared, wanted, memory, call, like };
+    const training = await Training.by(centroidsOf(stored) as Centroids, rows, by);
+    const partitionOf = (row: number) => rows.partitionOf(row);
+    const build = { ...{ folder, content: unmeasured, rows, training, partitionOf }, ...by };
+    const { index, ...others } = await measuredContent(build);
+    const report = index.report as SavedReport;
+    const warnings = like === null ? [...report.warnings, MAY_BE_TRAINED] : report.warnings;
+    return { ...others, index: { ...index, report: { ...report, warnings } } };
+  });
+}
+
+/** Reads files that no manifest names yet. */
+async function opened<T>(
+  folder: string,
+  content: Content,
+  work: (stored: StoredContent) => Promise<T>,
+): Promise<T> {
+  const format = { version: FOLDER_VERSION, generation: 1, previous: null, checksum: '' };
+  const files = new FolderFiles(folder);
+  try {
+    return await work(await contentNamed(files, { ...content, ...format }, { path: folder }));
+  } finally {
+    await files.close();
+  }
+}
+
 /** The header of several parts: without `gaps`, which were measured of each, none ends early. */
 function headerOf(parts: readonly Part[], rows: number): IndexHeader {
   const headers = parts.map(({ manifest }) => manifest.index);
@@ -179,7 +298,7 @@ function headerOf(parts: readonly Part[], rows: number): IndexHeader {
  * was measured of that part.
  */
 function settingOf(headers: readonly IndexHeader[], rows: number): SavedReport | null {
-  const reports = headers.flatMap(({ report }) => (report === null ? [] : [reportOf(report)]));
+  const reports = reportsIn(headers);
   if (reports.length === 0) return null;
   const least = reports.reduce((a, b) => (b.recall < a.recall ? b : a));
   const probes = Math.max(...reports.map((report) => report.probes));
@@ -190,11 +309,8 @@ function settingOf(headers: readonly IndexHeader[], rows: number): SavedReport |
 }
 
 /** Fails where an id, or a code, is in two of the parts. */
-async function checkApart(folder: string, content: Content, parts: readonly Part[]): Promise<void> {
-  const format = { version: FOLDER_VERSION, generation: 1, previous: null, checksum: '' };
-  const files = new FolderFiles(folder);
-  try {
-    const stored = await contentNamed(files, { ...content, ...format }, { path: folder });
+function checkApart(folder: string, content: Content, parts: readonly Part[]): Promise<void> {
+  return opened(folder, content, async (stored) => {
     const reader = new BlockReader(stored);
     const lookUps = new LookUps(stored, reader);
     const width = Math.ceil(stored.header.bits / 8);
@@ -220,7 +336,5 @@ async function checkApart(folder: string, content: Content, parts: readonly Part
         throw new Error(`${a} and ${b} have the same ${rule}`);
       }
     }
-  } finally {
-    await files.close();
-  }
+  });
 }

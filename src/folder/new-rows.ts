@@ -1,7 +1,7 @@
 /**
- * Rows on their way into a folder, of which memory holds a part: checked and hashed batch by batch,
- * written to a temporary file as they come, and compared by their ids and codes with each other and
- * with the rows that are there.
+ * New rows on their way into a folder; memory holds only a part of them. Rows are checked and
+ * hashed batch by batch and written to a temporary file in pieces. Their ids and codes are stored
+ * by hash, so that compared-rows.ts can find equal ones, both among the new rows and in the folder.
  */
 
 import { ascending } from '../base/arrays';
@@ -35,38 +35,42 @@ import type { GenerationWriter } from './generations';
 import { HashGroups } from './hash-groups';
 import { Spill } from './spill';
 
-/** Rows that are taken together. */
+/** Most rows of a piece. */
 export const PIECE_ROWS = 8192;
-/** Bytes of rows that memory holds. */
+/** Most bytes of waiting rows in memory, however large the limit is. */
 const ROW_BYTES = 2 ** 26;
 
 interface NewRowsOptions {
-  /** Of an index without rows, by whose options rows are checked and hashed. */
+  /** Parts of an index without rows. Its options check and hash the rows. */
   readonly parts: IndexParts;
-  /** What the ids of the rows before are; null without rows. */
+  /** The kind of the ids that the folder has; null if it has no rows. */
   readonly ids: IdKind | null;
   /** The number of the first row. */
   readonly firstRow: number;
-  /** Bytes that memory may hold. */
+  /** Memory limit in bytes. Rows, ids and codes get one eighth each. */
   readonly memory: number;
 }
 
+/** Waiting rows in numbered pieces; a piece can be read back at any time. */
 export class NewRows {
+  /** Rows so far. */
   count = 0;
-  /** Rows that have a code, and how many these are. */
+  /** The rows that have a code, and how many these are. */
   readonly #coded = new RowSet();
   codedCount = 0;
+  /** True where the codes were not made by the options of the index. */
   isForeign = false;
   ids: IdKind | null;
   readonly firstRow: number;
-  /** Behind the last number of a row so far. */
+  /** One more than the highest row number so far. */
   nextRow: number;
-  /** Types of the ids, as Arrow calls them. */
+  /** The types of the ids in the pieces, as Arrow calls them; null where rows are the ids. */
   readonly idTypes = new Set<string | null>();
   readonly parts: IndexParts;
-  /** Rows by the hashes of their ids, and of their codes. */
+  /** The rows by the hashes of their ids, and by the hashes of their codes. */
   readonly byId: HashGroups;
   readonly byCode: HashGroups;
+  /** Type of the ids and number of rows of each piece. */
   readonly #pieces: { readonly id: string | null; count: number }[] = [];
   readonly #rows: Spill;
 
@@ -80,8 +84,12 @@ export class NewRows {
     this.byCode = new HashGroups(writer, memory / 8);
   }
 
-  /** Adds a batch, or throws where a row of it is refused. */
+  /**
+   * Adds a batch, whose rows get the next numbers. Throws where a row of it is refused; the message
+   * counts rows over all batches.
+   */
   async add(batch: RowsToAdd, ids: unknown, call: LongCall): Promise<void> {
+    // An index without rows checks the batch by itself; ids of other rows are compared later.
     const empty = this.parts.emptyWith(new IdTable(this.ids));
     empty.isForeign = this.count > 0 ? this.isForeign : this.parts.isForeign;
     const addition = await runStepsAsync(additionOf(empty, batch, ids, true), call).catch((error) =>
@@ -105,7 +113,7 @@ export class NewRows {
     }
   }
 
-  /** Takes rows of an addition that follow one another as a piece. */
+  /** Stores consecutive rows of an addition as one piece, those with a code first. */
   async #take({ codes, vectors }: Addition, places: Uint32Array, ids: Ids | null): Promise<void> {
     const id = typeOf(ids);
     const count = places.length;
@@ -132,14 +140,17 @@ export class NewRows {
     await this.settle();
   }
 
-  /** Begins a piece, whose rows have numbers below `nextRow`. */
+  /** Begins a piece whose ids are of type `id`, and whose rows have numbers below `nextRow`. */
   beginPiece(id: string | null, nextRow: number): void {
     this.#pieces.push({ id, count: 0 });
     this.idTypes.add(id);
     this.nextRow = nextRow;
   }
 
-  /** Puts rows that have their numbers into a piece; `settle` must be called now and then. */
+  /**
+   * Appends numbered rows to a piece. Callers must call `settle` regularly: nothing is written
+   * before.
+   */
   put(number: number, piece: SegmentRows): void {
     this.#rows.add(number, pieceBytes(piece));
     this.#noteCodes(piece);
@@ -147,13 +158,17 @@ export class NewRows {
     this.count += piece.count;
   }
 
-  /** Writes what memory holds, where that is more than the limit. */
+  /** Writes buffered bytes to the temporary files if they exceed their limits. */
   async settle(): Promise<void> {
     await this.#rows.settle();
     await this.byId.settle();
     await this.byCode.settle();
   }
 
+  /**
+   * Stores the ids of rows by hash. Rows without ids need no comparison, since their numbers are
+   * unique.
+   */
   #noteIds({ rows, ids }: SegmentRows): void {
     rows.forEach((row, i) => {
       if (ids !== null) this.byId.add(hashOfId(ids[i]), row, bytesOfId(ids[i]));
@@ -171,7 +186,7 @@ export class NewRows {
     }
   }
 
-  /** How the pieces are laid out. */
+  /** The columns of pieces whose ids are of type `id`: no first rows, no residual codes. */
   layoutOf(id: string | null): SegmentLayout {
     const { bits, hasher, vectors } = this.parts;
     return {
@@ -190,12 +205,20 @@ export class NewRows {
     return this.#pieces.map(({ count }) => count);
   }
 
-  /** How many pieces there are: rows that came one after another. */
+  /** How many pieces there are. */
   get pieceCount(): number {
     return this.#pieces.length;
   }
 
-  /** The rows of a piece, ascending: those that have a code, and those that have none. */
+  /** All rows, piece by piece. */
+  async *passing(): AsyncGenerator<SegmentRows> {
+    for (let number = 0; number < this.pieceCount; number++) yield* await this.piece(number);
+  }
+
+  /**
+   * The rows of a piece in at most two parts: rows with a code, then rows without. Each part is
+   * sorted by row.
+   */
   async piece(number: number): Promise<SegmentRows[]> {
     const layout = this.layoutOf(this.#pieces[number].id);
     const all = [...piecesIn(layout, await this.#rows.read(number))];
@@ -205,27 +228,29 @@ export class NewRows {
     });
   }
 
-  /** Frees ids and codes, which were compared. */
+  /** Frees the ids and codes, once they have been compared. */
   async closeGroups(): Promise<void> {
     await this.byId.close();
     await this.byCode.close();
   }
 
+  /** Frees memory and deletes the temporary files. */
   async close(): Promise<void> {
     await this.closeGroups();
     await this.#rows.close();
   }
 
-  /** The id of bytes that were noted. */
+  /** The id that has these bytes, as `bytesOfId` makes them. */
   idOf(bytes: Uint8Array): Id {
     if (this.ids === 'string') return Buffer.from(bytes).toString();
     const integer = new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0, true);
     if (this.ids === 'number') return Number(integer);
+    // Unsigned ids of 2^63 and more have the bytes of negative numbers.
     return this.idTypes.has('Uint64') ? BigInt.asUintN(64, integer) : integer;
   }
 }
 
-/** Rows by their numbers. */
+/** The rows of a piece, ascending. */
 function inOrder(piece: SegmentRows): SegmentRows {
   const { rows, count } = piece;
   return picked(
@@ -234,7 +259,7 @@ function inOrder(piece: SegmentRows): SegmentRows {
   );
 }
 
-/** What is held of the vectors of rows of an addition: zeros of those that are not present. */
+/** The vectors of some new rows as files store them; rows without a code get zeros. */
 function vectorsOf(
   { vectors, dense }: IndexParts,
   given: Addition['vectors'],
@@ -257,12 +282,15 @@ function vectorsOf(
   return columns;
 }
 
-/** The error for an id that is there already, by its place among all new rows. */
+/** The error for an id that is there already; `place` counts the new rows from 0. */
 export function twice(place: number, id: Id): RangeError {
   return wrongValue(`ids[${place}]`, 'an id that is not there yet', id);
 }
 
-/** An error of a row of a batch, of which others came before. */
+/**
+ * Changes the row in an error message: counted from the first of all batches, not of the current
+ * one.
+ */
 function countedOn(error: unknown, before: number): unknown {
   if (!(error instanceof Error) || before === 0) return error;
   const count = (_: string, head: string, row: string) => `${head}${Number(row) + before}`;

@@ -17,7 +17,7 @@ import type { FolderFile, Manifest } from '../stored/manifest';
 import { centroidsToArrow } from '../table/sealed/small-tables';
 import { measuredGaps } from './build-gaps';
 import { Training, type TrainingRequest } from './build-training';
-import { measuredBuild } from './build-tuning';
+import { type BuildToMeasure, measuredBuild } from './build-tuning';
 import { sharedCodes } from './compared-rows';
 import type { Content, FolderChange } from './folder-change';
 import type { GenerationWriter } from './generations';
@@ -44,6 +44,8 @@ interface WaitingRows {
 interface GivenCentroids {
   readonly centroids: Centroids;
   readonly file: FolderFile;
+  /** The folder that they are from. */
+  readonly like: string;
 }
 
 /** What the manifest says of the rows, and the file of the centroids where there are some. */
@@ -80,11 +82,17 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
   }
   const partitionOf = (row: number) => segments.partitionOf(row);
   const build = { folder, content, rows, shared, training, wanted, memory, call, partitionOf };
-  const header = { ...index, gaps: await measuredGaps(build) };
-  const measured = await measuredBuild({ ...build, content: { ...content, index: header } });
+  const measured = await measuredContent(build);
   await rows.close();
-  const report = savedReport(measured);
-  return change.publish({ ...content, index: { ...header, report } });
+  return change.publish(measured);
+}
+
+/** Files that are not published yet, with a setting of searches, and what these find. */
+export async function measuredContent(build: BuildToMeasure): Promise<Content> {
+  const { content } = build;
+  const index = { ...content.index, gaps: await measuredGaps(build) };
+  const report = await measuredBuild({ ...build, content: { ...content, index } });
+  return { ...content, index: { ...index, report: savedReport(report) } };
 }
 
 /** Null where searches of so few codes are not measured. */
@@ -94,7 +102,8 @@ async function trainingOf(
   given: GivenCentroids | null,
 ): Promise<Training | null> {
   if (given === null) return Training.of(rows, request);
-  return request.shared.distinct < MIN_CODES ? null : Training.by(given.centroids, rows, request);
+  if (request.shared.distinct < MIN_CODES) return null;
+  return Training.by(given.centroids, rows, { ...request, like: given.like });
 }
 
 function centroidsFile(

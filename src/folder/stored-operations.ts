@@ -19,7 +19,7 @@ import { type Centroids, NewSegments } from './new-segments';
 import { type FoundRow, OldRows, wantedId } from './old-rows';
 
 /** Bytes that a change holds, where no limit is given. */
-const USUAL_MEMORY = 2 ** 29;
+export const USUAL_MEMORY = 2 ** 29;
 
 export interface AppendOptions extends LongCall {
   /** Of the new rows, where the folder carries columns. */
@@ -137,6 +137,11 @@ export async function changing<T>(
 /** Files that a change leaves as they are. */
 export function othersOf(base: Pick<Manifest, 'files'>): FolderFile[] {
   return [...filesOf(base, 'centres'), ...filesOf(base, 'frequencies')];
+}
+
+/** The file of the centroids; undefined where there are no partitions. */
+export function centroidsFileOf(base: Pick<Manifest, 'files'>): FolderFile | undefined {
+  return filesOf(base, 'centres')[0];
 }
 
 /** The report of `optimize`, with what came and went since. */

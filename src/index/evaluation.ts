@@ -1,7 +1,7 @@
 /**
  * Evaluation queries, with which recall is measured: rows that took no part in training the
  * centroids, each left out of its own answer, or queries of the caller. A hash of the seed and the
- * row says which rows are held out, so that they are the same after a file is read again.
+ * row decides which rows are held out, so that they are the same after a file is read again.
  */
 
 import { checkInteger, wrongType, wrongValue } from '../base/check';
@@ -16,16 +16,16 @@ import { type Asked, type TruthBy, trueNeighbors } from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { withDigits } from './vectors/rounding';
 
-/** Queries of a caller, with the rows of their true neighbours where these are known. */
+/** Queries of a caller, with their true neighbours if these are known. */
 export interface GivenQueries {
   readonly queries: RowsToAdd;
   readonly truth: Neighbors | undefined;
 }
 
-/** For each query rows of the index, nearest first, at least k of them. */
+/** For each query rows of the index, nearest first, at least k. */
 type Neighbors = readonly ArrayLike<number>[];
 
-/** Rows that are queries: those of the least hashes. */
+/** Which rows are queries: those whose hashes, uniform in 0..1, are below a share. */
 export class HeldOut {
   readonly #seed: number;
   /** Share of the rows that are held out. */
@@ -36,11 +36,17 @@ export class HeldOut {
     this.share = share;
   }
 
+  /** True for a row that is held out. */
   has(row: number): boolean {
     return shareAt(this.#seed, row) < this.share;
   }
 
-  /** The rows that are held out, in random order. */
+  /** With another share: the rows of the smaller one are among those of the larger. */
+  withShare(share: number): HeldOut {
+    return new HeldOut(this.#seed, Math.min(1, share));
+  }
+
+  /** The held-out rows that have codes, ordered by their hashes: a random order. */
   rowsOf({ distinctCodes }: { distinctCodes: { rowsWithCodes(): Uint32Array } }): Uint32Array {
     const rows = distinctCodes.rowsWithCodes().filter((row) => this.has(row));
     const hashes = new Map(Array.from(rows, (row) => [row, shareAt(this.#seed, row)]));
@@ -48,8 +54,8 @@ export class HeldOut {
   }
 
   /**
-   * Queries in random order, by the hashes of their places: those of a file may be sorted, and what
-   * one half chooses is then too little for the other.
+   * Queries in random order, by the hashes of their positions. Queries of a file may be sorted, and
+   * a setting that one half chooses would then be wrong for the other.
    */
   shuffled<T>(queries: readonly T[]): T[] {
     const hashes = Array.from(queries, (_, i) => shareAt(this.#seed, i));
@@ -77,13 +83,16 @@ export function* evaluatedRows(
   return asked.map((one, i) => ({ ...one, neighbors: neighbors[i] }));
 }
 
-/** A row as it was given, or may have been: as far from what is held as new queries are. */
+/**
+ * A row as it may have been given: int8 values with random digits in place of the lost ones, so
+ * that it is as far from what is held as new queries are.
+ */
 function givenLike(vectors: DenseVectors, row: number): DenseVector {
   if (vectors.kind !== 'int8') return vectors.at(row);
   return withDigits(vectors.valuesAt(row), vectors.zeros, row);
 }
 
-/** Queries of the caller, with their true neighbours; null ones are left out. */
+/** Queries of the caller with their true neighbours; null queries are left out. */
 export function* evaluatedQueries(
   parts: IndexParts,
   { queries, truth }: GivenQueries,
@@ -98,7 +107,7 @@ export function* evaluatedQueries(
     const query = given.at(i);
     if (query === null) continue;
     needComparable(parts, query, i);
-    // Distances are those of codes: without truth, a search for the code is what is measured.
+    // With true neighbours by distance of codes, what is measured is a search for the code.
     const isByDistance = parts.vectors === null && vectors === null && truth === undefined;
     asked.push({ row: null, query: isByDistance ? { ...query, sums: null, unit: null } : query });
     if (truth !== undefined) known.push(Uint32Array.from(truth[i]).subarray(0, k));
@@ -109,7 +118,7 @@ export function* evaluatedQueries(
   return asked.map((one, i) => ({ ...one, neighbors: neighbors[i] }));
 }
 
-/** Throws where the truth is not one list of rows of the index for each query. */
+/** Throws unless the truth is, for each query, a list of different live rows, long enough for k. */
 function checkTruth(
   { distinctCodes }: IndexParts,
   truth: Neighbors | undefined,

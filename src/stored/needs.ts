@@ -1,26 +1,29 @@
 /**
- * Searches that wait for partitions or vectors to be read. What several of them want is read
- * together, as far as it fits into memory, so that many searches wait as often as one. What they
- * may see in any order passes once for all of them.
+ * Runs searches that wait for partitions or vectors to be read. What several searches want is read
+ * together, as far as it fits into memory, so that many searches wait about as often as one. Items
+ * that searches may see in any order are read once for all of them.
  */
 
 import { Elsewhere, type LongCall, pauser, type Steps } from '../base/steps';
 
-/** What has room for some items, and reads them. */
+/** A memory of limited size that reads numbered items. */
 export interface Store<T> {
   /** Whether all of these can be in memory at the same time. */
   fits(wanted: ReadonlyMap<number, T>): boolean;
-  /** Reads those that are not here. All of them stay at least until the next call. */
+  /**
+   * Reads items that are not in memory. All of `wanted` stay in memory at least until the next
+   * call.
+   */
   load(wanted: ReadonlyMap<number, T>, signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** The same, of items that may pass in any order. */
+/** A store whose items may also be seen in any order. */
 export interface PassedStore<T> extends Store<T> {
-  /** Cuts what is wanted into parts that fit into memory, those that are here first. */
+  /** Splits items into groups that fit into memory one at a time; those in memory come first. */
   partsOf(wanted: ReadonlyMap<number, T>): ReadonlyMap<number, T>[];
 }
 
-/** Items that a search needs before its next step. */
+/** Yielded by a search that needs items in memory before its next step. */
 export class Need extends Elsewhere {
   constructor(
     readonly store: Store<unknown>,
@@ -34,9 +37,12 @@ export class Need extends Elsewhere {
   }
 }
 
-/** Items that a search looks at in any order before its next step, some at a time. */
+/** Yielded by a search that must look at items, in any order, before its next step. */
 export class Pass extends Need {
-  /** `look` sees each item once, while it is in memory. */
+  /**
+   * `look` is called with groups of the wanted items while they are in memory; each item is in one
+   * group.
+   */
   constructor(
     override readonly store: PassedStore<unknown>,
     wanted: ReadonlyMap<number, unknown>,
@@ -53,26 +59,33 @@ export class Pass extends Need {
   }
 }
 
-/** Searches that do not fit next to others, after which no more are tried: they share even less. */
+/**
+ * After this many searches did not fit into a round, no more are tried: the following ones share
+ * even less with it.
+ */
 const MAX_REFUSED = 8;
 
+/** An unfinished search. */
 interface Waiting {
   readonly steps: Steps<unknown>;
   readonly signal: AbortSignal | undefined;
-  /** Null before the first step, and at the end. */
+  /** What the search waits for; null before its first step. */
   need: Need | null;
+  /** Settles the caller's promise; the search takes no further step. */
   isEnded: boolean;
   end(settle: () => void): void;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-/** Runs searches; those that are asked for at once wait for the same reads. */
+/** Runs searches. Searches that wait at the same time share reads. */
 export class SearchQueue {
   #waiting: Waiting[] = [];
   #isAtWork = false;
 
-  /** Runs a search to its end. One that is stopped fails at once; the others go on. */
+  /**
+   * Runs a search to its end. If its signal is aborted it rejects at once; other searches continue.
+   */
   run<T>(steps: Steps<T>, signal: AbortSignal | undefined): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const stop = () => one.reject(signal?.reason);
@@ -96,15 +109,30 @@ export class SearchQueue {
     });
   }
 
+  /** Runs searches to their ends; rejects when the signal is aborted. */
+  async runAll<T>(searches: readonly Steps<T>[], signal: AbortSignal | undefined): Promise<T[]> {
+    signal?.throwIfAborted();
+    // A signal each, aborted by one listener: Node warns of more than ten listeners of a signal.
+    const own = searches.map(() => new AbortController());
+    const stop = () => {
+      for (const one of own) one.abort(signal?.reason);
+    };
+    signal?.addEventListener('abort', stop);
+    const running = searches.map((steps, i) => this.run(steps, own[i].signal));
+    return Promise.all(running).finally(() => signal?.removeEventListener('abort', stop));
+  }
+
+  /** Runs until no search is left: each round advances all searches, then reads what they need. */
   async #work(): Promise<void> {
     this.#isAtWork = true;
-    await null; // searches that are asked for one after another begin together
+    await null; // searches that one caller starts in a row begin together
     const pauseWhenDue = pauser();
     let now: Waiting[] = [];
     for (;;) {
       this.#waiting = this.#waiting.filter(({ isEnded }) => !isEnded);
       now = now.filter(({ isEnded }) => !isEnded);
-      // Searches that come later do not hold up those that wait for a pass.
+      // While searches wait for a pass, later searches wait too: otherwise a pass might never
+      // begin.
       if (!now.some(({ need }) => need instanceof Pass)) now = [...this.#waiting];
       if (now.length === 0) break;
       for (const one of now) {
@@ -114,7 +142,7 @@ export class SearchQueue {
       }
       now = now.filter(({ isEnded }) => !isEnded);
       if (now.length === 0) continue;
-      // A pass begins when none waits for anything else.
+      // A pass begins only when no search waits for anything else.
       const others = now.filter(({ need }) => !(need instanceof Pass));
       const round = others.length > 0 ? roundOf(others) : now;
       if (others.length > 0) await meet(round);
@@ -129,8 +157,8 @@ export class SearchQueue {
 }
 
 /**
- * The first search that waits, and those whose needs fit into memory next to its own: those that
- * share most of them first.
+ * The first waiting search, and others whose needs fit into memory together with its own. Searches
+ * that add the fewest items are tried first.
  */
 function roundOf(waiting: readonly Waiting[]): Waiting[] {
   const [{ need: first }] = waiting;
@@ -156,7 +184,7 @@ function roundOf(waiting: readonly Waiting[]): Waiting[] {
   return round;
 }
 
-/** Shows searches what they want, part by part. */
+/** Loads what the searches want in groups, and lets every search look at each group. */
 async function pass(searches: readonly Waiting[], pauseWhenDue: () => Promise<void> | null) {
   const { store } = searches[0].need as Pass;
   const all = new Map<number, unknown>();
@@ -176,6 +204,7 @@ async function pass(searches: readonly Waiting[], pauseWhenDue: () => Promise<vo
   }
 }
 
+/** Runs a search until it needs something, ends or fails. */
 function advance(one: Waiting): void {
   try {
     for (;;) {
@@ -190,7 +219,11 @@ function advance(one: Waiting): void {
   }
 }
 
-/** Reads what these searches want, at once, or a part of it; where that fails, each by itself. */
+/**
+ * Loads what these searches want (or only the items in `part`) in one call, then calls `whenHere`
+ * for each. If that fails, each search loads its own items, so that none fails because of another.
+ * Loading is aborted when all of these searches were stopped.
+ */
 async function meet(
   all: readonly Waiting[],
   part: ReadonlyMap<number, unknown> | null = null,

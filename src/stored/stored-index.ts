@@ -1,7 +1,7 @@
 /**
- * An index whose rows stay in their files: searches read the partitions that they visit and the
- * vectors that they rank, hold them up to a limit, and give what the index in memory gives, to the
- * bit. Searches that are asked for at once read together.
+ * An index whose rows stay in their files. Searches read the partitions that they visit and the
+ * vectors that they rank, keep them up to a memory limit, and return exactly what the index in
+ * memory returns. Searches that run at the same time share reads.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
@@ -52,26 +52,28 @@ import { Router } from './stored-partitions';
 import { type Shared, StoredView } from './stored-view';
 import { VectorCache } from './vector-cache';
 
-/** What a stored index has read so far, and how often it needed not to. */
+/** What a stored index has read so far, and what it found in memory. */
 export interface StoredFigures {
-  /** The limit, in bytes, and what is taken besides the cache: centroids, places of blocks. */
+  /** The limit in bytes, and how much of it centroids and the places of blocks take. */
   readonly memory: number;
   readonly fixed: number;
   /** Ranges that were read, and their bytes. */
   readonly reads: number;
   readonly bytesRead: number;
-  /** Partitions that searches visited: in memory already, read, and those that made room. */
+  /** Partitions that searches found in memory, that were read, and that were evicted. */
   readonly partitionHits: number;
   readonly partitionMisses: number;
   readonly evictions: number;
-  /** The same of vectors that were ranked. */
+  /** Vectors that were ranked, and vectors that were read. */
   readonly vectorHits: number;
   readonly vectorMisses: number;
 }
 
-/** The part of the limit that partitions get where not all fits. */
+/** The least share of the limit that partitions get. */
 const PARTITION_SHARE = 0.75;
-/** Queries that read together, or by distance are compared while the blocks pass once. */
+/**
+ * Queries that are searched for together. By distance, one pass over the blocks serves all of them.
+ */
 const TOGETHER = 128;
 
 type Stopped = { signal?: AbortSignal };
@@ -94,7 +96,7 @@ export class StoredIndex<I extends Id = Id> {
   readonly #memory: number;
   readonly #reader: BlockReader;
   readonly #shared: Shared;
-  /** By which options are checked; each search has its own. */
+  /** Checks options; each search has its own view. */
   readonly #view: StoredView;
   readonly #queue = new SearchQueue();
   readonly #lookUps: LookUps;
@@ -121,6 +123,7 @@ export class StoredIndex<I extends Id = Id> {
     const sum = (of: (segment: (typeof segments)[number]) => number) =>
       segments.reduce((all, segment) => all + of(segment), 0);
     const vectorBytes = 1.25 * sum(({ vectors }) => vectors?.bytes ?? 0) + 24 * manifest.rows;
+    // Partitions get what the vectors of all rows leave, but at least PARTITION_SHARE.
     const limit = Math.max(PARTITION_SHARE * room, room - vectorBytes);
     const router = centroids && new Router(content, centroids);
     const cache = new PartitionCache(content, this.#reader, limit, router?.count ?? 0);
@@ -142,7 +145,7 @@ export class StoredIndex<I extends Id = Id> {
 
   /** @internal The results of searches, which read together. */
   together<T>(searches: readonly Steps<T>[], { signal }: LongCall): Promise<T[]> {
-    return Promise.all(searches.map((steps) => this.#queue.run(steps, signal)));
+    return this.#queue.runAll(searches, signal);
   }
 
   /** The rank of searches by vector where no `rank` is given. */
@@ -267,7 +270,7 @@ export class StoredIndex<I extends Id = Id> {
     return this.#content.files.close();
   }
 
-  /** With what was read, where an explanation is asked for. */
+  /** Adds what was read to a result with an explanation. */
   async #told(search: Promise<SearchResult>): Promise<SearchResult<I>> {
     const { reads, bytes } = this.#reader.counts;
     const result = (await search) as SearchResult<I>;
@@ -295,7 +298,7 @@ export class StoredIndex<I extends Id = Id> {
     return results as SearchResult<I>[];
   }
 
-  /** Runs after the passes before: each holds some MiB of blocks. */
+  /** Runs passes one after another, since each holds some MiB of blocks. */
   #passes<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#lastPass.then(work);
     this.#lastPass = turn.catch(() => undefined);
@@ -306,7 +309,7 @@ export class StoredIndex<I extends Id = Id> {
     return { content: this.#content, reader: this.#reader, view, signal };
   }
 
-  /** A view for a search, and the request with its filter asked of the rows of this view. */
+  /** A view for one search, and the request with a filter that reads the rows of this view. */
   #begin({ request, filter }: Asked): { view: StoredView; request: Request } {
     const view = this.view();
     if (typeof filter !== 'function') return { view, request };
@@ -326,6 +329,7 @@ export class StoredIndex<I extends Id = Id> {
     if (rank === 'hamming') return (await this.#byDistance([query], given, signal))[0];
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
     const start = performance.now();
+    // The cheapest setting first; the others follow only if it probably misses the wanted recall.
     for (const asked of cosineRequests(view, request, rank)) {
       const few = fewRows(view.distinctCodes, request.filter);
       const isPass = few !== null || asked.probes === null;
@@ -340,7 +344,7 @@ export class StoredIndex<I extends Id = Id> {
     }
     throw new Error('a search has a last setting');
 
-    /** Null where the search must go on with its next setting. */
+    /** Null if the search must continue with its next setting. */
     function* rest(asked: CosineRequest, passed: Candidates | null): Steps<SearchResult | null> {
       const candidates = passed ?? (yield* findCandidates(view, query as Query, asked, work));
       const found = performance.now();

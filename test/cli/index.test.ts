@@ -453,6 +453,12 @@ describe('changes to an index', () => {
     [[DOCS, '-o', 'new.hs', '--like', 'docs.hs'], '--like is for a new index with --memory'],
     [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for a new index with --memory'],
     [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
+    [
+      ['docs.hs', '--merge', '-o', 'new.hs', '--partitions', '5'],
+      '--partitions is not for --merge',
+    ],
+    [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--append is not for --merge'],
+    [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
     [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
     [
@@ -503,6 +509,56 @@ describe('changes to an index', () => {
     expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('is for --memory');
     const wrong = await search('ab.hs', '--memory', '64M', '--segments', '1');
     expect(wrong.stderr).toContain('--segments takes two places as 0-3, got 1');
+  });
+
+  it('merge measures all rows, by rows that did not train the centroids', async () => {
+    const { vectors } = await readVectors(join(root, NOUNS));
+    const { values, dimensions } = vectors as { values: Float32Array; dimensions: number };
+    const vectorAt = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);
+    const line = (i: number) => `${JSON.stringify({ id: i, v: [...vectorAt(i)] })}\n`;
+    const cwd = await ownFolder();
+    const [count, half] = [12_000, 6000];
+    const numbers = Array.from({ length: count }, (_, i) => i);
+    const fileOf = (name: string, rows: number[]) =>
+      writeFile(join(cwd, name), rows.map(line).join(''));
+    await fileOf(
+      'sample.jsonl',
+      numbers.filter((i) => i % 2 === 0),
+    );
+    await fileOf('a.jsonl', numbers.slice(0, half));
+    await fileOf('b.jsonl', numbers.slice(half));
+    const index = (...args: string[]) => run(['index', ...args], { cwd });
+    const optimize = ['--optimize', '--recall', '0.9'];
+    await index('sample.jsonl', '-o', 'sample.hs', '--bits', '128', ...optimize);
+    const like = ['--like', 'sample.hs', '--memory', '64M'];
+    expect((await index('a.jsonl', '-o', 'a.hs', ...like, ...optimize)).code).toBe(0);
+    const second = await index('b.jsonl', '-o', 'b.hs', ...like, '--first-row', String(half));
+    expect([second.code, second.stderr]).toEqual([0, expect.not.stringContaining('finds')]);
+    // Optimized for what a part was; the other was not measured.
+    const merged = await index('a.hs', 'b.hs', '--merge', '--like', 'sample.hs', '-o', 'ab.hs');
+    expect(merged.code).toBe(0);
+    expect(merged.stderr).toMatch(
+      /^finds [\d.]+ % of the true 10 nearest by exact cosine .*, 500 rows held out\);.*\nab.hs: 12,000 rows/,
+    );
+    const read = await openIndex(join(cwd, 'ab.hs'));
+    expect(read.report).toMatchObject({ wanted: 0.9, stale: false, rows: count, warnings: [] });
+    const whole = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
+    whole.addAll({ values: values.subarray(0, count * dimensions), dimensions });
+    let share = 0;
+    for (let i = 1; i < count; i += 60) {
+      const others = (rows: Uint32Array) => [...rows].filter((row) => row !== i).slice(0, 10);
+      const true_ = others(
+        whole.search(vectorAt(i), { k: 11, method: 'scan', oversample: 200 }).rows,
+      );
+      const own = others(read.search(vectorAt(i), { k: 11 }).rows);
+      share += own.filter((row) => true_.includes(row)).length / 10 / (count / 60);
+    }
+    expect(Math.abs(share - (read.report?.recall ?? 0))).toBeLessThan(0.04);
+    const other = await index('b.hs', '--merge', ...optimize, '--json', '-o', 'b2.hs');
+    expect(other.stderr).toContain('evaluation rows may have taken part in training');
+    expect(JSON.parse(other.stdout).report).toMatchObject({ wanted: 0.9, rows: half });
+    const wrong = await index('b.hs', '--merge', '--like', 'docs.hs', '-o', 'b3.hs');
+    expect([wrong.code, wrong.stderr]).toEqual([3, expect.stringContaining('docs.hs: no index')]);
   });
 
   it('are refused on what is no index', async () => {

@@ -102,6 +102,44 @@ function scanOf(options: SearchOptions<string>): SearchOptions<string> {
   return 'probes' in options ? { method: 'scan', oversample: 100 } : options;
 }
 
+/** Half of some rows, optimized: its centroids are those of `measuredParts`. */
+const trained = join(root, 'trained.hs');
+let measuring: ReturnType<typeof buildMeasured> | null = null;
+const measuredParts = () => {
+  measuring ??= buildMeasured();
+  return measuring;
+};
+
+/** Two parts whose searches were measured. */
+async function buildMeasured() {
+  const count = 12_000;
+  const all = clustered(9, count);
+  const vectorAt = (i: number) => all.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+  const index = new SimHashIndex<number>(OPTIONS);
+  for (let i = 0; i < count; i += 2) index.add(vectorAt(i), i);
+  index.optimize({ recall: 0.9, k: 5, queries: 200, partitions: 64 });
+  await saveIndex(index as unknown as SimHashIndex, trained);
+  const own: number[][] = [[], []];
+  const codes = new SimHashIndex<number>({ ...OPTIONS, vectors: 'none' });
+  for (let i = 0; i < count; i++) {
+    codes.add(vectorAt(i), i);
+    own[Number(codes.get(i)?.code?.[0]) % 2].push(i);
+  }
+  const build = (rows: number[], side: number) => {
+    const batch = Float32Array.from(rows.flatMap((i) => [...vectorAt(i)]));
+    const some = [{ vectors: { values: batch, dimensions: DIMENSIONS }, ids: rows }];
+    const optimize = { recall: 0.9, k: 5, queries: 200 };
+    const options = { memory, like: trained, firstRow: side * own[0].length, optimize };
+    return IndexFolder.build(join(root, `measured-${side}.hs`), some, options);
+  };
+  const built = await Promise.all(own.map(build));
+  for (const { path, report } of built) {
+    expect(report).toMatchObject({ method: 'partitions', k: 5, warnings: [] });
+    expect((await IndexFolder.verify(path)).problems).toEqual([]);
+  }
+  return { paths: built.map(({ path }) => path), vectorAt, count };
+}
+
 describe('folders that were built apart', () => {
   it('answer as one index of all rows when they are merged, in any order', async () => {
     const folder = join(root, 'merged.hs');
@@ -128,48 +166,94 @@ describe('folders that were built apart', () => {
     expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 
-  it('take a setting that finds what the parts find, by partitions', async () => {
-    const count = 15_000;
-    const vectors = { values: clustered(9, count), dimensions: DIMENSIONS };
-    const index = new SimHashIndex({ ...OPTIONS, vectors: 'none' });
-    index.addAll(vectors);
-    const own: number[][] = [[], []];
-    for (let i = 0; i < count; i++) own[Number(index.get(i)?.code?.[0]) % 2].push(i);
-    const at = (i: number) => vectors.values.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
-    const optimize = { recall: 0.9, k: 5, queries: 200 };
-    const built = await Promise.all(
-      own.map((rows, side) => {
-        const batch = Float32Array.from(rows.flatMap((i) => [...at(i)]));
-        const some = [{ vectors: { values: batch, dimensions: DIMENSIONS }, ids: rows }];
-        const firstRow = side * own[0].length;
-        const options = { memory, like: model, firstRow, optimize };
-        return IndexFolder.build(join(root, `measured-${side}.hs`), some, options);
-      }),
-    );
-    const reports = built.map(({ report }) => report as RecallReport);
-    for (const report of reports) expect(report).toMatchObject({ method: 'partitions', k: 5 });
-    for (const { path } of built) expect((await IndexFolder.verify(path)).problems).toEqual([]);
+  it('have a setting that is chosen for all rows, and measured by rows that did not train', async () => {
+    const { paths, vectorAt, count } = await measuredParts();
     const folder = join(root, 'measured.hs');
-    const merged = await IndexFolder.merge(
-      folder,
-      built.map(({ path }) => path),
+    const merged = await IndexFolder.merge(folder, paths, { like: trained, memory: '16MB' });
+    const report = merged.report as RecallReport;
+    expect(report).toMatchObject({ stale: false, method: 'partitions', k: 5, wanted: 0.9 });
+    expect(report).toMatchObject({ rows: count, reached: true, warnings: [] });
+    // Of each query's half that measures; the others chose.
+    expect(report.queries).toBe(500);
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+    const newest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8').split('\n\n')[0]);
+    expect(newest.index.gaps.length).toBeGreaterThan(3);
+    const whole = new SimHashIndex<number>(OPTIONS);
+    for (let i = 0; i < count; i++) whole.add(vectorAt(i), i);
+    const read = await openIndex(folder);
+    const stored = await openIndex(folder, { memory: '16MB' });
+    let share = 0;
+    for (let i = 7; i < count; i += 50) {
+      const others = (ids: readonly unknown[]) => ids.filter((id) => id !== i).slice(0, 5);
+      const { ids } = whole.search(vectorAt(i), { k: 6, method: 'scan', oversample: 500 });
+      const near = others(read.search(vectorAt(i), { k: 6 }).ids);
+      expect(others((await stored.search(vectorAt(i), { k: 6 })).ids)).toEqual(near);
+      share += near.filter((id) => others(ids).includes(id)).length / 5 / (count / 50);
+    }
+    await stored.close();
+    expect(Math.abs(share - report.recall)).toBeLessThan(0.03);
+  });
+
+  it('answer as before they were measured, and take the settings of the parts without', async () => {
+    const { paths, vectorAt, count } = await measuredParts();
+    const before = join(root, 'not-measured.hs');
+    const { files } = await IndexFolder.merge(before, paths, { manifestsOnly: true });
+    for (const { name } of files) {
+      const from = paths.find((path) => readdirSync(path).includes(name)) as string;
+      copyFileSync(join(from, name), join(before, name));
+    }
+    const reports = await Promise.all(
+      paths.map(async (path) => (await IndexFolder.open(path)).report as RecallReport),
     );
-    expect(merged.report).toMatchObject({
+    expect((await IndexFolder.open(before)).report).toMatchObject({
       stale: true,
       recall: Math.min(...reports.map(({ recall }) => recall)),
       probes: Math.max(...reports.map(({ probes }) => probes)),
       oversample: reports[0].oversample + reports[1].oversample,
     });
-    const whole = new SimHashIndex<number>(OPTIONS);
-    whole.addAll(vectors);
-    const read = await openIndex(folder);
-    let share = 0;
-    for (let i = 0; i < count; i += 100) {
-      const { ids: true_ } = whole.search(at(i), { k: 5, method: 'scan', oversample: 500 });
-      const { ids } = read.search(at(i), { k: 5, explain: true });
-      share += ids.filter((id) => true_.includes(id as number)).length / 5 / (count / 100);
+    // Files that are in the folder already are measured there, by manifests alone.
+    const after = join(root, 'measured-by-manifests.hs');
+    mkdirSync(after);
+    for (const { name } of files) copyFileSync(join(before, name), join(after, name));
+    const optimize = { recall: 0.8, k: 5, queries: 200 };
+    const merged = await IndexFolder.merge(after, paths, { manifestsOnly: true, optimize });
+    expect(merged.files).toEqual(files);
+    expect(merged.report).toMatchObject({ stale: false, wanted: 0.8, queries: 100 });
+    expect(merged.report?.warnings).toEqual([expect.stringContaining('may have taken part')]);
+    const [one, other] = [await openIndex(before), await openIndex(after)];
+    for (let i = 0; i < count; i += 500) {
+      for (const options of [
+        { rank: 'hamming' },
+        { method: 'scan' },
+        { probes: 5, oversample: 9 },
+      ]) {
+        const how = { k: 8, ...options } as SearchOptions;
+        expect(found(other.search(vectorAt(i), how))).toEqual(found(one.search(vectorAt(i), how)));
+      }
     }
-    expect(share).toBeGreaterThan(0.9);
+  });
+
+  it('are measured by rows that the sample held out, where it has all rows', async () => {
+    const { count, vectorAt } = await measuredParts();
+    const merge = async (part: string, like: string) => {
+      const options = { like, replace: true, optimize: { recall: 0.9, k: 5 } };
+      return (await IndexFolder.merge(join(root, 'm.hs'), [part], options)).report as RecallReport;
+    };
+    const { heldOutShare = 0 } = (await IndexFolder.open(trained)).report ?? {};
+    const heldOut = (heldOutShare * count) / 2;
+    const { queries, warnings } = await merge(trained, trained);
+    expect(warnings).toEqual([]);
+    // The 1,000 queries that are usual would be held out twice; half of them choose.
+    expect(queries).toBeLessThan(0.6 * heldOut);
+    expect(queries).toBeGreaterThan(0.4 * heldOut);
+    // A folder of which all rows may have trained leaves none, and the report says so.
+    const vectors = { dimensions: DIMENSIONS, values: new Float32Array(5000 * DIMENSIONS) };
+    for (let i = 0; i < 5000; i++) vectors.values.set(vectorAt(i), i * DIMENSIONS);
+    const whole = join(root, 'no-report.hs');
+    await IndexFolder.build(whole, [{ vectors }], { like: trained, memory });
+    const own = await merge(whole, whole);
+    expect(own.warnings).toEqual([expect.stringContaining('took part in training')]);
+    expect(own.queries).toBe(500);
   });
 
   it('may begin behind more rows than an index of their size could have numbers', async () => {
@@ -290,11 +374,53 @@ describe('a merge', () => {
     await expect(IndexFolder.merge(folder, [one, two])).rejects.toThrow('holds an index');
     await expect(IndexFolder.merge(folder, [])).rejects.toThrow('"parts"');
     await expect(IndexFolder.merge(folder, [one], { many: 1 } as never)).rejects.toThrow('"many"');
+    const plain = await build('plain-parts.hs', OPTIONS);
+    const sparse = join(root, 'sparse-parts.hs');
+    await IndexFolder.build(sparse, [{ vectors: [{ indices: [1], values: [1] }] }], {
+      ...{ bits: 64, vectors: 'sparse', memory },
+    });
+    const measures: [parts: string[], options: object, message: string][] = [
+      [three, { like: other }, `the centroids of ${one} are not those of ${other}`],
+      [three, { like: join(root, 'nowhere.hs') }, 'nowhere.hs: no index'],
+      [three, { like: 5 }, '"like"'],
+      [three, { memory: 'much' }, '"memory"'],
+      [three, { optimize: { partitions: 8 } }, '"partitions" expected nothing'],
+      [three, { optimize: { recall: 2 } }, '"recall"'],
+      [three, { optimize: { queries: [[1]] } }, '"queries"'],
+      [[sparse], { optimize: {} }, '"vectors" expected'],
+      [[three[0], plain], { optimize: {} }, '"nearness" is'],
+    ];
+    for (const [parts, options, message] of measures) {
+      const merging = IndexFolder.merge(folder, parts, { replace: true, ...options });
+      await expect(merging).rejects.toThrow(message);
+    }
     const removed = await partOf(own, 9000);
     await (await IndexFolder.open(removed)).remove([idOf(own[0])]);
     await expect(IndexFolder.merge(folder, [one, removed], { replace: true })).rejects.toThrow(
       `${removed} has removed rows: compact it`,
     );
+    expect(contentOf(folder)).toEqual(before);
+  });
+
+  it('needs centroids to be measured, and leaves the folder as it was when that is stopped', async () => {
+    const { paths, vectorAt, count } = await measuredParts();
+    const plain = join(root, 'no-centroids.hs');
+    const vectors = { dimensions: DIMENSIONS, values: new Float32Array(5000 * DIMENSIONS) };
+    for (let i = 0; i < 5000; i++) vectors.values.set(vectorAt(i), i * DIMENSIONS);
+    await IndexFolder.build(plain, [{ vectors }], { ...OPTIONS, memory });
+    const before = contentOf(folder);
+    const merging = IndexFolder.merge(folder, [plain], { replace: true, optimize: {} });
+    await expect(merging).rejects.toThrow(`${plain} has no centroids`);
+    const stop = new AbortController();
+    const { signal } = stop;
+    const seen: number[] = [];
+    const onProgress = (_: number, total: number) => {
+      seen.push(total);
+      if (total === count) stop.abort();
+    };
+    const measured = IndexFolder.merge(folder, paths, { replace: true, signal, onProgress });
+    await expect(measured).rejects.toThrow('abort');
+    expect(seen.at(-1)).toBe(count);
     expect(contentOf(folder)).toEqual(before);
   });
 

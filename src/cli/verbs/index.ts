@@ -62,9 +62,7 @@ export async function run(call: Call): Promise<0 | 1> {
     const isBuilt = call.has('memory') && output !== undefined && !call.has('append');
     if (call.has(name) && !isBuilt) call.misuse(`--${name} is for a new index with --memory`);
   }
-  for (const name of ['recall', 'k', 'queries', 'partitions']) {
-    if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
-  }
+  checkWanted(call);
   await checkQueries(call, input);
   if (output === undefined) {
     if (!CHANGES.some((name) => call.has(name)) || call.has('append')) {
@@ -87,6 +85,12 @@ export async function run(call: Call): Promise<0 | 1> {
   return tell(call, output);
 }
 
+function checkWanted(call: Call): void {
+  for (const name of ['recall', 'k', 'queries', 'partitions']) {
+    if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
+  }
+}
+
 /** Refuses queries that cannot be read, or not be used, before the rows are read. */
 async function checkQueries(call: Call, input: string): Promise<void> {
   const file = call.text('queries');
@@ -102,16 +106,28 @@ async function checkQueries(call: Call, input: string): Promise<void> {
   else if (input === '-') call.misuse('stdin has the input or the queries, not both');
 }
 
-/** Folders that were built apart become one. */
+/** What does not go with a merge, whose rows and partitions are there. */
+const NOT_MERGED = ['append', 'remove', 'compact', 'queries', 'partitions', 'first-row'];
+
+/** Folders that were built apart become one, and all rows are measured. */
 async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
   if (call.args.length === 0 || output === undefined) {
     call.misuse('say which folders to merge, and where to: halfspace index A B --merge -o DIR');
   }
+  for (const name of NOT_MERGED) if (call.has(name)) call.misuse(`--${name} is not for --merge`);
+  checkWanted(call);
   await refuseOther(call, output);
-  const [replace, manifestsOnly] = [call.has('force'), call.has('manifests-only')];
-  await call.long(`merging ${output}`, (long) =>
-    IndexFolder.merge(output, call.args, { replace, manifestsOnly, ...long }),
+  const [like, memory] = [call.text('like'), limitOf(call, 'memory')];
+  const options = {
+    ...{ replace: call.has('force'), manifestsOnly: call.has('manifests-only') },
+    ...(call.has('optimize') && { optimize: wantedOf(call) }),
+    ...(like !== undefined && { like }),
+    ...(memory !== null && { memory }),
+  };
+  const { report } = await call.long(`merging ${output}`, (long) =>
+    IndexFolder.merge(output, call.args, { ...options, ...long }),
   );
+  if (report !== null && !report.stale) sayReport(call, report, null);
   return tell(call, output);
 }
 
