@@ -132,11 +132,12 @@ export function checkOptions<T extends object>(
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw wrongType(name, 'an object', options);
   }
-  for (const key of Object.keys(options)) {
+  const given: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(options)) {
     if (!known.includes(key)) throw unknownKey(name, key, known);
+    if (value !== undefined) given[key] = value;
   }
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as T;
+  return given as T;
 }
 
 function unknownKey(name: string, key: string, known: readonly string[]): TypeError {

@@ -23,7 +23,14 @@ import type {
   SearchParts,
 } from './index-parts';
 import type { Weighed } from './partitions/gaps';
-import { rankedHits, rankedRows, takeLightest, type Wanted, type Work } from './re-rank';
+import {
+  type Estimates,
+  rankedHits,
+  rankedRows,
+  takeLightest,
+  type Wanted,
+  type Work,
+} from './re-rank';
 
 /** How to search. */
 export interface Setting {
@@ -67,7 +74,7 @@ export function* findCandidates(
     return yield* ofFew(parts, query, few, { ...request, want }, work);
   }
   if (request.probes === null) return yield* ofAll(parts, query, request, work);
-  return yield* ofPartitions(parts, query, { ...request, probes: request.probes }, work);
+  return yield* ofPartitions(parts, query, request, work);
 }
 
 /** How many candidates of these few rows a search finds. */
@@ -134,23 +141,21 @@ function* ofAll(
 function* ofPartitions(
   parts: SearchParts,
   query: Query,
-  request: CandidateRequest & { readonly probes: number },
+  request: CandidateRequest,
   work: Work,
 ): Steps<Candidates> {
   const partitions = parts.partitions as SearchedPartitions;
   const { unit } = query;
   const isDense = request.rank === 'exact' && unit instanceof Float64Array;
   const isByResidual = isDense && partitions.residualCodes !== null;
-  const { weighPartitions, cosineOf, error } = isByResidual
+  const weighing = isByResidual
     ? byResiduals(partitions, unit)
     : byEstimates(parts, partitions, query);
-  // Estimates are ranked by row where they are equal, also if all candidates are re-ranked.
-  const wanted = { ...request, mayTakeTies: isByResidual };
-  let probes = Math.min(request.probes, partitions.count);
+  let probes = Math.min(request.probes as number, partitions.count);
   for (;;) {
     let compared = 0;
-    const found = yield* rankedHits(parts, wanted, cosineOf, error, function* (ask) {
-      const { search, codes, visited } = yield* weighPartitions(probes, ask);
+    const found = yield* rankedHits(parts, request, weighing, function* (ask) {
+      const { search, codes, visited } = yield* weighing.weighPartitions(probes, ask);
       compared = codes;
       work.probes = visited;
       return search;
@@ -161,12 +166,8 @@ function* ofPartitions(
   }
 }
 
-interface Weighing {
+interface Weighing extends Estimates {
   readonly weighPartitions: WeighPartitions;
-  /** The cosine that a weight estimates. */
-  readonly cosineOf: (weight: number) => number;
-  /** Standard error of this estimate; infinite where it is not known. */
-  readonly error: number;
 }
 
 function byEstimates(parts: SearchParts, partitions: SearchedPartitions, query: Query): Weighing {
@@ -175,7 +176,9 @@ function byEstimates(parts: SearchParts, partitions: SearchedPartitions, query: 
   const point = partitions.space.queryOf(sums, query.unit);
   const weighPartitions: WeighPartitions = (probes, ask) =>
     partitions.weighCodes(point, probes, weights, ask);
-  return { weighPartitions, cosineOf: weights.cosineOf, error: Number.POSITIVE_INFINITY };
+  // Equal estimates are ranked by row, also if all candidates are re-ranked.
+  const { cosineOf } = weights;
+  return { weighPartitions, cosineOf, error: Number.POSITIVE_INFINITY, mayTakeTies: false };
 }
 
 function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighing {
@@ -183,7 +186,7 @@ function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighi
   const weighPartitions: WeighPartitions = (probes, ask) =>
     partitions.weighResiduals({ point, unit }, probes, ask);
   const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
-  return { weighPartitions, cosineOf, error: partitions.error };
+  return { weighPartitions, cosineOf, error: partitions.error, mayTakeTies: true };
 }
 
 function weigh(

@@ -61,7 +61,9 @@ function ofVector(parts: SearchParts, given: Vector): Query | null {
   }
   if (sums === null) return ofSet(parts, query);
   const code = codeOf(sums);
-  if (isDense(query)) return { code, sums, unit: unitOf(query) };
+  if (isDense(query)) {
+    return { code, sums, unit: unitOf(query, query === given ? length : lengthOf(query)) };
+  }
   return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
 }
 
@@ -228,8 +230,7 @@ export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
 }
 
 /** The vector at length 1, by the same operations as the exact scan, so that cosines are equal. */
-function unitOf(vector: DenseVector): Float64Array {
-  const length = lengthOf(vector);
+function unitOf(vector: DenseVector, length: number): Float64Array {
   const values = new Float64Array(vector.length);
   if (length > 0) for (let i = 0; i < values.length; i++) values[i] = vector[i] / length;
   return values;

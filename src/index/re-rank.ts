@@ -15,8 +15,16 @@ export interface Wanted {
   /** Distinct codes to rank: k, or more for re-ranking. */
   readonly want: number;
   readonly filter: RowFilter | null;
+}
+
+/** What the weights of a search say of cosines. */
+export interface Estimates {
+  /** The cosine that a weight estimates. */
+  readonly cosineOf: (weight: number) => number;
+  /** Standard error of this estimate; infinite where it is not known. */
+  readonly error: number;
   /** True when all codes of the last weight may be candidates, in any order of equal weights. */
-  readonly mayTakeTies?: boolean;
+  readonly mayTakeTies: boolean;
 }
 
 /** The first row of a code that a search has found. */
@@ -89,13 +97,12 @@ function takeHits(best: Smallest, firstRowOf: RowOf, hits: Hits, limit: number):
 export function* rankedHits(
   parts: SearchParts,
   wanted: Wanted,
-  cosineOf: (weight: number) => number,
-  error: number,
+  { cosineOf, error, mayTakeTies }: Estimates,
   run: (ask: number) => Steps<Search>,
 ): Steps<Candidates> {
   const { distinctCodes } = parts;
   const firstRowOf: RowOf = (code) => distinctCodes.rowOf(code);
-  if (wanted.filter !== null || !wanted.mayTakeTies || distinctCodes.hasDuplicates) {
+  if (wanted.filter !== null || !mayTakeTies || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
     yield* takeLightest(best, parts, firstRowOf, wanted, run);
     return rankedRows(parts, best, cosineOf, wanted, error);
@@ -103,9 +110,9 @@ export function* rankedHits(
   const hits = (yield* run(wanted.want)).hits();
   // While this search waits for vectors, others overwrite hits and rows.
   const { codes, weights, count } = parts.readVectors === null ? hits : copyOf(hits);
-  const found = { count, estimateOf: (i: number) => cosineOf(weights[i]), error };
-  if (parts.readVectors === null) return { ...found, codes, rowOf: firstRowOf };
-  return { ...found, codes: codes.map(firstRowOf), rowOf: null };
+  const estimateOf = (i: number) => cosineOf(weights[i]);
+  if (parts.readVectors === null) return { count, estimateOf, error, codes, rowOf: firstRowOf };
+  return { count, estimateOf, error, codes: codes.map(firstRowOf), rowOf: null };
 }
 
 /** The rows of the best distinct codes, at most k of each, in order. */

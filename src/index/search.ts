@@ -183,9 +183,11 @@ function* byCosine(
 }
 
 /** A search by cosine as it runs: with its setting, and a k that kernels can count. */
-export interface CosineRequest extends Request, FullSetting {
+export interface CosineRequest
+  extends Pick<Request, 'k' | 'filter' | 'recall' | 'isExplained'>,
+    FullSetting {
   readonly rank: 'estimate' | 'exact';
-  /** The model of this setting; null where it was not measured. */
+  /** The model of this setting; null where it was not measured, or nobody asks for it. */
   readonly doubt: DoubtModel | null;
   /** True of the last setting that is tried. */
   readonly isLast: boolean;
@@ -201,21 +203,28 @@ export function cosineRequests(
   const { report } = parts;
   // Kernels count in 32 bits, in which a larger k would be a small one.
   const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
-  const asked = { ...request, k, rank, margin: report?.margin ?? MARGIN };
-  const isMeasured = report?.k === request.k && report.rank === rank && request.filter === null;
+  const margin = report?.margin ?? MARGIN;
+  const { method, probes, oversample, filter, recall, isExplained } = request;
+  const isMeasured = report?.k === request.k && report.rank === rank && filter === null;
   const models = isMeasured ? report.doubt : [];
-  if (request.recall !== null) {
-    return models.map((doubt, i) => {
-      const setting = settingOf(parts, { ...asked, ...doubt }, rank);
-      return { ...asked, ...setting, doubt, isLast: i === models.length - 1 };
-    });
-  }
-  const setting = settingOf(parts, asked, rank);
-  const isSame = ({ probes, oversample }: DoubtModel) => {
-    const { want } = settingOf(parts, { ...asked, oversample }, rank);
-    return probes === (setting.probes ?? 0) && want === setting.want;
+  const settingBy = (asked: Pick<Request, 'probes' | 'oversample'>) =>
+    settingOf(parts, { ...asked, method, k }, rank);
+  const requestBy = (
+    { probes, want }: Setting,
+    doubt: DoubtModel | null,
+    isLast: boolean,
+  ): CosineRequest => {
+    return { k, filter, recall, isExplained, rank, margin, probes, want, doubt, isLast };
   };
-  return [{ ...asked, ...setting, doubt: models.find(isSame) ?? null, isLast: true }];
+  if (recall !== null) {
+    return models.map((doubt, i) => requestBy(settingBy(doubt), doubt, i === models.length - 1));
+  }
+  const setting = settingBy({ probes, oversample });
+  const isSame = (one: DoubtModel) =>
+    one.probes === (setting.probes ?? 0) &&
+    settingBy({ probes, oversample: one.oversample }).want === setting.want;
+  const doubt = (isExplained && models.find(isSame)) || null;
+  return [requestBy(setting, doubt, true)];
 }
 
 /** How many of the k a search has probably missed; null where nothing was measured. */
@@ -380,10 +389,11 @@ export function resultOf(
   const ids: Id[] = [];
   for (let i = 0; i < rows.length; i++) ids.push(parts.ids.idOf(rows[i]));
   const [exact, estimated] = rank === 'exact' ? [similarities, null] : [null, similarities];
-  const found = { rows, ids, distances, rank };
-  if (parts.measure !== JACCARD) return { ...found, cosines: exact, estimatedCosines: estimated };
+  if (parts.measure !== JACCARD) {
+    return { rows, ids, distances, rank, cosines: exact, estimatedCosines: estimated };
+  }
   const none = { cosines: null, estimatedCosines: null };
-  return { ...found, ...none, jaccards: exact, estimatedJaccards: estimated };
+  return { rows, ids, distances, rank, ...none, jaccards: exact, estimatedJaccards: estimated };
 }
 
 /** A result with its explanation; `start` and `found` are times of performance.now(). */

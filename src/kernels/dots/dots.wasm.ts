@@ -31,13 +31,14 @@ export const wasmDots: DotsKernel = {
   dotsOfRows(values, rows, query, out) {
     const width = query.length;
     const home = homeOf(values, width);
-    const block =
-      home === undefined ? Math.max(1, Math.floor(BLOCK_BYTES / (8 * width))) : LIST_ROWS;
+    if (home !== undefined) {
+      dotsInPlace(home, values, rows, query, out);
+      return;
+    }
+    const block = Math.max(1, Math.floor(BLOCK_BYTES / (8 * width)));
     for (let from = 0; from < rows.length; from += block) {
       const list = rows.subarray(from, from + block);
-      const to = out.subarray(from, from + list.length);
-      if (home === undefined) dotsOfCopy(gather(values, list, width), query, to);
-      else dotsInPlace(home, values, list, query, to);
+      dotsOfCopy(gather(values, list, width), query, out.subarray(from, from + list.length));
     }
   },
 };
@@ -76,13 +77,19 @@ function dotsInPlace(
   const outAt = free + paddedBytes(query.length);
   const listAt = outAt + 8 * LIST_ROWS;
   stageQuery(home, query);
+  const { buffer } = home.bytes;
+  const { byteOffset, BYTES_PER_ELEMENT: type } = values;
+  const width = query.length;
   for (let from = 0; from < out.length; from += LIST_ROWS) {
     const count = Math.min(LIST_ROWS, out.length - from);
-    if (list !== null) new Uint32Array(home.bytes.buffer, listAt, count).set(list);
-    const at = values.byteOffset + from * query.length * values.BYTES_PER_ELEMENT;
-    const [type, width] = [values.BYTES_PER_ELEMENT, query.length];
-    home.kernels.dots(type, at, list === null ? 0 : listAt, count, width, free, outAt);
-    out.set(new Float64Array(home.bytes.buffer, outAt, count), from);
+    if (list === null) {
+      home.kernels.dots(type, byteOffset + from * width * type, 0, count, width, free, outAt);
+    } else {
+      const some = count < list.length ? list.subarray(from, from + count) : list;
+      new Uint32Array(buffer, listAt, count).set(some);
+      home.kernels.dots(type, byteOffset, listAt, count, width, free, outAt);
+    }
+    out.set(new Float64Array(buffer, outAt, count), from);
   }
 }
 

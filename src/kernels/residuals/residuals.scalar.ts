@@ -96,7 +96,7 @@ export const RANGE = 4;
  * A search whose limit falls, see hits.ts; it holds all rows seen within the limit that the sides
  * did not rule out.
  */
-interface ResidualSearch {
+export interface ResidualSearch {
   readonly limit: number;
   readonly held: number;
   /**
