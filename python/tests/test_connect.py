@@ -1,5 +1,6 @@
 """The same calls by Spark Connect, where the client has no JVM."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -64,6 +65,15 @@ class OnConnect(unittest.TestCase):
             found = nearest(self.spark, path, rows.where("id < 5"), k=3, vector="v").collect()
         own = {(row["query"], row["rank"]): row["id"] for row in found}
         self.assertEqual(own, {(query, rank + 1): best[query, rank] for query in range(5) for rank in range(3)})
+
+    def test_a_recall_is_measured_over_all_segments(self):
+        vectors = np.random.default_rng(2).normal(size=(5000, 6)).astype(np.float32)
+        rows = self.spark.createDataFrame([(i, v.tolist()) for i, v in enumerate(vectors)], "id long, v array<float>")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "docs.hs")
+            build_index(rows, str(path), vector="v", bits=128, segments=2, recall=0.9)
+            report = json.loads((path / "manifest-000001.json").read_text())["index"]["report"]
+        self.assertEqual((report["rows"], report["stale"], report["warnings"]), (5000, False, []))
 
 
 if __name__ == "__main__":

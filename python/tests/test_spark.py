@@ -29,14 +29,14 @@ ROWS = 300
 #: How rows are divided, and who is killed while a stage is at work on them.
 PARTITIONS = {1: "executor", 2: "worker", 7: "child"}
 WORDS = [f"w{i}" for i in range(400)]
-#: The command. Where the file FAULT has "VERB WHAT COUNT", the next COUNT children of that verb write
-#: half their output, and then kill themselves, their worker or its executor, or end as if all were well.
+#: The command. Where the file FAULT has "VERB WHAT COUNT", the next COUNT children of that verb, or
+#: with that option, write half their output, and then kill themselves, their worker or its executor, or end as if all were well.
 SCRIPT = """import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 const { FAULT, REAL } = process.env;
 let fault = ['', '', '0'];
 try {
-  if (readFileSync(FAULT, 'utf8').startsWith(`${process.argv[2]} `)) {
+  if (process.argv.includes(readFileSync(FAULT, 'utf8').split(' ')[0])) {
     renameSync(FAULT, `${FAULT}.${process.pid}`);
     fault = readFileSync(`${FAULT}.${process.pid}`, 'utf8').split(' ');
     rmSync(`${FAULT}.${process.pid}`);
@@ -450,23 +450,59 @@ class OnSpark(unittest.TestCase):
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         true = np.argsort(-(unit[:200] @ unit.T), axis=1, kind="stable")[:, :10]
         with tempfile.TemporaryDirectory() as folder:
-            path = str(pathlib.Path(folder, "docs.hs"))
+            path = pathlib.Path(folder, "docs.hs")
+            # What a task left that was tried again, and what is not of a task.
+            left = {f"rows-00000{i}-0-00000000000{i}.arrow" for i in (1, 2)} | {"notes.arrow"}
+            path.mkdir()
+            for name in left:
+                (path / name).touch()
+            path = str(path)
             with fault("index", "child"):
                 build_index(rows, path, vector="v", vectors="float32", bits=64, segments=2, recall=0.9)
             with self.assertRaisesRegex(FileExistsError, "holds an index"):
                 build_index(rows, path, vector="v", segments=2)
             self.assertEqual(json.loads(command.run("verify", path, "--json"))["problems"], [])
             manifest = json.loads(pathlib.Path(path, "manifest-000001.json").read_text())
-            self.assertEqual((manifest["rows"], manifest["index"]["report"]["plan"]), (12000, "partitions"))
+            report = manifest["index"]["report"]
+            self.assertEqual((manifest["rows"], report["rows"], report["plan"]), (12000, 12000, "partitions"))
+            # Of all rows, by rows that did not train the centroids.
+            self.assertEqual((report["stale"], report["warnings"]), (False, []))
+            self.assertGreaterEqual(report["queries"], 400)
             names = {one["name"] for one in manifest["files"]}
-            left = {name for name in os.listdir(path) if not name.startswith("manifest")} - names
-            # Of the task that was killed, at most.
-            self.assertLessEqual(len(left), 8)
+            own = {name for name in os.listdir(path) if not name.startswith("manifest")} - names
+            self.assertEqual(own, {"rows-000002-0-000000000002.arrow", "notes.arrow"})
+            for name in own:
+                os.remove(f"{path}/{name}")
+            # The same where the task that measures is killed, and of tasks that measure their own rows.
+            again, apart = f"{folder}/again.hs", f"{folder}/apart.hs"
+            with fault("--merge", "worker"):
+                build_index(rows, again, vector="v", vectors="float32", bits=64, segments=2, recall=0.9)
+            build_index(rows, apart, vector="v", vectors="float32", bits=64, segments=2, recall=0.9, together=False)
+
+            def of(one):
+                return json.loads(pathlib.Path(one, "manifest-000001.json").read_text())["index"]["report"]
+
+            for name in ("recall", "queries", "probes", "oversample"):
+                self.assertEqual(of(again)[name], report[name])
+            self.assertEqual(of(apart)["stale"], True)
+            # What the report says is what searches of one machine find.
+            asked = pathlib.Path(folder, "asked.jsonl")
+            asked.write_text("".join(json.dumps({"id": i, "v": vectors[i].tolist()}) + "\n" for i in range(0, 12000, 30)))
+            printed = command.run("search", again, str(asked), "--id", "id", "--vector", "v", "-k", "11", "-q")
+            near = {}
+            for line in printed.decode().splitlines():
+                row = json.loads(line)
+                near.setdefault(row["query"], []).append(row["id"])
+            share = 0
+            for i in range(0, 12000, 30):
+                order = np.argsort(-(unit @ unit[i]), kind="stable")
+                best = [one for one in order[:11] if one != i][:10]
+                share += len({*best} & {*[one for one in near[i] if one != i][:10]}) / 4000
+            self.assertLess(abs(share - report["recall"]), 0.04)
             command.run("index", path, "--remove", "7,8", "-q")
             more = pathlib.Path(folder, "more.jsonl")
             more.write_text("".join(json.dumps({"id": 20000 + i, "v": vectors[i].tolist()}) + "\n" for i in (1, 2)))
             command.run("index", str(more), "--id", "id", "--vector", "v", "-o", path, "--append", "-q")
-            self.assertEqual({name for name in os.listdir(path)} & left, set())
             found = nearest(spark, path, rows.where("id < 200"), k=10, vector="v").collect()
         own = {}
         for row in found:
@@ -490,7 +526,9 @@ class OnSpark(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = str(pathlib.Path(folder, "docs.hs"))
             build_index(rows, path, vector="v", vectors="float32", segments=3)
-            found = nearest(spark, path, rows.where("id < 20"), k=5, vector="v").collect()
+            found = nearest(spark, path, rows.where("id < 20"), k=5).collect()
+            with self.assertRaisesRegex(ValueError, "the queries have v, w"):
+                nearest(spark, path, rows.withColumn("w", rows.v), k=5)
             index = json.loads(pathlib.Path(path, "manifest-000001.json").read_text())
             self.assertEqual((index["rows"], len([one for one in index["files"] if one["kind"] == "rows"])), (300, 3))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,8 +1,9 @@
 """An index in one folder, whose segments tasks write and search, and the nearest rows over all of them.
 
 Rows with equal codes are in one segment. A task puts its files into the folder under names of their
-own and hands over the manifest of its part; the driver merges the manifests, and writes the one of the
-folder last: before, there is no index. Files of tasks that were tried again are not in it.
+own and hands over the manifest of its part. The manifests are merged, with a recall in a task that
+measures searches of all rows, and the driver writes the one of the folder last: before, there is no
+index. It then deletes what tasks left that were tried again.
 """
 
 import itertools
@@ -25,15 +26,18 @@ SEGMENT_ROWS = 2_000_000
 #: What a task holds of its rows.
 MEMORY = "1GB"
 MANIFEST = "manifest-000001.json"
+#: Files that tasks write: those of a first generation.
+OF_TASKS = re.compile(r"[a-z]+-000001-\d+-[0-9a-f]{12}\.arrow")
 #: Fewer rows are all looked at; `halfspace index --optimize` makes so many partitions of others, and
 #: trains each with so many rows.
 MIN_ROWS, PER_ROOT, MOST_PARTITIONS, SAMPLE = 4096, 3.5, 8192, 40
 
 
-def build_index(rows, path, id="id", vector=None, text=None, segments=None, recall=None, **hashing):
+def build_index(rows, path, id="id", vector=None, text=None, segments=None, recall=None, together=True, **hashing):
     """Makes an index folder at a path or an URI that pyarrow knows: the command opens it as any other.
-    `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours in
-    the rows of each task. Further options are those of `halfspace index`: vectors, bits, seed, tokens."""
+    `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours:
+    one task measures all rows, with a copy of the index on its disk. `together=False` needs no copy: each
+    task measures its own rows. Further options are those of `halfspace index`: vectors, bits, seed, tokens."""
     if (vector is None) == (text is None):
         raise ValueError("give one of vector and text")
     if text is not None and recall is not None:
@@ -50,10 +54,10 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
     if twice is not None:
         raise ValueError(f"the id {twice['id']!r} is there {twice['count']} times")
     words = ["index", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
-    model = {}
+    model, optimize = {}, options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
-        model = _trained(chosen, total, [*words, *options(optimize=True, recall=recall)])
-        words += options(optimize=True, recall=recall)
+        model = _trained(chosen, total, [*words, *optimize])
+        words += [] if together else optimize
     tasks = segments or -(-total // SEGMENT_ROWS)
     codes = {name: value for name, value in hashing.items() if name != "vectors"}
     # Rows with equal codes meet; those without a code go anywhere.
@@ -87,8 +91,18 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
 
     # In the order of ids: a segment then has ties in the order of `halfspace search --ties id`.
     parts = parted.repartitionById(tasks, "task").sortWithinPartitions("id")
-    made = [one["manifest"] for one in parts.mapInArrow(build, "manifest binary").collect()]
-    _publish(storage, root, [bytes(one) for one in made])
+    made = [bytes(one["manifest"]) for one in parts.mapInArrow(build, "manifest binary").collect()]
+
+    def measure(_):
+        storage, root = fs.FileSystem.from_uri(path)
+        yield pa.RecordBatch.from_pylist([{"manifest": _merged(made, [*optimize, "--memory", MEMORY], model, storage, root)}])
+
+    if model and together:
+        one = rows.sparkSession.range(0, 1, 1, 1).mapInArrow(measure, "manifest binary")
+        merged = bytes(one.first()["manifest"])
+    else:
+        merged = _merged(made)
+    _publish(storage, root, merged)
 
 
 def _trained(chosen, total, words):
@@ -106,12 +120,15 @@ def _trained(chosen, total, words):
             with open(f"{made}/{MANIFEST}", "rb") as file:
                 manifest = file.read()
             files = json.loads(manifest)["files"]
-            names = [one["name"] for one in files if one["kind"] in ("centres", "frequencies")]
+            # Also which rows trained the centroids, by the hashes of their codes: these measure nothing.
+            kinds = ("centres", "frequencies", "blocks", "hashes", "buckets")
+            names = [one["name"] for one in files if one["kind"] in kinds]
             for name in (MANIFEST, *names):
                 with open(f"{made}/{name}", "rb") as file:
                     yield pa.RecordBatch.from_pylist([{"name": name, "bytes": file.read()}])
 
-    sample = chosen.sample(share, seed=0).repartition(1)
+    # In the order of ids: however rows come from the shuffle, they train the same centroids.
+    sample = chosen.sample(share, seed=0).repartition(1).sortWithinPartitions("id")
     found = sample.mapInArrow(train, "name string, bytes binary").collect()
     return {one["name"]: bytes(one["bytes"]) for one in found}
 
@@ -124,20 +141,45 @@ def _written(folder, files):
     return folder
 
 
-def _publish(storage, root, manifests):
-    """Merges the manifests of parts whose files are in the folder."""
+def _merged(manifests, words=(), model=None, storage=None, root=None):
+    """The manifest over those of parts. With a model all rows are measured, by the files at `root`."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [_written(f"{folder}/{i}.hs", {MANIFEST: one}) for i, one in enumerate(manifests)]
-        run("index", *paths, "--merge", "--manifests-only", "-q", "-o", f"{folder}/all.hs")
-        with open(f"{folder}/all.hs/{MANIFEST}", "rb") as file:
-            merged = file.read()
+        made = _written(f"{folder}/all.hs", {})
+        if model:
+            words = [*words, "--like", _written(f"{folder}/like.hs", model)]
+            for one in manifests:
+                _brought(made, _files(json.loads(one)), storage, root)
+        run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
+        with open(f"{made}/{MANIFEST}", "rb") as file:
+            return file.read()
+
+
+def _brought(folder, names, storage, root):
+    """Files of an index in a folder of this machine: copies, or links to files of a local disk."""
+    for name in names:
+        if isinstance(storage, fs.LocalFileSystem):
+            os.symlink(f"{root}/{name}", f"{folder}/{name}")
+        elif not os.path.exists(f"{folder}/{name}"):
+            fs.copy_files(f"{root}/{name}", f"{folder}/{name}", source_filesystem=storage)
+
+
+def _publish(storage, root, merged):
+    """Writes the manifest of a folder, and deletes files of first generations that it does not name."""
+    there = [one.base_name for one in storage.get_file_info(fs.FileSelector(root))]
+    if _manifests(storage, root):
+        raise FileExistsError(f"{root} holds an index, which was made meanwhile")
+    named = {file["name"] for file in json.loads(merged)["files"]}
+    missing = named.difference(there)
+    if missing:
+        raise FileNotFoundError(f"{root} lacks {min(missing)}, which a task wrote: was it deleted?")
     for name in (MANIFEST, "manifest.json"):
         with storage.open_output_stream(f"{root}/{name}.tmp") as out:
             out.write(merged)
         storage.move(f"{root}/{name}.tmp", f"{root}/{name}")
-    names = {file["name"] for one in manifests for file in json.loads(one)["files"]}
-    for name in names - {file["name"] for file in json.loads(merged)["files"]}:
-        storage.delete_file(f"{root}/{name}")
+    for name in there:
+        if OF_TASKS.fullmatch(name) and name not in named:
+            storage.delete_file(f"{root}/{name}")
 
 
 def _manifests(storage, root):
@@ -148,9 +190,14 @@ def _manifests(storage, root):
 
 
 def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=None):
-    """The k nearest rows of an index to each query, whose ids are of the type of the index's: a
-    DataFrame of query, rank, id, distance, cosine (exact) and estimatedCosine, one of which is null,
-    ordered by cosine, then id. Every segment is searched by one task, with all queries."""
+    """The k nearest rows of an index to each query: a DataFrame of query, rank, id, distance, cosine (exact)
+    and estimatedCosine, one of which is null, ordered by cosine, then id. Ids of queries are of the type of
+    the index's; `vector` or `text` names their column where there is more than one next to the ids. Every
+    segment is searched by one task, with all queries."""
+    others = [one for one in (vector, text) if one] or [one for one in queries.columns if one != id]
+    if len(others) != 1:
+        raise ValueError(f"give one of vector and text: the queries have {', '.join(others)}")
+    column = others[0]
     storage, root = fs.FileSystem.from_uri(path)
     there = _manifests(storage, root)
     if not there:
@@ -175,8 +222,7 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
         source, root = fs.FileSystem.from_uri(path)
         with tempfile.TemporaryDirectory() as folder:
             local = _written(f"{folder}/index.hs", {newest: manifest})
-            for name in _files(index, segment):
-                fs.copy_files(f"{root}/{name}", f"{local}/{name}", source_filesystem=source)
+            _brought(local, _files(index, segment), source, root)
             where = ["--memory", MEMORY, "--segments", f"{segment}-{segment}"]
             for found in stream(["search", local, *words, *where], asked):
                 there = found.schema.names
@@ -187,7 +233,7 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-    asked = queries.select(F.col(id).alias("id"), F.col(vector or text).alias("source"))
+    asked = queries.select(F.col(id).alias("id"), F.col(column).alias("source"))
     name = asked.schema["id"].dataType.simpleString()
     schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
     each = asked.withColumn("task", F.explode(F.sequence(F.lit(0), F.lit(segments - 1))))
@@ -200,10 +246,11 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     return ranked.select("query", "rank", "id", "distance", "cosine", "estimatedCosine")
 
 
-def _files(index, segment):
-    """Names of the files that a search of one segment reads."""
+def _files(index, segment=None):
+    """Names of the files that a search reads, of one segment or of all."""
+    place = slice(segment, None if segment is None else segment + 1)
     for kind in ("rows", "vectors", "blocks"):
-        yield from [one["name"] for one in index["files"] if one["kind"] == kind][segment : segment + 1]
+        yield from [one["name"] for one in index["files"] if one["kind"] == kind][place]
     for one in index["files"]:
         if one["kind"] in ("centres", "removed", "frequencies"):
             yield one["name"]
