@@ -21,6 +21,7 @@ import {
   type RowPlace,
   rowPlace,
 } from './block-reader';
+import { CellRuns } from './cell-runs';
 import type { StoredContent } from './content';
 import type { PassedStore } from './needs';
 
@@ -37,13 +38,9 @@ interface Further {
 
 /** A partition in memory. A cell is the place of one code in these memories. */
 interface Entry {
-  /** Whether it was searched since its last turn to be evicted. */
-  isUsed: boolean;
   /** Blocks whose codes were not read yet. */
   readonly codeless: Set<LoadedBlock>;
   readonly pages: Uint32Array;
-  /** Its cells as runs of adjacent ones: first cell, number of cells, and so on. */
-  readonly runs: Uint32Array;
   readonly blocks: readonly LoadedBlock[];
   /** For each cell, in order, the position of its row among the rows of all blocks. */
   readonly sources: Uint32Array;
@@ -77,6 +74,7 @@ export class PartitionCache implements PassedStore<boolean> {
   readonly #blocks: BlockName[][];
   /** By partition; undefined if it is not in memory. */
   readonly #entries: (Entry | undefined)[];
+  readonly runs: CellRuns;
   /** The next partition to consider for eviction. */
   #hand = 0;
   /** What the last `load` was for; these partitions are not evicted. */
@@ -93,6 +91,7 @@ export class PartitionCache implements PassedStore<boolean> {
     this.#reader = reader;
     this.#blocks = Array.from({ length: partitions }, () => []);
     this.#entries = new Array(partitions).fill(undefined);
+    this.runs = new CellRuns(partitions);
     this.rows = new Uint32Array(partitions);
     let [rows, bytes] = [0, 0];
     for (const segment of content.segments) {
@@ -132,8 +131,8 @@ export class PartitionCache implements PassedStore<boolean> {
   }
 
   #has(partition: number, needsCodes: boolean): boolean {
-    const entry = this.#entries[partition];
-    return entry !== undefined && (!needsCodes || entry.codeless.size === 0);
+    if (!this.runs.has(partition)) return false;
+    return !needsCodes || this.#entries[partition]?.codeless.size === 0;
   }
 
   fits(wanted: Wanted): boolean {
@@ -232,11 +231,9 @@ export class PartitionCache implements PassedStore<boolean> {
     });
     const kept = blocks.map((block) => ({ ...block, rows: keptRows(block) }));
     const codeless = new Set(hasCodes ? [] : kept);
-    const entry = {
-      ...{ pages, runs: Uint32Array.from(runs), sources, further: byFirst, isUsed: false },
-      ...{ codeless, blocks: kept },
-    };
+    const entry = { pages, sources, further: byFirst, codeless, blocks: kept };
     this.#entries[partition] = entry;
+    this.runs.set(partition, runs);
     pages.forEach((page, i) => {
       this.#owners[page] = entry;
       this.#firsts[page] = PAGE * i;
@@ -310,10 +307,9 @@ export class PartitionCache implements PassedStore<boolean> {
       const entry = this.#entries[partition];
       if (entry === undefined || this.#wanted.has(partition)) continue;
       // Second chance: a partition that was searched since its last turn is spared once.
-      if (!entry.isUsed) {
-        this.counts.evictions++;
-        this.#drop(partition, entry);
-      } else entry.isUsed = false;
+      if (!this.runs.isIdle(partition)) continue;
+      this.counts.evictions++;
+      this.#drop(partition, entry);
     }
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
   }
@@ -338,18 +334,12 @@ export class PartitionCache implements PassedStore<boolean> {
   /** Frees the pages of a partition. */
   #drop(partition: number, { pages }: Entry): void {
     this.#entries[partition] = undefined;
+    this.runs.delete(partition);
     for (const page of pages) {
       this.#owners[page] = null;
       this.codes.rows.fill(NO_ROW, PAGE * page, PAGE * (page + 1));
       this.#free.push(page);
     }
-  }
-
-  /** The runs of cells of a partition in memory (see `Entry.runs`). Marks it as searched. */
-  runsOf(partition: number): Uint32Array {
-    const entry = this.#entries[partition] as Entry;
-    entry.isUsed = true;
-    return entry.runs;
   }
 
   /** Further rows of the code at a cell, ascending. */

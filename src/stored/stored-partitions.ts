@@ -145,11 +145,10 @@ export class StoredPartitions implements SearchedPartitions {
     const kernel = weightedKernel(this.#content.parts.kernel);
     let codes = 0;
     const weigh = (search: HitSearch, partition: number) => {
-      const runs = this.#cache.runsOf(partition);
-      for (let run = 0; run < runs.length; run += 2) {
-        search.range(runs[run], runs[run] + runs[run + 1]);
-        codes += runs[run + 1];
-      }
+      this.#cache.runs.each(partition, (cell, count) => {
+        search.range(cell, cell + count);
+        codes += count;
+      });
     };
     if (!this.#isMeasured && this.#cache.groupsOf(order, order).length === 1) {
       yield* this.#loaded(order, true);
@@ -321,20 +320,22 @@ export class StoredPartitions implements SearchedPartitions {
 
   /** The cells of some of an order as ranges of the kernel, and to which of it each belongs. */
   #rangesOf({ order, products }: Visit, places: Uint32Array) {
-    let count = 0;
-    for (const i of places) count += this.#cache.runsOf(order[i]).length / 2;
+    const { runs } = this.#cache;
+    const count = runs.countOf(order, places);
     const ranges = new Uint32Array(RANGE * count);
     const floats = new Float32Array(ranges.buffer);
     const owners = new Uint32Array(count);
-    let [at, range] = [0, 0];
-    for (const i of places) {
-      const runs = this.#cache.runsOf(order[i]);
-      for (let run = 0; run < runs.length; run += 2, range++, at += RANGE) {
-        owners[range] = i;
-        ranges[at] = ranges[at + 1] = runs[run];
-        ranges[at + 2] = runs[run + 1];
-        floats[at + 3] = products[i];
-      }
+    let [place, product, range] = [0, 0, 0];
+    const add = (cell: number, cells: number) => {
+      const at = RANGE * range;
+      owners[range++] = place;
+      ranges[at] = ranges[at + 1] = cell;
+      ranges[at + 2] = cells;
+      floats[at + 3] = product;
+    };
+    for (place of places) {
+      product = products[place];
+      runs.each(order[place], add);
     }
     return { ranges, owners };
   }
