@@ -1,7 +1,7 @@
 /**
- * Where rows come from: a file that is read here and there, or bytes that come one after another,
- * and the lines in them. A file is never held whole, so its size has no limit; to find the end of a
- * line takes time in proportion to its length.
+ * The bytes of rows: of a file that can be read at any position, or of a stream that is read from
+ * front to back, and the lines in them. A file is never held whole, so its size has no limit;
+ * finding the end of a line takes time in proportion to the line's length.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -9,24 +9,26 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { COMPRESSION_BYTES, compressionOf, decompressed } from './compressed';
+import { COMPRESSION_BYTES, compressionOf, decompressed, type Unpacked } from './compressed';
 import { fill } from './file-io';
 
 const NEWLINE = 10;
 const RETURN = 13;
 
 const CHUNK_BYTES = 1 << 20;
-/** What is held of a stream in a format that has its schema last, or no rows until its end. */
+/** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
-/** What that takes, as measured: in the parts that came, and all as one. */
+/** Bytes of memory for each of them, as measured: in the parts that came, and in one array. */
 const WHOLE_COPIES = 2.3;
 
-/** Bytes of a file or a stream, read once from front to back; `close` frees the file. */
+/** Bytes of a file or a stream, read once from front to back; `close` closes the file. */
 export class ByteSource implements BytePipe {
   /** Bytes taken so far. */
   bytesRead = 0;
-  /** Bytes that stay in memory, of what cannot be unpacked or read piece by piece. */
+  /** Bytes that stay in memory where a source cannot be unpacked or read in pieces. */
   heldBytes = 0;
+  /** Bytes of the compressed file, and what was unpacked of it; null where there is none. */
+  #packed: { readonly byteCount: number; readonly state: Unpacked } | null = null;
   #pending: Uint8Array[] = [];
   #chunks: AsyncIterator<Uint8Array>;
   #isAtEnd = false;
@@ -35,14 +37,14 @@ export class ByteSource implements BytePipe {
     /** Path, or what a stream is called. */
     readonly name: string,
     chunks: AsyncIterable<Uint8Array>,
-    /** Random access, where there is a file. */
+    /** Reads at any position; null for a stream. */
     readonly file: ByteFile | null,
     readonly close: () => Promise<void>,
   ) {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Opens a file; `null` for a folder. */
+  /** Opens a file; null for a folder. A device or a pipe is read as a stream. */
   static async open(path: string): Promise<ByteSource | null> {
     const handle = await open(path, 'r');
     try {
@@ -61,42 +63,58 @@ export class ByteSource implements BytePipe {
     }
   }
 
-  /** The same without its compression, which its first bytes tell. */
+  /** The source without its compression, which its first bytes show; itself without one. */
   async uncompressed(): Promise<ByteSource> {
     const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
     if (compression === null) return this;
-    const content = decompressed(this.#left(), compression, this.name, (bytes) => {
-      source.heldBytes = bytes;
+    const { byteCount } = this;
+    const content = decompressed(this.#left(), compression, this.name, (state) => {
+      source.heldBytes = state.held;
+      if (byteCount !== null) source.#packed = { byteCount, state };
     });
-    const source = new ByteSource(this.name, content, null, this.close);
+    // Compressed bytes cannot be read at any position, so there is no `file`.
+    const source: ByteSource = new ByteSource(this.name, content, null, this.close);
     return source;
   }
 
+  /**
+   * Bytes of the content: of a compressed file estimated by the part that was unpacked so far; null
+   * of a stream.
+   */
+  get contentBytes(): number | null {
+    if (this.#packed === null) return this.byteCount;
+    const { byteCount, state } = this.#packed;
+    return Math.ceil((byteCount / state.packed) * state.content);
+  }
+
+  /** The bytes that were not read yet. */
   async *#left(): AsyncGenerator<Uint8Array> {
     for (let next = await this.next(); next.length > 0; next = await this.next()) yield next;
   }
 
+  /** The bytes of a stream; a chunk of anything else throws a FormatError. */
   static of(chunks: AsyncIterable<Uint8Array>, name: string): ByteSource {
     return new ByteSource(name, bytesOf(chunks, name), null, async () => {});
   }
 
-  /** A folder, whose files are read by themselves. */
+  /** Stands for a folder, whose files are opened one by one; it has no bytes. */
   static folder(path: string): ByteSource {
     return new ByteSource(path, (async function* () {})(), null, async () => {});
   }
 
-  /** Bytes of the file, where that is known. */
+  /** The size of a file; null for a stream. */
   get byteCount(): number | null {
     return this.file?.byteCount ?? null;
   }
 
-  /** The next bytes, however many come; none at the end. */
+  /** The next bytes, however many there are; none only at the end. */
   async next(): Promise<Uint8Array> {
     const chunk = this.#pending.shift() ?? (await this.#pull());
     this.bytesRead += chunk.length;
     return chunk;
   }
 
+  /** The next chunk that is not empty. */
   async #pull(): Promise<Uint8Array> {
     while (!this.#isAtEnd) {
       const result = await this.#chunks.next();
@@ -106,7 +124,7 @@ export class ByteSource implements BytePipe {
     return new Uint8Array();
   }
 
-  /** The first bytes, which stay to be read. */
+  /** The first `count` bytes, which stay to be read. */
   async peek(count: number): Promise<Uint8Array> {
     const head = await this.take(count);
     this.bytesRead -= head.length;
@@ -114,6 +132,7 @@ export class ByteSource implements BytePipe {
     return head;
   }
 
+  /** The next `count` bytes, fewer only at the end. Not copied where they lie in one chunk. */
   async take(count: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let missing = count;
@@ -131,8 +150,8 @@ export class ByteSource implements BytePipe {
   }
 
   /**
-   * Everything that is left as something to be read here and there, for formats that cannot be read
-   * from front to back. Of a file all of it, and nothing is held.
+   * All bytes that are left, to be read at any position, for formats that cannot be read from front
+   * to back. A file is read where it is, from its beginning; a stream is held in memory.
    */
   async randomAccess(): Promise<ByteFile> {
     return this.file ?? inMemory(await this.#rest());
@@ -158,7 +177,7 @@ export class ByteSource implements BytePipe {
   }
 }
 
-/** One array of all; of one part itself. */
+/** All parts in one array; a single part is returned as it is. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 ? parts[0] : concatenated(parts);
 }
@@ -173,6 +192,7 @@ function inMemory(bytes: Uint8Array): ByteFile {
   };
 }
 
+/** Reads at any position of a file; `onRead` is called with the bytes of each read. */
 function fileAccess(handle: FileHandle, byteCount: number) {
   return {
     byteCount,
@@ -188,6 +208,7 @@ function fileAccess(handle: FileHandle, byteCount: number) {
 
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
   for (;;) {
+    // New memory for each chunk, since callers hold chunks.
     const bytes = new Uint8Array(CHUNK_BYTES);
     const { bytesRead } = await handle.read(bytes, 0, CHUNK_BYTES, null);
     if (bytesRead === 0) return;
@@ -202,7 +223,7 @@ async function* bytesOf(chunks: AsyncIterable<Uint8Array>, name: string) {
   }
 }
 
-/** Whole lines: line i lies at `starts[i]` to `ends[i]`, its end mark left out. */
+/** Whole lines: line i lies at `starts[i]` to `ends[i] - 1`, without its line end. */
 export interface LineBlock {
   readonly bytes: Buffer;
   readonly starts: readonly number[];
@@ -213,7 +234,10 @@ export interface LineBlock {
   readonly isText: boolean;
 }
 
-/** The lines of a source; a last one without an end mark counts, nothing behind one does not. */
+/**
+ * The lines of a source, in blocks. A last line without a line end counts; after a last line end
+ * there is no line. A line of more than `maxLineBytes` throws.
+ */
 export async function* lineBlocks(
   source: ByteSource,
   maxLineBytes: number,
@@ -225,8 +249,10 @@ export async function* lineBlocks(
   for (;;) {
     const chunk = await source.next();
     const isLast = chunk.length === 0;
+    // Whole lines up to here; what follows waits for the next chunk.
     const cut = isLast ? 0 : chunk.lastIndexOf(NEWLINE) + 1;
     if (cut === 0 && !isLast) {
+      // Parts of a long line are joined once, when its end comes: no byte is copied twice.
       pending.push(chunk);
       held += chunk.length;
       if (held > maxLineBytes) throw lineError(firstLine, tooLong(maxLineBytes), source.name);
@@ -246,6 +272,7 @@ export async function* lineBlocks(
   }
 }
 
+/** Finds the lines in some bytes; a carriage return before a line feed belongs to the line end. */
 function blockOf(bytes: Buffer, firstLine: number): LineBlock {
   const starts: number[] = [];
   const ends: number[] = [];
@@ -261,13 +288,13 @@ function blockOf(bytes: Buffer, firstLine: number): LineBlock {
 
 const MARK = [0xef, 0xbb, 0xbf];
 
-/** A byte order mark is not part of the first line. */
+/** Skips a byte order mark, which is no part of the first line. */
 export async function skipMark(source: ByteSource): Promise<void> {
   const head = await source.peek(MARK.length);
   if (MARK.every((byte, i) => head[i] === byte)) await source.take(MARK.length);
 }
 
-/** The text of some bytes that may be none. */
+/** The text of some bytes; throws where the engine has no string of that length. */
 export function textOf(bytes: Buffer, start: number, end: number): string {
   if (end - start > MAX_CHARACTERS) throw new Error(`${end - start} bytes are too long for a text`);
   return bytes.toString('utf8', start, end);
@@ -281,7 +308,7 @@ export function checkUtf8(bytes: Buffer, start: number, end: number): void {
   if (!isUtf8(bytes.subarray(start, end))) throw new Error('not UTF-8 text');
 }
 
-/** Says that a line is longer than it may be. */
+/** The message for a line that is longer than allowed. */
 export const tooLong = (maxLineBytes: number) =>
   `more than ${maxLineBytes} bytes; maxLineBytes allows more`;
 

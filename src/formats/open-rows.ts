@@ -1,6 +1,6 @@
 /**
- * Rows of a file, a folder or a stream in any of the formats, batch by batch, in memory that does
- * not grow with the file.
+ * Opens rows of a file, a folder or a stream in any of the formats, to be read batch by batch, in
+ * memory that does not grow with the file.
  */
 
 import { checkInteger, checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
@@ -33,7 +33,7 @@ export interface OpenRowsOptions {
   /** Columns to read; all by default. */
   columns?: readonly string[];
   /**
-   * At most so many rows a batch; fewer when they are wide.
+   * At most this many rows a batch; fewer when they are wide.
    * @default 8192
    */
   batchRows?: number;
@@ -73,11 +73,12 @@ const BATCH_ROWS = 8192;
 const MAX_COLUMNS = 100_000;
 const MAX_LINE_BYTES = 2 ** 28;
 
-/** Formats that may end after any line. */
+/** Formats that may end after any line, so that nothing shows where a file was cut. */
 const LINES: readonly RowFormat[] = ['csv', 'jsonl', 'text'];
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
+/** The reader of each format; 'json' is written only. */
 const READERS: Record<Exclude<RowFormat, 'json'>, Open> = {
   arrow: arrowRows,
   arrows: arrowRows,
@@ -105,10 +106,12 @@ export async function openRows(
   return openRecords(source, checkOptions('options', options, OPEN_OPTIONS));
 }
 
-/** What the readers of this layer ask for besides. */
+/** Options that only callers in this library give. */
 type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'>;
 
-/** The same; `onRecord` gets the bytes of each row of a text format. */
+/**
+ * The same with options that are checked here; `onRecord` gets the bytes of rows of text formats.
+ */
 export async function openRecords(
   source: string | readonly string[] | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
@@ -126,7 +129,7 @@ export async function openRecords(
   return openOne(source as string, given, inner);
 }
 
-/** The same of one file, a folder of texts, or a stream. */
+/** Opens one file, a folder of texts, or a stream. */
 async function openOne(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
@@ -150,15 +153,28 @@ async function openOne(
     if (read.expectEnd && LINES.includes(format)) {
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
+    const expectedRows = LINES.includes(format) ? await rowsByLength(bytes) : null;
     const rows = await READERS[format](bytes, { ...read, delimiter });
-    return new OpenRows(rows, format, bytes, read.skips);
+    return new OpenRows({ expectedRows, ...rows }, format, bytes, read.skips);
   } catch (error) {
     await packed.close();
     throw error;
   }
 }
 
-/** Null for a folder. */
+/** The first bytes of a file that show how long its lines are. */
+const SAMPLE_BYTES = 2 ** 20;
+
+/** About how many lines a file has, by the length of the first ones; null of a stream. */
+async function rowsByLength(source: ByteSource): Promise<number | null> {
+  if (source.contentBytes === null) return null;
+  const head = await source.peek(SAMPLE_BYTES);
+  let lines = 0;
+  for (let at = head.indexOf(10); at >= 0; at = head.indexOf(10, at + 1)) lines++;
+  return Math.ceil((source.contentBytes / head.length) * Math.max(1, lines));
+}
+
+/** The bytes of a file or a stream; null for a folder. */
 async function openSource(
   source: string | AsyncIterable<Uint8Array>,
   name: string,
@@ -168,6 +184,7 @@ async function openSource(
   throw wrongType('source', 'a path, paths, or an async iterable of bytes', source);
 }
 
+/** Opens a folder whose files are texts. */
 async function openFolder(
   folder: string,
   format: RowFormat | undefined,
@@ -180,6 +197,7 @@ async function openFolder(
   return new OpenRows(rows, 'text', ByteSource.folder(folder), read.skips);
 }
 
+/** The options with their defaults, checked. */
 function readOptions(given: OpenRowsOptions): ReadOptions {
   const { columns, batchRows = BATCH_ROWS, onError = 'stop', types = {}, delimiter } = given;
   const { expectEnd = false } = given;

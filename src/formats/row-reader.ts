@@ -1,6 +1,6 @@
 /**
- * What reads rows of any format: columns are known before the first batch, rows are read once, and
- * the source is closed whichever way that ends.
+ * What the readers of all formats have in common: columns are known before the first batch, rows
+ * are read once, and the source is closed however that ends.
  */
 
 import { FormatError } from '../base/format-error';
@@ -25,6 +25,11 @@ export interface RowReader extends AsyncIterable<RowBatch> {
   readonly columns: readonly ColumnInfo[];
   /** Rows, where the format says so before they are read. */
   readonly rowCount: number | null;
+  /**
+   * About how many rows: `rowCount`, or by the length of the first lines, of several files by the
+   * first of them; null of a stream.
+   */
+  readonly expectedRows: number | null;
   /** Bytes of the file, where that is known, and how many of them were read. */
   readonly byteCount: number | null;
   readonly bytesRead: number;
@@ -33,22 +38,24 @@ export interface RowReader extends AsyncIterable<RowBatch> {
    * content of a compressed file that is not unpacked piece by piece.
    */
   readonly heldBytes: number;
+  /** Most rows that are read together before the first of them comes: those of a row group. */
+  readonly heldRows: number;
   /** Lines that could not be read, and the first ten of them. */
   readonly skipped: number;
   readonly skippedLines: readonly SkippedLine[];
-  /** Of several files the one that a row is in, once it was read; undefined of one file. */
+  /** For several files the one that a row is in, once it was read; undefined of one file. */
   shardAt(row: number): string | undefined;
   close(): Promise<void>;
 }
 
-/** Counts lines that are left out, or throws. */
+/** Counts lines that cannot be read, or throws at the first, by `onError`. */
 export class Skips {
   count = 0;
   readonly lines: SkippedLine[] = [];
 
   constructor(readonly onError: 'stop' | 'skip') {}
 
-  /** Leaves out a line, where that is wanted. */
+  /** Leaves out a line, or throws where `onError` is 'stop'. */
   skip(line: number, error: unknown, file: string): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (this.onError === 'stop') throw lineError(line, reason, file);
@@ -62,18 +69,23 @@ export class Skips {
   }
 }
 
+/** How many of the lines that are left out are listed. */
 const MAX_LISTED = 10;
 
-/** What a format's reader gives: columns from the start, rows when they are asked for. */
+/** What the reader of a format gives: columns at once, rows when they are asked for. */
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount?: number | null;
-  /** The files that have been read so far, of several, and the first row of each. */
+  /** About how many rows, where `rowCount` is not known. */
+  readonly expectedRows?: number | null;
+  /** For several files those that were opened so far, and the first row of each. */
   readonly shards?: readonly { readonly file: string; readonly firstRow: number }[];
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
-  /** Bytes in memory while a batch is made. */
+  /** Bytes in memory while a batch is made, besides the batch. */
   readonly heldBytes?: number;
+  /** Most rows that are read together; 0 where they come one by one. */
+  readonly heldRows?: number;
   readonly batches: () => AsyncGenerator<RowBatch>;
 }
 
@@ -87,9 +99,9 @@ export interface ReadOptions {
   readonly delimiter: Delimiter | undefined;
   readonly maxColumns: number;
   readonly maxLineBytes: number;
-  /** Told the bytes of each row of a text format as it is read; of CSV first the line of names. */
+  /** Called with the bytes of each row of a text format; of CSV with its header line first. */
   readonly onRecord?: ((bytes: Buffer, start: number, end: number) => void) | undefined;
-  /** Of JSONL that is known to be sound: rows whose values are read; others have none. */
+  /** For JSONL known to be sound: the rows that are parsed; the others get nulls. */
   readonly isWanted?: ((row: number) => boolean) | undefined;
 }
 
@@ -111,18 +123,20 @@ export function checkColumnCount(count: number, { maxColumns }: ReadOptions, fil
   throw new FormatError(`more than ${maxColumns} columns; ${advice}`, file);
 }
 
-/** Rows `first` to `first + rows - 1` of a batch, and so on to its end; nothing is copied. */
+/** A batch in pieces of at most `rows` rows; nothing is copied. */
 export function* piecesOf(batch: RowBatch, rows: number): Generator<RowBatch> {
   for (let first = 0; first < batch.count; first += rows) {
     yield batch.slice(first, Math.min(batch.count, first + rows));
   }
 }
 
-/** Reads once, and closes its source whichever way that ends. */
+/** The reader of any format, which reads once and then closes its source. */
 export class OpenRows implements RowReader {
   readonly file: string;
   readonly columns: readonly ColumnInfo[];
   readonly rowCount: number | null;
+  readonly expectedRows: number | null;
+  readonly heldRows: number;
   readonly byteCount: number | null;
   /** The JSON header of Arrow files of this library. */
   readonly header: string | undefined;
@@ -137,6 +151,8 @@ export class OpenRows implements RowReader {
     this.file = source.name;
     this.columns = rows.columns;
     this.rowCount = rows.rowCount ?? null;
+    this.expectedRows = this.rowCount ?? rows.expectedRows ?? null;
+    this.heldRows = rows.heldRows ?? 0;
     this.byteCount = source.byteCount;
     this.header = rows.header;
   }
@@ -146,7 +162,9 @@ export class OpenRows implements RowReader {
   }
 
   get heldBytes(): number {
-    return this.source.heldBytes + (this.rows.heldBytes ?? 0);
+    const { heldBytes } = this.source;
+    // Of content that came in parts one copy is left when a row group is read.
+    return Math.max(heldBytes, heldBytes / 2 + (this.rows.heldBytes ?? 0));
   }
 
   shardAt(row: number): string | undefined {

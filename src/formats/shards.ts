@@ -1,8 +1,8 @@
 /**
- * Rows that lie in several files, as if they were one: a folder of shards, a pattern as
- * `data/*.jsonl.gz`, or a list of these. Shards are read in the order of their names, in a list in
- * its order; all have the same columns, of which a caller may read some, in any
- * formats. A folder of other files is one of texts.
+ * Rows in several files, as if they were one: a folder of shards, a pattern such as
+ * `data/*.jsonl.gz`, or a list of these. Shards are read in the order of their names, those of a
+ * list in its order. They may be in any formats, and all have the same columns, of which a caller
+ * may read some. A folder with none of these formats has texts.
  */
 
 import { readdir, realpath, stat } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { ByteSource } from './byte-source';
 import { formatOfPath } from './row-format';
 import { OpenRows, type Skips } from './row-reader';
 
-/** The files of a source that is not one file, or a folder of texts: null of these. */
+/** The files of a folder of shards, a pattern or a list; null for one file or a folder of texts. */
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
   if (typeof source === 'string') return shardsAt(source);
   const files: string[] = [];
@@ -28,16 +28,20 @@ export async function shardsOf(source: string | readonly string[]): Promise<stri
   return files;
 }
 
+/** The files of one folder or pattern; null for a single file or a folder of texts. */
 async function shardsAt(path: string): Promise<string[] | null> {
   const there = await stat(path).catch(() => null);
   if (there === null) return /[*?]/.test(path) ? matching(path) : null;
   return there.isDirectory() ? shardsIn(path) : null;
 }
 
-/** The shards of a folder; names with _ in front, as `_SUCCESS`, are notes of other programs. */
+/**
+ * The shards in a folder. Names with _ in front, such as `_SUCCESS`, are notes of other programs.
+ */
 async function shardsIn(folder: string): Promise<string[] | null> {
   const files = (await filesOf(folder)).filter((file) => !/(?:^|\/)_[^/]*$/.test(file));
   const isShard = (file: string) => ![null, 'text', 'json'].includes(formatOfPath(file));
+  // Without any file of rows the folder is one of texts.
   if (!files.some(isShard)) return null;
   const other = files.find((file) => !isShard(file));
   if (other === undefined) return files.map((file) => join(folder, file));
@@ -49,7 +53,7 @@ async function shardsIn(folder: string): Promise<string[] | null> {
   );
 }
 
-/** The files that a pattern names. */
+/** The files that match a pattern, in the order of their names; throws where there is none. */
 async function matching(pattern: string): Promise<string[]> {
   const { folder, form } = partsOf(pattern);
   const files = await filesOf(folder).catch(() => []);
@@ -58,15 +62,16 @@ async function matching(pattern: string): Promise<string[]> {
   return found.map((file) => join(folder, file));
 }
 
-/** Whether a pattern names a path, be there a file or not. */
+/** Whether a pattern matches a path, even that of no file. */
 export function isMatch(pattern: string, path: string): boolean {
   const { folder, form } = partsOf(pattern);
   return /[*?]/.test(pattern) && form.test(relative(folder, path).split(sep).join('/'));
 }
 
-/** The folder of a pattern, and what paths in it must be: * and ? in a name, ** through folders. */
+/** The folder of a pattern, and the form of paths in it: * and ? within a name, ** for folders. */
 function partsOf(pattern: string): { folder: string; form: RegExp } {
   const parts = pattern.split('/');
+  // The parts before the first * or ? are the folder; the rest becomes a regular expression.
   const first = parts.findIndex((part) => /[*?]/.test(part));
   const folder = parts.slice(0, first).join('/') || (pattern.startsWith('/') ? '/' : '.');
   const rest = parts
@@ -81,8 +86,8 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
 }
 
 /**
- * The rows of all shards, one after another. `open` opens one of them; `skips` counts what is left
- * out of all, and with onError 'skip' a shard that cannot be opened.
+ * The rows of all shards, one after another. `open` opens one of them. `skips` counts the lines
+ * that are left out of all shards and, with onError 'skip', shards that cannot be opened.
  */
 export async function openShards(
   files: readonly string[],
@@ -130,16 +135,26 @@ export async function openShards(
       shard = null;
     }
   }
-  const { heldBytes } = first;
+  const { heldBytes, heldRows, expectedRows: rows } = first;
+  const sizeOf = (file: string) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  const sizes = await Promise.all(files.map(sizeOf));
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  const expectedRows = rows && Math.ceil((rows / sizes[next - 1]) * all);
   return new OpenRows(
-    { columns, shards, heldBytes, batches },
+    { columns, shards, expectedRows, heldBytes, heldRows, batches },
     format,
     ByteSource.folder(name),
     skips,
   );
 }
 
-/** Paths within the folder, with slashes, in the order of their characters; hidden ones not. */
+/**
+ * The files below a folder by their paths in it, in order; hidden files and folders are left out.
+ */
 export async function filesOf(folder: string): Promise<string[]> {
   const found: string[] = [];
   const visit = async (path: string) => {

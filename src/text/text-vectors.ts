@@ -1,7 +1,7 @@
 /**
- * From the counted words of a text to a row of a sparse matrix: the order of the words, their
- * logarithms, and the matrix that many texts fill. Everything is exact or in a stated order, so
- * that equal texts have equal sums on every engine.
+ * Helpers that turn the counted words of texts into rows of a sparse matrix: the order of the
+ * words, logarithms of their counts, and the matrix. Every operation is exact or in a stated order,
+ * so that equal texts have equal sums on every engine.
  */
 
 import { grown } from '../base/arrays';
@@ -9,7 +9,7 @@ import { wrongType } from '../base/check';
 import type { SparseMatrix } from '../vectors/vectors';
 import type { Vocabulary } from './vocabulary';
 
-/** The natural logarithm of a number from 1 on, by + - * / alone: the same on every engine. */
+/** The natural logarithm of a number from 1 on, by + - * / only: the same on every engine. */
 export function logOf(value: number): number {
   let mantissa = value;
   let halvings = 0;
@@ -22,13 +22,13 @@ export function logOf(value: number): number {
   return 2 * z * sum + halvings * Math.LN2;
 }
 
-/** Moves a word above which the hashes are not spread evenly, so that a sort is faster. */
+/** Moves for each word above which hashes are not spread evenly, so that a sort is faster. */
 const MAX_MOVES = 8;
 
 /**
- * Puts words in ascending order of their hash, the order in which they are summed. Hashes are
- * spread evenly, so each word is put near its place by its upper bits and moved a little: linear
- * time. Hashes that are not fall back to a sort.
+ * Puts words in ascending order of their hash, in which they are summed. Hashes are spread evenly,
+ * so a counting sort by their upper bits puts each word near its position, and an insertion sort
+ * moves it there: linear time. Hashes that are not spread evenly are sorted by comparison.
  */
 export class HashOrder {
   #order = new Uint32Array(256);
@@ -64,11 +64,11 @@ export class HashOrder {
   }
 }
 
-/** Limits of a part: texts, and their characters, some milliseconds of work. */
+/** Limits of a part, some milliseconds of work: texts, and their UTF-16 code units. */
 const PART_TEXTS = 1024;
 const PART_CHARACTERS = 2 ** 17;
 
-/** Where each part of many texts ends. */
+/** The text at which each part ends, ascending, by the limits above. */
 export function partEnds(texts: readonly string[]): number[] {
   const ends: number[] = [];
   let characters = 0;
@@ -83,13 +83,16 @@ export function partEnds(texts: readonly string[]): number[] {
   return ends;
 }
 
-/** Texts, and entries, of a batch: its hashing takes some tens of milliseconds. */
+/** Limits of a batch, some tens of milliseconds of hashing: texts, and entries. */
 const MAX_TEXTS = 1024;
-const MAX_ENTRIES = 2 ** 17;
+export const MAX_ENTRIES = 2 ** 17;
 
-/** Sparse rows of texts, appended one by one and taken as a matrix. */
+/** Collects sparse rows of texts, which are then taken as one matrix. */
 export class TextBatch {
-  /** The dimensions of all entries as pairs of 32 bits, low before high, and their values. */
+  /**
+   * Dimensions of the entries as 32-bit halves, low before high, and their values. `append` may
+   * replace both arrays.
+   */
   halves = new Uint32Array(2048);
   values = new Float64Array(1024);
   #offsets = [0];
@@ -102,7 +105,7 @@ export class TextBatch {
     return this.count === MAX_TEXTS || this.#offsets[this.count] >= MAX_ENTRIES;
   }
 
-  /** Adds a row of `entries` entries, which the caller writes from the returned index on. */
+  /** Adds a row of `entries` entries; the caller must write them from the returned entry on. */
   append(entries: number): number {
     const from = this.#offsets[this.count];
     const to = from + entries;
@@ -115,7 +118,7 @@ export class TextBatch {
     return from;
   }
 
-  /** A copy of the rows; the batch is then empty. */
+  /** Returns a copy of the rows as a matrix, and empties the batch. */
   taken(): SparseMatrix {
     const end = this.#offsets[this.count];
     const taken = {
@@ -128,7 +131,7 @@ export class TextBatch {
   }
 }
 
-/** Throws unless the texts are iterable; a string is, but by its characters. */
+/** Throws unless `texts` is iterable, and for one string, which would be read by characters. */
 export function checkTexts(texts: Iterable<string>, name = 'texts'): Iterable<string> {
   const isNoList = typeof texts === 'string' || ArrayBuffer.isView(texts);
   if (!isNoList && typeof texts?.[Symbol.iterator] === 'function') return texts;

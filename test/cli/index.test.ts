@@ -606,7 +606,7 @@ describe('--max-memory', () => {
     const input = '{"vector":[1,2]}\n'.repeat(200_000);
     const cwd = await ownFolder();
     const args = ['index', '-', '--from', 'jsonl', '-q', '-o', 'rows.hs', '--max-memory'];
-    const small = await run([...args, '144M'], { input, cwd });
+    const small = await run([...args, '118M'], { input, cwd });
     expect([small.code, await readdir(cwd)]).toEqual([1, []]);
     const [, rows] = /the first ([\d,]+) rows need .*more than/.exec(small.stderr) ?? [];
     expect(Number(rows.replaceAll(',', ''))).toBeGreaterThan(20_000);

@@ -278,7 +278,7 @@ describe('--max-memory', () => {
     const args = ['pairs', '-', '--from', 'jsonl', '--max-distance', '1', '--forest', '-q'];
     const enough = await run([...args, '--max-memory', '1G'], { input });
     expect(enough.code).toBe(0);
-    const small = await run([...args, '--max-memory', '165M'], { input });
+    const small = await run([...args, '--max-memory', '118M'], { input });
     expect([small.code, small.stdout]).toEqual([1, '']);
     expect(small.stderr).toMatch(/the first [\d,]+ rows need .*more than --max-memory/);
   });

@@ -127,7 +127,12 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   const codes: Codes[] = [];
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
-  const isStream = source.reader.byteCount === null && source.reader.rowCount === null;
+  const isStream = source.reader.expectedRows === null;
+  const isReadAgain =
+    wish.bands !== undefined &&
+    path !== '-' &&
+    isCompared(call) &&
+    (kind === 'text' || kind === 'sparse');
   const shards = idColumn === null ? null : new ShardIds(call, source);
   let [count, heldBytes] = [0, 0];
   for await (const batch of source) {
@@ -147,7 +152,13 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
         ? bits / 8 + 4 * (index?.dimensions ?? 0)
         : bits / 4 + (sums ? 8 * bits : 0) + 8 * (source.keys?.bands.count ?? 0);
       const bytesPerRow = held + (wish.bytesPerRow ?? 0);
-      heldBytes = await checkRoom(call, source, { bytesPerRow, count, batch, ids: own });
+      heldBytes = checkRoom(call, source, {
+        bytesPerRow,
+        count,
+        batch,
+        ids: own,
+        isLeast: isReadAgain,
+      });
     }
   }
   source.sayNulls();
@@ -169,6 +180,11 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
 
 function holdsVectors({ vectors = 'none' }: SimHashIndexOptions): boolean {
   return vectors !== 'none';
+}
+
+/** Whether similarities are compared, so that some rows need their vectors. */
+function isCompared(call: Call): boolean {
+  return !call.has('max-distance') || call.has('min-cosine') || call.has('min-jaccard');
 }
 
 /** What takes the keys of texts that become sets; null for other rows. */
@@ -207,26 +223,30 @@ interface Held {
   readonly count: number;
   readonly batch: RowBatch;
   readonly ids: Ids | null;
+  /** Vectors of some rows are held later. */
+  readonly isLeast: boolean;
 }
 
 /**
  * Refuses what would need more memory than is allowed: at the first rows, which show how wide they
  * are, or of a stream as soon as too many have come. Returns the bytes of the rows with their ids.
  */
-async function checkRoom(
+function checkRoom(
   call: Call,
   source: HashSource,
-  { bytesPerRow, count, batch, ids }: Held,
-): Promise<number> {
+  { bytesPerRow, count, batch, ids, isLeast }: Held,
+): number {
   if (!call.has('max-memory')) return 0;
-  const known = await rowsToCome(source.reader);
+  const known = rowsToCome(source.reader, batch);
   const rows = known ?? count;
   const advice = 'take fewer --bits, or a part of the file';
-  const reading = readingBytes(source.reader, source.choice.kind, batch);
-  const threads = source.threadBytes(batch);
-  const parts = { rows: rows * bytesPerRow, ids: idBytes(rows, ids), reading, threads };
-  checkMemory(call, rows, { parts, advice, isSoFar: known === null });
-  return parts.rows + parts.ids;
+  const held = { rows: rows * bytesPerRow, ids: idBytes(rows, ids) };
+  const heldBytes = held.rows + held.ids;
+  const { kind } = source.choice;
+  const reading = readingBytes(source.reader, kind, batch, heldBytes / Math.max(1, rows));
+  const parts = { ...held, reading, threads: source.threadBytes(batch) };
+  checkMemory(call, rows, { parts, advice, isSoFar: known === null, isLeast });
+  return heldBytes;
 }
 
 /** Ids of one kind: strings, or integers of one type. */

@@ -19,9 +19,9 @@ import {
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
 import { type HashSource, openSource, type Piece } from './hash-source';
-import { DEFAULT_BITS } from './hasher-options';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
-import { checkMemory, idBytes, limitOf, readingBytes, rowsToCome } from './memory';
+import { needOf } from './index-memory';
+import { checkMemory, limitOf, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
 
 /** An index in memory, and what is saved with it. */
@@ -73,22 +73,24 @@ async function openRowsFor(call: Call, input: string, wish: Wish = {}) {
   const whole = wish.isWhole && kind === 'text' ? [hashed[0]] : [];
   const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
-  return { source, storage, carried, isMeasured, rows: await rowsToCome(source.reader) };
+  return { source, storage, carried, isMeasured };
 }
 
 /** Reads an input into a new index, by the options of the call; fails where it has no rows. */
 export async function buildIndex(call: Call, input: string, wish?: Wish): Promise<BuiltIndex> {
   const opened = await openRowsFor(call, input, wish);
-  const { source, storage, carried, isMeasured, rows } = opened;
+  const { source, storage, carried, isMeasured } = opened;
   const batches: RowBatch[] = [];
   const given: DenseMatrix[] = [];
   let index: SimHashIndex | null = null;
   for await (const batch of source) {
     for (const piece of withIds(source, batch)) {
-      const known = rows ?? batch.firstRow + batch.count; // so far, where a stream does not say
-      if (call.has('max-memory') && (index === null || rows === null)) {
-        const need = needOf(call, { rows: known, storage, source, batch, piece, carried });
-        checkMemory(call, known, { ...need, isSoFar: rows === null });
+      const isSoFar = source.reader.expectedRows === null;
+      if (call.has('max-memory') && (index === null || isSoFar)) {
+        const rows = rowsToCome(source.reader, batch) ?? batch.firstRow + batch.count;
+        const own = carried.length > 0 ? only(batch, carried) : null;
+        const need = needOf(call, { rows, storage, source, batch, piece, carried: own });
+        checkMemory(call, rows, { ...need, isSoFar });
       }
       index ??= new SimHashIndex(optionsFor(source, piece.vectors, storage));
       if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
@@ -239,11 +241,15 @@ async function openNewRows(call: Call, input: string) {
     if (call.has('optimize')) needDense(call, folder.options.vectors);
     return { ...(await openRowsLike(call, input, folder)), optionsOf: () => ({ like }) };
   }
-  const { source, storage, carried, rows } = await openRowsFor(call, input);
+  const { source, storage, carried } = await openRowsFor(call, input);
   if (call.has('optimize')) needDense(call, storage);
   const { settings: text, frequencies } = source.choice.text ?? {};
   const optionsOf = (vectors: Piece['vectors']) => ({
-    ...{ ...optionsFor(source, vectors, storage), text, expectedRows: rows ?? undefined },
+    ...{
+      ...optionsFor(source, vectors, storage),
+      text,
+      expectedRows: source.reader.expectedRows ?? undefined,
+    },
     ...(frequencies && { frequencies }),
   });
   return { source, rows: batchesFor(source, carried), optionsOf };
@@ -352,49 +358,4 @@ export function only(batch: RowBatch, names: readonly string[]): RowBatch {
   return batch.without(
     batch.columns.map(({ name }) => name).filter((name) => !names.includes(name)),
   );
-}
-
-/** What carried columns take as batches, joined, and while they are written, as measured. */
-const CARRIED_COPIES = 2.8;
-
-/** What the prediction of memory goes by. */
-interface Need {
-  readonly rows: number;
-  readonly storage: VectorStorage;
-  readonly source: HashSource;
-  readonly batch: RowBatch;
-  /** The first rows, by which the others are estimated. */
-  readonly piece: RowsWithIds;
-  readonly carried: readonly string[];
-}
-
-/** The memory that an index needs, by its parts, and what to change where that is too much. */
-function needOf(call: Call, { rows, storage, source, batch, piece, carried }: Need) {
-  const { vectors, count } = piece;
-  const bits = 'bytesPerCode' in vectors ? vectors.bits : (call.number('bits') ?? DEFAULT_BITS);
-  const codes = rows * (Math.ceil(bits / 8) + 12);
-  let perVector = 0;
-  if (storage !== 'none' && 'offsets' in vectors) {
-    perVector = 20 + (16 * vectors.values.length) / Math.max(1, count);
-  } else if (storage !== 'none' && 'dimensions' in vectors) {
-    perVector = 8 + (storage === 'int8' ? 1 : 4) * vectors.dimensions;
-  }
-  const perCarried = (CARRIED_COPIES * only(batch, carried).byteLength) / Math.max(1, batch.count);
-  const fewer = storage === 'float32' ? '--vectors int8 or none' : '--vectors none';
-  const advice = [
-    `fewer --bits (${Math.max(32, bits / 2)} halve the codes)`,
-    ...(storage === 'none' ? [] : [fewer]),
-    ...(carried.length > 0 ? ['fewer --columns'] : []),
-  ];
-  return {
-    parts: {
-      codes,
-      'kept vectors': rows * perVector,
-      ids: idBytes(rows, piece.ids),
-      'carried columns': rows * perCarried,
-      'writing it': codes + rows * perVector,
-      reading: readingBytes(source.reader, source.choice.kind, batch),
-    },
-    advice: `take ${advice.join(', ')}, or allow more`,
-  };
 }

@@ -1,4 +1,7 @@
-/** How texts become vectors: the options as settings that an index keeps, and settings at work. */
+/**
+ * How texts become vectors: from the options of a call to the settings that an index keeps, from
+ * settings to a hasher, and tables of word frequencies. Also reads texts again that were not held.
+ */
 
 import { readFile, stat } from 'node:fs/promises';
 import {
@@ -22,17 +25,18 @@ import {
   type WordHash,
   words,
 } from '../../node';
-import { TextBatch } from '../../text/text-vectors';
+import { MAX_ENTRIES, TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
 import { batchesOf, type Input, readingOptions } from './open-input';
 
-/** What decides how texts become vectors; an index folder holds it. */
+/** All that decides how texts become vectors; an index folder holds it. */
 export interface TextTerms {
   readonly settings: TextSettings;
+  /** By which rare words weigh more (TF-IDF); null if texts are not weighed so. */
   readonly frequencies: FrequencyTable | null;
 }
 
-/** The settings of the call's options, as an index folder keeps them. */
+/** The settings by the options of the call, in the form in which an index folder keeps them. */
 export function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
@@ -45,7 +49,7 @@ export function textSettingsOf(call: Call): TextSettings {
   };
 }
 
-/** What splits and weighs texts by such settings, and hashes them as `like` does where given. */
+/** The hasher of texts by these settings. Its codes are those of `like`, where that is given. */
 export async function textHasherOf(
   call: Call,
   terms: TextTerms,
@@ -54,7 +58,10 @@ export async function textHasherOf(
   return (await textHashersOf(call, terms))(like);
 }
 
-/** The same for several hashers of vectors: a text is another vector where it is a set. */
+/**
+ * Loads what the settings need, as stop words, and returns a function that makes hashers of texts,
+ * one for each hasher of vectors: with projection 'minwise' a text becomes another vector, a set.
+ */
 export async function textHashersOf(
   call: Call,
   { settings, frequencies }: TextTerms,
@@ -77,7 +84,7 @@ export async function textHashersOf(
     });
 }
 
-/** What splits texts, by the words of --tokens; `jieba` loads its dictionary. */
+/** What splits texts, by the value of --tokens. `jieba` loads a package and its dictionary. */
 async function tokensOf(call: Call, text: string): Promise<Tokens> {
   const [kind, detail] = text.split(/:(.*)/s);
   const count = Number(detail);
@@ -91,7 +98,7 @@ async function tokensOf(call: Call, text: string): Promise<Tokens> {
   return call.misuse(`--tokens expected ${known}, got "${text}"`);
 }
 
-/** In how many texts of a column each word is, as the call's options split them. */
+/** Counts in how many texts of a column each word is, as the options of the call split them. */
 export async function countFrequencies(
   call: Call,
   reader: RowReader,
@@ -100,13 +107,14 @@ export async function countFrequencies(
   const terms = { settings: textSettingsOf(call), frequencies: null };
   const hasher = await textHasherOf(call, terms);
   const table = hasher.fit([]);
+  // Batch by batch, so that memory grows with the distinct words alone.
   for await (const batch of batchesOf(call, reader)) {
     table.merge(hasher.fit(batch.texts(column).map((text) => text ?? '')));
   }
   return table;
 }
 
-/** A table of frequencies: an Arrow file of one, or an index folder that keeps one. */
+/** Reads a table of frequencies from its Arrow file, or from an index folder that keeps one. */
 export async function readFrequencies(call: Call, path: string): Promise<FrequencyTable> {
   if ((await stat(path)).isDirectory()) {
     const table = await (await IndexFolder.open(path)).frequencies();
@@ -115,20 +123,21 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
   return frequenciesFromArrow(await readFile(path), { file: path });
 }
 
-/** Where texts of rows are. */
+/** Where the texts of rows are. */
 interface TextPlace {
   readonly path: Input;
+  /** Null if the rows are not of texts. */
   readonly textColumn: string | null;
 }
 
-/** True of rows whose texts can be read again: those of a stream have passed. */
+/** True if the texts of the rows can be read again, which those of stdin cannot. */
 export function hasTexts(place: TextPlace): place is TextPlace & { readonly textColumn: string } {
   return place.textColumn !== null && place.path !== '-';
 }
 
 /**
- * The texts of some rows, or what `cut` leaves of each, read again from the input, which did not
- * hold them: by row. None where the rows are no texts or came by a stream.
+ * The texts of some rows, by row, or what `cut` makes of each: read again from the input up to the
+ * last of these rows, since texts are not held. Empty if the rows have no texts or came by stdin.
  */
 export async function textsOfRows(
   call: Call,
@@ -164,7 +173,10 @@ export async function textsOfRows(
   return texts;
 }
 
-/** The sparse rows of texts, some at a time; a null text, or one without words, has no entries. */
+/**
+ * The vectors of texts, some texts at a time, in their order and in arrays that are not used again.
+ * A null text, and one without words, becomes a row without entries.
+ */
 export function* rowsOfTexts(
   hasher: TextHasher,
   texts: readonly (string | null)[],
@@ -172,7 +184,14 @@ export function* rowsOfTexts(
   const batch = new TextBatch();
   for (const text of texts) {
     const { indices, values } = hasher.vectorize(text ?? '');
+    if (values.length >= MAX_ENTRIES) {
+      // A text that makes a batch alone is not copied.
+      if (batch.count > 0) yield batch.taken();
+      yield { offsets: [0, values.length], indices, values };
+      continue;
+    }
     const from = batch.append(values.length);
+    // The batch holds each index of 64 bits as two halves of 32 bits.
     batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
     batch.values.set(values, from);
     if (batch.isFull) yield batch.taken();

@@ -112,6 +112,8 @@ export function wrapped(text: string, width: number): string[] {
 
 /** Characters of an excerpt. */
 const WIDTH = 60;
+/** Characters looked at for each that is shown: to put 100 MB on one line takes a gigabyte. */
+const SCANNED = 64;
 /** Characters that `differing` shows before the place where two texts differ. */
 const BEFORE = 16;
 
@@ -122,18 +124,27 @@ export function beginning(text: string, most: number): string {
 
 /** The beginning of a text on one line, at most so many characters, without invisible ones. */
 export function excerpt(text: string, most = WIDTH): string {
-  return cut(inOneLine(text), 0, most);
+  return cut(inOneLine(text.slice(0, SCANNED * most)), 0, most);
 }
 
 /** Excerpts of two texts from shortly before they differ; short texts are shown whole. */
 export function differing(one: string, other: string): [string, string] {
-  const [a, b] = [inOneLine(one), inOneLine(other)];
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
+  const first = firstDifference(one, other);
+  const skipped = Math.max(0, first - SCANNED * WIDTH);
+  const near = (text: string) => inOneLine(text.slice(skipped, first + SCANNED * WIDTH));
+  const [a, b] = [near(one), near(other)];
+  const at = firstDifference(a, b);
   const isShort = Math.max(a.length, b.length) <= WIDTH;
   const blank = a.lastIndexOf(' ', Math.max(0, at - BEFORE));
   const from = isShort || at <= WIDTH / 2 ? 0 : Math.max(0, blank + 1);
   return [cut(a, from, WIDTH), cut(b, from, WIDTH)];
+}
+
+/** The first index at which two texts differ; the length of one that the other begins with. */
+function firstDifference(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return at;
 }
 
 /** At most `most` characters from a position on, with a … where some are left out. */

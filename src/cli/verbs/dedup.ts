@@ -32,8 +32,8 @@ import { isForPeople, openOutput, PageFile } from '../output/rows';
 import { applyPlanOf, readPlanFor } from './apply-plan';
 import { planAgainst } from './dedup-against';
 
-/** Besides the codes: an order of the rows, groups, the plan, bands of the join. */
-const PLAN_BYTES_PER_ROW = 80;
+/** Bytes of a row besides its code, as measured: its order, group, plan, and bands of the join. */
+const PLAN_BYTES_PER_ROW = 130;
 /** Two plans more: --target-rows makes several and compares them. */
 const TARGET_BYTES_PER_ROW = 64;
 /** Names of plans that --apply and --extend read. */

@@ -23,7 +23,7 @@ export async function run(call: Call): Promise<0 | 1> {
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {
-    if (out === null) await checkRoom(call, source, batch);
+    if (out === null) checkRoom(call, source, batch);
     const codes = await source.hash(batch);
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
@@ -39,9 +39,9 @@ export async function run(call: Call): Promise<0 | 1> {
 }
 
 /** Refuses what needs more memory than is allowed, by the first batch. */
-async function checkRoom(call: Call, source: HashSource, batch: RowBatch): Promise<void> {
+function checkRoom(call: Call, source: HashSource, batch: RowBatch): void {
   if (!call.has('max-memory')) return;
-  const known = await rowsToCome(source.reader);
+  const known = rowsToCome(source.reader, batch);
   const reading = readingBytes(source.reader, source.choice.kind, batch);
   const advice = 'a smaller size than that is taken by the program alone';
   const parts = { reading, threads: source.threadBytes(batch) };

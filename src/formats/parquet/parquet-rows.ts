@@ -1,7 +1,7 @@
 /**
- * Rows of Parquet, a row group at a time, by hyparquet (MIT, kept by Hyperparam, no dependencies;
- * parquet-wasm is twice as fast, but 5 MB of wasm). Each column is packed as Arrow before the next
- * is read, so that memory is what one row group takes.
+ * Reads rows of Parquet, a row group at a time, by hyparquet (MIT, kept by Hyperparam, no
+ * dependencies; parquet-wasm is twice as fast, but 5 MB of wasm). Each column is packed as Arrow
+ * before the next is read, so that memory is what one row group takes.
  */
 
 import type { ColumnChunk, ColumnMetaData, CompressionCodec, ParquetParsers } from 'hyparquet';
@@ -19,7 +19,7 @@ import { kindOfTree } from './parquet-schema';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Times as text that loses nothing. */
+/** Dates and times as texts that lose nothing, instead of Date objects. */
 const PARSERS: Partial<ParquetParsers> = {
   timestampFromMilliseconds: (millis) => timeText(millis, 3),
   timestampFromMicroseconds: (micros) => timeText(micros, 6),
@@ -29,9 +29,10 @@ const PARSERS: Partial<ParquetParsers> = {
   jsonFromBytes: (bytes) => bytes && decoder.decode(bytes),
 };
 
-/** A time counted in powers of ten of a second. */
+/** A time as text, from a count of units of 10^-digits seconds. */
 function timeText(value: bigint, digits: number): string {
   const per = 10n ** BigInt(digits);
+  // Never negative, also for times before 1970.
   const rest = ((value % per) + per) % per;
   const date = new Date(Number((value - rest) / per) * 1000);
   if (Number.isNaN(date.getTime())) return String(value);
@@ -39,7 +40,7 @@ function timeText(value: bigint, digits: number): string {
   return digits === 0 ? seconds : `${seconds}.${String(rest).padStart(digits, '0')}`;
 }
 
-/** Rows of Parquet; one row group is in memory. */
+/** Reads rows of Parquet; memory holds one row group. */
 export async function parquetRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name: file } = source;
   const library = await import('hyparquet');
@@ -61,11 +62,13 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
   async function* batches(): AsyncGenerator<RowBatch> {
     const full = groups.filter(({ rows }) => rows > 0);
     for (const group of full) {
+      // Each row group has its own budget, from the bytes of its columns in the file.
       const budget = new Budget(bytesOf(group, plans, bytes.byteCount));
       for (const [i, plan] of plans.entries()) {
         await asParquet(file, async () => {
           const chunks = await readChunks(bytes, chunksIn(group, plan), budget.bytes);
           const builder = assembler.builders[i];
+          // Lists of floats are read without the library, all other columns by it.
           if (appendNumberLists(builder, plan, chunks, group.rows)) return;
           const values = await valuesOf(plan, chunks, group.rows);
           appendAll(builder, values, { ...plan, rows: group.rows, budget });
@@ -74,37 +77,40 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
       assembler.count = group.rows;
       yield* piecesOf(assembler.take(), options.batchRows);
     }
+    // Without rows, one empty batch shows the columns.
     if (full.length === 0) yield assembler.take();
   }
   const largest = Math.max(0, ...groups.map((group) => contentBytes(group, plans)));
   const heldBytes = GARBAGE_BYTES + COPIES * largest;
-  return { columns: assembler.columns, rowCount, heldBytes, batches };
+  const heldRows = Math.max(0, ...groups.map(({ rows }) => rows));
+  return { columns: assembler.columns, rowCount, heldBytes, heldRows, batches };
 }
 
 /**
- * What a row group takes in memory by its content, as measured: compressed and not, as values, as a
- * column that grows, and what waits to be collected.
+ * Memory for each byte of a row group's content, as measured: compressed and decoded bytes, values,
+ * and a column that grows; and memory that waits to be collected.
  */
-const COPIES = 5;
-const GARBAGE_BYTES = 25 * 2 ** 20;
+const COPIES = 4.5;
+const GARBAGE_BYTES = 22 * 2 ** 20;
 
-/** Bytes of the columns of a row group, not compressed. */
+/** Bytes of some columns of a row group, not compressed, as the footer states them. */
 function contentBytes(group: RowGroup, columns: readonly ParquetColumn[]): number {
   return columns
     .flatMap((column) => chunksIn(group, column))
     .reduce((sum, { meta }) => sum + Number(meta.total_uncompressed_size), 0);
 }
 
-/** A schema of this column alone. */
+/** The schema with one column alone. */
 function schemaOf({ elements }: ParquetColumn) {
   return { schema: [{ name: 'root', num_children: 1 }, ...elements] };
 }
 
+/** The chunks of a column's leaves. */
 function chunksIn({ chunks }: RowGroup, { firstLeaf, leafCount }: ParquetColumn) {
   return chunks.slice(firstLeaf, firstLeaf + leafCount);
 }
 
-/** Bytes of a group's columns; chunks may lie in one place, so at most those of the file. */
+/** Bytes of some columns of a row group. Chunks may overlap, so at most the bytes of the file. */
 function bytesOf(group: RowGroup, columns: readonly ParquetColumn[], most: number): number {
   const chunks = columns.flatMap((column) => chunksIn(group, column));
   return Math.min(
@@ -120,7 +126,7 @@ interface ReadChunk extends CheckedPages {
   readonly bytes: Uint8Array;
 }
 
-/** Reads the chunks of a column; `justified` are the bytes that justify memory. */
+/** Reads and checks the chunks of a column; the budget follows from `justified` bytes. */
 async function readChunks(
   file: ByteFile,
   chunks: readonly Chunk[],
@@ -139,9 +145,8 @@ async function readChunks(
 }
 
 /**
- * The values of a column in a row group. hyparquet is given the pages of this column alone: its
- * chunks are put one after another, and say that they are of a codec which gives the pages that are
- * decoded already.
+ * The values of a column in a row group. hyparquet gets only the chunks of this column, one after
+ * another; they claim a codec that returns the pages decoded before.
  */
 async function valuesOf(
   column: ParquetColumn,
@@ -153,6 +158,7 @@ async function valuesOf(
   const columns = chunks.map(({ meta, contents, byteCount }, i): ColumnChunk => {
     let next = 0;
     compressors[`CHECKED ${i}`] = () => contents[next++];
+    // Positions in `whole`, where the chunks lie one after another.
     const where = { data_page_offset: BigInt(place), dictionary_page_offset: undefined };
     const size = { total_compressed_size: BigInt(byteCount) };
     const codec = `CHECKED ${i}` as CompressionCodec;
@@ -183,10 +189,11 @@ async function valuesOf(
   return scan.readColumn({ column: column.name, rowStart: 0, rowEnd: rows });
 }
 
-/** What hyparquet takes for a value while it reads, and for each level that it may be nested. */
+/** Memory that hyparquet takes for a value while it reads, and for each level of nesting. */
 const VALUE_BYTES = 32;
 const LEVEL_BYTES = 48;
 
+/** Appends values to a builder, and counts their bytes for the budget. */
 function appendAll(
   builder: ColumnBuilder,
   values: ArrayLike<unknown>,
@@ -195,7 +202,8 @@ function appendAll(
   if (values.length !== rows) {
     throw new Error(`column "${name}" has ${values.length} rows, not ${rows}`);
   }
-  // hyparquet gives undefined for a null list, too; lists are checked item by item.
+  // hyparquet returns undefined for an unknown dictionary entry, but also for a null list; the
+  // items of lists are checked one by one.
   const isNested = kind === 'json' || (typeof kind === 'object' && 'list' in kind);
   for (let row = 0; row < rows; row++) {
     const value = values[row];
@@ -221,9 +229,10 @@ function sizeOf(value: unknown): number {
   return bytes;
 }
 
-/** What the engine says of bytes that lead elsewhere is of no use to a reader. */
+/** Errors of the engine on damaged bytes, whose messages do not help a reader. */
 const ENGINE_ERRORS = [TypeError, RangeError, SyntaxError];
 
+/** Runs `read`; what it throws becomes a FormatError. */
 function asParquet<T>(file: string, read: () => Promise<T>): Promise<T> {
   const plain = (cause: unknown): never => {
     const isEngines = ENGINE_ERRORS.some((Type) => cause instanceof Type);

@@ -1,4 +1,4 @@
-/** Rows of plain text: a document a line, or of a folder a document a file. */
+/** Reads plain text: each line is a document or, in a folder, each file. */
 
 import { join } from 'node:path';
 import { asFormatError, FormatError } from '../../base/format-error';
@@ -10,9 +10,10 @@ import { readWhole } from '../file-io';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { filesOf } from '../shards';
 
-/** Every line is a row, also an empty one, of the column "text". */
+/** Reads every line, empty ones too, as a row of the column "text". */
 export async function textRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   checkColumns(options.columns ?? [], ['text']);
+  // Without columns, rows are only counted.
   const hasText = options.columns?.length !== 0;
   const plans = hasText ? [{ name: 'text', kind: 'text' as const }] : [];
   const assembler = new RowAssembler(plans, source.name, options.batchRows);
@@ -26,6 +27,7 @@ export async function textRows(source: ByteSource, options: ReadOptions): Promis
           const text = textOf(block.bytes, block.starts[i], block.ends[i]);
           if (hasText) assembler.builders[0].append(text);
           assembler.count++;
+          // A record is the line with its line end.
           options.onRecord?.(
             block.bytes,
             block.starts[i],
@@ -44,7 +46,7 @@ export async function textRows(source: ByteSource, options: ReadOptions): Promis
 
 const FOLDER_COLUMNS = ['file', 'text'];
 
-/** The files of a folder and of those within, by name; hidden ones are left out. */
+/** Reads the files of a folder and of those within it, by path; hidden ones are left out. */
 export async function folderRows(folder: string, options: ReadOptions): Promise<FormatRows> {
   const wanted = options.columns ?? FOLDER_COLUMNS;
   checkColumns(wanted, FOLDER_COLUMNS);
@@ -55,9 +57,12 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
 
   async function* batches(): AsyncGenerator<RowBatch> {
     for (const file of files) {
-      const read = Buffer.from(await readWhole(join(folder, file)));
+      // A file is one row, so it is read as a whole.
+      const { buffer, byteLength } = await readWhole(join(folder, file));
+      const read = Buffer.from(buffer, 0, byteLength);
       asFormatError(join(folder, file), () => {
         checkUtf8(read, 0, read.length);
+        // A byte order mark is no part of the text.
         const text = textOf(read, 0, read.length).replace(/^\uFEFF/, '');
         wanted.forEach((name, i) => {
           assembler.builders[i].append(name === 'file' ? file : text);

@@ -1,6 +1,6 @@
 /**
- * Columns built value by value, as readers of other formats need them: numbers, texts, bytes,
- * lists. A builder fills memory that grows by doubling and hands over a finished column a batch.
+ * Builds columns value by value, as readers of other formats need it: numbers, texts, bytes, lists.
+ * A builder fills memory that grows by doubling, and hands over a finished column for each batch.
  */
 
 import {
@@ -16,13 +16,13 @@ import {
 } from 'apache-arrow';
 import { type NumberKind, numberType } from './types';
 
-/** A column of a batch: its name, type and values. */
+/** A column of a batch: its name and type, and its values. */
 export interface Column {
   readonly field: Field;
   readonly data: Data;
 }
 
-/** 'json' is text that holds a JSON value, and is written back as one. */
+/** The kinds of columns. 'json' is text that has a JSON value, and is written back as one. */
 export type ColumnKind =
   | NumberKind
   | 'bool'
@@ -35,7 +35,10 @@ export type ColumnKind =
 /** Arrow's own name for JSON in a text column. */
 export const JSON_METADATA = new Map([['ARROW:extension:name', 'arrow.json']]);
 
-/** Anything below 2^31, where 32-bit offsets end; a reader ends its batches long before. */
+/**
+ * Texts and bytes of one batch stay below 2^31, where 32-bit offsets end. Readers end batches
+ * before.
+ */
 const MAX_BYTES = 0x7fff_ffff;
 
 const encoder = new TextEncoder();
@@ -43,7 +46,7 @@ const encoder = new TextEncoder();
 /** The arrays that a builder of numbers fills. */
 type Numbers = Float64Array | BigInt64Array;
 
-/** The same array where it has room for `needed` elements, else a copy of twice the length. */
+/** `old` where it has room for `needed` elements; else a copy of twice the length or more. */
 export function grown<T extends Numbers | Uint8Array | Int32Array>(old: T, needed: number): T {
   if (needed <= old.length) return old;
   const Values = old.constructor as new (length: number) => T;
@@ -52,9 +55,18 @@ export function grown<T extends Numbers | Uint8Array | Int32Array>(old: T, neede
   return larger;
 }
 
+/** Columns of more bytes are handed over; others are copied out of memory that is used again. */
+const MAX_COPIED_BYTES = 2 ** 24;
+
+/** The first `count` values: a view where they are too many to be copied. */
+function firstOf<T extends Numbers | Uint8Array>(values: T, count: number): T {
+  const isLarge = count * values.BYTES_PER_ELEMENT > MAX_COPIED_BYTES;
+  return (isLarge ? values.subarray(0, count) : values.slice(0, count)) as T;
+}
+
 /** Takes the values of a column one by one; null and undefined become nulls. */
 export abstract class ColumnBuilder {
-  /** A bit is 1 for a null here, so that rows behind the last null need no bits. */
+  /** A bit is 1 where a row is null, so that rows after the last null need no bits. */
   #nulls = new Uint8Array(8);
   #nullCount = 0;
   protected count = 0;
@@ -66,6 +78,7 @@ export abstract class ColumnBuilder {
     return this.count;
   }
 
+  /** Adds a row. */
   append(value: unknown): void {
     if (value === null || value === undefined) {
       this.#nulls = grown(this.#nulls, (this.count >> 3) + 1);
@@ -76,15 +89,19 @@ export abstract class ColumnBuilder {
     this.count++;
   }
 
-  /** Puts the value of row `count`; null takes the room that a value takes in such a column. */
+  /**
+   * Stores the value of row `count`. A null takes as much room as a value, if values have a fixed
+   * width.
+   */
   protected abstract put(value: unknown): void;
-  /** The memory of the rows so far, copied; what is put from now on is of the next column. */
+  /** The memory of the rows so far, which never changes again: later values go elsewhere. */
   protected abstract take(): { data?: unknown; valueOffsets?: Int32Array; child?: Data };
 
-  /** The column so far; the builder starts again without rows. */
+  /** The column so far; the builder begins again without rows. */
   finish(): Data {
     const { count: length, type } = this;
     const nullCount = this.#nullCount;
+    // A builder without nulls gives a column without a bitmap.
     const ones = this.#nulls.subarray(0, Math.ceil(length / 8));
     const nulls = nullCount > 0 && { nullBitmap: validityFrom(ones, length) };
     const data = makeData({ type, length, nullCount, ...nulls, ...this.take() } as never);
@@ -95,20 +112,22 @@ export abstract class ColumnBuilder {
   }
 }
 
-/** A bitmap in Arrow's layout, of all `count` rows, from one that may end after the last null. */
+/**
+ * A bitmap of `count` rows as Arrow has it, 1 for values, from one of nulls that may be shorter.
+ */
 function validityFrom(nulls: Uint8Array, count: number): Uint8Array {
   const validity = new Uint8Array(Math.ceil(count / 8)).fill(255);
   for (let i = 0; i < nulls.length; i++) validity[i] = ~nulls[i];
   return validity;
 }
 
-/** The column of a builder, by its name. */
+/** The column that a builder has, under its name. */
 export function finished(name: string, builder: ColumnBuilder, kind: ColumnKind): Column {
   const metadata = kind === 'json' ? JSON_METADATA : undefined;
   return { field: new Field(name, builder.type, true, metadata), data: builder.finish() };
 }
 
-/** The builder of a kind of column. */
+/** A builder for a kind of column. */
 export function builderOf(kind: ColumnKind): ColumnBuilder {
   if (typeof kind === 'object') {
     return 'list' in kind
@@ -121,7 +140,7 @@ export function builderOf(kind: ColumnKind): ColumnBuilder {
   return new NumberBuilder(kind);
 }
 
-/** Numbers of one kind, unchecked: callers give values that the kind holds. */
+/** Numbers of one kind. Nothing is checked: callers give values that the kind holds. */
 class NumberBuilder extends ColumnBuilder {
   readonly type: DataType;
   /** True of integers of 64 bits. */
@@ -139,10 +158,11 @@ class NumberBuilder extends ColumnBuilder {
   protected put(value: unknown): void {
     this.#values = grown(this.#values, this.count + 1);
     if (!this.isWide) this.#values[this.count] = Number(value);
+    // Integers of 64 bits may also be given as numbers; a null becomes 0.
     else this.#values[this.count] = typeof value === 'bigint' ? value : BigInt(Number(value));
   }
 
-  /** Takes numbers at once; not for wide ones. */
+  /** Adds numbers at once, none of them null; not for integers of 64 bits. */
   appendAll(values: Floats): void {
     this.#values = grown(this.#values, this.count + values.length);
     (this.#values as Float64Array).set(values, this.count);
@@ -150,16 +170,21 @@ class NumberBuilder extends ColumnBuilder {
   }
 
   protected take() {
-    return { data: this.#values.slice(0, this.count) };
+    const data = firstOf(this.#values, this.count);
+    if (data.buffer === this.#values.buffer)
+      this.#values = grown(data.subarray(0, 0) as Numbers, 64);
+    return { data };
   }
 }
 
 type Floats = Float32Array | Float64Array;
 
+/** Floats are copied to a builder of numbers without a loop. */
 function isFloats(list: ArrayLike<unknown>): list is Floats {
   return list instanceof Float32Array || list instanceof Float64Array;
 }
 
+/** A bit for each row. */
 class BoolBuilder extends ColumnBuilder {
   readonly type = new Bool();
   #bits = new Uint8Array(64);
@@ -186,23 +211,25 @@ export class BytesBuilder extends ColumnBuilder {
     super();
   }
 
+  /** Memory with room for `more` bytes after those that are filled. */
   #room(more: number): Uint8Array {
     this.#bytes = grown(this.#bytes, this.#filled + more);
     return this.#bytes;
   }
 
+  /** Notes where the value of row `count` ends. */
   #end(): void {
     if (this.#filled > MAX_BYTES) throw new Error('more than 2 GiB of text in one batch');
     this.#offsets = grown(this.#offsets, this.count + 2);
     this.#offsets[this.count + 1] = this.#filled;
   }
 
-  /** Bytes `start` to `end - 1` as one value. */
+  /** Adds bytes `start` to `end - 1` as a value, without making a string. */
   appendBytes(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     const room = this.#room(length);
     const filled = this.#filled;
-    // A call to copy few bytes takes longer than the bytes.
+    // A call that copies a few bytes takes longer than a loop.
     if (length > 24) room.set(bytes.subarray(start, end), filled);
     else for (let i = 0; i < length; i++) room[filled + i] = bytes[start + i];
     this.#filled += length;
@@ -216,7 +243,8 @@ export class BytesBuilder extends ColumnBuilder {
       this.#filled += value.length;
     } else if (value !== null) {
       const text = String(value);
-      // A character of UTF-16 takes 3 bytes of UTF-8 at most; of a long text it seldom does.
+      // A UTF-16 unit takes 3 bytes of UTF-8 at most. For long texts the exact number is counted,
+      // since most take far less.
       const room = text.length < 1024 ? 3 * text.length : byteLength(text);
       const target = this.#room(room).subarray(this.#filled);
       this.#filled += encoder.encodeInto(text, target).written;
@@ -225,7 +253,8 @@ export class BytesBuilder extends ColumnBuilder {
   }
 
   protected take() {
-    const data = this.#bytes.slice(0, this.#filled);
+    const data = firstOf(this.#bytes, this.#filled);
+    if (data.buffer === this.#bytes.buffer) this.#bytes = new Uint8Array(64);
     this.#filled = 0;
     return { valueOffsets: this.#offsets.slice(0, this.count + 1), data };
   }
@@ -241,6 +270,7 @@ function byteLength(text: string): number {
   return bytes;
 }
 
+/** Bytes of one width; a value of another width throws. */
 class FixedBuilder extends ColumnBuilder {
   readonly type: FixedSizeBinary;
   #bytes: Uint8Array;

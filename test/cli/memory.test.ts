@@ -1,0 +1,238 @@
+// @module-tag full
+// The peak of memory that --max-memory predicts is within 20 % of the peak of the same run. Sizes
+// are such that rows, or what reading them holds, outweigh the program; each run has one thread.
+
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRows, RowBatch } from '../../src/node';
+import { Draws } from '../reference/random';
+import { run } from './run';
+
+/** The prediction may be off by this factor, in both directions. */
+const MOST = 1.2;
+/** A first run that is nearer than this is not repeated; of others the median of three counts. */
+const NEAR = 1.1;
+const UNITS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 };
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-memory-'));
+const at = (name: string) => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Loaded into the command: writes its own peak, in KB, to a file when it exits. */
+const PEAK = `
+import { readFileSync, writeFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+if (isMainThread) process.on('exit', () => {
+  const [, peak] = /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'));
+  writeFileSync(process.env.PEAK_FILE, peak);
+});`;
+
+/** Writes a file of rows in some formats; each batch is made once for each of them. */
+async function write(
+  name: string,
+  { rows, formats }: { rows: number; formats: readonly string[] },
+  batchOf: (draws: Draws, first: number, count: number) => RowBatch,
+): Promise<void> {
+  for (const format of formats) {
+    const draws = new Draws(name);
+    const file = await createRows(at(`${name}.${format}`));
+    for (let first = 0; first < rows; first += 4096) {
+      await file.write(batchOf(draws, first, Math.min(4096, rows - first)));
+    }
+    await file.close();
+  }
+}
+
+/** Vectors of so many numbers of four digits, with ids that are numbers or texts. */
+function vectors(dimensions: number, areNumbers: boolean) {
+  return (draws: Draws, first: number, count: number) => {
+    const draw = () => draws.integer(20_000) / 10_000 - 1;
+    const values = Float32Array.from({ length: count * dimensions }, draw);
+    const ids = Array.from({ length: count }, (_, i) => first + i);
+    const id = areNumbers ? Int32Array.from(ids) : ids.map((one) => `row-${one}`);
+    return RowBatch.of({ id, vector: { values, dimensions } });
+  };
+}
+
+/** Texts of so many words of 20,000, of which every fifth is a copy of the one before. */
+function texts(words: number) {
+  const spell = new Draws('words');
+  const letter = () => String.fromCharCode(97 + spell.integer(26));
+  const vocabulary = Array.from({ length: 20_000 }, () => {
+    return Array.from({ length: 3 + spell.integer(8) }, letter).join('');
+  });
+  let last = '';
+  return (draws: Draws, first: number, count: number) => {
+    const word = () => vocabulary[Math.floor(draws.uniform() * draws.uniform() * 20_000)];
+    const next = () => {
+      if (last === '' || draws.uniform() > 0.2)
+        last = Array.from({ length: words }, word).join(' ');
+      return last;
+    };
+    const text = Array.from({ length: count }, next);
+    return RowBatch.of({ id: text.map((_, i) => `doc-${first + i}`), text });
+  };
+}
+
+/** A ZSTD frame by RFC 8878, one segment of raw blocks: Node 20 writes none. */
+function zstdOf(bytes: Uint8Array): Uint8Array {
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(bytes.length);
+  const parts: Uint8Array[] = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0]), size];
+  for (let from = 0; from < bytes.length; from += 2 ** 17) {
+    const block = bytes.subarray(from, from + 2 ** 17);
+    const isLast = from + block.length === bytes.length ? 1 : 0;
+    const header = Buffer.alloc(4);
+    header.writeUInt32LE(isLast | (block.length << 3));
+    parts.push(header.subarray(0, 3), block);
+  }
+  return Buffer.concat(parts);
+}
+
+/** A matrix as .npy, with the values of an Arrow file's rows. */
+async function writeNpy(name: string, rows: number, dimensions: number): Promise<void> {
+  const made = vectors(dimensions, true)(new Draws(name), 0, rows);
+  const { values } = made.vectors('vector');
+  const shape = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;
+  const header = `${shape.padEnd(117)}\n`;
+  const magic = Buffer.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, header.length, 0]);
+  const bytes = Buffer.from(Float32Array.from(values).buffer);
+  writeFileSync(at(name), Buffer.concat([magic, Buffer.from(header), bytes]));
+}
+
+beforeAll(async () => {
+  writeFileSync(at('peak.mjs'), PEAK);
+  await write('narrow', { rows: 200_000, formats: ['arrow'] }, vectors(32, true));
+  await writeNpy('narrow.npy', 200_000, 32);
+  await write('wide', { rows: 50_000, formats: ['arrow', 'parquet'] }, vectors(256, false));
+  await writeNpy('wide.npy', 50_000, 256);
+  await write('vectors', { rows: 30_000, formats: ['csv', 'jsonl'] }, vectors(64, false));
+  await write('short', { rows: 40_000, formats: ['arrow', 'parquet', 'csv', 'jsonl'] }, texts(100));
+  await write('long', { rows: 4000, formats: ['arrow', 'jsonl'] }, texts(1000));
+  for (const name of ['vectors.csv', 'short.jsonl', 'wide.arrow', 'short.parquet']) {
+    writeFileSync(at(`${name}.gz`), gzipSync(readFileSync(at(name)), { level: 1 }));
+  }
+  writeFileSync(at('short.jsonl.zst'), zstdOf(readFileSync(at('short.jsonl'))));
+  const lines = readFileSync(at('short.jsonl'), 'utf8').trimEnd().split('\n');
+  writeFileSync(at('lines.txt'), lines.map((line) => `${JSON.parse(line).text}\n`).join(''));
+}, 300_000);
+
+interface Measured {
+  /** Bytes by the last prediction: a first one may say that more is not known yet. */
+  readonly predicted: number;
+  readonly peak: number;
+}
+
+/** Runs the command with a limit; output goes to a name that is removed again. */
+async function measured(args: readonly string[], limit: string): Promise<Measured> {
+  const [verb, file, ...options] = args;
+  const out = at({ fingerprint: 'codes.arrow', dedup: 'plan.jsonl' }[verb] ?? 'index.hs');
+  const words = [verb, at(file), ...options, '--threads', '1', '--max-memory', limit, '-o', out];
+  const env = { NODE_OPTIONS: `--import=${at('peak.mjs')}`, PEAK_FILE: at('peak') };
+  const { code, stderr } = await run(words, { env });
+  expect(stderr).toMatch(/rows need/);
+  expect(code).toBe(0);
+  rmSync(out, { recursive: true });
+  const said = [...stderr.matchAll(/rows need (?:at least )?([\d.]+) (.B) \(/g)];
+  const [, size, unit] = said[said.length - 1];
+  const peak = 1024 * Number(readFileSync(at('peak'), 'utf8'));
+  return { predicted: Number(size) * UNITS[unit], peak };
+}
+
+const CASES = [
+  ['fingerprint', 'vectors.csv', '--vector', 'vector'],
+  ['fingerprint', 'vectors.csv.gz', '--vector', 'vector'],
+  ['fingerprint', 'vectors.jsonl'],
+  ['fingerprint', 'wide.parquet'],
+  ['fingerprint', 'wide.arrow.gz'],
+  ['fingerprint', 'long.arrow'],
+  ['dedup', 'short.parquet.gz'],
+  ['dedup', 'narrow.arrow', '--max-distance', '3'],
+  ['dedup', 'narrow.npy', '--max-distance', '3'],
+  ['dedup', 'wide.parquet', '--max-distance', '3'],
+  ['dedup', 'vectors.jsonl', '--max-distance', '3'],
+  ['dedup', 'short.arrow'],
+  ['dedup', 'short.parquet'],
+  ['dedup', 'short.csv'],
+  ['dedup', 'short.jsonl'],
+  ['dedup', 'short.jsonl.gz'],
+  ['dedup', 'short.jsonl.zst'],
+  ['dedup', 'lines.txt'],
+  ['dedup', 'long.jsonl'],
+  ['index', 'narrow.arrow'],
+  ['index', 'narrow.npy', '--vectors', 'float32'],
+  ['index', 'wide.arrow', '--vectors', 'float32'],
+  ['index', 'wide.parquet', '--vectors', 'float32'],
+  ['index', 'short.csv'],
+  ['index', 'short.jsonl', '--vectors', 'sparse', '--columns', 'none'],
+].map((args) => ({ words: args.join(' '), args }));
+
+describe.runIf(process.platform === 'linux')('the peak that --max-memory predicts', () => {
+  it.each(CASES)(
+    'is within 20 % of that of $words',
+    { timeout: 120_000 },
+    async ({ words, args }) => {
+      const first = await measured(args, '8G');
+      const { predicted } = first;
+      const peaks = [first.peak];
+      const isNear = Math.max(first.peak / predicted, predicted / first.peak) < NEAR;
+      // The limit is just above what was said, rounded: it is kept by the run that is measured.
+      const limit = `${Math.ceil((1.01 * predicted) / 2 ** 20)}M`;
+      while (!isNear && peaks.length < 3) peaks.push((await measured(args, limit)).peak);
+      const ratio = peaks.sort((a, b) => a - b)[peaks.length >> 1] / predicted;
+      console.log(
+        words,
+        ratio.toFixed(2),
+        peaks.map((one) => one >> 20),
+      );
+      expect(ratio, words).toBeGreaterThan(1 / MOST);
+      expect(ratio, words).toBeLessThan(MOST);
+    },
+  );
+
+  it('is refused before the work where the limit is below', async () => {
+    const args = ['dedup', at('short.jsonl.gz'), '--threads', '1', '-o', at('no.jsonl')];
+    const { code, stderr } = await run([...args, '--max-memory', '100M']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/about 4\d,\d{3} rows need at least .*, more than --max-memory 100 MB/);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a text of 104 MB', () => {
+  beforeAll(() => {
+    const draws = new Draws('long text');
+    const words = Array.from({ length: 50_000 }, () => draws.integer(2 ** 30).toString(36));
+    const lengthOf = (id: number) => (id === 20 ? 16_000_000 : 300);
+    const file = openSync(at('one.jsonl'), 'w');
+    for (let id = 0; id < 40; id++) {
+      writeSync(file, `{"id":${id},"text":"`);
+      for (let left = lengthOf(id); left > 0; left -= 100_000) {
+        const count = Math.min(left, 100_000);
+        writeSync(
+          file,
+          `${Array.from({ length: count }, () => words[draws.integer(50_000)]).join(' ')} `,
+        );
+      }
+      writeSync(file, '"}\n');
+    }
+    closeSync(file);
+  }, 120_000);
+
+  it.each(['dedup', 'index'])('is held by %s in less than 1.2 GB', async (verb) => {
+    const { peak } = await measured([verb, 'one.jsonl'], '8G');
+    expect(statSync(at('one.jsonl')).size).toBeGreaterThan(104 * 2 ** 20);
+    expect(peak).toBeLessThan(1.2 * 2 ** 30);
+  });
+});
