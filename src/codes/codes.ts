@@ -4,7 +4,7 @@
  * Collections of 64 KiB or more live in a WebAssembly memory, where a scan reads them in place.
  */
 
-import { bitAt, checkValidity } from '../base/bitmap';
+import { bitAt, checkValidity, isValid } from '../base/bitmap';
 import {
   checkAttached,
   checkBits,
@@ -188,8 +188,8 @@ export class Codes {
 
   /** True where a row has no code, such as that of an all-zero vector. */
   isNull(row: number): boolean {
-    if (!Number.isInteger(row)) checkInteger('row', row, 0, this.count - 1);
-    return this.validity !== null && ((this.validity[row >> 3] >> (row & 7)) & 1) === 0;
+    checkInteger('row', row, 0, this.count - 1);
+    return !isValid(this.validity, row);
   }
 
   /** The bits of a row's code as text, first bit first. */

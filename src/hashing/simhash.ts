@@ -141,12 +141,10 @@ export class SimHasher {
     this.#rows = new RowHasher({ ...settings, pattern: this.#pattern });
   }
 
-  /**
-   * Options that make an equal hasher. With `pattern` they also have a projection, which is not
-   * used and must be left out of a new hasher.
-   */
+  /** Options that make an equal hasher. */
   get options(): SimHasherOptions {
-    return this.#rows.settings as SimHasherOptions;
+    const { projection, ...others } = this.#rows.settings;
+    return { ...others, ...(others.pattern === undefined && { projection }) } as SimHasherOptions;
   }
 
   /** What files record so that comparable codes can be made later; undefined with `pattern`. */

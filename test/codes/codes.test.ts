@@ -341,7 +341,7 @@ describe('reverseBits', () => {
   });
 });
 
-it.each([1n, '1', 0.5, Number.NaN, null, undefined])('is asked for no row %s', (row) => {
+it.each([1n, '1', 0.5, Number.NaN, null, undefined, -1, 2, 2 ** 32])('has no row %s', (row) => {
   const codes = Codes.allocate(2, { bits: 8, validity: Uint8Array.of(2) });
   expect([codes.isNull(0), codes.isNull(1)]).toEqual([true, false]);
   expect(() => codes.isNull(row as number)).toThrow(/^"row" expected an? /);

@@ -56,6 +56,16 @@ describe('options', () => {
     expect(hasher).toMatchObject({ bits: 64, seed: 0n, projection: 'signs', zero: 'error' });
   });
 
+  it.each<SimHasherOptions>([
+    { bits: 16, pattern: (dimension) => Uint8Array.of(37 * Number(dimension), 91) },
+    { bits: 16, seed: 7, projection: 'hadamard', dimensions: 3, texts: 'words' },
+  ])('of a hasher make an equal one: %o', (options) => {
+    const hasher = new SimHasher(options);
+    const again = new SimHasher(hasher.options);
+    expect(again.options).toEqual(hasher.options);
+    expect(again.hash([1, -2, 3])).toEqual(hasher.hash([1, -2, 3]));
+  });
+
   it('tell a seed as a number from none, and as a bigint alike', () => {
     const vector = [1, 2, 3];
     expect(new SimHasher({ seed: 7 }).hash(vector)).toEqual(
