@@ -45,7 +45,7 @@ export function shareAt(seed: number, position: number): number {
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
 }
 
-/** The finalizer of MurmurHash3, a permutation of 32-bit integers; the result is signed. */
+/** The finalizer of MurmurHash3 (Austin Appleby, public domain): signed 32-bit integers. */
 export function mixed(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);

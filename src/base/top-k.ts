@@ -50,10 +50,10 @@ export class Smallest {
     if (key >= this.bound) return;
     if (this.#held === this.#keys.length) this.#growOrThin();
     this.#keys[this.#held++] = key;
-    // Sets the bound as soon as k keys are held, above the largest: callers skip what cannot enter.
+    // Sets the bound as soon as k keys are held, so that callers skip what cannot enter.
     if (this.#held === this.#k && this.#bound === Number.POSITIVE_INFINITY) {
       this.#bound = 0;
-      for (let i = 0; i < this.#k; i++) this.#bound = Math.max(this.#bound, this.#keys[i] + 1);
+      for (let i = 0; i < this.#k; i++) this.#bound = Math.max(this.#bound, this.#keys[i]);
     }
   }
 
@@ -94,7 +94,7 @@ function selectSmallest(keys: Float64Array, count: number, k: number): void {
   let low = 0;
   let high = count - 1;
   while (low < high) {
-    const pivot = keys[(low + high) >> 1];
+    const pivot = keys[(low + high) >>> 1];
     let i = low;
     let j = high;
     // Afterwards keys in low..j are at most the pivot, and those in i..high at least the pivot.

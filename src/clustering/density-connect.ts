@@ -18,6 +18,11 @@ export const STEP_EDGES = 2 ** 16;
 const STEP_BYTES = 2 ** 28;
 const MAX_QUERIES = 64;
 
+/** Queries of a step that compares each with `bytes` bytes of codes. */
+export function queriesPerStep(bytes: number): number {
+  return Math.max(1, Math.min(MAX_QUERIES, Math.floor(STEP_BYTES / bytes)));
+}
+
 /** Pairs of nodes and their distances, in arrays that grow; an edge is its position there. */
 export class Edges {
   #a: Uint32Array;
@@ -173,7 +178,7 @@ function* leastStep(
 ): Steps<[from: number, to: number, distance: number]> {
   const count = cores.length;
   const hamming = hammingKernel(kernel, bytesPerCode);
-  const step = Math.max(1, Math.min(MAX_QUERIES, Math.floor(STEP_BYTES / bytes.length)));
+  const step = queriesPerStep(bytes.length);
   let least = bits + 1;
   let found: [number, number, number] = [first, first, 0];
   for (let from = first; from < end; from += step) {

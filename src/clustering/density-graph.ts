@@ -12,7 +12,7 @@ import { scanAll } from '../codes/scan';
 import { pairSteps } from '../join/pairs';
 import { distinctOf, NONE, rowsOfCodes } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
-import { connect, Edges, STEP_EDGES } from './density-connect';
+import { connect, Edges, queriesPerStep, STEP_EDGES } from './density-connect';
 
 /** Nodes with their rows and core distances, and the edges between them. */
 export interface DensityGraph {
@@ -37,9 +37,6 @@ interface GraphSettings {
   readonly kernel: KernelName | undefined;
 }
 
-/** Bytes of codes that are compared in a step, and queries of a step, at most. */
-const STEP_BYTES = 2 ** 28;
-const MAX_QUERIES = 64;
 const STEP_ROWS = 2 ** 16;
 
 /** The graph of some codes. It has all edges that clusters depend on, so these are exact. */
@@ -82,8 +79,7 @@ function* nearestGraph({ codes, weights }: Nodes, { minSamples, kernel }: GraphS
   // For each node the smallest distance of an edge that is not listed.
   const beyond = new Uint32Array(count).fill(bits + 1);
   const edges = new Edges(count * k);
-  const atOnce = Math.floor(STEP_BYTES / (count * bytesPerCode));
-  const step = Math.max(1, Math.min(MAX_QUERIES, atOnce));
+  const step = queriesPerStep(count * bytesPerCode);
   for (let first = 0; first < count; first += step) {
     const end = Math.min(count, first + step);
     const bytes = codes.bytes.subarray(first * bytesPerCode, end * bytesPerCode);

@@ -4,6 +4,7 @@
  * Carter & Wegman 1979), so flipping a key bit is one XOR, whether keys are hashed or not.
  */
 import { toStarts } from '../../base/arrays';
+import { mixed } from '../../base/random';
 import type { BitRun } from '../../codes/pigeonhole';
 import { bitCount } from '../../kernels/hamming/hamming.scalar';
 import { sharedValues } from '../../kernels/memory';
@@ -132,7 +133,6 @@ class TableMaker {
   readonly shift: number;
   /** First sizes of the parts, then their starts, which `spread` turns into their ends. */
   readonly ends: Uint32Array;
-  readonly hasPrefilter: boolean;
   readonly #members: Uint32Array;
   readonly #prefilter: Int32Array | null;
   readonly #keys: TableKeys;
@@ -147,14 +147,14 @@ class TableMaker {
     const parts = Math.min(keys.bucketBits, MAX_PART_BITS, rowBits - PART_ROW_BITS);
     this.shift = keys.bucketBits - Math.max(0, parts);
     this.ends = new Uint32Array(2 ** (keys.bucketBits - this.shift));
-    this.hasPrefilter = (options.prefilter ?? false) && keys.prefilterMask !== 0;
     this.#keys = keys;
     this.#bytesPerCode = Math.ceil(options.bits / 8);
     this.#sorting = sorting;
     // Shared, since searches on other threads read them in place.
     this.#offsets = sharedValues(Uint32Array, 2 ** keys.bucketBits + 1);
     this.#members = sharedValues(Uint32Array, options.count + 1);
-    this.#prefilter = this.hasPrefilter ? sharedValues(Int32Array, options.count + 1) : null;
+    const hasPrefilter = (options.prefilter ?? false) && keys.prefilterMask !== 0;
+    this.#prefilter = hasPrefilter ? sharedValues(Int32Array, options.count + 1) : null;
   }
 
   /** Counts codes by part; all of them must be in one memory of the source. */
@@ -172,7 +172,7 @@ class TableMaker {
 
   /** Appends codes, with keys and prefilter bits, to their parts. */
   spread(source: CodeSource, from: number, to: number): void {
-    const { shift, ends, hasPrefilter } = this;
+    const { shift, ends } = this;
     const { rowKeys, keys, members, prefilter } = this.#sorting;
     const { prefilterWord, prefilterMask } = this.#keys;
     const { codes, place } = this.#keysOf(source, from, to);
@@ -181,7 +181,7 @@ class TableMaker {
       const at = ends[key >>> shift]++;
       keys[at] = key;
       members[at] = row;
-      if (!hasPrefilter) continue;
+      if (this.#prefilter === null) continue;
       const b = place + (row - from) * this.#bytesPerCode + 4 * prefilterWord;
       const low = codes[b] | (codes[b + 1] << 8) | (codes[b + 2] << 16);
       prefilter[at] = (low | (codes[b + 3] << 24)) & prefilterMask;
@@ -297,10 +297,7 @@ function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: numbe
 function hashedFlips(width: number, bits: number): Uint32Array {
   const flips = new Set(Array.from({ length: bits }, (_, j) => 2 ** j));
   for (let i = 1; flips.size < width; i++) {
-    let word = Math.imul(i, 0x9e37_79b9);
-    word = Math.imul(word ^ (word >>> 16), 0x85eb_ca6b);
-    word = Math.imul(word ^ (word >>> 13), 0xc2b2_ae35);
-    word = (word ^ (word >>> 16)) >>> (32 - bits);
+    const word = mixed(Math.imul(i, 0x9e37_79b9)) >>> (32 - bits);
     if (word !== 0) flips.add(word);
   }
   return Uint32Array.from(flips);

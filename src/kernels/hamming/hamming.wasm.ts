@@ -172,7 +172,7 @@ function hitsOfTiles(
   const choices = bytes.subarray(choicesAt, choicesAt + queryCount * groups);
   for (let query = 0; query < queryCount; query++) {
     const code = queries.subarray(query * bytesPerCode, (query + 1) * bytesPerCode);
-    choicesInto(code, choices.subarray(query * groups, (query + 1) * groups));
+    planeChoicesInto(code, choices.subarray(query * groups, (query + 1) * groups));
   }
   const staged = new Uint32Array(bytes.buffer, limitsAt, queryCount);
   const hits = new Uint32Array(bytes.buffer, hitsAt, 3 * queryCount * TILE_ROWS);
@@ -193,7 +193,7 @@ function hitsOfTiles(
  * Writes for each three bits of a query the offset of their pair of planes, 32 bytes, among the 8
  * pairs of a group. Bits behind the code are 0, as those of the slices are.
  */
-function choicesInto(code: Uint8Array, choices: Uint8Array): void {
+function planeChoicesInto(code: Uint8Array, choices: Uint8Array): void {
   for (let group = 0, bit = 0; group < choices.length; group++, bit += 3) {
     const pair = code[bit >> 3] | ((code[(bit >> 3) + 1] ?? 0) << 8);
     choices[group] = ((pair >> (bit & 7)) & 7) << 5;

@@ -4,6 +4,8 @@
  * within the final limit, so it may have more than `want`: callers order equal weights by row.
  */
 
+import { grown } from '../../base/arrays';
+
 /** An entry of `rows` for a code that stands for no row; searches skip it. */
 export const NO_ROW = 0xffff_ffff;
 
@@ -62,18 +64,12 @@ export class HitList implements Hits {
 
   push(code: number, weight: number): void {
     if (this.count === this.codes.length) {
-      this.codes = doubled(this.codes);
-      this.weights = doubled(this.weights);
+      this.codes = grown(this.codes);
+      this.weights = grown(this.weights);
     }
     this.codes[this.count] = code;
     this.weights[this.count++] = weight;
   }
-}
-
-function doubled(list: Uint32Array): Uint32Array<ArrayBuffer> {
-  const longer = new Uint32Array(2 * list.length);
-  longer.set(list);
-  return longer;
 }
 
 /** The falling limit of scalar kernels; those of WebAssembly have the state of hits.assembly.ts. */

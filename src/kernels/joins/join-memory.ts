@@ -59,7 +59,7 @@ export class JoinMemory {
   /** Arrays of any thread, with this thread's own space at the address `workAt` of their memory. */
   constructor(arrays: JoinArrays, workAt: number) {
     this.arrays = arrays;
-    this.words = wordsOf(arrays.bytesPerCode);
+    this.words = paddedWords(arrays.bytesPerCode);
     this.longestRun = longestRunOf(this.words);
     const { buffer } = arrays.codes;
     [this.gather, this.hits, this.lows] = viewsOf(buffer, workAt, workLengths(this.words));
@@ -67,7 +67,7 @@ export class JoinMemory {
 
   /** A new memory for `count` codes, `masks` masks and `rows` entries of `firsts`. */
   static allocate(count: number, bytesPerCode: number, masks: number, rows = 0): JoinMemory {
-    const words = wordsOf(bytesPerCode);
+    const words = paddedWords(bytesPerCode);
     const listed = ENTRY * Math.max(MIN_ENTRIES, count);
     const parts = Math.max(1, Math.ceil(count / PART_ENTRIES));
     const lengths = [count * words, masks * words, listed, listed, parts * DIGITS, rows];
@@ -95,7 +95,7 @@ export class JoinMemory {
 }
 
 /** 32-bit words of a code that is padded to whole 64-bit words. */
-function wordsOf(bytesPerCode: number): number {
+function paddedWords(bytesPerCode: number): number {
   return 2 * Math.ceil(bytesPerCode / 8);
 }
 

@@ -14,7 +14,7 @@ const PART_BYTES = 12;
 export const JOIN_WORK_AT = PARTS_AT + PART_BYTES * 2048;
 
 /** 64-bit words of a code. */
-const wordsOf = ({ words }: JoinMemory) => words / 2;
+const words64Of = ({ words }: JoinMemory) => words / 2;
 /** The linear memory of a join, or undefined without WebAssembly. */
 const homeOf = ({ arrays }: JoinMemory) => memoryOf(arrays.codes);
 
@@ -30,7 +30,7 @@ export const wasmJoins: JoinKernel = {
     const partsAt = home.free + PARTS_AT;
     new Uint32Array(home.bytes.buffer, partsAt, staged.length).set(staged);
     home.kernels.keysInto(
-      ...([codes.byteOffset, wordsOf(memory), first, end, partsAt, parts.length] as const),
+      ...([codes.byteOffset, words64Of(memory), first, end, partsAt, parts.length] as const),
       ...([hashShift, lowBits, entries.byteOffset, counts.byteOffset] as const),
     );
   },
@@ -41,7 +41,7 @@ export const wasmJoins: JoinKernel = {
     const { codes, entries } = memory.arrays;
     const secret = [...hash.secret] as [number, number, number];
     home.kernels.hashesInto(
-      ...([codes.byteOffset, wordsOf(memory), first, end, ...secret, hash.shift] as const),
+      ...([codes.byteOffset, words64Of(memory), first, end, ...secret, hash.shift] as const),
       ...([entries.byteOffset, counts.byteOffset] as const),
     );
   },
@@ -66,7 +66,7 @@ export const wasmJoins: JoinKernel = {
     const home = homeOf(memory);
     if (home === undefined) return scalarJoins.equalsInto(memory, first, end, shift);
     const { codes, entries, firsts } = memory.arrays;
-    const places = [codes.byteOffset, wordsOf(memory), entries.byteOffset, first, end] as const;
+    const places = [codes.byteOffset, words64Of(memory), entries.byteOffset, first, end] as const;
     return home.kernels.equalsInto(...places, shift, firsts.byteOffset);
   },
 
@@ -74,7 +74,7 @@ export const wasmJoins: JoinKernel = {
     const home = homeOf(memory);
     if (home === undefined) return scalarJoins.numberInto(memory, first, end, found);
     const { codes, firsts } = memory.arrays;
-    const places = [codes.byteOffset, wordsOf(memory), firsts.byteOffset] as const;
+    const places = [codes.byteOffset, words64Of(memory), firsts.byteOffset] as const;
     return home.kernels.numberInto(...places, first, end, found);
   },
 
@@ -89,7 +89,7 @@ export const wasmJoins: JoinKernel = {
     const hitsAt = memory.hits.byteOffset;
     state.next = home.kernels.joinRuns(
       ...([entries.byteOffset, state.next, end, codes.byteOffset] as const),
-      ...([wordsOf(memory), maxDistance, masks.byteOffset, rejects] as const),
+      ...([words64Of(memory), maxDistance, masks.byteOffset, rejects] as const),
       ...([fromCode, toCode, memory.longestRun, memory.gather.byteOffset, hitsAt] as const),
       ...([hitsAt + memory.hits.byteLength, home.free] as const),
     );

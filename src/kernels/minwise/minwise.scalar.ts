@@ -8,6 +8,7 @@
  * docs/format.md states the bits.
  */
 
+import { mixed } from '../../base/random';
 import { halves as halvesOf, hashBytes } from '../xxhash/xxhash.scalar';
 import type { SetMemory } from './set-memory';
 
@@ -48,14 +49,6 @@ const GOLDEN = 0x9e37_79b9;
 /** Bases of the numbers of shingles. */
 const LOW = 0x9e37_79b1;
 const HIGH = 0x85eb_ca77;
-
-/** The finalizer of MurmurHash3 (Austin Appleby, public domain): a bijection of 32 bits. */
-function mixed(value: number): number {
-  let x = value;
-  x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);
-  x = Math.imul(x ^ (x >>> 13), 0xc2b2_ae35);
-  return x ^ (x >>> 16);
-}
 
 /** The halves of a seed, mixed, as they are combined with the members. */
 export function seedHalves(seed: bigint): { readonly low: number; readonly high: number } {

@@ -4,7 +4,7 @@
  * 64, which stay in the cache. Vectors too wide for the scratch space go to the scalar kernel.
  */
 
-import { CODES_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
+import { CODES_START, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type IntegerRows, type ProductsKernel, scalarProducts } from './products.scalar';
 
 /** Rows of a tile, and queries of a tile: its products take 16 KiB. */
@@ -12,6 +12,8 @@ const TILE = 64;
 
 /** Bytes of the counts of `orderInto`. */
 const ORDER_BYTES = 4096;
+/** The smallest integer: no product is less. */
+const MIN_PRODUCT = -0x8000_0000;
 
 /** True where a tile's queries, products, and largest products fit the scratch space. */
 function fits(width: number): boolean {
@@ -59,62 +61,72 @@ export const wasmProducts: ProductsKernel = {
     const { width } = rows;
     if (!fits(width)) return scalarProducts.nearestInto(rows, queries, out);
     const total = rows.values.length / width;
-    const queryCount = queries.length / width;
-    const { memory, at } = staged(rows, 0, total);
-    const { largestAt, placesAt, ...tile } = tileOf(memory, width);
-    for (let query = 0; query < queryCount; query += TILE) {
-      const some = Math.min(TILE, queryCount - query);
-      const { buffer } = memory.bytes;
-      const tileValues = queries.subarray(query * width, (query + some) * width);
-      new Int16Array(buffer, tile.queriesAt, tileValues.length).set(tileValues);
-      new Int32Array(buffer, largestAt, some).fill(-0x8000_0000);
-      new Int32Array(buffer, placesAt, some).fill(0);
-      for (let row = 0; row < total; row += TILE) {
-        const here = Math.min(TILE, total - row);
-        const padded = (here + 3) & ~3;
-        const rowsAt = at + 2 * row * width;
-        memory.kernels.productsInto(rowsAt, padded, tile.queriesAt, some, width, tile.productsAt);
-        if (padded > here) lowerPadding(memory, tile.productsAt, some, padded, here);
-        memory.kernels.largestInto(tile.productsAt, some, padded, row, largestAt, placesAt);
-      }
-      out.set(new Uint32Array(buffer, placesAt, some), query);
-    }
+    eachTile(rows, 0, total, queries, false, ({ query, places }) => out.set(places, query));
   },
 
   productsOfMany(rows, first, end, queries, least, take) {
     const { width } = rows;
     if (!fits(width)) return scalarProducts.productsOfMany(rows, first, end, queries, least, take);
-    const queryCount = queries.length / width;
-    const { memory, at } = staged(rows, first, end);
-    const { queriesAt, productsAt, largestAt, placesAt } = tileOf(memory, width);
-    for (let query = 0; query < queryCount; query += TILE) {
-      const some = Math.min(TILE, queryCount - query);
-      const { buffer } = memory.bytes;
-      const largest = new Int32Array(buffer, largestAt, some);
-      const tileValues = queries.subarray(query * width, (query + some) * width);
-      new Int16Array(buffer, queriesAt, tileValues.length).set(tileValues);
-      const products = new Int32Array(buffer, productsAt, TILE * TILE);
-      for (let row = first; row < end; row += TILE) {
-        const here = Math.min(TILE, end - row);
-        const padded = (here + 3) & ~3;
-        const rowsAt = at + 2 * (row - first) * width;
-        memory.kernels.productsInto(rowsAt, padded, queriesAt, some, width, productsAt);
-        if (padded > here) lowerPadding(memory, productsAt, some, padded, here);
-        largest.fill(-0x8000_0000);
-        memory.kernels.largestInto(productsAt, some, padded, row, largestAt, placesAt);
-        for (let i = 0; i < some; i++) {
-          if (largest[i] >= least[query + i]) take(row, here, query + i, products, i * padded);
-        }
+    eachTile(rows, first, end, queries, true, ({ row, here, padded, query, products, largest }) => {
+      for (let i = 0; i < largest.length; i++) {
+        if (largest[i] >= least[query + i]) take(row, here, query + i, products, i * padded);
       }
-    }
+    });
   },
 };
 
-/** Addresses of a tile's queries and products, and of each query's largest product and its row. */
-function tileOf({ free: queriesAt }: LinearMemory, width: number) {
-  const productsAt = queriesAt + ((2 * TILE * width + 15) & ~15);
+/** Products of `here` rows from `row` on with some queries from `query` on. */
+interface Tile {
+  readonly row: number;
+  readonly here: number;
+  readonly query: number;
+  /** Of each query `padded` products: those of `here` rows, and more that never win. */
+  readonly padded: number;
+  readonly products: Int32Array;
+  /** The largest product of each query, and its row. */
+  readonly largest: Int32Array;
+  readonly places: Uint32Array;
+}
+
+/**
+ * Multiplies queries with rows `first` to `end - 1`, tile after tile. The largest products are
+ * those of one tile if `isOfTile`, else those of all tiles of a query so far.
+ */
+function eachTile(
+  rows: IntegerRows,
+  first: number,
+  end: number,
+  queries: Int16Array,
+  isOfTile: boolean,
+  visit: (tile: Tile) => void,
+): void {
+  const { width } = rows;
+  const queryCount = queries.length / width;
+  const { memory, at } = staged(rows, first, end);
+  const { kernels, free } = memory;
+  const productsAt = free + ((2 * TILE * width + 15) & ~15);
   const largestAt = productsAt + 4 * TILE * TILE;
-  return { queriesAt, productsAt, largestAt, placesAt: largestAt + 4 * TILE };
+  const placesAt = largestAt + 4 * TILE;
+  for (let query = 0; query < queryCount; query += TILE) {
+    const some = Math.min(TILE, queryCount - query);
+    const { buffer } = memory.bytes;
+    const tileValues = queries.subarray(query * width, (query + some) * width);
+    new Int16Array(buffer, free, tileValues.length).set(tileValues);
+    const products = new Int32Array(buffer, productsAt, TILE * TILE);
+    const largest = new Int32Array(buffer, largestAt, some);
+    const places = new Uint32Array(buffer, placesAt, some).fill(0);
+    for (let row = first; row < end; row += TILE) {
+      const here = Math.min(TILE, end - row);
+      const padded = (here + 3) & ~3;
+      kernels.productsInto(at + 2 * (row - first) * width, padded, free, some, width, productsAt);
+      for (let to = padded; padded > here && to <= some * padded; to += padded) {
+        products.fill(MIN_PRODUCT, to - padded + here, to);
+      }
+      if (isOfTile || row === first) largest.fill(MIN_PRODUCT);
+      kernels.largestInto(productsAt, some, padded, row, largestAt, placesAt);
+      visit({ row, here, padded, query, products, largest, places });
+    }
+  }
 }
 
 /**
@@ -132,18 +144,4 @@ function staged(rows: IntegerRows, first: number, end: number) {
   const copy = new Int16Array(memory.bytes.buffer, CODES_START, (count + 3) * width);
   copy.set(values.subarray(first * width, end * width));
   return { memory, at: CODES_START, count };
-}
-
-/** Sets the products of rows behind the last to the smallest integer, so that they never win. */
-function lowerPadding(
-  { bytes }: LinearMemory,
-  productsAt: number,
-  queries: number,
-  padded: number,
-  rows: number,
-): void {
-  const products = new Int32Array(bytes.buffer, productsAt, queries * padded);
-  for (let query = 0; query < queries; query++) {
-    products.fill(-0x8000_0000, query * padded + rows, (query + 1) * padded);
-  }
 }

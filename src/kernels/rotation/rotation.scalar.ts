@@ -9,6 +9,7 @@
 
 import { Arena } from '../memory';
 import { walshHadamard } from '../sums/sums.scalar';
+import { MAX_ENTRY } from '../weighted/weighted.scalar';
 import { halves, hashDimension } from '../xxhash/xxhash.scalar';
 
 /** Transforms, of the first and the last coordinates in turn: each result then depends on all. */
@@ -25,8 +26,6 @@ export const FAR_LEVEL = 3;
 /** The sign that a bit of value 0 or 1 stands for. */
 const SIGNS = [-1, 1];
 const ENTRIES = 16;
-/** The largest entry of a table, so that sums of 8 entries fit a byte. */
-export const MAX_ENTRY = 31;
 /** Entries are computed as integers with this many fractional bits, before they are rounded. */
 const FRACTION_BITS = 16;
 const FRACTION = 2 ** FRACTION_BITS;

@@ -4,7 +4,8 @@
  */
 
 import { memoryOf } from '../memory';
-import { FAR, FAR_LEVEL, MAX_ENTRY, type RotationKernel, scalarRotation } from './rotation.scalar';
+import { MAX_ENTRY } from '../weighted/weighted.scalar';
+import { FAR, FAR_LEVEL, type RotationKernel, scalarRotation } from './rotation.scalar';
 
 /** The first two stages of a transform take four elements at a time. */
 const MIN_SIZE = 4;

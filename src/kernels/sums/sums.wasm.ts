@@ -138,13 +138,13 @@ function dense(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const { count, width, values } = rows;
   const entries = Math.min(width, RUN_ENTRIES);
   const most = Math.max(1, Math.floor(BLOCK_SUM_BYTES / (wordsOf(rule.bits) * 512)));
-  const areas = areasFor(rule, entries, Math.min(BLOCK_VECTORS, most, count));
+  const block = Math.min(BLOCK_VECTORS, most, count);
+  const areas = areasFor(rule, entries, block);
   const { kernels, bytes } = areas.memory;
   const isNarrow = values instanceof Float32Array;
   const input = isNarrow
     ? new Float32Array(bytes.buffer, areas.narrow)
     : new Float64Array(bytes.buffer, areas.values);
-  const block = Math.min(BLOCK_VECTORS, most, count);
   for (let first = 0; first < count; first += block) {
     const vectors = Math.min(block, count - first);
     bytes.fill(0, areas.sums, areas.sums + vectors * areas.sumBytes);
