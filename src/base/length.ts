@@ -1,5 +1,8 @@
 /** Euclidean lengths and cosines of vectors, correct where squares leave the range of float64. */
 
+/** True for a sum of squares far from both ends of float64: its root is a precise length. */
+export const isUsualSum = (sum: number): boolean => sum > 1e-280 && sum < 1e280;
+
 /**
  * The length of `values[from..to - 1]`, also where their squares overflow or vanish and they do
  * not. NaN or Infinity if a value is not finite. Squares are added in the order of the values.
@@ -7,7 +10,7 @@
 export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length): number {
   let sum = 0;
   for (let i = from; i < to; i++) sum += values[i] * values[i];
-  if (sum > 1e-280 && sum < 1e280) return Math.sqrt(sum);
+  if (isUsualSum(sum)) return Math.sqrt(sum);
   let largest = 0;
   for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
   if (largest === 0 || !Number.isFinite(largest)) return largest;

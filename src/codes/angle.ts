@@ -15,7 +15,7 @@ export function angleOf(distance: number, bits: number): number {
 }
 
 /** The cosine that a distance estimates. */
-export function cosineOf(distance: number, bits: number): number {
+export function estimatedCosine(distance: number, bits: number): number {
   return Math.cos(angleOf(distance, bits));
 }
 
@@ -139,7 +139,7 @@ function rootMeanSquare(share: number, bits: number): number {
 /** The probability that at most `maxDistance` of the bits differ, each with probability `share`. */
 export function binomialShare(share: number, bits: number, maxDistance: number): number {
   let sum = 0;
-  for (const [distance, probability] of binomial(bits, share)) {
+  for (const [distance, probability] of binomialChances(bits, share)) {
     if (distance > maxDistance) break;
     sum += probability;
   }
@@ -165,7 +165,7 @@ export function distanceFor(cosine: number, bits: number, probability: number): 
  */
 export function probableDistance(share: number, bits: number, probability: number): number {
   let sum = 0;
-  for (const [distance, one] of binomial(bits, share)) {
+  for (const [distance, one] of binomialChances(bits, share)) {
     sum += one;
     if (sum >= probability) return distance;
   }
@@ -181,7 +181,10 @@ export function shareOf(cosine: number): number {
  * Probabilities of 0, 1, … `count` hits, each from the logarithm of the one before: the first ones
  * may be below the range of float64 while later ones are not.
  */
-function* binomial(count: number, share: number): Generator<[hits: number, probability: number]> {
+function* binomialChances(
+  count: number,
+  share: number,
+): Generator<[hits: number, probability: number]> {
   if (share === 0 || share === 1) {
     for (let hits = 0; hits <= count; hits++) yield [hits, Number(hits === share * count)];
     return;

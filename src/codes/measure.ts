@@ -14,8 +14,8 @@ import {
 import {
   binomialShare,
   bitsFor,
-  cosineOf,
   estimateAngle,
+  estimatedCosine,
   probableDistance,
   shareOf,
   wilson,
@@ -48,7 +48,7 @@ interface Doubt {
 export const COSINE: Measure = {
   name: 'cosine',
   least: -1,
-  estimateOf: cosineOf,
+  estimateOf: estimatedCosine,
   shareOf,
   doubtOf(distance, bits, confidence = 0.95) {
     const { cosineError, cosineInterval } = estimateAngle(distance, bits, { confidence });
@@ -168,6 +168,30 @@ export function catchingDistance(
   { least, bits, probability }: { least: number; bits: number; probability: number },
 ): number {
   return probableDistance(measure.shareOf(least), bits, checkNumber('share', probability, 0, 1));
+}
+
+/** The default share of the pairs at a lowest similarity that the distance must catch. */
+export const DEFAULT_SHARE = 0.99;
+
+/**
+ * The distance within which pairs of at least this similarity are searched: if they are then
+ * verified, the one that catches `share` of those at it; else the largest whose estimate reaches
+ * it. Throws for codes of vectors less a mean, whose distances estimate other cosines.
+ */
+export function distanceToSearch(
+  { measure, least }: { readonly measure: Measure; readonly least: number },
+  codes: { bits: number; isCentred: boolean; isVerified: boolean },
+  share = DEFAULT_SHARE,
+): number {
+  const { bits, isCentred, isVerified } = codes;
+  if (isCentred) {
+    throw new Error(
+      '"minCosine" needs "maxDistance" in an index with "mean": ' +
+        'distances estimate other cosines there',
+    );
+  }
+  if (!isVerified) return widestAt(measure, least, bits);
+  return catchingDistance(measure, { least, bits, probability: share });
 }
 
 /** The probability that a pair at this similarity is within a distance: the recall of pairs. */

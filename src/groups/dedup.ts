@@ -141,7 +141,9 @@ function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<Ded
     }
     if (rank === null) continue;
     const others = rows.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
-    for (const row of others.subarray(0, keepAtMost - 1)) plan.duplicateOf[row] = row;
+    for (const row of others.subarray(0, keepAtMost - 1)) {
+      plan.duplicateOf[first + row] = first + row;
+    }
   }
   yield undefined;
   for (let row = first; row < count; row++) plan.kept[row] = Number(plan.duplicateOf[row] === row);

@@ -315,7 +315,7 @@ export function checkIndexOptions(options: SimHashIndexOptions | undefined): Che
   const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, mean, ...hasher } = given;
   if ('pattern' in hasher) {
     throw new TypeError(
-      'an index takes no "pattern", its file could not tell it: add codes instead',
+      'an index takes no "pattern", which its file cannot record: add codes instead',
     );
   }
   checkOneOf('vectors', vectors, VECTOR_STORAGES);

@@ -187,7 +187,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   return { distinctCodes: grouped.distinctCodes, partitions };
 }
 
-/** The nearest centroid of each distinct code; of empty codes, which are left out later, any. */
+/** The nearest centroid of each distinct code; 0 of empty codes, which are left out later. */
 function* nearestCentroids(
   space: Space,
   tree: CentroidTree,
@@ -195,23 +195,22 @@ function* nearestCentroids(
 ): Steps<Uint32Array> {
   const { width } = space;
   const nearest = new Uint32Array(distinctCodes.count);
+  const used = distinctCodes.nonEmpty();
   const block = new Int16Array(STEP_ROWS * width);
   yield* inParallel({
     task: NEAREST_IN_TREE,
     state: tree.state,
-    count: Math.ceil(distinctCodes.count / STEP_ROWS),
+    count: Math.ceil(used.length / STEP_ROWS),
     part(i) {
       const first = i * STEP_ROWS;
-      const end = Math.min(distinctCodes.count, first + STEP_ROWS);
-      for (let distinct = first; distinct < end; distinct++) {
-        if (distinctCodes.isEmpty(distinct)) continue;
-        space.vectorInto(distinct, block, (distinct - first) * width);
-      }
-      return { points: block.subarray(0, (end - first) * width), first };
+      const some = used.subarray(first, first + STEP_ROWS);
+      for (let j = 0; j < some.length; j++) space.vectorInto(some[j], block, j * width);
+      return { points: block.subarray(0, some.length * width), first };
     },
     take(found, i) {
-      nearest.set(found, i * STEP_ROWS);
-      return [i * STEP_ROWS + found.length, distinctCodes.count];
+      const first = i * STEP_ROWS;
+      for (let j = 0; j < found.length; j++) nearest[used[first + j]] = found[j];
+      return [first + found.length, used.length];
     },
   });
   return nearest;

@@ -11,7 +11,7 @@ import {
   checkOneOf,
   wrongValue,
 } from '../base/check';
-import { catchingDistance, checkLeast, JACCARD, widestAt } from '../codes/measure';
+import { checkLeast, distanceToSearch, JACCARD } from '../codes/measure';
 import {
   checkFilter,
   type IndexWithinOptions,
@@ -102,9 +102,6 @@ export function withinRequest(parts: SearchParts, given: IndexWithinOptions<neve
   };
 }
 
-/** Share of the rows at the lowest similarity that lie within the distance that is searched. */
-const CAUGHT = 0.99;
-
 /** The distance to search, and the lowest similarity by which found rows are filtered. */
 function reachOf(
   parts: SearchParts,
@@ -118,16 +115,6 @@ function reachOf(
   if (asked === undefined) {
     throw new TypeError('within() needs "maxDistance", "minCosine" or "minJaccard"');
   }
-  if (parts.mean !== null) {
-    throw new Error(
-      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
-    );
-  }
-  const { measure, least } = asked;
-  // Without vectors the estimate itself is compared, so the distance follows from it exactly.
-  const reach =
-    parts.vectors === null
-      ? widestAt(measure, least, bits)
-      : catchingDistance(measure, { least, bits, probability: CAUGHT });
-  return { maxDistance: reach, least };
+  const codes = { bits, isCentred: parts.mean !== null, isVerified: parts.vectors !== null };
+  return { maxDistance: distanceToSearch(asked, codes), least: asked.least };
 }

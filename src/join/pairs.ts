@@ -18,7 +18,7 @@ import {
 } from '../base/steps';
 import { reaches } from '../codes/angle';
 import { Codes } from '../codes/codes';
-import { catchShare, checkLeast, type Measure } from '../codes/measure';
+import { catchShare, checkLeast, DEFAULT_SHARE, type Measure } from '../codes/measure';
 import { SimHashIndex } from '../index/simhash-index';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { similaritiesInSteps, similaritiesOf, withVectors } from './exact';
@@ -29,7 +29,6 @@ import { Forest, groupedCodes, PAIR_WISH, type PairWish, pairBitsOf } from './pa
 import { setPairs } from './set-join';
 import {
   checkComparable,
-  DEFAULT_SHARE,
   type Distinct,
   distinctOf,
   isVerified,
@@ -216,9 +215,7 @@ function* batches(request: Request): Stream<PairBatch> {
 /** Pairs of rows whose codes are within the distance. */
 function* pairsOfCodes(request: Request, forest: Forest | null): Stream<OrderedBatch> {
   const { maxDistance, kernel, equal, bits } = request;
-  const others = request.right?.codes ?? null;
-  const codes = yield* distinctOf(request.codes, others, maxDistance, kernel, bits);
-  const method = methodFor(codes, maxDistance, bits);
+  const { codes, method } = yield* joinOf(request);
   request.onStart?.(workOf(request, codes, method));
   const isKnown = (a: number, b: number) => forest?.has(a, b) === true;
   const isNeedless = request.isOfFirst ? isKnown : undefined;
@@ -282,6 +279,19 @@ function withSimilarities(
 ): PairBatch {
   const [cosines, jaccards] = measure?.name === 'jaccard' ? [null, found] : [found, null];
   return { a, b, distances, cosines, jaccards };
+}
+
+/** The distinct codes of a join, and how it brings near ones together. */
+function* joinOf({ codes: ours, right, maxDistance, kernel, bits }: Request) {
+  const codes = yield* distinctOf(ours, right?.codes ?? null, maxDistance, kernel, bits);
+  return { codes, method: methodFor(codes, maxDistance, bits) };
+}
+
+/** The expected work of all pairs within a distance. */
+export function* pairsWork(rows: Rows, maxDistance: number): Steps<PairsWork> {
+  const request = requestOf(rows, null, { maxDistance });
+  const { codes, method } = yield* joinOf(request);
+  return workOf(request, codes, method);
 }
 
 /** The expected work of a join, for `onStart`. */

@@ -12,7 +12,7 @@ import { newSecret } from '../base/secret';
 import type { Steps } from '../base/steps';
 import { type CodeOrigin, Codes, checkSameTexts } from '../codes/codes';
 import { gatherCodes } from '../codes/gather';
-import { catchingDistance, checkLeast, type LeastSimilarity, widestAt } from '../codes/measure';
+import { checkLeast, distanceToSearch, type LeastSimilarity } from '../codes/measure';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
@@ -118,30 +118,18 @@ export function isVerified({ vectors }: Rows, { minCosine, minJaccard }: LeastSi
   return minCosine !== undefined || (minJaccard !== undefined && vectors?.kind === 'sparse');
 }
 
-/** Default of the option `share`. */
-export const DEFAULT_SHARE = 0.99;
-
 /**
- * The distance up to which pairs are searched: `maxDistance` if given; else, from the lowest
- * similarity, the distance that catches `share` of the pairs, or the largest whose estimate reaches
- * it where pairs are not checked; undefined if nothing was given. Throws for codes of vectors less
- * a mean, whose distances estimate other cosines.
+ * The distance up to which pairs are searched: `maxDistance` if given, else by the lowest
+ * similarity; undefined if neither was given.
  */
 export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
   const { codes, isCentred } = rows;
-  const { maxDistance, share = DEFAULT_SHARE } = near;
+  const { maxDistance, share } = near;
   const asked = checkLeast(near, codes.origin?.projection);
   if (maxDistance !== undefined) return checkMaxDistance(maxDistance, codes.bits);
   if (asked === undefined) return undefined;
-  if (isCentred) {
-    throw new Error(
-      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
-    );
-  }
-  const { measure, least } = asked;
   const { bits } = codes;
-  if (!isVerified(rows, near)) return widestAt(measure, least, bits);
-  return catchingDistance(measure, { least, bits, probability: share });
+  return distanceToSearch(asked, { bits, isCentred, isVerified: isVerified(rows, near) }, share);
 }
 
 /** Throws unless the codes of two sources, and vectors where both hold them, can be compared. */

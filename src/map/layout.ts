@@ -24,7 +24,7 @@ const STEP_ROWS = 2 ** 10;
 
 /** Moves `places` (x and y of row after row) in place; a row without neighbours stays. */
 export function* layoutSteps(
-  { count, offsets, rows }: NeighborLists,
+  { count, offsets, rows }: Pick<NeighborLists, 'count' | 'offsets' | 'rows'>,
   places: Float32Array,
   { seed, epochs }: LayoutOptions,
 ): Steps<void> {

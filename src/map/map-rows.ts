@@ -234,12 +234,11 @@ function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Floa
   return places;
 }
 
-/**
- * Lists of the rows of the highest cosines in the given lists, then by row. The distances of the
- * result are those of the given lists, and of no use.
- */
-function reRanked(lists: NeighborLists, { values, dimensions }: DenseMatrix): NeighborLists {
-  const { count, offsets, rows, distances } = lists;
+/** Lists of the rows of the highest cosines in the given lists, then by row; without distances. */
+function reRanked(
+  { count, offsets, rows }: NeighborLists,
+  { values, dimensions }: DenseMatrix,
+): Pick<NeighborLists, 'count' | 'offsets' | 'rows'> {
   const lengths = new Float64Array(count);
   const product = (a: number, b: number) => {
     let sum = 0;
@@ -261,5 +260,5 @@ function reRanked(lists: NeighborLists, { values, dimensions }: DenseMatrix): Ne
     );
     ends[row + 1] = ends[row] + best.length;
   }
-  return { k: NEIGHBORS, count, offsets: ends, rows: kept, distances };
+  return { count, offsets: ends, rows: kept };
 }

@@ -2,10 +2,11 @@
  * How many rows are nearly the same as others, by size of group, as `dedup` would group them. All
  * rows are grouped if that takes at most a minute, else a sample of them.
  */
-import type { LongCall } from '../base/steps';
+import { type LongCall, runStepsAsync } from '../base/steps';
 import { groupRowsAsync } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
-import { type PairsWork, pairs } from '../join/pairs';
+import { pairsWork } from '../join/pairs';
+import { rowsOf } from '../join/source';
 import { sampleOf } from './rows';
 
 /** Groups of near rows, by size. */
@@ -40,7 +41,10 @@ export async function groupSizes(
   index: SimHashIndex,
   { rows, maxDistance, seed, ...call }: GroupSizesOptions,
 ): Promise<GroupSizes> {
-  const isQuick = rows.length <= SAMPLE_ROWS || secondsFor(index, maxDistance) <= MAX_SECONDS;
+  const isQuick =
+    rows.length <= SAMPLE_ROWS ||
+    (await runStepsAsync(pairsWork(rowsOf('index', index), maxDistance), {})).expectedSeconds <=
+      MAX_SECONDS;
   const sample = isQuick ? null : sampleOf(index, rows, { count: SAMPLE_ROWS, seed });
   const source = sample?.codes ?? index;
   const { groups, groupOf } = await groupRowsAsync(source, { maxDistance, ...call });
@@ -64,20 +68,4 @@ export async function groupSizes(
             widest: largest.widest,
           },
   };
-}
-
-/** Expected seconds of the pairs of an index: `onStart` throws as soon as it knows them. */
-function secondsFor(index: SimHashIndex, maxDistance: number): number {
-  let seconds = 0;
-  const stop = new Error('the work is known');
-  const onStart = ({ expectedSeconds }: PairsWork) => {
-    seconds = expectedSeconds;
-    throw stop;
-  };
-  try {
-    for (const _ of pairs(index, { maxDistance, onStart })) break;
-  } catch (error) {
-    if (error !== stop) throw error;
-  }
-  return seconds;
 }

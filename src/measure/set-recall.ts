@@ -6,9 +6,8 @@
 
 import type { LongCall } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import { catchingDistance, JACCARD } from '../codes/measure';
+import { catchingDistance, DEFAULT_SHARE, JACCARD } from '../codes/measure';
 import { pairs } from '../join/pairs';
-import { DEFAULT_SHARE } from '../join/source';
 import type { SparseMatrix } from '../vectors/vectors';
 
 /** What is found of the pairs of a sample with at least a similarity. */

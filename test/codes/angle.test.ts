@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   angleOf,
   bitsFor,
-  cosineOf,
   distanceFor,
   estimateAngle,
+  estimatedCosine,
   shareOf,
   wilson,
 } from '../../src/codes/angle';
@@ -56,7 +56,7 @@ describe('distance, angle and cosine', () => {
     'go together: %i of %i bits is the angle %d and the cosine %d',
     (distance, bits, angle, cosine) => {
       expect(angleOf(distance, bits)).toBeCloseTo(angle, 12);
-      expect(cosineOf(distance, bits)).toBeCloseTo(cosine, 12);
+      expect(estimatedCosine(distance, bits)).toBeCloseTo(cosine, 12);
       expect(bits * shareOf(cosine)).toBeCloseTo(distance, 8);
     },
   );
@@ -64,7 +64,7 @@ describe('distance, angle and cosine', () => {
   it('go there and back for every distance', () => {
     for (const bits of [1, 7, 64, 1000]) {
       for (let distance = 0; distance <= bits; distance++) {
-        expect(bits * shareOf(cosineOf(distance, bits))).toBeCloseTo(distance, 4);
+        expect(bits * shareOf(estimatedCosine(distance, bits))).toBeCloseTo(distance, 4);
       }
     }
   });
@@ -196,7 +196,7 @@ describe('an estimate', () => {
       const share = distance / bits;
       const error = Math.sqrt((share * (1 - share)) / bits);
       expect(found.angle).toBe(angleOf(distance, bits));
-      expect(found.estimatedCosine).toBe(cosineOf(distance, bits));
+      expect(found.estimatedCosine).toBe(estimatedCosine(distance, bits));
       expect(found.angleError).toBeCloseTo(Math.PI * error, 12);
       expect(found.cosineError).toBeCloseTo(Math.sin(Math.PI * share) * Math.PI * error, 12);
     }
@@ -212,7 +212,7 @@ describe('an estimate', () => {
         let distance = 0;
         for (let j = 0; j < bits; j++) if (draws.uniform() < share) distance++;
         angles += (angleOf(distance, bits) - Math.acos(cosine)) ** 2;
-        cosines += (cosineOf(distance, bits) - cosine) ** 2;
+        cosines += (estimatedCosine(distance, bits) - cosine) ** 2;
       }
       const stated = estimateAngle(Math.round(bits * share), bits);
       expect(Math.sqrt(angles / pairs) / stated.angleError).toBeCloseTo(1, 1);
@@ -287,7 +287,7 @@ describe('the bits needed for a wanted error of the cosine', () => {
       for (let pair = 0; pair < pairs; pair++) {
         let distance = 0;
         for (let j = 0; j < bits; j++) if (draws.uniform() < share) distance++;
-        squares += (cosineOf(distance, bits) - cosine) ** 2;
+        squares += (estimatedCosine(distance, bits) - cosine) ** 2;
       }
       expect(Math.sqrt(squares / pairs) / cosineError).toBeGreaterThan(0.92);
       expect(Math.sqrt(squares / pairs) / cosineError).toBeLessThan(1.08);
@@ -303,7 +303,7 @@ describe('the bits needed for a wanted error of the cosine', () => {
         const bits = bitsFor({ cosineError, cosine });
         let squares = 0;
         probabilities(bits, shareAt(cosine)).forEach((probability, distance) => {
-          squares += probability * (cosineOf(distance, bits) - cosine) ** 2;
+          squares += probability * (estimatedCosine(distance, bits) - cosine) ** 2;
         });
         expect(Math.sqrt(squares)).toBeLessThan(1.2 * cosineError);
       }
@@ -318,7 +318,7 @@ describe('bad input is refused', () => {
     ['0 bits', () => angleOf(0, 0), RangeError, '"bits" expected an integer in 1..65535, got 0'],
     [
       '65,536 bits',
-      () => cosineOf(0, 65_536),
+      () => estimatedCosine(0, 65_536),
       RangeError,
       /"bits" expected an integer in 1\.\.65535/,
     ],
@@ -330,7 +330,7 @@ describe('bad input is refused', () => {
     ],
     [
       'a negative distance',
-      () => cosineOf(-1, 64),
+      () => estimatedCosine(-1, 64),
       RangeError,
       /istance" expected an integer in 0\.\.64, got -1/,
     ],

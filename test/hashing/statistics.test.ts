@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cosineOf } from '../../src/codes/angle';
+import { estimatedCosine } from '../../src/codes/angle';
 import { hammingDistance } from '../../src/codes/codes';
 import { type Projection, SimHasher } from '../../src/hashing/simhash';
 import { countDifferentBits } from '../reference/brute-force';
@@ -213,7 +213,7 @@ describe('the published cosine error of sign projections, of pairs near cosine .
     const cosines = Array.from({ length: PAIRS }, () => 0.15 + 0.1 * draws.uniform());
     const pairs = cosines.map((cosine) => draws.pairAt(cosine, 64));
     const distances = pairDistances('signs', pairs, bits, 10);
-    const errors = distances.map((distance, i) => cosineOf(distance, bits) - cosines[i]);
+    const errors = distances.map((distance, i) => estimatedCosine(distance, bits) - cosines[i]);
     const error = Math.sqrt(sum(errors.map((one) => one * one)) / PAIRS);
     expect(error / published).toBeGreaterThan(0.9);
     expect(error / published).toBeLessThan(1.1);

@@ -208,12 +208,15 @@ export class DistinctCodes {
     } else this.#more.add(found, row);
   }
 
-  #append(row: number, code: Uint8Array): number {
+  /** Appends the code of a row, at `codes[from]`; returns the new distinct code. */
+  #append(row: number, codes: Uint8Array, from = 0): number {
     const distinct = this.#count++;
-    const codes = this.#codes;
-    codes.reserve(this.#count);
-    codes.codesAt(distinct).set(code, codes.placeOf(distinct));
-    codes.setRow(distinct, row);
+    const all = this.#codes;
+    all.reserve(this.#count);
+    const held = all.codesAt(distinct);
+    const to = all.placeOf(distinct);
+    for (let i = 0; i < this.bytesPerCode; i++) held[to + i] = codes[from + i];
+    all.setRow(distinct, row);
     this.#distinctOfRow[row] = distinct;
     return distinct;
   }
@@ -228,8 +231,7 @@ export class DistinctCodes {
     const { bytesPerCode } = this;
     const isKnown = firsts !== undefined;
     if (isKnown) this.#table = null;
-    const all = this.#codes;
-    all.reserve(this.#count + rows.length);
+    this.#codes.reserve(this.#count + rows.length);
     for (let i = 0; i < rows.length; i++) {
       const row = rows[i];
       if (row === NO_ROW) continue;
@@ -241,13 +243,8 @@ export class DistinctCodes {
       else if (!isKnown) this.#put(row, codes.subarray(from, from + bytesPerCode));
       else {
         this.#liveCount++;
-        if (first === row) {
-          const held = all.codesAt(this.#count);
-          const to = all.placeOf(this.#count);
-          for (let j = 0; j < bytesPerCode; j++) held[to + j] = codes[from + j];
-          all.setRow(this.#count, row);
-          this.#distinctOfRow[row] = this.#count++;
-        } else {
+        if (first === row) this.#append(row, codes, from);
+        else {
           const code = codes.subarray(from, from + bytesPerCode);
           this.#distinctOfRow[row] = this.#distinctOfKnown(row, first, code, takenOver);
         }

@@ -4,7 +4,7 @@
  * place; growing moves the last part only.
  */
 
-import { cosineOf, lengthOf } from '../../base/length';
+import { cosineOf, isUsualSum, lengthOf } from '../../base/length';
 import type { RowValues } from '../../kernels/dots/dots.scalar';
 import { NO_ROW } from '../../kernels/hits/hits';
 import { dotsKernel, type KernelName } from '../../kernels/kernels';
@@ -24,7 +24,10 @@ export class DenseVectors implements RowVectors {
   readonly zeros = new Zeros();
   /** A power of two, so that no row lies in two parts. */
   readonly #rowsPerPart: number;
-  readonly #parts: Pick<Arena, 'bytes' | 'reserve'>[] = [];
+  /** The rows of each part, with room behind them. */
+  readonly #parts: Uint8Array[] = [];
+  /** The memories of the parts; none of vectors of another thread. */
+  readonly #arenas: Arena[] = [];
   readonly #kernel: KernelName;
   /** Length of each row as it is held; 0 for a null or removed one. */
   #norms: Float64Array = sharedValues(Float64Array, 64);
@@ -47,8 +50,7 @@ export class DenseVectors implements RowVectors {
   /** Vectors over the arrays of another thread, for reading only. */
   static over({ kind, dimensions, kernel, ...state }: DenseState): DenseVectors {
     const vectors = new DenseVectors(kind, dimensions, kernel);
-    for (const bytes of state.parts)
-      vectors.#parts.push({ bytes, reserve: () => undefined } as never);
+    vectors.#parts.push(...state.parts);
     vectors.#norms = state.norms;
     vectors.#scales = state.scales;
     vectors.#count = state.count;
@@ -57,15 +59,8 @@ export class DenseVectors implements RowVectors {
 
   get state(): DenseState {
     const { kind, dimensions } = this;
-    const parts = this.#parts.map(({ bytes }) => bytes);
-    const [norms, scales] = [this.#norms, this.#scales];
-    return {
-      ...{ kind, dimensions, kernel: this.#kernel },
-      count: this.#count,
-      parts,
-      norms,
-      scales,
-    };
+    const rows = { parts: [...this.#parts], norms: this.#norms, scales: this.#scales };
+    return { ...{ kind, dimensions, kernel: this.#kernel, count: this.#count }, ...rows };
   }
 
   /** Bytes of one row's values. */
@@ -115,8 +110,7 @@ export class DenseVectors implements RowVectors {
         kept[to + j] = value;
         sum += value * value;
       }
-      const isUsual = sum > 1e-280 && sum < 1e280;
-      this.#norms[row] = isUsual ? Math.sqrt(sum) : lengthOf(kept, to, to + dimensions);
+      this.#norms[row] = isUsualSum(sum) ? Math.sqrt(sum) : lengthOf(kept, to, to + dimensions);
       if (scales !== null) this.#scales[row] = scales[i];
       // A length in float64 is finite if and only if all of its values in float32 are.
       if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.#scaleOf(row))) continue;
@@ -147,12 +141,13 @@ export class DenseVectors implements RowVectors {
   reserve(more: number): void {
     const count = this.#count + more;
     for (let first = 0, part = 0; first < count; first += this.#rowsPerPart, part++) {
-      this.#parts[part] ??= new Arena(0, true);
-      const rows = Math.min(this.#rowsPerPart, count - first);
-      const room = this.#parts[part].bytes.length;
-      const wanted = rows * this.#rowBytes + 8;
+      this.#arenas[part] ??= new Arena(0, true);
+      const arena = this.#arenas[part];
+      const room = arena.bytes.length;
+      const wanted = Math.min(this.#rowsPerPart, count - first) * this.#rowBytes;
       // Grows by a quarter at least, so that rows are seldom copied.
-      if (wanted > room) this.#parts[part].reserve(Math.max(wanted, Math.floor(1.25 * room)));
+      if (wanted > room) arena.reserve(Math.max(wanted, Math.floor(1.25 * room)));
+      this.#parts[part] = arena.bytes;
     }
     if (count <= this.#norms.length) return;
     const room = Math.max(count, Math.ceil(1.25 * this.#norms.length));
@@ -162,7 +157,7 @@ export class DenseVectors implements RowVectors {
 
   /** A view of all rows of a part. */
   #partValues(part: number): RowValues {
-    const { buffer, byteOffset } = this.#parts[part].bytes;
+    const { buffer, byteOffset } = this.#parts[part];
     const first = part * this.#rowsPerPart;
     const length = Math.min(this.#rowsPerPart, this.#count - first) * this.dimensions;
     if (this.kind === 'float32') return new Float32Array(buffer, byteOffset, length);
@@ -175,7 +170,7 @@ export class DenseVectors implements RowVectors {
 
   /** A view of `count` rows of one part. */
   #rowsView(row: number, count: number): Float32Array | Int8Array {
-    const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)].bytes;
+    const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)];
     const at = byteOffset + (row % this.#rowsPerPart) * this.#rowBytes;
     if (this.kind === 'float32') return new Float32Array(buffer, at, count * this.dimensions);
     return new Int8Array(buffer, at, count * this.dimensions);
