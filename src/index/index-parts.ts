@@ -123,7 +123,7 @@ const BLOCK_ROWS = 2048;
  * Codes are put in order again where the distinct codes added since are more than this and more
  * than an eighth of all, or the empty ones more than this and more than half.
  */
-const MAX_LATE = 1024;
+const REGROUP_ABOVE = 1024;
 
 /** The state of one index in memory. Fields that are not readonly may be replaced between steps. */
 export class IndexParts {
@@ -291,10 +291,10 @@ export class IndexParts {
    * visit the former one by one, and compare the latter too.
    */
   *#regroup(): Steps<void> {
-    const { lateCount = 0 } = this.partitions ?? {};
+    const { addedCount = 0 } = this.partitions ?? {};
     const { count, emptyCount } = this.distinctCodes;
-    const isLate = lateCount > MAX_LATE && 8 * lateCount > count;
-    if (isLate || (emptyCount > MAX_LATE && 2 * emptyCount > count)) {
+    const hasManyAdded = addedCount > REGROUP_ABOVE && 8 * addedCount > count;
+    if (hasManyAdded || (emptyCount > REGROUP_ABOVE && 2 * emptyCount > count)) {
       yield* unstopped(this.#reordered(null, this.dense));
     }
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Middle, ResidualCodes } from '../../src/index/partitions/residual-codes';
+import { ResidualCodes, type ShortenedCentroid } from '../../src/index/partitions/residual-codes';
 import { DenseVectors } from '../../src/index/vectors/dense-vectors';
 import { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
 import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
@@ -24,9 +24,9 @@ function example(dimensions: number, storage: 'float32' | 'int8', length: number
   base.forEach((value, i) => {
     centroid[i] = Math.round((value / norm) * UNIT);
   });
-  const middle: Middle = { centroid, length };
-  for (let row = 0; row < ROWS; row++) residualCodes.set(row, row, middle);
-  return { values, base, residualCodes, middle };
+  const shortened: ShortenedCentroid = { centroid, length };
+  for (let row = 0; row < ROWS; row++) residualCodes.set(row, row, shortened);
+  return { values, base, residualCodes, shortened };
 }
 
 function dot(x: ArrayLike<number>, y: ArrayLike<number>): number {
@@ -39,13 +39,13 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
 
 /** The mean and the root of the mean square of the errors of all rows. */
 function errorsOf(
-  { values, residualCodes, middle }: ReturnType<typeof example>,
+  { values, residualCodes, shortened }: ReturnType<typeof example>,
   query: Float64Array,
 ) {
   const dimensions = query.length;
   const unit = query.map((value) => value / Math.sqrt(dot(query, query)));
   const search = scalarResiduals.search(residualCodes.memory, residualCodes.tablesOf(unit), ROWS);
-  const more = (ONE_WEIGHT * middle.length * dot(unit, middle.centroid)) / UNIT;
+  const more = (ONE_WEIGHT * shortened.length * dot(unit, shortened.centroid)) / UNIT;
   const [bits] = new Uint32Array(Float32Array.of(more).buffer);
   search.ranges(Uint32Array.of(0, 0, ROWS, bits));
   const { codes, weights, count } = search.hits();
@@ -77,7 +77,7 @@ describe.each(['float32', 'int8'] as const)('residual codes of %s', (keep) => {
   });
 });
 
-it('a middle near to the rows leaves less error', () => {
+it('a centroid near to the rows leaves less error', () => {
   const [apart, near] = [0, 0.6].map((length) => {
     const one = example(200, 'float32', length);
     const query = one.base.map((value, i) => value + Math.sin(i));
@@ -86,7 +86,7 @@ it('a middle near to the rows leaves less error', () => {
   expect(near).toBeLessThan(0.9 * apart);
 });
 
-it('a row that is as its middle is there, and a removed one is not', () => {
+it('a row that is as its shortened centroid is there, and a removed one is not', () => {
   const vectors = new DenseVectors('float32', 1);
   vectors.append({ values: Float64Array.of(2, 3), dimensions: 1 }, 0, 2, () => true);
   const residualCodes = ResidualCodes.of({ vectors, seed: 0n }, 2) as ResidualCodes;

@@ -20,7 +20,12 @@ import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import { encodeAll } from './encoding';
 import { gapOf, gapsOf, meanGaps, sampleStep, shortened, type Weighed } from './gaps';
-import { type Middle, ResidualCodes, type ResidualColumns, standardError } from './residual-codes';
+import {
+  ResidualCodes,
+  type ResidualColumns,
+  type ShortenedCentroid,
+  standardError,
+} from './residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from './space';
 
 /** Distinct codes whose mean nearness to their centroids is taken for that of all. */
@@ -49,8 +54,8 @@ interface Grouping {
 export interface PartitionState extends Grouping {
   readonly nearness: number;
   readonly gaps: readonly number[];
-  readonly late: readonly number[][];
-  readonly lateIn: readonly number[];
+  readonly added: readonly number[][];
+  readonly partitionOfAdded: readonly number[];
   readonly residualCodes: ResidualMemory['state'] | null;
 }
 
@@ -69,9 +74,9 @@ export class Partitions {
   #ranges = new Uint32Array(256);
   #rangesAsFloats = new Float32Array(this.#ranges.buffer);
   readonly #distinctCodes: DistinctCodes;
-  readonly #late: number[][];
-  /** The partition of each late distinct code. */
-  readonly #lateIn: number[] = [];
+  readonly #added: number[][];
+  /** The partition of each distinct code added since they were put in order. */
+  readonly #partitionOfAdded: number[] = [];
   readonly #kernel: KernelName | undefined;
   readonly #order: Uint32Array;
   readonly #products: Int32Array;
@@ -91,7 +96,7 @@ export class Partitions {
     this.#places = blocksOf(starts);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, made ?? this.#places[this.count]);
-    this.#late = Array.from({ length: this.count }, () => []);
+    this.#added = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
     this.#products = new Int32Array(this.count);
@@ -99,21 +104,21 @@ export class Partitions {
 
   /** The partitions of another thread, to be searched. */
   static over(origin: Origin, distinctCodes: DistinctCodes, state: PartitionState): Partitions {
-    const { residualCodes, nearness, gaps, late, lateIn } = state;
+    const { residualCodes, nearness, gaps, added, partitionOfAdded } = state;
     const memory = residualCodes === null ? undefined : ResidualMemory.over(residualCodes);
     const partitions = new Partitions(origin, distinctCodes, state, memory);
     partitions.#nearness = nearness;
     partitions.#gaps = gaps;
-    for (const [p, own] of late.entries()) partitions.#late[p].push(...own);
-    partitions.#lateIn.push(...lateIn);
+    for (const [p, own] of added.entries()) partitions.#added[p].push(...own);
+    partitions.#partitionOfAdded.push(...partitionOfAdded);
     return partitions;
   }
 
   get state(): PartitionState {
     const { centroids, starts, nearness, gaps, residualCodes } = this;
-    const late = { late: this.#late, lateIn: this.#lateIn };
+    const added = { added: this.#added, partitionOfAdded: this.#partitionOfAdded };
     const held = residualCodes?.memory.state ?? null;
-    return { ...{ centroids, starts, nearness, gaps }, ...late, residualCodes: held };
+    return { ...{ centroids, starts, nearness, gaps }, ...added, residualCodes: held };
   }
 
   /** Partitions with the residual codes of all their distinct codes. */
@@ -173,10 +178,10 @@ export class Partitions {
 
   #encode(distinct: number, p: number): void {
     const row = this.#distinctCodes.rowOf(distinct);
-    this.residualCodes?.set(this.#placeOf(distinct, p), row, this.#middleOf(p));
+    this.residualCodes?.set(this.#placeOf(distinct, p), row, this.#shortenedOf(p));
   }
 
-  #middleOf(p: number): Middle {
+  #shortenedOf(p: number): ShortenedCentroid {
     return { centroid: this.#centroidOf(p), length: this.#nearness };
   }
 
@@ -189,7 +194,7 @@ export class Partitions {
     const distinct = this.#distinctCodes.distinctOf(row);
     const p = this.#partitionOf(distinct);
     if (this.#distinctCodes.rowOf(distinct) !== row) {
-      return residualCodes.encodeInto(row, this.#middleOf(p), out, at);
+      return residualCodes.encodeInto(row, this.#shortenedOf(p), out, at);
     }
     return residualCodes.copyInto(this.#placeOf(distinct, p), out, at);
   }
@@ -201,7 +206,7 @@ export class Partitions {
 
   get bytes(): number {
     const near = this.residualCodes?.bytes ?? 0;
-    return this.centroids.byteLength + 20 * this.count + 16 * this.lateCount + near;
+    return this.centroids.byteLength + 20 * this.count + 16 * this.addedCount + near;
   }
 
   /** The mean cosine of vectors with their centroids, by which residual codes are made. */
@@ -220,8 +225,8 @@ export class Partitions {
   }
 
   /** Distinct codes added since the groups were put in order. */
-  get lateCount(): number {
-    return this.#lateIn.length;
+  get addedCount(): number {
+    return this.#partitionOfAdded.length;
   }
 
   /** Takes a distinct code that was added, or has rows again. */
@@ -235,8 +240,8 @@ export class Partitions {
     this.space.vectorInto(distinct, vector, 0);
     const nearest = new Uint32Array(1);
     productsKernel(this.#kernel).nearestInto(this.#rows, vector, nearest);
-    this.#late[nearest[0]].push(distinct);
-    this.#lateIn.push(nearest[0]);
+    this.#added[nearest[0]].push(distinct);
+    this.#partitionOfAdded.push(nearest[0]);
   }
 
   /** Drops a distinct code whose rows are all removed. */
@@ -294,9 +299,9 @@ export class Partitions {
       const first = this.starts[partition];
       const end = this.starts[partition + 1];
       search.range(first, end);
-      const late = this.#late[partition];
-      for (const distinct of late) search.range(distinct, distinct + 1);
-      count += end - first + late.length;
+      const added = this.#added[partition];
+      for (const distinct of added) search.range(distinct, distinct + 1);
+      count += end - first + added.length;
     }
     return count;
   }
@@ -307,9 +312,9 @@ export class Partitions {
    */
   #rangesOf(query: Int16Array, probes: number): Uint32Array {
     const { order, products } = this.nearest(query, probes);
-    let late = 0;
-    if (this.lateCount > 0) for (const p of order) late += this.#late[p].length;
-    const length = RANGE * (order.length + late);
+    let added = 0;
+    if (this.addedCount > 0) for (const p of order) added += this.#added[p].length;
+    const length = RANGE * (order.length + added);
     if (length > this.#ranges.length) {
       this.#ranges = new Uint32Array(2 * length);
       this.#rangesAsFloats = new Float32Array(this.#ranges.buffer);
@@ -322,8 +327,8 @@ export class Partitions {
       const first = this.starts[p];
       const count = this.starts[p + 1] - first;
       at = this.#range(at, this.#places[p], first, count, more);
-      if (late === 0) continue;
-      for (const distinct of this.#late[p])
+      if (added === 0) continue;
+      for (const distinct of this.#added[p])
         at = this.#range(at, this.#placeOf(distinct, p), distinct, 1, more);
     }
     return this.#ranges.subarray(0, length);
@@ -335,7 +340,7 @@ export class Partitions {
     for (let i = 0; i < ranges; i++) codes += this.#ranges[RANGE * i + 2];
     let visited = 0;
     for (let left = ranges; left > 0; visited++)
-      left -= 1 + this.#late[this.#order[visited]].length;
+      left -= 1 + this.#added[this.#order[visited]].length;
     return { codes, visited };
   }
 
@@ -349,7 +354,7 @@ export class Partitions {
   }
 
   /**
-   * Where the residual code of a distinct code is: those of late ones follow the partitions, in
+   * Where the residual code of a distinct code is: those of added ones follow the partitions, in
    * order.
    */
   #placeOf(distinct: number, p: number): number {
@@ -359,8 +364,8 @@ export class Partitions {
   }
 
   #partitionOf(distinct: number): number {
-    const late = distinct - this.starts[this.count];
-    if (late >= 0) return this.#lateIn[late];
+    const added = distinct - this.starts[this.count];
+    if (added >= 0) return this.#partitionOfAdded[added];
     let low = 0;
     let high = this.count - 1;
     while (low < high) {
@@ -376,7 +381,7 @@ export class Partitions {
     const partitions = new Uint32Array(count);
     for (let p = 0; p < this.count; p++) {
       partitions.fill(p, this.starts[p], this.starts[p + 1]);
-      for (const distinct of this.#late[p]) partitions[distinct] = p;
+      for (const distinct of this.#added[p]) partitions[distinct] = p;
     }
     return partitions;
   }

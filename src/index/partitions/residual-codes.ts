@@ -27,7 +27,7 @@ const MIN_WIDTH = 96;
 const NO_DIFFERENCE = 1e-30;
 
 /** The mean direction of a partition's vectors: its centroid, of length UNIT, shortened. */
-export interface Middle {
+export interface ShortenedCentroid {
   readonly centroid: Int16Array;
   readonly length: number;
 }
@@ -83,10 +83,10 @@ export class ResidualCodes {
   }
 
   /** The residual code at a place, of a row. */
-  set(place: number, row: number, middle: Middle): void {
+  set(place: number, row: number, shortened: ShortenedCentroid): void {
     this.memory.reserve(place + 1);
     const { code } = this.#rotation;
-    this.memory.set(place, code, this.#encode(row, middle));
+    this.memory.set(place, code, this.#encode(row, shortened));
   }
 
   /** Puts the residual codes that were read of distinct codes `first` to `end - 1` at a place. */
@@ -109,8 +109,8 @@ export class ResidualCodes {
   }
 
   /** Writes the residual code of a row to `out[at]..`; returns its scale, 0 of a zero vector. */
-  encodeInto(row: number, middle: Middle, out: Uint8Array, at: number): number {
-    const scale = this.#encode(row, middle);
+  encodeInto(row: number, shortened: ShortenedCentroid, out: Uint8Array, at: number): number {
+    const scale = this.#encode(row, shortened);
     if (scale > 0) out.set(this.#rotation.code, at);
     return scale;
   }
@@ -124,7 +124,7 @@ export class ResidualCodes {
   }
 
   /** Encodes into the rotation. */
-  #encode(row: number, { centroid, length }: Middle): number {
+  #encode(row: number, { centroid, length }: ShortenedCentroid): number {
     const vector = this.#vectors.valuesAt(row);
     const norm = this.#vectors.normOf(row);
     if (norm === 0) return 0;
