@@ -118,3 +118,8 @@ function reachOf(
   const codes = { bits, isCentred: parts.mean !== null, isVerified: parts.vectors !== null };
   return { maxDistance: distanceToSearch(asked, codes), least: asked.least };
 }
+
+/** The error for a method that a rank does not have. */
+export function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
+  return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
+}

@@ -1,6 +1,5 @@
 /** From a checked request to a result: picks the method, runs it, ranks, and reports the work. */
 
-import { wrongValue } from '../base/check';
 import { runSteps, type Steps } from '../base/steps';
 import type { AngleEstimate } from '../codes/angle';
 import { JACCARD, type JaccardEstimate } from '../codes/measure';
@@ -11,13 +10,13 @@ import {
   nearestByDistance,
   type RowsByDistance,
 } from './by-distance';
-import { type FullSetting, findCandidates, type Setting } from './candidates';
-import { type Done, missingShare, signsOf } from './doubt';
+import { findCandidates } from './candidates';
+import { cosineRequests, isFound, missingOf } from './cosine-request';
 import type { Id } from './id-table';
-import { type DoubtModel, type Method, type Rank, SEARCH_DEFAULTS } from './index-options';
+import type { Rank } from './index-options';
 import type { IndexParts, Query, SearchParts } from './index-parts';
-import { bestByCosine, exactBest, MARGIN, type Ranked, ranked, type Work } from './re-rank';
-import type { Request } from './search-request';
+import { bestByCosine, exactBest, type Ranked, ranked, type Work } from './re-rank';
+import { methodError, type Request } from './search-request';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
@@ -182,66 +181,6 @@ function* byCosine(
   throw new Error('a search has a last setting');
 }
 
-/** A search by cosine as it runs: with its setting, and a k that kernels can count. */
-export interface CosineRequest
-  extends Pick<Request, 'k' | 'filter' | 'recall' | 'isExplained'>,
-    FullSetting {
-  readonly rank: 'estimate' | 'exact';
-  /** The model of this setting; null where it was not measured, or nobody asks for it. */
-  readonly doubt: DoubtModel | null;
-  /** True of the last setting that is tried. */
-  readonly isLast: boolean;
-}
-
-/** The settings that a search tries, cheapest first: one, but where a recall is wanted. */
-export function cosineRequests(
-  parts: SearchParts,
-  request: Request,
-  rank: 'estimate' | 'exact',
-): CosineRequest[] {
-  if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
-  const { report } = parts;
-  // Kernels count in 32 bits, in which a larger k would be a small one.
-  const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
-  const margin = report?.margin ?? MARGIN;
-  const { method, probes, oversample, filter, recall, isExplained } = request;
-  const isMeasured = report?.k === request.k && report.rank === rank && filter === null;
-  const models = isMeasured ? report.doubt : [];
-  const settingBy = (asked: Pick<Request, 'probes' | 'oversample'>) =>
-    settingOf(parts, { ...asked, method, k }, rank);
-  const requestBy = (
-    { probes, want }: Setting,
-    doubt: DoubtModel | null,
-    isLast: boolean,
-  ): CosineRequest => {
-    return { k, filter, recall, isExplained, rank, margin, probes, want, doubt, isLast };
-  };
-  if (recall !== null) {
-    return models.map((doubt, i) => requestBy(settingBy(doubt), doubt, i === models.length - 1));
-  }
-  const setting = settingBy({ probes, oversample });
-  const isSame = (one: DoubtModel) =>
-    one.probes === (setting.probes ?? 0) &&
-    settingBy({ probes, oversample: one.oversample }).want === setting.want;
-  const doubt = (isExplained && models.find(isSame)) || null;
-  return [requestBy(setting, doubt, true)];
-}
-
-/** How many of the k a search has probably missed; null where nothing was measured. */
-export function missingOf(
-  parts: SearchParts,
-  { doubt, want, k, recall, isExplained, rank }: CosineRequest,
-  done: Pick<Done, 'candidates' | 'best'>,
-): number | null {
-  if (doubt === null || (recall === null && !isExplained)) return null;
-  return k * missingShare(doubt.weights, signsOf(parts, { ...done, want, rank }));
-}
-
-/** True where a search need not go on with its next setting. */
-export function isFound({ k, recall, isLast }: CosineRequest, missing: number | null): boolean {
-  return isLast || recall === null || missing === null || missing <= (1 - recall) * k;
-}
-
 /** What a search by cosine found, and when: began, had candidates. */
 interface FoundByCosine {
   readonly request: Request;
@@ -270,25 +209,6 @@ export function cosineResult(
   return explained(result, { ...how, why: whyOf(parts, request, method) }, work, start, found);
 }
 
-/** How to search: as measured by `optimize`, or as told. */
-function settingOf(
-  parts: SearchParts,
-  request: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
-  rank: Rank,
-): Setting {
-  const { method, k, oversample } = request;
-  const { report, partitions } = parts;
-  const isPartitioned =
-    partitions !== null && (method === 'partitions' || (method === 'auto' && report !== null));
-  const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
-  const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
-  const want = Math.min(Math.ceil(times * k), Math.max(k, parts.distinctCodes.rowCount));
-  return {
-    probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
-    want: rank === 'exact' ? want : k,
-  };
-}
-
 function whyOf(parts: SearchParts, { method, filter, recall }: Request, ran: string): string {
   if (recall !== null) return `until recall ${recall} is expected`;
   if (method !== 'auto') return 'as asked for';
@@ -299,11 +219,6 @@ function whyOf(parts: SearchParts, { method, filter, recall }: Request, ran: str
   }
   if (filter?.rows && parts.partitions !== null) return 'the filter leaves few rows';
   return parts.report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
-}
-
-/** The error for a method that a rank does not have. */
-export function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
-  return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
 }
 
 function* byDistance(

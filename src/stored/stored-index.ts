@@ -9,6 +9,7 @@ import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/ste
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { fewRows, findCandidates, wantOfFew } from '../index/candidates';
+import { type CosineRequest, cosineRequests, isFound, missingOf } from '../index/cosine-request';
 import type { Id } from '../index/id-table';
 import {
   checkFilter,
@@ -23,20 +24,15 @@ import type { Candidates, Query } from '../index/index-parts';
 import { queriesOf, queryOf } from '../index/query';
 import { exactBest, ranked, type Work } from '../index/re-rank';
 import {
-  type CosineRequest,
-  cosineRequests,
   cosineResult,
   explained,
   type IndexRow,
-  isFound,
-  methodError,
-  missingOf,
   noResult,
   ofDistances,
   rankOf,
   type SearchResult,
 } from '../index/search';
-import { type Request, searchRequest, withinRequest } from '../index/search-request';
+import { methodError, type Request, searchRequest, withinRequest } from '../index/search-request';
 import type { VectorStorage } from '../index/vectors/row-vectors';
 import type { RowBatch } from '../table/row-batch';
 import type { Vector } from '../vectors/vectors';
