@@ -1,8 +1,9 @@
-// How tests are run. `npm test` leaves out those tagged `full`: slow ones, such as a kill at any moment,
-// every byte of a file changed, lines of 100 MB. `npm run test:full` and the CI run all of them.
-// A test is tagged by `it('…', { tags: 'full' }, …)`, a file by a first line `// @module-tag full`.
-// Coverage is of the quick tests of the library: it makes all code slower, and the slow tests mostly
-// run code in child processes, where nothing is counted.
+// How tests are run. `npm test` leaves out two tags; `npm run test:full` and the CI run all tests.
+// `thorough`: a test that takes seconds, next to a quick one of the same feature, such as the further
+// rows of a table. `full`: slow ones, such as a kill at any moment, every byte of a file changed,
+// lines of 100 MB. A test is tagged by `it('…', { tags: 'thorough' }, …)`, a file by a first line
+// `// @module-tag thorough`. Coverage is of the tests of the library that are not `full`: it makes all
+// code slower, and the slow tests mostly run code in child processes, where nothing is counted.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
@@ -15,7 +16,7 @@ const report = process.env.TEST_REPORT;
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isSlow = ({ moduleId }: TestSpecification) =>
-      readFileSync(moduleId, 'utf8').startsWith('// @module-tag full');
+      readFileSync(moduleId, 'utf8').startsWith('// @module-tag');
     const sorted = await super.sort(files);
     return [...sorted.filter(isSlow), ...sorted.filter((one) => !isSlow(one))];
   }
@@ -25,10 +26,16 @@ const tests = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => ({ file: `test/${file}`, text: readFileSync(`test/${file}`, 'utf8') }));
 
-/** The files of a project. A run of slow tests leaves out files without any, which it would import. */
+const TAGS = ['full', 'thorough'];
+
+/** The files of a project, without those of which the run has no test: it would import them. */
 function filesOf(isOwn: (file: string, text: string) => boolean): string[] {
   const isSlowRun = process.argv.includes('--tags-filter=full');
-  const isRun = (text: string) => !isSlowRun || /tags: 'full'|@module-tag full/.test(text);
+  const leftOut = TAGS.filter((tag) => process.argv.includes(`--tags-filter=!${tag}`));
+  const isRun = (text: string) =>
+    isSlowRun
+      ? /tags: 'full'|@module-tag full/.test(text)
+      : !leftOut.some((tag) => text.startsWith(`// @module-tag ${tag}\n`));
   return tests.filter(({ file, text }) => isRun(text) && isOwn(file, text)).map(({ file }) => file);
 }
 
@@ -44,7 +51,11 @@ export default defineConfig({
     maxWorkers: '100%', // of the processors; by default one stays idle
     expect: { requireAssertions: true },
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
-    tags: [{ name: 'full', description: 'Slow: left out by `npm test`.' }],
+    tags: [
+      { name: 'full', description: 'Slow: left out by `npm test`, run by `npm run test:slow`.' },
+      { name: 'thorough', description: 'Takes seconds: left out by `npm test`.' },
+    ],
+    setupFiles: 'test/reference/fast-equality.ts',
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

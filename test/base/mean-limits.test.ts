@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { meanAtLeast, meanInterval } from '../../src/base/mean-limits';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 
 const draws = new Draws('mean limits');
 
@@ -45,7 +46,7 @@ describe('limits of a mean', () => {
     expect(Math.abs(found[1] - high)).toBeLessThan(0.06 * width);
   });
 
-  it.each([
+  const samples: [string, () => number, number][] = [
     ['nearly all is found', () => 1 - 0.1 * Number(draws.uniform() < 0.3), 0.97],
     ['a query finds all or nothing', () => Number(draws.uniform() < 0.95), 0.95],
     ['recalls are even', () => draws.integer(11) / 10, 0.5],
@@ -54,20 +55,24 @@ describe('limits of a mean', () => {
       () => (draws.uniform() < 0.05 ? draws.integer(11) / 10 : 1),
       0.975,
     ],
-  ])('hold the true mean in 95 of 100 samples where %s', (_, value, mean) => {
-    const rounds = 1000;
-    let [covered, surelyTooHigh] = [0, 0];
-    for (let round = 0; round < rounds; round++) {
-      const values = Array.from({ length: 250 }, value);
-      const [low, high] = meanInterval(values);
-      covered += Number(low <= mean && mean <= high);
-      if (round % 4 === 0) surelyTooHigh += Number(meanAtLeast(values, 0.05) > mean);
-    }
-    // Three standard deviations of 1,000 rounds are 2 %; no wider than 99.7 % of samples need.
-    expect(covered / rounds).toBeGreaterThan(0.93);
-    expect(covered / rounds).toBeLessThan(0.997);
-    expect(surelyTooHigh / (rounds / 4)).toBeLessThan(0.1);
-  });
+  ];
+  for (const [name, value, mean] of samples) {
+    const options = quickIf(name === 'a query finds all or nothing');
+    it(`hold the true mean in 95 of 100 samples where ${name}`, options, () => {
+      const rounds = 1000;
+      let [covered, surelyTooHigh] = [0, 0];
+      for (let round = 0; round < rounds; round++) {
+        const values = Array.from({ length: 250 }, value);
+        const [low, high] = meanInterval(values);
+        covered += Number(low <= mean && mean <= high);
+        if (round % 4 === 0) surelyTooHigh += Number(meanAtLeast(values, 0.05) > mean);
+      }
+      // Three standard deviations of 1,000 rounds are 2 %; no wider than 99.7 % of samples need.
+      expect(covered / rounds).toBeGreaterThan(0.93);
+      expect(covered / rounds).toBeLessThan(0.997);
+      expect(surelyTooHigh / (rounds / 4)).toBeLessThan(0.1);
+    });
+  }
 
   it('are equal for equal values, hold the mean, and are 0 to 1 for none', () => {
     const values = Float64Array.from({ length: 50 }, () => draws.uniform());

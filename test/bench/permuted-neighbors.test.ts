@@ -113,7 +113,7 @@ describe('compares each code with those next to it in the order of the permuted 
   });
 });
 
-it('finds more with more permutations, and with a wider window', () => {
+it('finds more with more permutations, and with a wider window', { tags: 'thorough' }, () => {
   const codes = collection('uniform', 3000, 128, 5);
   const truth = neighborLists(codes, { k: 10 });
   const recall = (permutations: number, window: number) =>

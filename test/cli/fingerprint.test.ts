@@ -21,7 +21,9 @@ const VECTORS = Array.from({ length: 50 }, (_, row) =>
   Array.from({ length: 6 }, (_, i) => ((row * 37 + i * 101) % 23) - 11),
 );
 
-it('writes the same bytes with any number of threads, of vectors and of texts', async () => {
+it('writes the same bytes with any number of threads, of vectors and of texts', {
+  tags: 'thorough',
+}, async () => {
   const folder = await ownFolder();
   const texts = join(folder, 'texts.jsonl');
   const lines = Array.from({ length: 4000 }, (_, i) =>

@@ -38,7 +38,9 @@ it('tables of parts, of a file and of a stream, add up to that of the whole', as
   expect(codes).not.toEqual(await codesBy());
 });
 
-it('a table of other tokens, a file that is there and a missing name are refused', async () => {
+it('a table of other tokens, a file that is there and a missing name are refused', {
+  tags: 'thorough',
+}, async () => {
   const cwd = await ownFolder();
   writeFileSync(join(cwd, 'all.jsonl'), lines.join(''));
   const make = (name: string, ...options: string[]) =>

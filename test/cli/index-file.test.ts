@@ -86,7 +86,7 @@ describe('an index as one file', () => {
     expect([shown.code, shown.stderr]).toEqual([1, expect.stringContaining('no columns')]);
   });
 
-  it('of texts is searched by rows and by codes, not by texts', async () => {
+  it('of texts is searched by rows and by codes, not by texts', { tags: 'thorough' }, async () => {
     const path = at('docs.arrow');
     expect((await run(['index', ...DOCS, '-q', '-o', path])).code).toBe(0);
     expect((await run(['fingerprint', ...DOCS, '-q', '-o', at('codes.arrow')])).code).toBe(0);
@@ -108,7 +108,7 @@ describe('an index as one file', () => {
     expect(refused.stderr).toContain('expected codes of texts that were read by');
   });
 
-  it('is refused where it was cut or changed', async () => {
+  it('is refused where it was cut or changed', { tags: 'thorough' }, async () => {
     const whole = readFileSync(at('rows.arrow'));
     for (let part = 0; part < 12; part++) {
       const end =
@@ -127,7 +127,7 @@ describe('an index as one file', () => {
     }
   });
 
-  it('is written whole or not at all, and not over what exists', async () => {
+  it('is written whole or not at all, and not over what exists', { tags: 'thorough' }, async () => {
     const before = readFileSync(at('rows.arrow'));
     const again = await run([...make, '-o', at('rows.arrow')]);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('--force')]);

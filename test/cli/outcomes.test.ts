@@ -97,7 +97,7 @@ describe('calibrate of texts', () => {
     expect(await recallOf(words.slice(4, -2))).toBeGreaterThan(usual + 0.1);
   });
 
-  it('says the same as text, with the tokens that are told', async () => {
+  it('says the same as text, with the tokens that are told', { tags: 'thorough' }, async () => {
     const args = ["it's texts.jsonl", '--tokens', 'characters:4', '--seed', '3'];
     const { settings, command } = await told(args);
     const { stdout } = await run(['calibrate', ...args], { cwd: folder });

@@ -200,7 +200,9 @@ describe('halfspace pairs', () => {
     expect(bare(linesOf(stdout))).toEqual(allPairs(codes, others, 2));
   });
 
-  it('pairs each of many equal rows with the first only, where that is asked for', async () => {
+  it('pairs each of many equal rows with the first only, where that is asked for', {
+    tags: 'thorough',
+  }, async () => {
     const equal = Codes.allocate(5, { bits: 16 });
     await writeCodes(at('equal.arrow'), equal);
     const args = ['pairs', at('equal.arrow'), '--max-distance', '0'];

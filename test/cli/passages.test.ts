@@ -137,7 +137,9 @@ describe('halfspace passages', () => {
     ]);
   });
 
-  it('writes every format, an empty one too, and the same bytes each time', async () => {
+  it('writes every format, an empty one too, and the same bytes each time', {
+    tags: 'thorough',
+  }, async () => {
     const texts = corpus();
     const { cwd, rows } = await found(texts);
     const words = ['passages', 'docs.jsonl', '--text', 'body', '-q'];
@@ -170,7 +172,7 @@ describe('halfspace passages', () => {
     for (const part of ['\x1b[31m', '\u202e', '\x07']) expect(stdout).not.toContain(part);
   });
 
-  it('refuses stdin, what memory cannot hold, and wrong words', async () => {
+  it('refuses stdin, what memory cannot hold, and wrong words', { tags: 'thorough' }, async () => {
     const cwd = await ownFolder();
     writeFileSync(join(cwd, 'docs.jsonl'), '{"body": "a"}\nbroken\n{"body": "b"}\n');
     for (const [words, code, message] of [

@@ -85,7 +85,9 @@ describe('index --optimize --queries', () => {
     expect(stderr).toMatch(/^the 60 queries lie farther from the rows than held-out rows do/m);
   });
 
-  it('does the same of an index that is there, by files of other formats and from stdin', async () => {
+  it('does the same of an index that is there, by files of other formats and from stdin', {
+    tags: 'thorough',
+  }, async () => {
     const { cwd, command } = await files();
     const optimized = async (words: string[], options?: RunOptions) => {
       const own = ['--vector', 'own', '--vectors', 'float32', '-o', 'a.hs', '--force', '-q'];
@@ -115,7 +117,9 @@ describe('index --optimize --queries', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('q.jsonl: no column "none"')]);
   });
 
-  it('takes queries of another format than the rows, whose columns have other names', async () => {
+  it('takes queries of another format than the rows, whose columns have other names', {
+    tags: 'thorough',
+  }, async () => {
     const { command, cwd } = await files();
     const own = ['--vector', 'own', '--id', 'word', '--from', 'jsonl', '-o', 'out.arrow'];
     const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.npy');
@@ -124,7 +128,9 @@ describe('index --optimize --queries', () => {
     expect(report).toMatchObject({ source: 'queries', queries: 60 });
   });
 
-  it('asks codes alone by the cosine of the vectors, and refuses what they do not find', async () => {
+  it('asks codes alone by the cosine of the vectors, and refuses what they do not find', {
+    tags: 'thorough',
+  }, async () => {
     const { command, cwd } = await files();
     const words = ['in.jsonl', '--vector', 'own', '-o', 'out.hs', '--optimize', '--bits', '64'];
     const asked = [...words, '--vectors', 'none', '--queries', 'q.jsonl'];
@@ -156,7 +162,7 @@ describe('index --optimize --queries', () => {
     expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...made, queriesPerSecond: 0 });
   });
 
-  it('warns of few queries, and says when one query did all', async () => {
+  it('warns of few queries, and says when one query did all', { tags: 'thorough' }, async () => {
     const { command, cwd, made } = await files();
     await made();
     for (const [count, words] of [
@@ -173,7 +179,9 @@ describe('index --optimize --queries', () => {
     }
   });
 
-  it('names the file and the row of a bad query, and changes nothing', async () => {
+  it('names the file and the row of a bad query, and changes nothing', {
+    tags: 'thorough',
+  }, async () => {
     const { command, cwd, made } = await files();
     await made();
     const withNaN = queries.map((one, i) => (i === 7 ? one.map(() => Number.NaN) : one));

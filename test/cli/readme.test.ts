@@ -11,7 +11,7 @@ async function sectionOfReadme(): Promise<string> {
   return /\n## The command\n(.*?)\n## /s.exec(readme)?.[1] ?? '';
 }
 
-it('the commands of the README do what it says', async () => {
+it('the commands of the README do what it says', { tags: 'thorough' }, async () => {
   const cwd = await ownFolder();
   await copyFile(join(root, 'datasets/sample/docs.jsonl'), join(cwd, 'docs.jsonl'));
   await copyFile(join(root, 'datasets/nouns/nouns.arrow'), join(cwd, 'nouns.arrow'));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countDifferentBits } from '../reference/brute-force';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 import { rowsOf, run } from './run';
 
 /** Few distinct vectors, so that most rows tie; ids whose order by UTF-16 is another. */
@@ -103,28 +104,36 @@ function idsOf(found: readonly Found[]): string[][] {
 }
 
 describe('search --ties id', () => {
-  const places = ['one.hs', 'other.hs', 'other.arrow', 'other.hs --memory 64M'];
+  // An index in memory, and what differs most from it, are quick.
+  const places = ['one.hs', 'other.hs', 'other.arrow', 'other.hs --memory 64M'].map((place) => ({
+    place,
+    options: quickIf(place === 'one.hs' || place.includes('--memory')),
+  }));
 
-  it.each(places)('finds by distance what a count of bits finds: %s', async (place) => {
-    for (const k of [1, 10, 30, 2 * ROWS]) {
-      const words = ['--ties', 'id', '--rank', 'hamming', '-k', `${k}`];
-      const found = await search(place, ...words);
-      const expected = rows.slice(0, 12).map((query) => nearest(distanceTo(query)));
-      expect(idsOf(found)).toEqual(expected.map((ids) => ids.slice(0, k)));
-    }
-  });
+  for (const { place, options } of places) {
+    it(`finds by distance what a count of bits finds: ${place}`, options, async () => {
+      for (const k of [1, 10, 30, 2 * ROWS]) {
+        const words = ['--ties', 'id', '--rank', 'hamming', '-k', `${k}`];
+        const found = await search(place, ...words);
+        const expected = rows.slice(0, 12).map((query) => nearest(distanceTo(query)));
+        expect(idsOf(found)).toEqual(expected.map((ids) => ids.slice(0, k)));
+      }
+    });
 
-  it.each(places)('finds by cosine what cosines of all rows say: %s', async (place) => {
-    for (const k of [7, 24, 100]) {
-      const found = await search(place, '--ties', 'id', '-k', `${k}`);
-      const expected = rows.slice(0, 12).map((query) => nearest(angleTo(query)));
-      expect(idsOf(found)).toEqual(expected.map((ids) => ids.slice(0, k)));
-      const own = rows.slice(0, 12).flatMap(({ id }) => found.filter((one) => one.query === id));
-      expect(own.map(({ rank }) => rank)).toEqual(own.map((_, i) => (i % k) + 1));
-    }
-  });
+    it(`finds by cosine what cosines of all rows say: ${place}`, options, async () => {
+      for (const k of [7, 24, 100]) {
+        const found = await search(place, '--ties', 'id', '-k', `${k}`);
+        const expected = rows.slice(0, 12).map((query) => nearest(angleTo(query)));
+        expect(idsOf(found)).toEqual(expected.map((ids) => ids.slice(0, k)));
+        const own = rows.slice(0, 12).flatMap(({ id }) => found.filter((one) => one.query === id));
+        expect(own.map(({ rank }) => rank)).toEqual(own.map((_, i) => (i % k) + 1));
+      }
+    });
+  }
 
-  it('holds within a distance, with a filter, for codes, and by estimates', async () => {
+  it('holds within a distance, with a filter, for codes, and by estimates', {
+    tags: 'thorough',
+  }, async () => {
     for (const index of ['one.hs', 'other.hs']) {
       const within = await search(index, '--ties', 'id', '--max-distance', '9', '-k', '40');
       expect(idsOf(within)).toEqual(

@@ -244,7 +244,9 @@ describe('search by text', () => {
     ]);
   });
 
-  it('shows the texts of an index of texts, which are carried unless told otherwise', async () => {
+  it('shows the texts of an index of texts, which are carried unless told otherwise', {
+    tags: 'thorough',
+  }, async () => {
     const rows = rowsOf<{ id: string; body: string }>(await readFile(DOCS, 'utf8'));
     const body = rows.find(({ id }) => id === 'bread-3')?.body;
     const query = ['search', 'docs.hs', '--query', 'sourdough starter', '-k', '1'];

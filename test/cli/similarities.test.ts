@@ -144,7 +144,9 @@ it('an index of sets is searched by Jaccard similarity', async () => {
   }
 });
 
-it('shards are planned as one, and applied to shards of the same names', async () => {
+it('shards are planned as one, and applied to shards of the same names', {
+  tags: 'thorough',
+}, async () => {
   const { folder, file } = await written();
   const lines = (await readFile(file, 'utf8')).split('\n');
   const shards = join(folder, 'shards');

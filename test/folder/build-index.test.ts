@@ -76,7 +76,9 @@ describe('a build', () => {
     expect(report?.doubt.length).toBeGreaterThan(1);
   });
 
-  it('ends searches as early as an index in memory, and reads less for it', async () => {
+  it('ends searches as early as an index in memory, and reads less for it', {
+    tags: 'thorough',
+  }, async () => {
     const folder = join(root, 'gaps.hs');
     await IndexFolder.build(folder, batches(), {
       ...{ ...OPTIONS, optimize: { ...OPTIMIZE, partitions: 300 }, memory: '900KB' },

@@ -51,7 +51,9 @@ describe('a disk that is full', () => {
   });
 });
 
-describe('a disk that fills while a folder is changed without an index in memory', () => {
+describe('a disk that fills while a folder is changed without an index in memory', {
+  tags: 'thorough',
+}, () => {
   it('leaves the index as it was, and no file of the change', async (context) => {
     const disk = join(root, 'small-disk');
     mkdirSync(disk);

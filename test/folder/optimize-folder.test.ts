@@ -12,6 +12,7 @@ import {
   type SimHashIndexOptions,
   saveIndex,
 } from '../../src/node';
+import { quickIf } from '../reference/tags';
 import { clustered, DIMENSIONS, found } from '../stored/places';
 import { temporaryFolder } from './collection';
 
@@ -110,67 +111,79 @@ async function exactOf(folder: IndexFolder, { idOf }: Kind) {
 }
 
 describe.each(KINDS)('a folder of $name vectors', (kind) => {
-  it('has the rows it had, and answers as it does in memory', async () => {
-    const folder = await writeFolder(kind, 'equal');
-    const before = await exactOf(folder, kind);
-    const seen: number[] = [];
-    const report = await folder.optimize({
-      ...{ ...OPTIMIZE, memory: '300KB' },
-      onProgress: (done, total) => seen.push(done / total),
-    });
-    expect(folder.generation).toBe(5);
-    expect(await exactOf(folder, kind)).toEqual(before);
-    expect(before.rows.filter((row) => row === null).length).toBe(removedOf(kind).length);
-    expect((await IndexFolder.verify(folder.path)).problems).toEqual([]);
-    expect(seen.length).toBeGreaterThan(3);
-    expect(Math.max(...seen)).toBeLessThanOrEqual(1);
+  it(
+    'has the rows it had, and answers as it does in memory',
+    quickIf(kind.name === 'int8'),
+    async () => {
+      const folder = await writeFolder(kind, 'equal');
+      const before = await exactOf(folder, kind);
+      const seen: number[] = [];
+      const report = await folder.optimize({
+        ...{ ...OPTIMIZE, memory: '300KB' },
+        onProgress: (done, total) => seen.push(done / total),
+      });
+      expect(folder.generation).toBe(5);
+      expect(await exactOf(folder, kind)).toEqual(before);
+      expect(before.rows.filter((row) => row === null).length).toBe(removedOf(kind).length);
+      expect((await IndexFolder.verify(folder.path)).problems).toEqual([]);
+      expect(seen.length).toBeGreaterThan(3);
+      expect(Math.max(...seen)).toBeLessThanOrEqual(1);
 
-    const rows = COUNT - removedOf(kind).length;
-    expect(report).toMatchObject({ method: 'partitions', rows, rowsAdded: 0, rowsRemoved: 0 });
-    expect(report.recall).toBeGreaterThan(0.85);
-    expect(folder.report).toEqual(report);
-    const read = await folder.index();
-    const stored = await openIndex(folder.path, { memory: '16MB' });
-    for (const query of queries) {
-      expect(found(await stored.search(query))).toEqual(found(read.search(query)));
-    }
-    await stored.close();
-    const kinds = folder.files.map(({ kind: own }) => own).sort();
-    const columns = kind.hasColumns ? ['columns'] : [];
-    expect(kinds).toEqual([
-      ...['blocks', 'buckets', 'centres', ...columns, 'hashes', 'rows', 'vectors'],
-    ]);
-    expect(folder.text).toEqual({ tokens: 'words' });
-    expect(readdirSync(folder.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  });
+      const rows = COUNT - removedOf(kind).length;
+      expect(report).toMatchObject({ method: 'partitions', rows, rowsAdded: 0, rowsRemoved: 0 });
+      expect(report.recall).toBeGreaterThan(0.85);
+      expect(folder.report).toEqual(report);
+      const read = await folder.index();
+      const stored = await openIndex(folder.path, { memory: '16MB' });
+      for (const query of queries) {
+        expect(found(await stored.search(query))).toEqual(found(read.search(query)));
+      }
+      await stored.close();
+      const kinds = folder.files.map(({ kind: own }) => own).sort();
+      const columns = kind.hasColumns ? ['columns'] : [];
+      expect(kinds).toEqual([
+        ...['blocks', 'buckets', 'centres', ...columns, 'hashes', 'rows', 'vectors'],
+      ]);
+      expect(folder.text).toEqual({ tokens: 'words' });
+      expect(readdirSync(folder.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    },
+  );
 
-  it('has the partitions of the same rows in memory', async () => {
-    const folder = await writeFolder(kind, 'centroids', COPIES);
-    await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
-    const index = inMemory(kind);
-    index.optimize(OPTIMIZE);
-    const own = partsOf(await folder.index()).partitions;
-    const other = partsOf(index).partitions;
-    expect(own?.centroids.length).toBe(32 * (own?.space.width ?? 0));
-    expect(own?.centroids).toEqual(other?.centroids);
-    expect(own?.starts).toEqual(other?.starts);
-    expect(own?.nearness).toBeCloseTo(other?.nearness ?? 0, 6);
-  });
+  it(
+    'has the partitions of the same rows in memory',
+    quickIf(kind.name === 'float32'),
+    async () => {
+      const folder = await writeFolder(kind, 'centroids', COPIES);
+      await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
+      const index = inMemory(kind);
+      index.optimize(OPTIMIZE);
+      const own = partsOf(await folder.index()).partitions;
+      const other = partsOf(index).partitions;
+      expect(own?.centroids.length).toBe(32 * (own?.space.width ?? 0));
+      expect(own?.centroids).toEqual(other?.centroids);
+      expect(own?.starts).toEqual(other?.starts);
+      expect(own?.nearness).toBeCloseTo(other?.nearness ?? 0, 6);
+    },
+  );
 
-  it('goes on as before: rows come and go, and it is optimized again', async () => {
-    const folder = await writeFolder(kind, 'again');
-    await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
-    const ids = kind.idOf === null ? undefined : (['late 1', 'late 2'] as IdList);
-    const columns = kind.hasColumns ? { columns: columnsOf(0, 2) } : {};
-    const first = await folder.append(matrixOf(10, 12), ids, columns);
-    expect(first).toBe(COUNT);
-    await folder.remove([kind.idOf?.(0) ?? 0]);
-    const before = await exactOf(folder, kind);
-    const report = await folder.optimize({ ...OPTIMIZE, partitions: 8, memory: '300KB' });
-    expect(report.partitions).toBe(8);
-    expect(await exactOf(folder, kind)).toEqual(before);
-    expect((await IndexFolder.verify(folder.path)).problems).toEqual([]);
-  });
+  it(
+    'goes on as before: rows come and go, and it is optimized again',
+    quickIf(kind.name === 'float32'),
+    async () => {
+      const folder = await writeFolder(kind, 'again');
+      await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
+      const ids = kind.idOf === null ? undefined : (['late 1', 'late 2'] as IdList);
+      const columns = kind.hasColumns ? { columns: columnsOf(0, 2) } : {};
+      const first = await folder.append(matrixOf(10, 12), ids, columns);
+      expect(first).toBe(COUNT);
+      await folder.remove([kind.idOf?.(0) ?? 0]);
+      const before = await exactOf(folder, kind);
+      const report = await folder.optimize({ ...OPTIMIZE, partitions: 8, memory: '300KB' });
+      expect(report.partitions).toBe(8);
+      expect(await exactOf(folder, kind)).toEqual(before);
+      expect((await IndexFolder.verify(folder.path)).problems).toEqual([]);
+    },
+  );
 });
 
 describe('optimize of a folder', () => {

@@ -48,7 +48,7 @@ describe('a check that is stopped', () => {
 });
 
 describe('a folder of more than memory may hold', () => {
-  it('is read whole, and stays where it is', async () => {
+  it('is read whole, and stays where it is', { tags: 'thorough', timeout: 60_000 }, async () => {
     const folder = join(root, 'large.hs');
     const [count, dimensions] = [40_000, 512];
     const index = new SimHashIndex({
@@ -66,7 +66,7 @@ describe('a folder of more than memory may hold', () => {
     expect([rows, problems]).toEqual([count, []]);
     expect(bytes).toBeGreaterThan(count * dimensions * 4);
     expect(peakBytes).toBeLessThan(0.8 * bytes); // an index in memory takes 1.5 times as much
-  }, 60_000);
+  });
 });
 
 /** Files that are as they were written, and say what cannot be. */

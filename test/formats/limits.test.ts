@@ -20,7 +20,9 @@ async function batchesOf(file: string, options?: OpenRowsOptions): Promise<RowBa
 
 describe('rows of many columns', () => {
   // 78 KB took 12 s and 591 MB in 0.1: a value of each of 5,000 columns for each of 5,000 rows.
-  it('come in batches that are small whatever the number of columns', async () => {
+  it('come in batches that are small whatever the number of columns', {
+    tags: 'thorough',
+  }, async () => {
     const count = 3000;
     const lines = Array.from({ length: count }, (_, i) => `{"k${i}":${i}}\n`);
     let rows = 0;

@@ -31,9 +31,10 @@ export function collection(shape: Shape, count: number, bits: number, seed: numb
 
 const ONES = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
-export function bitsApart(a: Uint8Array, b: Uint8Array): number {
+/** Different bits; the rest is not counted once they are more than `most`. */
+export function bitsApart(a: Uint8Array, b: Uint8Array, most = Number.POSITIVE_INFINITY): number {
   let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += ONES[a[i] ^ b[i]];
+  for (let i = 0; i < a.length && sum <= most; i++) sum += ONES[a[i] ^ b[i]];
   return sum;
 }
 
@@ -48,7 +49,7 @@ export function pairsByBruteForce(left: Codes, right: Codes | null, maxDistance:
   for (let a = 0; a < left.count; a++) {
     for (let b = right === null ? a + 1 : 0; b < other.count; b++) {
       if (left.isNull(a) || other.isNull(b)) continue;
-      const distance = bitsApart(ours[a], theirs[b]);
+      const distance = bitsApart(ours[a], theirs[b], maxDistance);
       if (distance <= maxDistance) found.push([a, b, distance]);
     }
   }

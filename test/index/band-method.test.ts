@@ -175,7 +175,9 @@ it('stops look-ups that exceed their budget, scans, and answers as a scan does',
   }
 });
 
-it('takes one search of many queries for one scan that tables were no help for', () => {
+it('takes one search of many queries for one scan that tables were no help for', {
+  tags: 'thorough',
+}, () => {
   const codes = crowded(400_000, 64, 7);
   const index = new SimHashIndex({ bits: 64 });
   index.addAll(codes);
@@ -199,7 +201,9 @@ it('scans only the rows that a filter leaves', () => {
   expect(explain?.codesCompared).toBeLessThanOrEqual(5);
 });
 
-it('answers from one order of the codes when another takes its place on the way', () => {
+it('answers from one order of the codes when another takes its place on the way', {
+  tags: 'thorough',
+}, () => {
   const bits = 64;
   const codes = crowded(300_000, bits, 5);
   for (const method of ['bands', 'scan'] as const) {

@@ -2,6 +2,7 @@
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 
 const MODULE = '../../src/kernels/hamming/code-memory';
 
@@ -109,20 +110,23 @@ function plain(answers: unknown): unknown {
 }
 
 describe('an index whose codes take many memories', () => {
-  it.each([
+  for (const [bits, vectors] of [
     [20, 'none'],
     [64, 'none'],
     [96, 'float32'],
-  ] as const)('answers as one in one memory, %i bits, vectors %s', async (bits, vectors) => {
-    const one = await answersOf(await libraryOf(), bits, vectors);
-    const many = await answersOf(await libraryOf(256), bits, vectors);
-    expect(one.count).toBe(1);
-    expect(many.count).toBeGreaterThan(2);
-    expect(many.answers).toHaveLength(one.answers.length);
-    for (let i = 0; i < one.answers.length; i++) {
-      expect(plain(many.answers[i]), `answer ${i}`).toEqual(plain(one.answers[i]));
-    }
-  });
+  ] as const) {
+    const options = quickIf(vectors === 'float32');
+    it(`answers as one in one memory, ${bits} bits, vectors ${vectors}`, options, async () => {
+      const one = await answersOf(await libraryOf(), bits, vectors);
+      const many = await answersOf(await libraryOf(256), bits, vectors);
+      expect(one.count).toBe(1);
+      expect(many.count).toBeGreaterThan(2);
+      expect(many.answers).toHaveLength(one.answers.length);
+      for (let i = 0; i < one.answers.length; i++) {
+        expect(plain(many.answers[i]), `answer ${i}`).toEqual(plain(one.answers[i]));
+      }
+    });
+  }
 
   it('says how many codes it has room for', async () => {
     const { CodeParts } = await import('../../src/index/distinct/code-parts');

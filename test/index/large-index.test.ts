@@ -12,7 +12,6 @@ import { openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { partsOf, SimHashIndex } from '../../src/index/simhash-index';
 import { temporaryFolder } from '../folder/collection';
-import { countDifferentBits } from '../reference/brute-force';
 import { Draws } from '../reference/random';
 
 const BYTES = 1024;
@@ -26,6 +25,7 @@ it('searches, saves and opens more than 4 GiB of codes', { timeout: 900_000 }, a
   // A code is the head of its row, and a tail that rows of a place in each batch share.
   const batch = draws.bytes(BATCH * BYTES);
   const heads = draws.bytes(ROWS * HEAD);
+  const [batchWords, headWords] = [wordsOf(batch), wordsOf(heads)];
   const index = new SimHashIndex({ bits: 8 * BYTES });
   for (let first = 0; first < ROWS; first += BATCH) {
     for (let i = 0; i < BATCH; i++) {
@@ -82,33 +82,36 @@ it('searches, saves and opens more than 4 GiB of codes', { timeout: 900_000 }, a
   });
   expect(again.map((one) => [...one.rows])).toEqual(expected.map((one) => one.rows));
 
-  /** The k nearest rows: distances of heads and of tails, bit by bit, and a sort. */
+  /** The k nearest rows by distance, then row: every row, word by word. */
   function nearestByHand(query: Uint8Array, k: number) {
-    const tails = Uint16Array.from({ length: BATCH }, (_, i) => {
-      const tail = batch.subarray(BYTES * i + HEAD, BYTES * (i + 1));
-      return bitsOf(tail, query.subarray(HEAD));
-    });
-    const head = query.subarray(0, HEAD);
-    const keys = new Float64Array(ROWS);
+    const [head, tail] = [wordsOf(query.slice(0, HEAD)), wordsOf(query.slice(HEAD))];
+    const tails = Uint16Array.from({ length: BATCH }, (_, i) =>
+      bitsApart(batchWords, (BYTES * i + HEAD) >> 2, tail),
+    );
+    const best: { row: number; distance: number }[] = [];
     for (let row = 0; row < ROWS; row++) {
-      const own = heads.subarray(HEAD * row, HEAD * (row + 1));
-      keys[row] = (tails[row % BATCH] + bitsOf(own, head)) * 2 ** 32 + row;
+      const distance = tails[row % BATCH] + bitsApart(headWords, (HEAD >> 2) * row, head);
+      if (best.length === k && distance >= best[k - 1].distance) continue;
+      best.push({ row, distance });
+      best.sort((a, b) => a.distance - b.distance || a.row - b.row);
+      best.length = Math.min(best.length, k);
     }
-    const best = [...keys.sort().subarray(0, k)];
-    return {
-      rows: best.map((key) => key % 2 ** 32),
-      distances: best.map((key) => Math.floor(key / 2 ** 32)),
-    };
+    return { rows: best.map(({ row }) => row), distances: best.map(({ distance }) => distance) };
   }
 });
 
-const COUNTS = Uint8Array.from({ length: 256 }, (_, byte) =>
-  countDifferentBits(Uint8Array.of(byte), Uint8Array.of(0)),
-);
+const wordsOf = ({ buffer, byteOffset, length }: Uint8Array) =>
+  new Uint32Array(buffer, byteOffset, length >> 2);
 
-function bitsOf(a: Uint8Array, b: Uint8Array): number {
+/** Different bits of the words from `first` on and of others. */
+function bitsApart(words: Uint32Array, first: number, others: Uint32Array): number {
   let count = 0;
-  for (let i = 0; i < a.length; i++) count += COUNTS[a[i] ^ b[i]];
+  for (let i = 0; i < others.length; i++) {
+    let bits = words[first + i] ^ others[i];
+    bits -= (bits >>> 1) & 0x5555_5555;
+    bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+    count += Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+  }
   return count;
 }
 

@@ -4,6 +4,7 @@ import { HeldOut } from '../../src/index/evaluation';
 import { partsOf } from '../../src/index/simhash-index';
 import { readVectors } from '../../src/node';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 
 const DIMENSIONS = 16;
 const draws = new Draws('optimize');
@@ -50,7 +51,9 @@ const settings = { partitions: 64, queries: 400 };
 const percent = (share = 0) => `${(100 * share).toFixed(1)} %`;
 
 // Searches for few candidates ended early by gaps that were measured with 100: .70 in place of .8.
-it('reaches a recall for which few candidates are ranked, on word vectors', async () => {
+it('reaches a recall for which few candidates are ranked, on word vectors', {
+  tags: 'thorough',
+}, async () => {
   const { vectors: words } = await readVectors('datasets/nouns/nouns.arrow', { id: 'word' });
   const index = new SimHashIndex({ bits: 256, dimensions: 100, vectors: 'float32' });
   index.addAll(words);
@@ -60,24 +63,28 @@ it('reaches a recall for which few candidates are ranked, on word vectors', asyn
 });
 
 describe('what optimize reports', () => {
-  it.each(['float32', 'int8'] as const)('is what new queries find, vectors %s', (storage) => {
-    for (const recall of [0.8, 0.97]) {
-      const index = made(storage);
-      const report = index.optimize({ ...settings, recall });
-      expect(report).toMatchObject({ source: 'rows', truth: 'cosine', reached: true });
-      const { explain } = index.search(at(vectors, 0), { explain: true });
-      const share = report.recall.toFixed(3);
-      expect(explain?.why).toBe(
-        `measured by optimize(): finds ${share} of the true 10 nearest by cosine`,
-      );
-      const found = recallBy(index, clustered(1000), 10);
-      // The interval is for 95 of 100 samples; new queries have an error of their own.
-      expect(found).toBeGreaterThan(report.interval[0] - 0.008);
-      expect(found).toBeLessThan(report.interval[1] + 0.008);
-    }
-  });
+  for (const storage of ['float32', 'int8'] as const) {
+    it(`is what new queries find, vectors ${storage}`, quickIf(storage === 'int8'), () => {
+      for (const recall of [0.8, 0.97]) {
+        const index = made(storage);
+        const report = index.optimize({ ...settings, recall });
+        expect(report).toMatchObject({ source: 'rows', truth: 'cosine', reached: true });
+        const { explain } = index.search(at(vectors, 0), { explain: true });
+        const share = report.recall.toFixed(3);
+        expect(explain?.why).toBe(
+          `measured by optimize(): finds ${share} of the true 10 nearest by cosine`,
+        );
+        const found = recallBy(index, clustered(1000), 10);
+        // The interval is for 95 of 100 samples; new queries have an error of their own.
+        expect(found).toBeGreaterThan(report.interval[0] - 0.008);
+        expect(found).toBeLessThan(report.interval[1] + 0.008);
+      }
+    });
+  }
 
-  it('is of the cosines of vectors as given where they are held as int8', () => {
+  it('is of the cosines of vectors as given where they are held as int8', {
+    tags: 'thorough',
+  }, () => {
     // Neighbours that differ less than the digits which int8 holds.
     const near = clustered(3000, 0.02);
     const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'int8' });
@@ -122,7 +129,7 @@ describe('what optimize reports', () => {
     expect(() => index.optimize({ vectors: { ...vectors, dimensions: 8 } })).toThrow(/vectors/);
   });
 
-  it('is of the queries of the caller, and of rows next to them', () => {
+  it('is of the queries of the caller, and of rows next to them', { tags: 'thorough' }, () => {
     const index = made();
     const far = clustered(400, 2);
     const report = index.optimize({ ...settings, queries: far, recall: 0.9 });
@@ -161,7 +168,9 @@ describe('what optimize reports', () => {
     expect(one).toEqual(two);
   });
 
-  it('says which share of the queries find so many, and chooses by it', () => {
+  it('says which share of the queries find so many, and chooses by it', {
+    tags: 'thorough',
+  }, () => {
     const index = made();
     const byMean = index.optimize({ ...settings, recall: 0.9 });
     const report = index.optimize({ ...settings, recall: 0.9, coverage: 0.95 });
@@ -193,7 +202,9 @@ describe('what optimize reports', () => {
   });
 
   // By words of GloVe in the order of frequency, .918 were found of nouns in place of .95.
-  it('chooses by queries in random order, since those of a caller may be sorted', () => {
+  it('chooses by queries in random order, since those of a caller may be sorted', {
+    tags: 'thorough',
+  }, () => {
     const values = [clustered(300, 0.3), clustered(300, 1.5)].flatMap((one) => [...one.values]);
     const queries = { values: Float32Array.from(values), dimensions: DIMENSIONS };
     const index = made();
@@ -227,7 +238,9 @@ describe('what optimize reports', () => {
     expect(given.byRows?.queries).toBeGreaterThan(100);
   });
 
-  it('is what the search itself finds of these queries, where it ends early', () => {
+  it('is what the search itself finds of these queries, where it ends early', {
+    tags: 'thorough',
+  }, () => {
     const dimensions = 200;
     const rows = clustered(6000, 3, dimensions);
     const queries = clustered(300, 3, dimensions);

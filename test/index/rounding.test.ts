@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { indexFromArrow, indexToArrow, SimHashIndex, scanVectors } from '../../src/index';
 import { partsOf } from '../../src/index/simhash-index';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 
 const DIMENSIONS = 32;
 const K = 10;
@@ -30,17 +31,19 @@ function foundBy(
 }
 
 describe('vectors held as int8', () => {
-  it.each([1, 30, 1000])('know what they lost, a coordinate %i times the others', (times) => {
-    const rows = withOutlier(3000, 'rows', times);
-    const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'int8' });
-    index.addAll(rows);
-    const loaded = indexFromArrow(indexToArrow(index));
-    const { recall } = index.optimize({ recall: 0.9, queries: 300 });
-    const found = foundBy(index, rows, withOutlier(100, 'queries', times).values);
-    expect(Math.abs(recall - found)).toBeLessThan(0.06);
-    // Files say it too.
-    expect(loaded.optimize({ recall: 0.9, queries: 300 }).recall).toBe(recall);
-  });
+  for (const times of [1, 30, 1000]) {
+    it(`know what they lost, a coordinate ${times} times the others`, quickIf(times === 30), () => {
+      const rows = withOutlier(3000, 'rows', times);
+      const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'int8' });
+      index.addAll(rows);
+      const loaded = indexFromArrow(indexToArrow(index));
+      const { recall } = index.optimize({ recall: 0.9, queries: 300 });
+      const found = foundBy(index, rows, withOutlier(100, 'queries', times).values);
+      expect(Math.abs(recall - found)).toBeLessThan(0.06);
+      // Files say it too.
+      expect(loaded.optimize({ recall: 0.9, queries: 300 }).recall).toBe(recall);
+    });
+  }
 
   it('take zeros that nothing was lost of for what they are', () => {
     const rows = withOutlier(3000, 'sparse', 1);

@@ -11,6 +11,7 @@ import { partsOf } from '../../src/index/simhash-index';
 import { trueSparseNeighbors } from '../../src/index/truth';
 import type { SparseVectors } from '../../src/index/vectors/sparse-vectors';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 
 /** An index that keeps sparse vectors, against a Map of them and sums over all their dimensions. */
 
@@ -60,49 +61,52 @@ function sparseOf(index: SimHashIndex, row: number) {
 const everything = { rank: 'exact', oversample: 10_000 } as const;
 
 describe('an index that keeps sparse vectors', () => {
-  it.each([1, 2, 3])(
-    'agrees with a Map of them through additions, removals and files, seed %i',
-    (seed) => {
-      const draws = new Draws(seed);
-      // Gaussian, so that rows have equal codes only when parallel: all are candidates then.
-      let index = new SimHashIndex({ bits: 512, projection: 'gaussian', vectors: 'sparse' });
-      const model = new Map<number, Entries>();
-      for (let step = 0; step < 300; step++) {
-        const choice = draws.integer(10);
-        if (choice < 5) {
-          const vector = drawn(draws);
-          model.set(index.add(vector), entriesOf(vector));
-        } else if (choice < 7) {
-          const vectors = Array.from({ length: draws.integer(40) }, () => drawn(draws));
-          const first = index.addAll(vectors);
-          for (const [i, vector] of vectors.entries()) model.set(first + i, entriesOf(vector));
-        } else if (choice < 9 && model.size > 0) {
-          const row = draws.pick([...model.keys()]);
-          expect(index.remove(row)).toBe(true);
-          model.delete(row);
-        } else if (choice === 9) {
-          index = indexFromArrow(indexToArrow(index));
+  for (const seed of [1, 2, 3]) {
+    it(
+      `agrees with a Map of them through additions, removals and files, seed ${seed}`,
+      quickIf(seed === 1),
+      () => {
+        const draws = new Draws(seed);
+        // Gaussian, so that rows have equal codes only when parallel: all are candidates then.
+        let index = new SimHashIndex({ bits: 512, projection: 'gaussian', vectors: 'sparse' });
+        const model = new Map<number, Entries>();
+        for (let step = 0; step < 300; step++) {
+          const choice = draws.integer(10);
+          if (choice < 5) {
+            const vector = drawn(draws);
+            model.set(index.add(vector), entriesOf(vector));
+          } else if (choice < 7) {
+            const vectors = Array.from({ length: draws.integer(40) }, () => drawn(draws));
+            const first = index.addAll(vectors);
+            for (const [i, vector] of vectors.entries()) model.set(first + i, entriesOf(vector));
+          } else if (choice < 9 && model.size > 0) {
+            const row = draws.pick([...model.keys()]);
+            expect(index.remove(row)).toBe(true);
+            model.delete(row);
+          } else if (choice === 9) {
+            index = indexFromArrow(indexToArrow(index));
+          }
+          const query = drawn(draws);
+          const { rows, cosines, rank } = index.search(query, { k: 5, ...everything });
+          const expected = best(model, query, 5);
+          expect(rank).toBe('exact');
+          // Parallel rows may differ in the last digit: each has its own cosine, and none is missed.
+          expect(new Set(rows).size).toBe(expected.length);
+          for (const [i, { cosine }] of expected.entries()) {
+            expect(cosines?.[i]).toBeCloseTo(cosine, 12);
+            const own = model.get(rows[i]) as Entries;
+            expect(cosines?.[i]).toBeCloseTo(cosineOf(own, entriesOf(query, asIs)), 12);
+          }
         }
-        const query = drawn(draws);
-        const { rows, cosines, rank } = index.search(query, { k: 5, ...everything });
-        const expected = best(model, query, 5);
-        expect(rank).toBe('exact');
-        // Parallel rows may differ in the last digit: each has its own cosine, and none is missed.
-        expect(new Set(rows).size).toBe(expected.length);
-        for (const [i, { cosine }] of expected.entries()) {
-          expect(cosines?.[i]).toBeCloseTo(cosine, 12);
-          const own = model.get(rows[i]) as Entries;
-          expect(cosines?.[i]).toBeCloseTo(cosineOf(own, entriesOf(query, asIs)), 12);
+        expect(index.count).toBe(model.size);
+        for (const [row, entries] of model) {
+          const { indices, values } = sparseOf(index, row);
+          expect([...indices]).toEqual([...entries.keys()].sort((a, b) => (a < b ? -1 : 1)));
+          expect([...values]).toEqual([...indices].map((dimension) => entries.get(dimension)));
         }
-      }
-      expect(index.count).toBe(model.size);
-      for (const [row, entries] of model) {
-        const { indices, values } = sparseOf(index, row);
-        expect([...indices]).toEqual([...entries.keys()].sort((a, b) => (a < b ? -1 : 1)));
-        expect([...values]).toEqual([...indices].map((dimension) => entries.get(dimension)));
-      }
-    },
-  );
+      },
+    );
+  }
 
   it('compares two rows by their exact cosine', () => {
     const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });

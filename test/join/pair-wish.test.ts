@@ -101,7 +101,7 @@ describe.each(SHAPES)('%s codes', (shape) => {
   });
 });
 
-it('splits what is crowded where many rows agree', () => {
+it('splits what is crowded where many rows agree', { tags: 'thorough' }, () => {
   const codes = collection('clustered', 9000, 64, 5);
   for (let row = 0; row < codes.count; row++) codes.at(row)[1] = 7;
   const all = listed(codes, { maxDistance: 3 });

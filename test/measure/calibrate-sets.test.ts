@@ -44,7 +44,9 @@ describe('a calibration of sets', async () => {
   );
   const near = pairs.filter(({ exact }) => exact >= minJaccard);
 
-  it('counts all pairs by distance, the near ones, and the nearest of each row', () => {
+  it('counts all pairs by distance, the near ones, and the nearest of each row', {
+    tags: 'thorough',
+  }, () => {
     expect(near.length).toBeGreaterThan(60);
     expect([found.measure, found.minSimilarity, found.projection]).toEqual([
       ...['jaccard', 0.6, 'minwise'],

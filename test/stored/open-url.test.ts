@@ -174,7 +174,9 @@ describe('an index without equal codes', () => {
     return () => other.close();
   });
 
-  it('is searched without the codes of partitions, with equal results', async () => {
+  it('is searched without the codes of partitions, with equal results', {
+    tags: 'thorough',
+  }, async () => {
     const near = await openIndexUrl(new Map(files), { memory: '8MB' });
     const far = await openIndexUrl(other.url, { memory: '8MB' });
     for (const one of [near, far]) await one.search(at(0), { k: 1, probes: 30, oversample: 1 });

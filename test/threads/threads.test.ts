@@ -6,6 +6,7 @@ import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { characters, shingles } from '../../src/text/tokens';
 import { closeThreads, inParallel } from '../../src/threads/parallel';
+import { quickIf } from '../reference/tags';
 
 const THREADS = [1, 2, 3, 5];
 
@@ -141,14 +142,16 @@ describe('hashAllAsync of texts', () => {
     ['own tokens', { tokens: (text) => text.split('a'), hash: 'md5' }],
   ];
 
-  it.each(kinds)('gives equal codes: %s', async (_, options) => {
-    const hasher = new TextHasher(options);
-    const expected = digest(hasher.hashAll(texts).bytes);
-    for (const threads of THREADS) {
-      const { bytes } = await hasher.hashAllAsync(texts, { threads });
-      expect(digest(bytes)).toBe(expected);
-    }
-  });
+  for (const [name, options] of kinds) {
+    it(`gives equal codes: ${name}`, quickIf(!name.startsWith('shingles')), async () => {
+      const hasher = new TextHasher(options);
+      const expected = digest(hasher.hashAll(texts).bytes);
+      for (const threads of THREADS) {
+        const { bytes } = await hasher.hashAllAsync(texts, { threads });
+        expect(digest(bytes)).toBe(expected);
+      }
+    });
+  }
 
   it('names the row of the first text without words, or makes its code null', async () => {
     const some = texts.map((text, i) => (i === 2500 || i === 2000 ? '' : text));
@@ -202,7 +205,7 @@ describe('the pool', () => {
   });
 
   it('serves several calls at once', async () => {
-    const some = [1, 2, 3, 4].map((seed) => new SimHasher({ bits: 256, seed }));
+    const some = [1, 2, 3, 4].map((seed) => new SimHasher({ bits: 64, seed }));
     const all = await Promise.all(some.map((one) => one.hashAllAsync(rows, { threads: 2 })));
     const expected = some.map((one) => digest(one.hashAll(rows).bytes));
     expect(all.map(({ bytes }) => digest(bytes))).toEqual(expected);
