@@ -4,6 +4,7 @@
  * silently.
  */
 
+import { FormatError } from '../../base/format-error';
 import type { RowBatch } from '../../table/row-batch';
 import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
@@ -41,6 +42,9 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     firstBytes += result.value.bytes.length;
     // All of these lines are parsed, wanted or not, since they decide the columns.
     for (const line of linesOf(result.value, () => true)) first.push(line);
+  }
+  if (first.length === 0 && options.skips.count > 0) {
+    throw new FormatError('no line can be read', name);
   }
 
   // Nulls for keys that a line lacks are not stored: with a new key on each line, they would take
