@@ -16,7 +16,7 @@ export interface CosineRequest
   extends Pick<Request, 'k' | 'filter' | 'recall' | 'isExplained'>,
     FullSetting {
   readonly rank: 'estimate' | 'exact';
-  /** The model of this setting; null where it was not measured, or nobody asks for it. */
+  /** The model of this setting; null where it was not measured or is not needed. */
   readonly doubt: DoubtModel | null;
   /** True of the last setting that is tried. */
   readonly isLast: boolean;
