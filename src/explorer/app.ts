@@ -12,7 +12,7 @@ import type {
   Status,
   WhyAnswer,
 } from './messages';
-import { Late, type Source } from './source';
+import { Conflict, type Source } from './source';
 
 /** The views of the page; one is shown at a time. */
 export type View = 'map' | 'review' | 'figures';
@@ -118,7 +118,9 @@ export class App {
       return result;
     } catch (error) {
       const message = (error as Error).message;
-      this.change({ error: error instanceof Late ? `${message}: shown as it is now` : message });
+      this.change({
+        error: error instanceof Conflict ? `${message}: shown as it is now` : message,
+      });
       return undefined;
     }
   }

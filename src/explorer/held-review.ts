@@ -95,24 +95,26 @@ export class HeldReview {
   }
 
   /**
-   * Keeps the rows of a decision. A dropped row duplicates the row that it did before if that is
-   * kept, else the nearest kept row by code: their exact similarity is then unknown, null.
+   * Keeps the rows of a decision. As on the server, each other row duplicates the nearest of them
+   * by code, of equally near ones the first. Their exact similarity is unknown, null, if that is
+   * another row than before.
    */
   decide({ group, after }: DecideRequest): GroupAnswer {
     const places = this.#groups.get(group) ?? [];
-    const kept = places.filter((at) => after.kept.includes(this.#lines[at].row));
+    const toKeep = new Set(after.kept);
+    const rowAt = (at: number) => this.#lines[at].row;
+    const kept = places.filter((at) => toKeep.has(rowAt(at))).sort((a, b) => rowAt(a) - rowAt(b));
     for (const at of places) {
       const line = this.#lines[at];
-      const before = line.duplicate_of;
-      line.action = kept.includes(at) ? 'keep' : 'drop';
-      // A kept row duplicates itself; a dropped one keeps its exact similarity while that holds.
-      if (line.action === 'keep') this.#duplicate(line, line.row, 0, 1);
-      else if (before === line.row || !kept.some((other) => this.#lines[other].row === before)) {
-        const distances = kept.map((other) => this.#codes.distance(at, other));
-        const least = Math.min(...distances);
-        const nearest = this.#lines[kept[distances.indexOf(least)]].row;
-        this.#duplicate(line, nearest, least, null);
+      line.action = toKeep.has(line.row) ? 'keep' : 'drop';
+      if (line.action === 'keep') {
+        this.#duplicate(line, line.row, 0, 1);
+        continue;
       }
+      const distances = kept.map((other) => this.#codes.distance(at, other));
+      const least = Math.min(...distances);
+      const nearest = rowAt(kept[distances.indexOf(least)]);
+      if (nearest !== line.duplicate_of) this.#duplicate(line, nearest, least, null);
     }
     if (after.isReviewed) this.#reviewed.add(group);
     else this.#reviewed.delete(group);

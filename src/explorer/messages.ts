@@ -232,7 +232,12 @@ export interface Chart {
   /** Ascending. */
   readonly x: readonly number[];
   /** For each x a value, or null for none. */
-  readonly series: readonly { readonly name: string; readonly y: readonly (number | null)[] }[];
+  readonly series: readonly {
+    readonly name: string;
+    readonly y: readonly (number | null)[];
+    /** 'dashed' for what theory expects; 'dots' are not joined by lines. */
+    readonly look?: 'dashed' | 'dots';
+  }[];
   /** A value of x that a line marks, and the name of the line. */
   readonly mark?: readonly [x: number, name: string] | null;
 }
@@ -269,7 +274,10 @@ export interface HealthAnswer {
   readonly sections: readonly Section[];
   /** Element d is what distance d finds; empty where nothing was measured. */
   readonly thresholds: readonly ThresholdLine[];
-  /** By least Jaccard similarity, ascending; empty where the rows are no sets. */
+  /**
+   * By least Jaccard similarity, ascending, without those that too few pairs of the sample reach;
+   * empty where the rows are no sets.
+   */
   readonly sets: readonly SetLine[];
   /** The distance to make a plan with, by these figures; null without one. */
   readonly recommended: number | null;

@@ -46,8 +46,6 @@ export class Plot {
     const style = getComputedStyle(document.documentElement);
     const [ink, line] = ['--soft', '--line'].map((name) => style.getPropertyValue(name));
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
-    const text = (value: number | null) =>
-      value === null || value === undefined ? '' : isShare ? percentText(value) : short(value);
     const axis = (label: string, size: number): uPlot.Axis => ({
       ...{
         label,
@@ -76,11 +74,11 @@ export class Plot {
       },
       axes: [
         axis(xLabel, 40),
-        { ...axis(yLabel, 58), values: (_, ticks) => ticks.map((tick) => text(tick)) },
+        { ...axis(yLabel, 58), values: (_, ticks) => ticks.map((tick) => textOf(tick, isShare)) },
       ],
       series: [
-        { label: xLabel, value: (_, value) => text2(value) },
-        ...series.map(({ name }, i) => seriesOf(name, { kind, i, isDark, text })),
+        { label: xLabel, value: (_, value) => textOf(value) },
+        ...series.map((one, i) => seriesOf(one, { kind, i, isDark, isShare })),
       ],
       // uPlot counts x as series 0, so the edges of a band are its series 1 and 2.
       ...(kind === 'band' && { bands: [{ series: [2, 1], fill: shade(isDark, 0, 0.18) }] }),
@@ -113,8 +111,9 @@ export class Plot {
   }
 }
 
-/** A value of x in the key of the chart. */
-const text2 = (value: number | null) => (value === null ? '' : short(value));
+/** A value on an axis or in the key of the chart; a share as per cent. */
+const textOf = (value: number | null | undefined, isShare = false) =>
+  value === null || value === undefined ? '' : isShare ? percentText(value) : short(value);
 
 /** Colour i of the palette in CSS, with an opacity; after the last colour comes the first. */
 function shade(isDark: boolean, i: number, alpha: number): string {
@@ -123,28 +122,28 @@ function shade(isDark: boolean, i: number, alpha: number): string {
 }
 
 /** How a series is drawn. */
-interface Look {
-  readonly kind: Chart['kind'];
+interface Look extends Pick<Chart, 'kind' | 'isShare'> {
   /** The number of the series, from 0. */
   readonly i: number;
   readonly isDark: boolean;
-  /** A value of y as text, for the key. */
-  readonly text: (value: number | null) => string;
 }
 
-/** A series for uPlot. 'theory' is dashed, and sizes of groups are points without lines. */
-function seriesOf(label: string, { kind, i, isDark, text }: Look): uPlot.Series {
+/** A series for uPlot. */
+function seriesOf(
+  { name, look }: Chart['series'][number],
+  { kind, i, isDark, isShare }: Look,
+): uPlot.Series {
   // The first two series of a band are its edges and share the first colour, as thin lines.
   const colour = kind === 'band' ? Math.max(0, i - 1) : i;
   const isEdge = kind === 'band' && i < 2;
   const bars = uPlot.paths.bars?.({ size: [0.9, 40] });
   return {
-    ...{ label, stroke: shade(isDark, isEdge ? 0 : colour, isEdge ? 0.5 : 1), spanGaps: true },
-    width: isEdge ? 1 : 2,
-    value: (_, value) => text(value),
+    ...{ label: name, spanGaps: true, width: isEdge ? 1 : 2 },
+    stroke: shade(isDark, isEdge ? 0 : colour, isEdge ? 0.5 : 1),
+    value: (_, value) => textOf(value, isShare),
     ...(kind === 'bars' && { fill: shade(isDark, colour, 0.35), paths: bars }),
     points: { show: kind === 'points', size: 8, fill: shade(isDark, colour, 1) },
-    ...(kind === 'points' && label === 'groups' && { paths: () => null }),
-    ...(label === 'theory' && { dash: [6, 5] }),
+    ...(look === 'dots' && { paths: () => null }),
+    ...(look === 'dashed' && { dash: [6, 5] }),
   };
 }

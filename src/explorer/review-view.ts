@@ -17,12 +17,9 @@ import type {
   PreviewAnswer,
   ReviewAnswer,
 } from './messages';
-import { Late } from './source';
+import { Conflict } from './source';
 
 type Order = 'doubt' | 'size';
-
-/** With fewer pairs than this in the sample, the page says what theory expects, not a share. */
-const ENOUGH_PAIRS = 30;
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['↑ ↓', 'choose a row'],
@@ -90,13 +87,13 @@ export class ReviewView {
     requestAnimationFrame(showCurrent);
   }
 
-  /** Sends a decision; false if it failed. If it came too late, shows the group as it is now. */
+  /** Sends a decision; false if it failed. After a conflict shows the group as it is now. */
   async #decide(step: DecideRequest, isUndo = false): Promise<boolean> {
     const answer = await this.app.attempt(async () => {
       try {
         return await this.app.source.ask('decide', step);
       } catch (error) {
-        if (error instanceof Late) await this.#open(this.#at);
+        if (error instanceof Conflict) await this.#open(this.#at);
         throw error;
       }
     });
@@ -278,7 +275,7 @@ export class ReviewView {
     if (about?.nearness.by === 'jaccard') {
       const line = health?.sets.find(({ least }) => Math.abs(least - value) < 0.005);
       const recall =
-        line === undefined || line.pairs < ENOUGH_PAIRS
+        line === undefined
           ? '99 % or more'
           : `${percentText(line.recall)} of the ${counted(line.pairs, 'such pair')} of a sample`;
       return (

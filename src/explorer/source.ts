@@ -20,7 +20,7 @@ export interface Source {
 }
 
 /** A decision based on a state that others have changed since: the server's status 409. */
-export class Late extends Error {}
+export class Conflict extends Error {}
 
 /** The source of what the page holds; of null, the server that the page came from. */
 export function sourceOf(held: Held | null): Source {
@@ -43,7 +43,7 @@ async function askServer<Q extends Question>(
     throw new Error('no answer: is halfspace explore still running?');
   });
   const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
-  if (response.status === 409) throw new Late(answer.error);
+  if (response.status === 409) throw new Conflict(answer.error);
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }
@@ -79,17 +79,19 @@ async function askHeld<Q extends Question>(
 
 const cardOf = (cards: readonly Card[], row: number) => cards.find((card) => card.row === row);
 
-/** The cards that contain the filter as a text, in any case: it is not parsed on this page. */
+/** The rows that meet the filter, with the cards of some of them. */
 function rowsHeld(cards: readonly Card[], { filter, first, count }: Questions['rows'][0]) {
-  const needle = filter.trim().toLowerCase();
-  const some = cards.filter((card) => textOf(card).includes(needle));
-  const matching = needle === '' ? null : packedRows(some.map(({ row }) => row));
+  const some = cards.filter(meets(filter));
+  const matching = filter.trim() === '' ? null : packedRows(some.map(({ row }) => row));
   return { total: some.length, matching, cards: some.slice(first, first + count) };
 }
 
-/** All texts of a card in lower case. */
-const textOf = ({ id, text, values }: Card) =>
-  [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase();
+/** A card meets a filter that its texts contain, in any case: this page does not parse filters. */
+function meets(filter: string): (card: Card) => boolean {
+  const needle = filter.trim().toLowerCase();
+  return ({ id, text, values }) =>
+    [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase().includes(needle);
+}
 
 /** Rows as the server sends them: Uint32, as base64 of their bytes. */
 function packedRows(rows: readonly number[]): string {
@@ -100,10 +102,10 @@ function packedRows(rows: readonly number[]): string {
 }
 
 /**
- * The rows nearest to a row of the page, by the distance of their codes; similarities are
- * estimates. The row is found by its number or its id, in any case. The filter is not applied.
+ * The rows nearest to a row of the page among those that meet the filter, by the distance of their
+ * codes; similarities are estimates. The row is found by its number or its id, in any case.
  */
-function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
+function searchHeld(held: Held, { id, row, k, filter }: SearchRequest): SearchAnswer {
   const { cards, about } = held;
   const { bits, measure } = about ?? { bits: 1, measure: 'cosine' as const };
   const wanted = id?.trim().toLowerCase();
@@ -113,16 +115,16 @@ function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
   if (at < 0) throw new Error(`no row of this page has the id ${id}`);
   const start = performance.now();
   const codes = Codes.from(bytesOf(held.codes ?? ''), { bits });
-  // One more, since the row itself is found too.
-  const { rows, distances } = scan(codes, codes.at(at), { k: k + 1 });
+  // Of all rows, since the filter and the row itself take out some of the nearest.
+  const { rows, distances } = scan(codes, codes.at(at), { k: codes.count });
   const milliseconds = performance.now() - start;
-  const hits = Array.from(rows, (other, i) => {
-    const similarity = estimateOf(measure, distances[i], bits).similarity;
+  const found = Array.from(rows, (other, i) => {
+    const { similarity } = estimateOf(measure, distances[i], bits);
     return { ...cards[other], distance: distances[i], similarity };
   });
-  return {
-    query: cards[at],
-    hits: hits.filter((hit) => hit.row !== cards[at].row).slice(0, k),
-    ...{ isExact: false, measure, bits, milliseconds },
-  };
+  const hits = found
+    .filter((hit) => hit.row !== cards[at].row)
+    .filter(meets(filter))
+    .slice(0, k);
+  return { query: cards[at], hits, isExact: false, measure, bits, milliseconds };
 }

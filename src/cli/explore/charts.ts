@@ -81,7 +81,7 @@ export function similarityChart(tally: PairTally): Chart {
         { name: '5 % of the pairs', y: steps.map(({ low }) => low) },
         { name: '95 %', y: steps.map(({ high }) => high) },
         { name: 'mean', y: steps.map(({ mean }) => mean) },
-        { name: 'theory', y: x.map((distance) => theoryAt(Math.round(distance))) },
+        { name: 'theory', y: x.map((distance) => theoryAt(Math.round(distance))), look: 'dashed' },
       ],
     };
   }
@@ -95,7 +95,7 @@ export function similarityChart(tally: PairTally): Chart {
     series: [
       { name: '5 % by theory', y: expected.map(([low]) => low) },
       { name: '95 %', y: expected.map(([, high]) => high) },
-      { name: 'theory', y: x.map(theoryAt) },
+      { name: 'theory', y: x.map(theoryAt), look: 'dashed' },
     ],
   };
 }
@@ -212,6 +212,6 @@ export function groupChart({ sizes, maxDistance }: GroupSizes): Chart {
     ...{ isLogX: true, isLogY: true },
     description: `Each dot is a size of group of rows within ${maxDistance}, and how many have it.`,
     x: sizes.map(({ size }) => size),
-    series: [{ name: 'groups', y: sizes.map(({ groups }) => groups) }],
+    series: [{ name: 'groups', y: sizes.map(({ groups }) => groups), look: 'dots' }],
   };
 }

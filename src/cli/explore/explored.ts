@@ -15,6 +15,7 @@ import { buildIndex } from '../input/index-rows';
 import { usualNearness } from '../input/nearness';
 import { rowsOfTexts, textHasherOf } from '../input/texts';
 import { beginning, excerpt } from '../output/figures';
+import { jsonOf } from '../output/table';
 import { type WordSearch, wordSearch } from './word-search';
 
 /** Characters, at most, of a value on a card, and of a text that is compared. */
@@ -47,8 +48,8 @@ export async function openExplored(
     const hasher =
       folder.text &&
       (await textHasherOf(call, { settings: folder.text, frequencies }, index.hasher));
-    const told = call.text('text');
-    const hashedColumn = told === undefined ? null : carriedName(call, folder, told);
+    const given = call.text('text');
+    const hashedColumn = given === undefined ? null : carriedName(call, folder, given);
     return new Explored({ path, folder, index, columns, hasher, hashedColumn });
   }
   const building = { isWhole: true, areTextsSets };
@@ -298,10 +299,7 @@ function shown(value: unknown, most: number): string {
   if (typeof value === 'string') return beginning(value, most);
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'object' && value !== null) {
-    return excerpt(
-      JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one)),
-      most,
-    );
+    return excerpt(JSON.stringify(value, jsonOf), most);
   }
   return String(value);
 }

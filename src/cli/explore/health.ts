@@ -93,7 +93,7 @@ export function healthAnswer(
           return { maxDistance, precision, recall };
         })
       : [],
-    sets: measured?.sets ?? [],
+    sets: wellMeasured(measured?.sets),
     recommended: calibrated?.maxDistance ?? null,
     minCosine: options?.minCosine ?? OPTIONS.minCosine,
   };
@@ -273,9 +273,13 @@ function cosineSections(tally: PairTally, { hasVectors, calibrated }: Measured):
   ];
 }
 
-/** The share of similar sets that a plan finds; leaves out similarities that few pairs reach. */
+/** Leaves out similarities that too few pairs of the sample reach for a share to be measured. */
+const wellMeasured = (sets: Measured['sets'] = null) =>
+  (sets ?? []).filter(({ pairs }) => pairs >= ENOUGH_PAIRS);
+
+/** The share of similar sets that a plan finds. */
 function setSection(sets: Measured['sets']): Section[] {
-  const enough = (sets ?? []).filter(({ pairs }) => pairs >= ENOUGH_PAIRS);
+  const enough = wellMeasured(sets);
   if (enough.length === 0) return [];
   return [
     {
@@ -318,7 +322,7 @@ function reasonOf({ calibrated, hasVectors, options, groups, bits, isOfSets }: M
   const { basis, at, theoryRecall } = calibrated;
   if (basis === 'measured') {
     return (
-      `which tells pairs at cosine ${minCosine} or more best in the sample: ` +
+      `which has the best F1 for pairs at cosine ${minCosine} or more of the sample: ` +
       `precision ${fixed(at.precision)}, recall ${fixed(at.recall)}`
     );
   }

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Held } from '../../explorer/messages';
+import { jsonOf } from '../output/table';
 import type { PageFiles } from './server';
 
 /** The script and the style of src/explorer, which the build puts next to the command. */
@@ -63,7 +64,7 @@ export async function servedPage(title: string): Promise<PageFiles> {
 export async function singlePage(held: Held): Promise<string> {
   const { script, style } = await built();
   // Without any < the data cannot end its element, nor begin a comment or a script.
-  const data = JSON.stringify(held).replaceAll('<', '\\u003c');
+  const data = JSON.stringify(held, jsonOf).replaceAll('<', '\\u003c');
   const code = script.replaceAll('</script', '<\\/script');
   const policy =
     `default-src 'none'; script-src ${digest(code)}; style-src ${digest(style)}; ` +

@@ -126,18 +126,18 @@ export class Review {
    */
   async decide({ group, before, after }: DecideRequest): Promise<GroupAnswer> {
     const rows = this.#rowsOf(group);
-    const { kept } = this.#plan as DedupPlan;
+    const { kept, groups } = this.#plan as DedupPlan;
     const own = rows.filter((row) => kept[row] === 1);
     const { isReviewed } = this.#line(group, rows);
-    const isSame =
-      own.length === before.kept.length && own.every((row) => before.kept.includes(row));
+    const known = new Set(before.kept);
+    const isSame = own.length === known.size && own.every((row) => known.has(row));
     if (!isSame || isReviewed !== before.isReviewed) {
       throw new Conflict('this group was decided elsewhere meanwhile');
     }
     const toKeep = new Set(after.kept);
     if (toKeep.size === 0) throw new RangeError('a group keeps one row at least');
     for (const row of toKeep) {
-      if (!rows.includes(row)) throw new RangeError(`row ${row} is not in group ${group}`);
+      if (groups[row] !== group) throw new RangeError(`row ${row} is not in group ${group}`);
     }
     await this.#file.check();
     this.#keep(rows, toKeep, after.isReviewed);
@@ -156,6 +156,7 @@ export class Review {
    * one.
    */
   #keep(rows: readonly number[], toKeep: ReadonlySet<number>, isReviewed: boolean): void {
+    const keptRows = rows.filter((row) => toKeep.has(row));
     const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = this.#plan as DedupPlan;
     const exact = cosines ?? jaccards;
     const { index } = this.#explored;
@@ -169,7 +170,7 @@ export class Review {
         continue;
       }
       let best = Number.POSITIVE_INFINITY;
-      for (const other of [...toKeep].sort((a, b) => a - b)) {
+      for (const other of keptRows) {
         const compared = index.compare(index.idOf(row) as Id, index.idOf(other) as Id);
         if (compared.distance >= best) continue;
         best = compared.distance;

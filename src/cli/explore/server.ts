@@ -7,6 +7,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { jsonOf } from '../output/table';
 
 /** Answers a question; throws a RangeError or TypeError where the question is wrong. */
 export type Answer = (question: string, asked: unknown) => Promise<unknown>;
@@ -102,7 +103,7 @@ async function replyTo(
 ): Promise<void> {
   try {
     const asked = JSON.parse(await bodyOf(request));
-    reply(200, 'application/json', JSON.stringify(await answer(asked), withBigInts));
+    reply(200, 'application/json', JSON.stringify(await answer(asked), jsonOf));
   } catch (error) {
     const isWrong = ['RangeError', 'TypeError', 'SyntaxError', 'CommandError'].includes(
       (error as Error)?.name,
@@ -112,10 +113,6 @@ async function replyTo(
     reply(status, 'application/json', JSON.stringify({ error: message }));
   }
 }
-
-/** A replacer for JSON.stringify: bigints become texts. */
-const withBigInts = (_: string, value: unknown) =>
-  typeof value === 'bigint' ? String(value) : value;
 
 /**
  * The body of a question. Its type must be JSON, which a form of another site cannot send; throws

@@ -192,6 +192,7 @@ it('a report of sets speaks of Jaccard similarities, as a count of all pairs has
   const chart = sections.find(({ name }) => name === 'sets')?.chart;
   // No two others have a word in common, so that the 30 pairs are all that there are.
   expect([chart?.x.at(0), chart?.x.at(-1)]).toEqual([0.2, 0.81]);
+  expect(healthAnswer(folder, report, nameOf).sets.map(({ least }) => least)).toEqual(chart?.x);
   expect(chart?.series[0].y.every((recall) => Number(recall) > 0.9)).toBe(true);
   const groups = sections.find(({ name }) => name === 'group');
   expect(groups?.sentences.join(' ')).toContain('a Jaccard similarity of 0.60 or more');
