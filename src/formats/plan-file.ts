@@ -133,9 +133,11 @@ export function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): 
   return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
 }
 
-/** The rows of a plan in batches; in formats of text similarities have six digits. */
+/** True for formats of text, in which the similarities of a plan have six digits. */
+export const isText = (format: RowFormat | null) => ['csv', 'jsonl', 'json'].includes(format ?? '');
+
 function planRows(plan: DedupPlan, format: RowFormat | null, part: PlanPart): Generator<RowBatch> {
-  return planBatches(plan, { ...part, isText: ['csv', 'jsonl', 'json'].includes(format ?? '') });
+  return planBatches(plan, { ...part, isText: isText(format) });
 }
 
 async function writeRows(

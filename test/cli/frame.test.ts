@@ -193,6 +193,7 @@ describe('completion', () => {
     };
     expect(completed('halfspace', 'fin')).toEqual(['fingerprint']);
     expect(completed('halfspace', 'search', '--max-')).toEqual(['--max-distance']);
+    expect(completed('halfspace', 'search', '-k')).toEqual(['-k']);
     expect(completed('halfspace', 'search', '--rank', '')).toEqual([
       ...['hamming', 'estimate', 'exact'],
     ]);
@@ -206,6 +207,10 @@ describe('completion', () => {
     expect(stdout).toMatch(/^#compdef halfspace\n/);
     for (const { name } of VERBS) expect(stdout).toContain(`'${name}:`);
     expect(stdout).toMatch(/'--rank\[[^\]]*\]:HOW:\(hamming estimate exact\)'/);
+    // Options that may be given again have a star, both kinds of them.
+    expect(stdout).toMatch(/'\*--row-id\[[^\]]*\]:[A-Z]+:_files'/);
+    expect(stdout).toMatch(/'\*--types\[[^\]]*\]:TYPES:_files'/);
+    expect(stdout).toMatch(/'\(-k --k\)'\{-k,--k\}'\[[^\]]*\]:N:_files'/);
   });
 
   it('is refused for another shell', async () => {

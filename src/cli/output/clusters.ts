@@ -5,11 +5,12 @@
  */
 
 import { idsAt } from '../../base/ids';
-import { runSteps } from '../../base/steps';
+import { runStepsAsync } from '../../base/steps';
 import { pointsOf } from '../../clustering/cluster-source';
 import { rowsOf } from '../../join/source';
 import { type Cluster, hammingDistance, RowBatch } from '../../node';
 import { builderOf, finished } from '../../table/columns/builder';
+import type { Call } from '../call';
 import { type Collection, rowBlocks } from '../input/collection';
 import { counted, excerpt, grouped } from './figures';
 import { lineSetter } from './table';
@@ -39,23 +40,26 @@ const NO_FLAGS = finished('medoid', builderOf('bool'), 'bool');
 /**
  * The rows of a collection with their clusters, batch by batch. The column of the cosine is called
  * by what it is of: `cosine` of vectors, `estimatedCosine` of sums, `cosineOfBits` of codes. A
- * cluster is named by its medoid.
+ * cluster is named by its medoid. Stops at Ctrl-C.
  */
-export function* clusterRows(
+export async function* clusterRows(
+  call: Call,
   rows: Collection,
   { clusters, labels, centroids, isOfBits }: Found,
   { labelOf, keywords }: Names,
-): Generator<RowBatch> {
+): AsyncGenerator<RowBatch> {
   const { ids, source, sums } = rows;
   const { codes } = rowsOf('source', source);
   const medoids = clusters.map(({ medoid }) => codes.at(medoid));
   const names = clusters.map(({ medoid }) => labelOf(medoid));
   const by = isOfBits ? 'bits' : 'vectors';
-  const cosineOf = labels.length > 0 && centroids && cosinesTo(centroids, sums ?? source, by);
+  const cosineOf =
+    labels.length > 0 && centroids && (await cosinesTo(call, centroids, sums ?? source, by));
   const estimated = sums === null ? 'cosine' : 'estimatedCosine';
   const cosineName = isOfBits ? 'cosineOfBits' : estimated;
   let firstRow = 0;
   for (const row of rowBlocks(rows)) {
+    call.signal.throwIfAborted();
     const cluster = Int32Array.from(row, (one) => labels[one]);
     const distance = new Int32Array(row.length).fill(-1);
     const cosine = new Float64Array(row.length).fill(Number.NaN);
@@ -81,12 +85,13 @@ export function* clusterRows(
 }
 
 /** Returns the cosine of a row to a centroid: of its vector, its sums, or its bits as 1 and -1. */
-function cosinesTo(
+async function cosinesTo(
+  { signal }: Call,
   centroids: Float64Array,
   source: Parameters<typeof pointsOf>[0],
   by: 'vectors' | 'bits',
-): (row: number, cluster: number) => number {
-  const { points } = runSteps(pointsOf(source, by), {});
+): Promise<(row: number, cluster: number) => number> {
+  const { points } = await runStepsAsync(pointsOf(source, by), { signal });
   const { dimensions, length } = points;
   const point = new Float64Array(dimensions); // scratch memory of all calls
   return (row, cluster) => {

@@ -6,7 +6,7 @@
 
 import { idsAt } from '../../base/ids';
 import type { HeldReview, PlanLine } from '../../explorer/messages';
-import { planHeader } from '../../formats/plan-file';
+import { isText, planHeader } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../groups/plan-table';
 import { reordered, rowsOf } from '../../join/source';
 import type { DedupPlan, RowBatch, RowWriter } from '../../node';
@@ -19,7 +19,7 @@ import { type Input, nameOfInput } from '../input/open-input';
 import type { SourceMarks } from '../input/source-marks';
 import { textsOfRows } from '../input/texts';
 import { excerpt, similarityWords } from './figures';
-import { openOutput, PageFile } from './rows';
+import { openOutput, outputFormat, PageFile } from './rows';
 
 /** Characters of a text in a line of a plan, and on a page. */
 const LINE_WIDTH = 160;
@@ -63,13 +63,12 @@ export async function writePlanned(
     if (shown.has(row)) return text;
     return isPage ? text.slice(0, PAGE_WIDTH) : excerpt(text, LINE_WIDTH);
   });
-  const isText = !call.has('all-rows');
   const batchOf = (block: Uint32Array) => {
     const own = Array.from(block, (row) => excerpt(texts.get(row) ?? '', LINE_WIDTH));
     const ids = rows.ids && idsAt(rows.ids, block);
     return planBatch(plan, block, {
       ids,
-      isText,
+      isText: isPage || isText(outputFormat(call)), // a page saves its plan as JSON lines
       ...(marks && { sources: Array.from(block, (row) => marks.markOf(rows.fileAt(row))) }),
       ...(near && { near: Array.from(block, (row) => near[row]) }),
       ...(withTexts && texts.size > 0 && { texts: own }),
@@ -134,7 +133,7 @@ async function pageOf(
     const columns = batch.without(['text']).columns.map(({ name }) => name);
     const values = columns.map((name) => batch.values(name));
     return Array.from({ length: batch.count }, (_, i) => {
-      const cells = columns.map((name, j) => [name, plain(values[j][i])]);
+      const cells = columns.map((name, j) => [name, values[j][i]]);
       return Object.fromEntries(cells) as PlanLine;
     });
   });
@@ -154,6 +153,3 @@ async function pageOf(
   const health = { sections: [], thresholds: [], sets: [], recommended: null, minCosine: 1 };
   return singlePage({ title, about, map: null, cards: [], codes: null, health, review });
 }
-
-/** A value that JSON can hold. */
-const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);

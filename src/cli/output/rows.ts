@@ -6,6 +6,7 @@
 
 import { Writable } from 'node:stream';
 import { openOutput as openFile, type RowOutput, StreamOutput } from '../../formats/file-io';
+import { formatOfPath } from '../../formats/row-format';
 import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
@@ -51,25 +52,36 @@ function refuseTerminal(call: Call, format: string): void {
 }
 
 /**
- * The writer of -o. Without it rows go to stdout: on a terminal as a table, else as JSON lines,
- * unless --to or --json says otherwise.
+ * The format of rows: by --json or --to, else by the name of -o, null for an unknown one. Without
+ * these rows go to stdout: as JSON lines, or on a terminal as a table, null.
  */
+export function outputFormat(call: Call): RowFormat | null {
+  const format = call.isJson ? 'json' : call.text('to');
+  if (format !== undefined) return format as RowFormat;
+  const target = call.text('output') ?? '-';
+  if (target !== '-') return formatOfPath(target);
+  return call.isTerminal ? null : 'jsonl';
+}
+
+/** The writer of -o, else of stdout, in the format of `outputFormat`. */
 async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise<RowWriter> {
   const target = call.text('output') ?? '-';
-  const format = (call.isJson ? 'json' : call.text('to')) as RowFormat | undefined;
+  const format = outputFormat(call);
   const own = {
     formulas: call.text('formulas') as 'keep' | 'text',
-    header: isArrow(format, target) ? header : undefined,
+    // Only Arrow has a header.
+    header: format === 'arrow' || format === 'arrows' ? header : undefined,
+    ...(format && { format }),
   };
   if (target !== '-') {
     // An input may be a folder or a pattern: none of its files is replaced either.
     const named = inputs.filter((input) => input !== '-');
     const shards = await Promise.all(named.map((one) => shardsOf(one).catch(() => null)));
     const files = named.flatMap((one, i) => shards[i] ?? [one]);
-    return createRows(target, { ...own, format, force: call.has('force'), inputs: files });
+    return createRows(target, { ...own, force: call.has('force'), inputs: files });
   }
-  if (!call.isTerminal) return createRows('-', { ...own, format: format ?? 'jsonl' });
-  if (format === undefined) {
+  if (!call.isTerminal) return createRows('-', own);
+  if (format === null) {
     return new PeopleTable({
       width: process.stdout.columns || 80,
       isColored: isColored(),
@@ -81,7 +93,7 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
   const terminal = new Writable({
     write: (bytes, _, done) => void call.print(String(bytes)).then(() => done(), done),
   });
-  return createRows(terminal, { ...own, format });
+  return createRows(terminal, own);
 }
 
 /**
@@ -90,12 +102,6 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
  */
 export function isForPeople(call: Call): boolean {
   return call.isTerminal && !['output', 'json', 'to'].some((name) => call.has(name));
-}
-
-/** True if the output is of Arrow, by its format, else by its name: only Arrow has a header. */
-function isArrow(format: RowFormat | undefined, target: string): boolean {
-  if (format !== undefined) return format === 'arrow' || format === 'arrows';
-  return /\.(arrow|arrows|feather|ipc)$/i.test(target);
 }
 
 /** True for a terminal that has styles, and whose user has not set NO_COLOR (no-color.org). */

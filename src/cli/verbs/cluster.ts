@@ -55,8 +55,11 @@ export async function run(call: Call): Promise<0> {
     const text = texts.get(row);
     return text !== undefined ? excerpt(text) : ids === null ? `row ${row}` : String(ids[row]);
   };
-  for (const batch of clusterRows(rows, found, { labelOf, keywords })) await writer?.write(batch);
-  await writer?.close();
+  if (writer !== null) {
+    const batches = clusterRows(call, rows, found, { labelOf, keywords });
+    for await (const batch of batches) await writer.write(batch);
+    await writer.close();
+  }
   call.say(`\n${clusterTable(rows, found, { labelOf, keywords })}\n`);
   return 0;
 }

@@ -20,7 +20,8 @@ export async function run(call: Call, all: readonly Verb[]): Promise<0> {
 
 /** All options of a verb, in the order of its help. */
 const optionsOf = (verb: Verb) => [...verb.options, ...COMMON_OPTIONS];
-const namesOf = (options: readonly Option[]) => options.map(({ name }) => `--${name}`).join(' ');
+/** `-k --k`, or `--rank` where there is no short name. */
+const namesOf = ({ name, short }: Option) => `${short ? `-${short} ` : ''}--${name}`;
 
 /** One function: choices after an option that has some, options after a dash, else files. */
 function bashScript(verbs: readonly Verb[]): string {
@@ -33,7 +34,9 @@ function bashScript(verbs: readonly Verb[]): string {
         : [`    ${verb.name}:--${option.name}) words="${option.choices.join(' ')}" ;;`],
     ),
   );
-  const options = verbs.map((verb) => `    ${verb.name}) words="${namesOf(optionsOf(verb))}" ;;`);
+  const options = verbs.map(
+    (verb) => `    ${verb.name}) words="${optionsOf(verb).map(namesOf).join(' ')}" ;;`,
+  );
   return `# bash completion for halfspace
 _halfspace() {
   local word="\${COMP_WORDS[COMP_CWORD]}" verb="\${COMP_WORDS[1]}" words=""
@@ -94,14 +97,18 @@ compdef _halfspace halfspace
 `;
 }
 
-/** An option as `_arguments` reads it: `*--name[help]:VALUE:action`, the star if it repeats. */
-function zshSpec({ name, value, kind, choices, help }: Option): string {
+/**
+ * An option as `_arguments` reads it: `*--name[help]:VALUE:action`, the star if it repeats. With a
+ * short name it is `(-n --name){-n,--name}...`: either excludes both, and braces make two of it.
+ */
+function zshSpec(option: Option): string {
+  const { name, short, value, kind, choices, help } = option;
   // Brackets, colons and backslashes end or escape the parts of such a specification.
-  const text = help.replaceAll(/[[\]:\\]/g, ' ');
-  const star = kind === 'list' ? '*' : '';
-  if (value === undefined) return quoted(`--${name}[${text}]`);
+  const text = `[${help.replaceAll(/[[\]:\\]/g, ' ')}]`;
   const action = choices === undefined ? '_files' : `(${choices.join(' ')})`;
-  return quoted(`${star}--${name}[${text}]:${value}:${action}`);
+  const rest = value === undefined ? text : `${text}:${value}:${action}`;
+  if (short) return `${quoted(`(${namesOf(option)})`)}{-${short},--${name}}${quoted(rest)}`;
+  return quoted(`${kind === 'list' || kind === 'words' ? '*' : ''}--${name}${rest}`);
 }
 
 /** One word of a shell, in single quotes. */

@@ -1,0 +1,34 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openRows } from '../../../src/node';
+import { ownFolder, rowsOf, run } from '../run';
+
+/** 40 words, and the same with another one in their middle: 37 of 41 pairs of words are common. */
+const WORDS = Array.from({ length: 40 }, (_, i) => `word${i}`);
+const TEXTS = [WORDS, WORDS.map((word, i) => (i === 20 ? 'other' : word))];
+
+it('similarities have six digits in formats of text, and all digits in Arrow', async () => {
+  const cwd = await ownFolder();
+  const lines = TEXTS.map((words) => JSON.stringify({ body: words.join(' ') }));
+  writeFileSync(join(cwd, 'docs.jsonl'), `${lines.join('\n')}\n`);
+  // Which rows get a line does not matter: the digits went by --all-rows.
+  for (const [name, exact, ...options] of [
+    ['groups.jsonl', 0.902439],
+    ['all.jsonl', 0.902439, '--all-rows'],
+    ['all.csv', 0.902439, '--all-rows'],
+    ['groups.arrow', 37 / 41],
+    ['all.arrow', 37 / 41, '--all-rows'],
+  ] as const) {
+    const words = ['dedup', 'docs.jsonl', '--text', 'body', '-q', '-o', name, ...options];
+    expect((await run(words, { cwd })).code).toBe(0);
+    const found: number[] = [];
+    for await (const batch of await openRows(join(cwd, name))) {
+      found.push(...batch.values('jaccard').map(Number));
+    }
+    expect([name, found]).toEqual([name, [1, exact]]);
+  }
+  const made = await run(['dedup', 'docs.jsonl', '--text', 'body', '-q', '--all-rows'], { cwd });
+  expect(rowsOf<{ jaccard: number }>(made.stdout)[1].jaccard).toBe(0.902439);
+  expect(readFileSync(join(cwd, 'all.csv'), 'utf8')).toContain('0.902439,');
+});
