@@ -75,7 +75,7 @@ export const COMMON_OPTIONS = options({
 /** How an input is read. */
 export const INPUT_OPTIONS = options({
   '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
-    'Format of the input, where its name does not tell (needed for stdin)',
+    'Format of the input, where its name does not show it (needed for stdin)',
   '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
   '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',
   '--expect-end': 'Refuse an Arrow stream that ends without its end mark: its writer died',
@@ -130,7 +130,7 @@ export const OUTPUT_OPTIONS: readonly Option[] = [
   ...options({
     '-o, --output OUT': 'Write to this file (- is stdout)',
     '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
-      'Format of the output, where its name does not tell',
+      'Format of the output, where its name does not show it',
     '--formulas HOW: text|keep = text':
       'In CSV, texts that a spreadsheet would run (they begin with = + - @ or a tab): as text, ' +
       "by a ' in front, or kept",

@@ -23,13 +23,13 @@ export function isOfSets(call: Call): boolean {
 
 /**
  * The projection by --projection; `minwise`, for sets, by --measure jaccard or --min-jaccard; else
- * undefined. Throws a misuse where these options contradict each other.
+ * that of dense or sparse vectors. Throws a misuse where these options contradict each other.
  */
-function projectionOf(call: Call): string | undefined {
-  const projection = call.text('projection');
+export function projectionOf(call: Call, isDense: boolean): Projection {
   const isOfSets = call.text('measure') === 'jaccard' || call.has('min-jaccard');
+  const usual = isOfSets ? 'minwise' : isDense ? 'hadamard' : 'signs';
+  const projection = (call.text('projection') ?? usual) as Projection;
   const measure = isOfSets ? 'jaccard' : call.text('measure');
-  if (projection === undefined) return isOfSets ? 'minwise' : undefined;
   if (measure === undefined || measureOf(projection).name === measure) return projection;
   const option = call.has('min-jaccard') ? '--min-jaccard' : `--measure ${measure}`;
   return call.misuse(`${option} does not go with --projection ${projection}: leave one out`);
@@ -40,15 +40,13 @@ function projectionOf(call: Call): string | undefined {
  * bigints, since they reach 2^64 - 1.
  */
 export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
-  const projection = projectionOf(call) ?? (dimensions === undefined ? 'signs' : 'hadamard');
+  const projection = projectionOf(call, dimensions !== undefined);
   const seed = call.text('seed') ?? '0';
   if (!/^\d{1,20}$/.test(seed)) {
     call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
   }
   return {
     bits: call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS),
-    seed: BigInt(seed),
-    projection: projection as Projection,
-    dimensions,
+    ...{ seed: BigInt(seed), projection, dimensions },
   };
 }

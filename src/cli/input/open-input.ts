@@ -62,9 +62,9 @@ export function readingOptions(call: Call, path: Input) {
 
 /** How queries next to another input are read: --from counts where their file's name says none. */
 export function otherReading(call: Call, path: Input): OpenRowsOptions {
-  const isTold = typeof path === 'string' && formatOfPath(path) !== null;
+  const isKnown = typeof path === 'string' && formatOfPath(path) !== null;
   const { format, ...reading } = readingOptions(call, path);
-  return { ...reading, ...(!isTold && format !== undefined && { format }) };
+  return { ...reading, ...(!isKnown && format !== undefined && { format }) };
 }
 
 /** Types of columns by --types; in CSV also the column of --vector, whose cells are "[1, 2]". */
@@ -151,10 +151,10 @@ export interface SourceColumns {
 }
 
 /** Kinds that have an option of their name; --vector names the columns of sparse vectors too. */
-type Told = Exclude<SourceKind, 'sparse'>;
+type NamedKind = Exclude<SourceKind, 'sparse'>;
 
 /** Names that choose a column among several candidates: the first that is there. */
-const USUAL: Record<Told, readonly string[]> = {
+const USUAL: Record<NamedKind, readonly string[]> = {
   code: ['code', 'codes', 'fingerprint', 'simhash'],
   vector: ['vector', 'embedding', 'embeddings', 'vectors'],
   text: ['text', 'body', 'content', 'document', 'description', 'sentence'],
@@ -180,12 +180,12 @@ export function chooseSource(
   isOther = false,
 ): SourceColumns {
   const isThere = (name: string) => reader.columns.some((column) => column.name === name);
-  const isMeant = (kind: Told) => kinds.includes(kind) && call.list(kind).every(isThere);
+  const isMeant = (kind: NamedKind) => kinds.includes(kind) && call.list(kind).every(isThere);
   const options = (['vector', 'text', 'code'] as const).filter(
     (name) => call.has(name) && (!isOther || isMeant(name)),
   );
   if (options.length > 1) call.misuse(`give one of ${options.map((one) => `--${one}`).join(', ')}`);
-  if (options.length === 1) return toldSource(call, reader, options[0]);
+  if (options.length === 1) return namedSource(call, reader, options[0]);
   for (const kind of ALL.filter((one) => kinds.includes(one))) {
     const columns = kind === 'sparse' ? sparseColumns(reader) : guessed(call, reader, kind);
     if (columns !== null) return sayGuess(call, { kind, columns });
@@ -197,7 +197,7 @@ export function chooseSource(
 }
 
 /** The columns that --vector, --text or --code names; fails unless they hold such values. */
-function toldSource(call: Call, reader: RowReader, kind: Told): SourceColumns {
+function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColumns {
   const columns = kind === 'vector' ? call.list(kind) : [call.text(kind) as string];
   const [{ name, type, fits }] = columns.map((one) => columnOf(call, reader, one));
   if (columns.length > 2) call.misuse('--vector takes one column, or two: INDICES,VALUES');
@@ -216,12 +216,12 @@ export function columnOf(call: Call, reader: RowReader, name: string): ColumnInf
 }
 
 /** The candidate with a usual name, else the only one; null for none, a misuse for several. */
-function guessed(call: Call, reader: RowReader, kind: Told): readonly string[] | null {
+function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly string[] | null {
   // 64-bit integers are codes only if --bits or the file's header gives a width: else a column
   // called "code" may hold anything.
-  const isTold = call.has('bits') || (reader as { header?: string }).header !== undefined;
+  const hasWidth = call.has('bits') || (reader as { header?: string }).header !== undefined;
   const isMeant = ({ type }: ColumnInfo) =>
-    kind !== 'code' || isTold || !/\bInt64|<Uint64/.test(type);
+    kind !== 'code' || hasWidth || !/\bInt64|<Uint64/.test(type);
   const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));
   const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
   if (usual !== undefined) return [usual];
@@ -267,13 +267,13 @@ function sayGuess(call: Call, source: SourceColumns): SourceColumns {
  * also for `--id none` unless a column has that name.
  */
 export function chooseId(call: Call, reader: RowReader): string | null {
-  const told = call.text('id');
+  const given = call.text('id');
   // In a folder of texts the name of each file is the id of its text.
   const usual = reader.format === 'text' ? 'file' : 'id';
   const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
-  if (told === undefined) return has ? usual : null;
-  if (told === 'none' && !reader.columns.some(({ name }) => name === told)) return null;
-  const { name, type, fits } = columnOf(call, reader, told);
+  if (given === undefined) return has ? usual : null;
+  if (given === 'none' && !reader.columns.some(({ name }) => name === given)) return null;
+  const { name, type, fits } = columnOf(call, reader, given);
   if (fits.includes('id')) return name;
   return call.fail(`${reader.file}: column "${name}" is ${type}; ids are integers or strings`);
 }

@@ -50,7 +50,7 @@ export async function readQueries(
       }
     }
   }
-  sayWithout(source, without);
+  sayWithoutCode(source, without);
   const count = codes.length > 0 ? rows.length - without : rows.length;
   if (count === 0) call.fail(`${file} has no queries`);
   const queries = codes.length > 0 ? Codes.join(codes, { bits: codes[0].bits }) : vectors;
@@ -58,7 +58,7 @@ export async function readQueries(
 }
 
 /** Says how many queries have no code, and why; nothing where all have one. */
-export function sayWithout({ call, whyNull }: HashSource, count: number): void {
+export function sayWithoutCode({ call, whyNull }: HashSource, count: number): void {
   if (count === 0) return;
   const which = count === 1 ? '1 query has' : `${count} queries have`;
   call.say(`${which} ${whyNull}, and no neighbours`);

@@ -9,7 +9,7 @@ import type { PairTally } from '../../measure/pair-tally';
 import { distanceChart, sharesOf, similarityChart, stepName, usedSteps } from '../explore/charts';
 import { leastWords, thresholdSection } from '../explore/health';
 import { counted, fixed, grouped, percent, similarityWords } from './figures';
-import type { Part, Told } from './parts';
+import type { Findings, Part } from './parts';
 import { aligned } from './table';
 
 /** A calibration, where its rows came from, and the command that it recommends. */
@@ -79,7 +79,7 @@ function nameOf({ tally }: Calibration): string {
 }
 
 /** The calibration for people, and as data. */
-export function calibrationTold(report: CalibrationReport): Told {
+export function calibrationFindings(report: CalibrationReport): Findings {
   const { calibration, command } = report;
   const isMeasured = calibration !== null && command !== null;
   return {
@@ -219,7 +219,7 @@ function baseSentences(report: CalibrationReport): string[] {
   if (drawn < fileRows) {
     sentences.push(
       'Every pair of the input had the same chance to be among them, so precision carries over ' +
-        'to the whole input, as far as so many near pairs can tell.',
+        'to the whole input, as far as so many near pairs show.',
     );
   }
   return sentences;
@@ -241,7 +241,7 @@ function expectation({ recommended, minSimilarity, nearPairs, pairs }: Calibrati
     `sample ${nearPairs === 1 ? 'is' : 'are'} at ${minSimilarity} or more, and ` +
     `${ENOUGH_PAIRS} are needed to choose by; ${edge}. Of ${counted(pairs, 'pair')}, ` +
     `${grouped(at.found)} are within it, ${grouped(at.right)} of these near. ` +
-    'A larger --sample tells more.'
+    'A larger --sample has more near pairs.'
   );
 }
 

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
 import { PARTS, RIGHT } from '../../measure/planted';
 import { counted, fixed, grouped, percent } from './figures';
-import type { Told } from './parts';
+import type { Findings } from './parts';
 
 /** How it is known which pairs of rows are the same. */
 export type Truth =
@@ -44,7 +44,7 @@ export function optionOf({ by, threshold }: Pick<Judged, 'by' | 'threshold'>): s
 }
 
 /** The outcomes for people, and as data. */
-export function outcomesTold(report: OutcomesReport): Told {
+export function outcomesFindings(report: OutcomesReport): Findings {
   const { contest, settings, command, ...base } = report;
   const heading = `Which settings fit ${basename(report.file)}`;
   const sentences = baseSentences(report);

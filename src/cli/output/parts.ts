@@ -26,8 +26,8 @@ export interface Part {
   readonly figure?: Pick<Section, 'chart' | 'sentences'>;
 }
 
-/** A measurement, ready for all outputs. */
-export interface Told {
+/** What was measured, ready for all outputs. */
+export interface Findings {
   readonly heading: string;
   /** What was measured, and how. */
   readonly sentences: readonly string[];
@@ -37,8 +37,8 @@ export interface Told {
   readonly data: object;
 }
 
-/** The measurement as text, with the recommendation last: next to the user's prompt. */
-export function toldText({ sentences, parts }: Told): string {
+/** The findings as text, with the recommendation last: next to the user's prompt. */
+export function findingsText({ sentences, parts }: Findings): string {
   const filled = (text: string) => wrapped(text, WIDTH).join('\n');
   const texts = parts.map(({ heading, command, cells, letters, sentence, texts: count = 0 }) => {
     const shown = command === undefined ? letters : `  ${command}`;
@@ -48,8 +48,8 @@ export function toldText({ sentences, parts }: Told): string {
   return `${[filled(sentences.join(' ')), ...texts].join('\n\n')}\n`;
 }
 
-/** The measurement as what a page in one file holds; the recommendation comes first. */
-export function toldPage({ heading, sentences, parts }: Told): Held {
+/** The findings as what a page in one file holds; the recommendation comes first. */
+export function findingsPage({ heading, sentences, parts }: Findings): Held {
   const sections = parts.map(
     ({ name, heading: own, sentence, command, cells, figure }): Section => ({
       ...{ name, heading: own, command },

@@ -89,8 +89,8 @@ async function idsToCompare(
   await reader.close();
   const names = reader.columns.map(({ name }) => name);
   const usual = ['id', 'file'].find((name) => names.includes(name));
-  const told = call.text('id') ?? usual;
-  const column = told === 'none' && !names.includes(told) ? undefined : told;
+  const given = call.text('id') ?? usual;
+  const column = given === 'none' && !names.includes(given) ? undefined : given;
   if (planned !== null && column !== undefined) return { column, values: planned };
   const name = nameOfInput(input);
   const which = planned === null ? planPath : name;

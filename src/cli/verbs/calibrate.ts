@@ -14,13 +14,13 @@ import type { SparseVector, Vector } from '../../node';
 import type { Call } from '../call';
 import { singlePage } from '../explore/page-file';
 import { type HashSource, openSource } from '../input/hash-source';
-import { hasherOptionsOf } from '../input/hasher-options';
+import { hasherOptionsOf, projectionOf } from '../input/hasher-options';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
 import { readRows, vectorsOf } from '../input/row-values';
-import { type CalibrationReport, calibrationTold } from '../output/calibration';
+import { type CalibrationReport, calibrationFindings } from '../output/calibration';
 import { commandLine } from '../output/figures';
-import { type Told, toldPage, toldText } from '../output/parts';
+import { type Findings, findingsPage, findingsText } from '../output/parts';
 import { PageFile } from '../output/rows';
 import { drawSeedOf, givenWords, outcomesOf } from './outcomes';
 
@@ -29,13 +29,13 @@ export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const own = [path, call.text('pairs') ?? '-'].filter((one) => one !== '-');
   const file = await PageFile.named(call, own);
-  const told = await measured(call, path);
-  const data = () => `${JSON.stringify(told.data, null, 2)}\n`;
+  const findings = await measured(call, path);
+  const data = () => `${JSON.stringify(findings.data, null, 2)}\n`;
   if (file === null) {
-    await call.print(call.isJson ? data() : toldText(told));
+    await call.print(call.isJson ? data() : findingsText(findings));
     return 0;
   }
-  await file.write(file.isData ? data() : await singlePage(toldPage(told)));
+  await file.write(file.isData ? data() : await singlePage(findingsPage(findings)));
   call.say(`wrote ${file.path}`);
   return 0;
 }
@@ -44,7 +44,7 @@ export async function run(call: Call): Promise<0> {
  * Judges settings by outcomes with --pairs, and of texts without --min-cosine and --min-jaccard;
  * else measures what distances mean.
  */
-async function measured(call: Call, path: string): Promise<Told> {
+async function measured(call: Call, path: string): Promise<Findings> {
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
   const { kind } = source.choice;
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
@@ -59,7 +59,7 @@ async function measured(call: Call, path: string): Promise<Told> {
         : '--edits is of texts: vectors have no words to edit',
     );
   }
-  return calibrationTold(await calibrated(call, path, source));
+  return calibrationFindings(await calibrated(call, path, source));
 }
 
 /**
@@ -72,7 +72,8 @@ async function calibrated(
   source: HashSource,
 ): Promise<CalibrationReport> {
   const { kind, columns } = source.choice;
-  const { seed, projection = 'signs' } = hasherOptionsOf(call, kind === 'vector' ? 1 : undefined);
+  const { seed } = hasherOptionsOf(call, undefined);
+  const projection = projectionOf(call, kind === 'vector');
   const near = nearOf(call, source, projection);
   const drawSeed = drawSeedOf(call);
   const count = call.number('sample') as number;

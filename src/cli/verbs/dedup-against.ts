@@ -35,14 +35,14 @@ interface NewPlan {
 }
 
 /**
- * Plans the rows of `input`. `wish.take` is called with each batch while they are read; `keep` is
- * called after that, for the rule which row of a group stays. Rows are near by distance alone: of
- * the old rows only the codes are compared.
+ * Plans the rows of `input`. `options.take` is called with each batch while they are read; `keep`
+ * is called after that, for the rule which row of a group stays. Rows are near by distance alone:
+ * of the old rows only the codes are compared.
  */
 export async function planAgainst(
   call: Call,
   input: Input,
-  wish: Parameters<typeof readCollection>[2],
+  options: Parameters<typeof readCollection>[2],
   keep: () => Keep,
 ): Promise<NewPlan> {
   const path = call.text('against') as string;
@@ -50,7 +50,7 @@ export async function planAgainst(
   const old = (await isIndexFolder(path))
     ? await rowsOfIndex(call, path)
     : await rowsOfPlan(call, path);
-  const rows = await readCollection(call, input, { ...wish, like: old.like });
+  const rows = await readCollection(call, input, { ...options, like: old.like });
   // Only codes of sets have a default for what is near.
   if (rows.measure.name === 'cosine') checkNearness(call, null);
   const { maxDistance } = estimatedNearness(call, rows);

@@ -67,7 +67,7 @@ function recallFact(report: NonNullable<IndexFolder['report']>): string {
 async function fileFacts(call: Call, path: string) {
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
-  const rows = rowCount === null ? 'not told by the file' : grouped(rowCount);
+  const rows = rowCount === null ? 'unknown before all are read' : grouped(rowCount);
   const size = byteCount === null ? null : bytesText(byteCount);
   const facts = [
     ...factsOf({ file, format, rows, size }),

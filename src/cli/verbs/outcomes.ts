@@ -28,8 +28,8 @@ import { sourceWords } from '../input/open-input';
 import { type ReadRows, readRows } from '../input/row-values';
 import { textHasherOf, textHashersOf, textSettingsOf } from '../input/texts';
 import { commandLine, similarityWords } from '../output/figures';
-import { optionOf, outcomesTold, type Truth } from '../output/outcomes';
-import type { Told } from '../output/parts';
+import { optionOf, outcomesFindings, type Truth } from '../output/outcomes';
+import type { Findings } from '../output/parts';
 
 /** Planted copies in each half, at most. */
 const COPIES = 300;
@@ -67,7 +67,7 @@ interface Outcome {
 }
 
 /** Compares settings for the rows of a source, and recommends a command line of dedup. */
-export async function outcomesOf(call: Call, source: HashSource): Promise<Told> {
+export async function outcomesOf(call: Call, source: HashSource): Promise<Findings> {
   const { kind, path, columns } = source.choice;
   const isText = kind === 'text';
   refuseOptions(call, isText);
@@ -93,7 +93,7 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Told> 
     ...['halfspace', 'dedup', path as string, isText ? '--text' : '--vector', columns.join(',')],
     ...[...givenWords(call, isText), ...settings[at].words, ...threshold, '-o', 'plan.jsonl'],
   ]);
-  return outcomesTold({
+  return outcomesFindings({
     ...{ file: source.reader.file, source: sourceWords(source.choice), seed, truth, settings },
     ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn : null },
     ...{ contest: found, command: found && command },
@@ -252,11 +252,11 @@ const USUAL_TOKENS = 'shingles:2';
 
 /**
  * The settings that are compared for texts; the first is the default of dedup. Tokens that the user
- * gives, `told`, replace the usual ones: sets and weights are still compared.
+ * gives, `own`, replace the usual ones: sets and weights are still compared.
  */
-function textSettings(told: string | null): TextSetting[] {
-  const ofSets = told === null ? [USUAL_TOKENS, 'words', 'characters:5'] : [told];
-  const weighed = told === null ? ['words', USUAL_TOKENS] : [told];
+function textSettings(own: string | null): TextSetting[] {
+  const ofSets = own === null ? [USUAL_TOKENS, 'words', 'characters:5'] : [own];
+  const weighed = own === null ? ['words', USUAL_TOKENS] : [own];
   const bits = DEFAULT_BITS;
   const sets = { tokens: ofSets[0], weights: 'sets', bits, by: 'minJaccard' } as const;
   const tfIdf = { tokens: weighed[0], weights: 'TF-IDF', bits, by: 'minCosine' } as const;
@@ -347,7 +347,8 @@ function vectorEntries(
   const widths = given === undefined ? known : [given];
   return {
     entries: [
-      setting(64, isOfSets ? 'minJaccard' : 'minCosine'),
+      // Labelled pairs have exact similarities; codes only show which rows have a direction.
+      setting(known[0], isOfSets ? 'minJaccard' : 'minCosine'),
       ...widths.map((bits) => setting(bits, 'maxDistance')),
     ],
     usual: call.number(least) ?? NEAR_JACCARD,

@@ -83,7 +83,7 @@ async function collections(
   [one, other]: readonly string[],
   groups: Within | null,
 ): Promise<readonly [Collection, Collection | null]> {
-  const wish = {
+  const options = {
     hold: call.has('min-cosine') ? ('vectors' as const) : undefined,
     areTextsSets: true,
     bytesPerRow: JOIN_BYTES_PER_ROW,
@@ -95,14 +95,14 @@ async function collections(
     take: (batch: RowBatch) => groups?.take(batch),
   };
   if (other === undefined) {
-    return [await readCollection(call, one, { ...wish, bands: bandsOf(call) }), null];
+    return [await readCollection(call, one, { ...options, bands: bandsOf(call) }), null];
   }
   if (groups !== null) call.misuse('--within goes with one input, not with two');
   if (one === '-' && other === '-') call.misuse('stdin can be one of the inputs, not both');
   const isOtherFirst = !(await isIndexFolder(one)) && (await isIndexFolder(other));
   const [first, second] = isOtherFirst ? [other, one] : [one, other];
-  const made = await readCollection(call, first, wish);
-  const next = await readCollection(call, second, { ...wish, like: made.like });
+  const made = await readCollection(call, first, options);
+  const next = await readCollection(call, second, { ...options, like: made.like });
   return isOtherFirst ? [next, made] : [made, next];
 }
 

@@ -19,7 +19,7 @@ import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { idNamed, idsNamed, partsOf, type SavedIndex, wordParts } from '../input/index-folder';
 import { sourceLike } from '../input/index-rows';
-import { sayWithout } from '../input/queries';
+import { sayWithoutCode } from '../input/queries';
 import { rowsOfTexts, textHasherOf } from '../input/texts';
 
 /** An index in memory, or one whose rows stay in their folder. */
@@ -128,7 +128,7 @@ async function* fileQueries(
       yield { names, kind: kindOf(ids), vectors, self: null, named };
     }
   }
-  sayWithout(source, without);
+  sayWithoutCode(source, without);
 }
 
 /** The kind of ids, by the type of their array, so that a file without rows has one; null: rows. */

@@ -23,12 +23,12 @@ interface TiesOptions {
 }
 
 /** Rows of the first search: k + 1, since the last shows whether the k-th ties; or all rows. */
-export function firstWish(k: number, count: number): number {
+export function firstCount(k: number, count: number): number {
   return Math.min(k + 1, Math.max(1, count));
 }
 
 /**
- * The k nearest rows, ties by id. `first` is the answer for `firstWish(k, count)` rows; searches
+ * The k nearest rows, ties by id. `first` is the answer for `firstCount(k, count)` rows; searches
  * again while the k-th row ties with the last one found.
  */
 export async function tiesById(
@@ -36,13 +36,13 @@ export async function tiesById(
   { k, count, again }: TiesOptions,
 ): Promise<SearchResult> {
   let found = first;
-  for (let wish = firstWish(k, count); ; ) {
+  for (let wanted = firstCount(k, count); ; ) {
     const ranks = ranksOf(found);
     // Whole if the index has no further rows, or if the last row found ranks behind the k-th.
-    const isWhole = found.rows.length < wish || wish >= count || ranks[k - 1] !== ranks[wish - 1];
-    if (isWhole) return sortedById(found, k);
-    wish = Math.min(count, wish * GROWTH);
-    found = await again(wish);
+    const isAll = found.rows.length < wanted || wanted >= count;
+    if (isAll || ranks[k - 1] !== ranks[wanted - 1]) return sortedById(found, k);
+    wanted = Math.min(count, wanted * GROWTH);
+    found = await again(wanted);
   }
 }
 

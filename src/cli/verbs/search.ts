@@ -36,7 +36,7 @@ import { estimatedNearness, LEAST } from '../input/nearness';
 import { bytesText, counted, grouped } from '../output/figures';
 import { openOutput } from '../output/rows';
 import { onlyOne, type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
-import { firstWish, sortedById, tiesById } from './search-ties';
+import { firstCount, sortedById, tiesById } from './search-ties';
 
 /** Writes the neighbours of each query: in the order of the queries, nearest first. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -193,11 +193,11 @@ async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<
     return (await answersByRow(call, index, asked)).map((found) => sortedById(found, k));
   }
   const { count } = index;
-  const first = await answersByRow(call, index, { ...asked, k: firstWish(k, count) });
+  const first = await answersByRow(call, index, { ...asked, k: firstCount(k, count) });
   const results: SearchResult[] = [];
   for (const [i, found] of first.entries()) {
-    const again = async (wish: number) =>
-      (await answersByRow(call, index, { ...asked, k: wish, queries: onlyOne(queries, i) }))[0];
+    const again = async (wanted: number) =>
+      (await answersByRow(call, index, { ...asked, k: wanted, queries: onlyOne(queries, i) }))[0];
     results.push(await tiesById(found, { k, count, again }));
   }
   return results;

@@ -168,8 +168,8 @@ export class SegmentTables {
       },
     };
     const { bits, dimensions, keep, id, hasFirsts, residualBytes } = this.#layout;
-    const told = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
-    return writeTable([...BLOCKS, ...PARTS], told, [table]);
+    const header = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
+    return writeTable([...BLOCKS, ...PARTS], header, [table]);
   }
 }
 
