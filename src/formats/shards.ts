@@ -136,20 +136,24 @@ export async function openShards(
     }
   }
   const { heldBytes, heldRows, expectedRows: rows } = first;
-  const sizeOf = (file: string) =>
-    stat(file).then(
-      ({ size }) => size,
-      () => 0,
-    );
-  const sizes = await Promise.all(files.map(sizeOf));
-  const all = sizes.reduce((sum, size) => sum + size, 0);
-  const expectedRows = rows && Math.ceil((rows / sizes[next - 1]) * all);
+  const expectedRows = rows && Math.ceil(rows * (await timesAll(files, files[next - 1])));
   return new OpenRows(
     { columns, shards, expectedRows, heldBytes, heldRows, batches },
     format,
     ByteSource.folder(name),
     skips,
   );
+}
+
+/** How many times the bytes of one of the files all of them have. */
+async function timesAll(files: readonly string[], one: string): Promise<number> {
+  const sizeOf = (file: string) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  const sizes = await Promise.all(files.map(sizeOf));
+  return sizes.reduce((sum, size) => sum + size, 0) / sizes[files.indexOf(one)];
 }
 
 /**

@@ -146,19 +146,11 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     else codes.push(await source.hash(batch, sums ?? undefined));
     count += batch.count;
     if (count === batch.count || isStream) {
-      const bits = index?.bits ?? codes[0].bits;
-      // Parts, and at the end all as one; an index grows in place.
-      const held = isIndexed
-        ? bits / 8 + 4 * (index?.dimensions ?? 0)
-        : bits / 4 + (sums ? 8 * bits : 0) + 8 * (source.keys?.bands.count ?? 0);
-      const bytesPerRow = held + (wish.bytesPerRow ?? 0);
-      heldBytes = checkRoom(call, source, {
-        bytesPerRow,
-        count,
-        batch,
-        ids: own,
-        isLeast: isReadAgain,
-      });
+      const bytesPerRow =
+        heldPerRow(index ?? codes[0], { hasSums: sums !== null, keys: source.keys }) +
+        (wish.bytesPerRow ?? 0);
+      const room = { bytesPerRow, count, batch, ids: own, isLeast: isReadAgain };
+      heldBytes = checkRoom(call, source, room);
     }
   }
   source.sayNulls();
@@ -176,6 +168,16 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
   };
+}
+
+/** Bytes of a row that stay: codes are held in parts and then as one, an index grows in place. */
+function heldPerRow(
+  held: SimHashIndex | Codes,
+  { hasSums, keys }: { hasSums: boolean; keys: HashSource['keys'] },
+): number {
+  const { bits } = held;
+  if (held instanceof SimHashIndex) return bits / 8 + 4 * (held.dimensions ?? 0);
+  return bits / 4 + (hasSums ? 8 * bits : 0) + 8 * (keys?.bands.count ?? 0);
 }
 
 function holdsVectors({ vectors = 'none' }: SimHashIndexOptions): boolean {

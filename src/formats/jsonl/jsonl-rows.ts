@@ -33,16 +33,8 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   const { types, isWanted = () => true } = options;
   const linesOf = lineReader(options, name);
   const blocks = lineBlocks(source, options.maxLineBytes);
-  /** Lines of the blocks that were read to learn the columns. */
-  const first: Line[] = [];
-  let firstBytes = 0;
-  while (first.length < FIRST_ROWS && firstBytes < FIRST_BYTES) {
-    const result = await blocks.next();
-    if (result.done) break;
-    firstBytes += result.value.bytes.length;
-    // All of these lines are parsed, wanted or not, since they decide the columns.
-    for (const line of linesOf(result.value, () => true)) first.push(line);
-  }
+  // All of these lines are parsed, wanted or not, since they decide the columns.
+  const first = await firstLines(blocks, (block) => linesOf(block, () => true));
   if (first.length === 0 && options.skips.count > 0) {
     throw new FormatError('no line can be read', name);
   }
@@ -90,6 +82,22 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
+}
+
+/** The lines of the first blocks, which stay as they are: FIRST_ROWS lines or FIRST_BYTES at least. */
+async function firstLines(
+  blocks: AsyncIterator<LineBlock>,
+  linesOf: (block: LineBlock) => Iterable<Line>,
+): Promise<Line[]> {
+  const lines: Line[] = [];
+  let bytes = 0;
+  while (lines.length < FIRST_ROWS && bytes < FIRST_BYTES) {
+    const result = await blocks.next();
+    if (result.done) break;
+    bytes += result.value.bytes.length;
+    for (const line of linesOf(result.value)) lines.push(line);
+  }
+  return lines;
 }
 
 /** Stands for the object of a row that is not parsed. */
