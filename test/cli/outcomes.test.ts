@@ -123,7 +123,7 @@ describe('calibrate of texts', () => {
     expect(JSON.parse(data)).toMatchObject({ recommended: null, command: null });
   });
 
-  it.skipIf(!hasChromium)('writes a page that stands alone', async () => {
+  it.skipIf(!hasChromium)('writes a page that stands alone', { tags: 'thorough' }, async () => {
     const page = join(await ownFolder(), 'calibration.html');
     const { code } = await run(['calibrate', "it's texts.jsonl", '-o', page], { cwd: folder });
     expect(code).toBe(0);

@@ -159,7 +159,9 @@ describe('search --ties id', () => {
     expect(idsOf(await search('other.hs', ...estimated))).not.toEqual(idsOf(one));
   });
 
-  it('changes no distance and no cosine; without it ties go by row', async () => {
+  it('changes no distance and no cosine; without it ties go by row', {
+    tags: 'thorough',
+  }, async () => {
     for (const words of [[], ['--rank', 'hamming'], ['--max-distance', '4']]) {
       const plain = await search('one.hs', ...words);
       const byId = await search('one.hs', '--ties', 'id', ...words);

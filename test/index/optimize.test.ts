@@ -101,7 +101,9 @@ describe('what optimize reports', () => {
     expect(found / 3000).toBeLessThan(interval[1] + 0.03);
   });
 
-  it('is by distance where only codes are held, by the truth where it is given', () => {
+  it('is by distance where only codes are held, by the truth where it is given', {
+    tags: 'thorough',
+  }, () => {
     const index = made('none');
     expect(index.optimize(settings)).toMatchObject({ truth: 'distance', rank: 'estimate' });
     const queries = clustered(600);
