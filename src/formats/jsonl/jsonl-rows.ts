@@ -84,7 +84,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   return { columns: assembler.columns, batches };
 }
 
-/** The lines of the first blocks, which stay as they are: FIRST_ROWS lines or FIRST_BYTES at least. */
+/** The lines of the first blocks: at least FIRST_ROWS, or FIRST_BYTES of them, or all. */
 async function firstLines(
   blocks: AsyncIterator<LineBlock>,
   linesOf: (block: LineBlock) => Iterable<Line>,
