@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import seedrandom from 'seedrandom';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import xxhash from 'xxhash-wasm';
 import {
   Codes,
   type DedupPlan,
@@ -95,6 +96,21 @@ describe('the whole job', () => {
     // The place where they differ is shown.
     expect(gone).toContain('other');
     expect(stderr).toContain(`--apply ${at('review.jsonl')} -o ${at('docs-kept.jsonl')}`);
+  });
+
+  it('gives the digest of an answer: equal for every format and number of threads', async () => {
+    const args = ['dedup', at('docs.jsonl'), '--text', 'body'];
+    const digestOf = async (...more: string[]) => {
+      const { stderr } = await run([...args, ...more]);
+      return /^Digest of this answer: (\w{16})\./m.exec(stderr)?.[1];
+    };
+    const digest = await digestOf('-o', at('digest.jsonl'), '--threads', '1');
+    const rows = planOf(at('digest.jsonl')).map(({ duplicate_of }) => duplicate_of);
+    const { h64Raw } = await xxhash();
+    const bytes = new Uint8Array(Uint32Array.from(rows).buffer);
+    expect(digest).toBe(h64Raw(bytes).toString(16).padStart(16, '0'));
+    expect(await digestOf('-o', at('digest.csv'), '--threads', '2')).toBe(digest);
+    expect(await digestOf('--keep', 'last')).not.toBe(digest);
   });
 
   it('does what the person decided: a line turned to keep is kept', async () => {

@@ -100,9 +100,8 @@ export function reviewText(
   if (dropped === 0) return lines[0];
   if (exact !== null) {
     const near = grouped(dropped - exact);
-    lines.push(
-      `Of those to drop ${grouped(exact)} are exact copies of the text kept, ${near} near ones`,
-    );
+    const copies = exact === 1 ? '1 is an exact copy' : `${grouped(exact)} are exact copies`;
+    lines.push(`Of those to drop ${copies} of the text kept, ${near} near ones`);
   }
   lines.push('', 'Rows to drop by their distance to the row that is kept:');
   lines.push(`  ${ranges(byDistance).join('   ')}`);

@@ -17,6 +17,7 @@ import {
   type RowBatch,
   type RowReader,
 } from '../../node';
+import { hex } from '../../table/sealed/seal';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
@@ -184,6 +185,9 @@ async function sayReview(call: Call, made: Made): Promise<void> {
   call.say(`\n${reviewText(plan, review, { ...rows, nameOf, texts })}\n`);
   sayTarget(call, made);
   if (review.dropped === 0) return;
+  const { buffer, byteOffset, byteLength } = plan.duplicateOf;
+  const digest = hex(checksum(new Uint8Array(buffer, byteOffset, byteLength)));
+  call.say(`Digest of this answer: ${digest}. The same rows and options give it each time.`);
   const target = call.text('output');
   if (target === undefined || target === '-') {
     call.say('Nothing is changed; -o plan.jsonl writes the plan, a line for each row.');

@@ -236,6 +236,6 @@ function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
   return bitmapOf(length, (i) => nullCount < length && bitAt(values, offset + i));
 }
 
-function hex(hash: bigint): string {
+export function hex(hash: bigint): string {
   return hash.toString(16).padStart(16, '0');
 }
