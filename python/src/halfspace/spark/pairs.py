@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import logging
 import tempfile
 
 import numpy as np
@@ -12,6 +13,8 @@ from pyspark.sql import functions as F
 from ..command import stream
 from . import layout
 from .fingerprint import options
+
+log = logging.getLogger(__name__)
 
 #: Rows of a cell; the command takes about 60 bytes a row, and more for strings as ids.
 CELL_ROWS = 4_000_000
@@ -77,8 +80,14 @@ def _of_distinct(rows, count, bits, distance, forest, cell_rows):
     if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards - 1 <= distance + 1:
         cells = [(["-"] if i == j else [None, "-"]) for i, j in layout.grid(shards)]
         copies = lambda codes: layout.grid_copies(shards, codes)  # noqa: E731
+        log.info("%d codes within %d of %d bits: all with all, in %d cells", count, distance, bits, len(cells))
     else:
-        root, wishes = _by_blocks(rows, bits, distance, cell_rows)
+        root, wishes, hottest = _by_blocks(rows, bits, distance, cell_rows)
+        log.info(
+            "%d codes within %d of %d bits: %d cells by the values of %d blocks; the most frequent value of a "
+            "block is that of %d codes",
+            *(count, distance, bits, len(wishes), distance + 1, hottest),
+        )
         cells = [["-", *wish] for wish in wishes]
         copies = lambda codes: layout.copies(root, codes, np.arange(len(codes)))  # noqa: E731
     near = [*code_of(rows), *options(max_distance=distance, forest=forest)]
@@ -86,15 +95,24 @@ def _of_distinct(rows, count, bits, distance, forest, cell_rows):
 
 
 def _by_blocks(rows, bits, distance, cell_rows):
-    """The tree of blocks after a census of their values, and the options of each cell."""
-    root, cells = layout.tree(bits, distance, cell_rows, lambda *level: _census(rows, *level))
-    return root, [
+    """The tree of blocks after a census of their values, the options of each cell, and how many codes
+    share the most frequent value of a block."""
+    hottest = []
+
+    def census(*level):
+        counts = _census(rows, *level)
+        hottest.append(max(int(of_node.max()) for of_node in counts))
+        return counts
+
+    root, cells = layout.tree(bits, distance, cell_rows, census)
+    wishes = [
         options(
             agree=layout.runs(agree).split("+"),
             differ=[layout.runs(one) for one in differ] or None,
         )
         for agree, differ in cells
     ]
+    return root, wishes, hottest[0]
 
 
 def _census(rows, root, level):
