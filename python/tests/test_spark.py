@@ -287,8 +287,6 @@ class OnSpark(unittest.TestCase):
             words = np.frombuffer(b"".join(codes(shape)), np.int64)
             longs = spark.createDataFrame(table.to_pandas().assign(code=words), "id string, code long")
             for (partitions, victim), cell_rows in zip(PARTITIONS.items(), (10**6, 120, 80)):
-                if partitions != 2 and shape not in ("uniform", "one hot key"):
-                    continue
                 parts = (longs if partitions == 2 else rows).repartition(partitions)
                 killed = fault("pairs", victim) if shape == "one hot key" else contextlib.nullcontext()
                 with self.subTest(shape=shape, partitions=partitions), killed:
