@@ -115,7 +115,9 @@ describe('calibrate', () => {
     expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
   });
 
-  it('draws the same rows by the same seed, in whatever pieces they come', async () => {
+  it('draws the same rows by the same seed, in whatever pieces they come', {
+    tags: 'thorough',
+  }, async () => {
     const args = ['--sample', '50', '--json', '--quiet'];
     const first = await run(['calibrate', at('vectors.jsonl'), ...args]);
     const input = readFileSync(at('vectors.jsonl'));

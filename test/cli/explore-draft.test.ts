@@ -38,7 +38,9 @@ const uint16Of = (text: string) =>
   new Uint16Array(new Uint8Array(Buffer.from(text, 'base64')).buffer);
 
 describe('a draft of the map', () => {
-  it('is answered until there is a map, of the same rows, and never of few rows', async () => {
+  it('is answered until there is a map, of the same rows, and never of few rows', {
+    tags: 'thorough',
+  }, async () => {
     const cwd = await indexFolder(ROWS);
     let served = await explore(['some.hs', '-q'], cwd);
     const first = await ask<Map>(served, 'map', { mayBeDraft: true });

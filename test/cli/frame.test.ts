@@ -150,7 +150,9 @@ describe('Ctrl-C', () => {
   });
 });
 
-it('an index that was saved in spite of Ctrl-C is reported as saved', async () => {
+it('an index that was saved in spite of Ctrl-C is reported as saved', {
+  tags: 'thorough',
+}, async () => {
   const cwd = await ownFolder();
   const { code } = await run(['index', join(root, NOUNS), '-o', 'nouns.hs'], {
     cwd,

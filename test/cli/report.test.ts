@@ -135,7 +135,7 @@ describe.each([
     },
   );
 
-  it('holds what users wrote as text, never as markup', async () => {
+  it('holds what users wrote as text, never as markup', quickIf(name === 'docs.hs'), async () => {
     const { text } = await reported(name);
     expect(text.match(/<script/g)).toHaveLength(2);
     expect(text).not.toContain('<script>alert(1)');
@@ -232,7 +232,7 @@ describe('report', () => {
     expect([untimed.code, untimed.stderr]).toEqual([2, expect.stringContaining('--no-times')]);
   });
 
-  it('is the same page twice where nothing is timed', async () => {
+  it('is the same page twice where nothing is timed', { tags: 'thorough' }, async () => {
     const [first, again] = [at('first.html'), at('again.html')];
     for (const target of [first, again]) {
       const words = ['--no-times', '--sample', '50', '--seed', '3', '-o', target];

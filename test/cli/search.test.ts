@@ -96,7 +96,9 @@ describe('search by row', () => {
     }
   });
 
-  it('within a distance finds all, and with -k the nearest of them', async () => {
+  it('within a distance finds all, and with -k the nearest of them', {
+    tags: 'thorough',
+  }, async () => {
     const all = byDistance(nouns.get('dolphin')?.code as Uint8Array, 'dolphin');
     const within = all.filter(({ distance }) => distance <= 80).map(({ id }) => id);
     const found = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80');
@@ -142,7 +144,7 @@ describe('search with a filter', () => {
     );
   });
 
-  it('takes ids, texts by their form, and what or joins', async () => {
+  it('takes ids, texts by their form, and what or joins', { tags: 'thorough' }, async () => {
     const all = await search(
       ...['nouns.hs', '--row-id', 'dolphin', '--rank', 'hamming', '-k', '17823'],
       ...['--columns', 'category'],

@@ -198,7 +198,9 @@ it('an index of texts as sets has the codes of fingerprint, and finds a text by 
   expect(firsts.filter(({ distance }) => distance === 0)).toHaveLength(2);
 });
 
-it('new rows are planned against an index, which is read without its texts', async () => {
+it('new rows are planned against an index, which is read without its texts', {
+  tags: 'thorough',
+}, async () => {
   const folder = await ownFolder();
   const at = (name: string) => join(folder, name);
   const rows = texts.map((text, i) => JSON.stringify({ id: `d${i}`, text }));

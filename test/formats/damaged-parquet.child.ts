@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import seedrandom from 'seedrandom';
 import { FormatError, openRows } from '../../src/node';
+import { peakMemory } from '../reference/peak-memory';
 import { note } from '../table/child-note';
 
 export interface Seen {
@@ -60,5 +61,5 @@ for (const name of readdirSync(folder).filter((one) => one.endsWith('.parquet'))
     await attempt(`${name}, byte ${at} ^ ${flip}`, bytes);
   }
 }
-seen.peakBytes = 1024 * process.resourceUsage().maxRSS;
+seen.peakBytes = peakMemory();
 console.log(JSON.stringify(seen));

@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { codesFromArrow } from '../../src/index';
+import { peakMemory } from '../reference/peak-memory';
 
 export interface MemoryReport {
   /** Most memory that the process held, beyond what it held before the call. */
@@ -22,7 +23,7 @@ const file = readFileSync(large);
 collect();
 const before = process.memoryUsage.rss();
 const { codes } = codesFromArrow(file);
-const peakBytes = process.resourceUsage().maxRSS * 1024 - before;
+const peakBytes = peakMemory() - before;
 collect();
 const keptBytes = process.memoryUsage.rss() - before;
 // The file is used once more, or the collector might have taken it before the end.

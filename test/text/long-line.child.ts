@@ -4,6 +4,7 @@
  */
 
 import { TextHasher } from '../../src/index';
+import { peakMemory } from '../reference/peak-memory';
 
 export interface LongLineReport {
   /** Different words. */
@@ -21,7 +22,7 @@ const line = piece.repeat((Number(megabytes) * 1_000_000) / piece.length);
 line.charCodeAt(line.length >> 1); // engines put the pieces together when it is first read
 const before = process.memoryUsage.rss();
 const words = hasher.vectorize(line).values.length;
-const peakBytes = process.resourceUsage().maxRSS * 1024 - before;
+const peakBytes = peakMemory() - before;
 hasher.hash('short');
 for (let round = 0; round < 3; round++) {
   globalThis.gc?.();
