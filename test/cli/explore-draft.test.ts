@@ -38,9 +38,7 @@ const uint16Of = (text: string) =>
   new Uint16Array(new Uint8Array(Buffer.from(text, 'base64')).buffer);
 
 describe('a draft of the map', () => {
-  it('is answered until there is a map, of the same rows, and never of few rows', {
-    tags: 'thorough',
-  }, async () => {
+  it('is answered until there is a map, of the same rows, and never of few rows', async () => {
     const cwd = await indexFolder(ROWS);
     let served = await explore(['some.hs', '-q'], cwd);
     const first = await ask<Map>(served, 'map', { mayBeDraft: true });
@@ -59,60 +57,68 @@ describe('a draft of the map', () => {
     expect((await ask<Map>(few, 'map', { mayBeDraft: true })).isDraft).toBe(false);
   });
 
-  it.skipIf(!hasChromium)('is shown, and gives way to the map with what was found', async () => {
-    const served = await explore(['some.hs', '-q'], await indexFolder(ROWS));
-    const { page } = await openAddress('about:blank');
-    let release = () => {};
-    const isSeen = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route('**/ask/map', async (route) => {
-      if (route.request().postDataJSON().mayBeDraft === false) await isSeen;
-      await route.continue();
-    });
-    const { problems, requests } = await watched(page, served.address);
-    await page.waitForSelector('.draft [role=status]:has-text("A draft: ")');
-    expect(await page.locator('.legend').count()).toBe(0);
-    await page.fill('#query', 'row 5');
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('.found b:text("row 5")');
-    const hits = await page.locator('.hits li').allTextContents();
-    await page.click('button[aria-label="Zoom in"]');
-    await page.waitForTimeout(400); // the view is at rest
-    const at = () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get('at');
-    expect(at()).toBe(null); // places of a draft are no link
-    release();
-    await page.waitForSelector('.legend');
-    expect(await page.locator('.draft').count()).toBe(0);
-    expect(await page.locator('.hits li').allTextContents()).toEqual(hits);
-    await page.waitForFunction(() => location.hash.includes('at='));
-    const [x, y, zoom] = (at() ?? '').split(',').map(Number);
-    const map = await ask<Map>(served, 'map', { mayBeDraft: false });
-    expect(x).toBeCloseTo(uint16Of(map.x)[5] / 65_536, 3);
-    expect(y).toBeCloseTo(uint16Of(map.y)[5] / 65_536, 3);
-    expect(zoom).toBeCloseTo(2.2 * 1.6, 2);
-    expect([await layoutShift(page), await overflow(page)]).toEqual([0, 0]);
-    expect([requests, problems]).toEqual([[], []]);
-  });
+  it.skipIf(!hasChromium)(
+    'is shown, and gives way to the map with what was found',
+    { tags: 'thorough' },
+    async () => {
+      const served = await explore(['some.hs', '-q'], await indexFolder(ROWS));
+      const { page } = await openAddress('about:blank');
+      let release = () => {};
+      const isSeen = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route('**/ask/map', async (route) => {
+        if (route.request().postDataJSON().mayBeDraft === false) await isSeen;
+        await route.continue();
+      });
+      const { problems, requests } = await watched(page, served.address);
+      await page.waitForSelector('.draft [role=status]:has-text("A draft: ")');
+      expect(await page.locator('.legend').count()).toBe(0);
+      await page.fill('#query', 'row 5');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('.found b:text("row 5")');
+      const hits = await page.locator('.hits li').allTextContents();
+      await page.click('button[aria-label="Zoom in"]');
+      await page.waitForTimeout(400); // the view is at rest
+      const at = () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get('at');
+      expect(at()).toBe(null); // places of a draft are no link
+      release();
+      await page.waitForSelector('.legend');
+      expect(await page.locator('.draft').count()).toBe(0);
+      expect(await page.locator('.hits li').allTextContents()).toEqual(hits);
+      await page.waitForFunction(() => location.hash.includes('at='));
+      const [x, y, zoom] = (at() ?? '').split(',').map(Number);
+      const map = await ask<Map>(served, 'map', { mayBeDraft: false });
+      expect(x).toBeCloseTo(uint16Of(map.x)[5] / 65_536, 3);
+      expect(y).toBeCloseTo(uint16Of(map.y)[5] / 65_536, 3);
+      expect(zoom).toBeCloseTo(2.2 * 1.6, 2);
+      expect([await layoutShift(page), await overflow(page)]).toEqual([0, 0]);
+      expect([requests, problems]).toEqual([[], []]);
+    },
+  );
 
-  it.skipIf(!hasChromium)('and the map are whole where another view was open', async () => {
-    const served = await explore(['some.hs', '-q'], await indexFolder(ROWS));
-    const { page } = await openAddress('about:blank');
-    const made = page.waitForResponse(
-      (response) => response.request().postDataJSON()?.mayBeDraft === false,
-    );
-    await watched(page, `${served.address}#view=review`);
-    await made;
-    await page.click('nav >> text=Map');
-    await page.waitForSelector('.legend');
-    await page.waitForFunction(() => location.hash.includes('at='));
-    const at = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('at') ?? '';
-    const [x, y, zoom] = at.split(',').map(Number);
-    const { width, height } = await page
-      .locator('.map')
-      .evaluate((map) => map.getBoundingClientRect());
-    // The legend covers 240 pixels at the right; the map fills 92 % of the rest.
-    expect(x).toBeCloseTo(0.5 + 120 / (0.92 * Math.min(width - 240, height)), 3);
-    expect([y, zoom]).toEqual([0.5, 1]);
-  });
+  it.skipIf(!hasChromium)(
+    'and the map are whole where another view was open',
+    { tags: 'thorough' },
+    async () => {
+      const served = await explore(['some.hs', '-q'], await indexFolder(ROWS));
+      const { page } = await openAddress('about:blank');
+      const made = page.waitForResponse(
+        (response) => response.request().postDataJSON()?.mayBeDraft === false,
+      );
+      await watched(page, `${served.address}#view=review`);
+      await made;
+      await page.click('nav >> text=Map');
+      await page.waitForSelector('.legend');
+      await page.waitForFunction(() => location.hash.includes('at='));
+      const at = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('at') ?? '';
+      const [x, y, zoom] = at.split(',').map(Number);
+      const { width, height } = await page
+        .locator('.map')
+        .evaluate((map) => map.getBoundingClientRect());
+      // The legend covers 240 pixels at the right; the map fills 92 % of the rest.
+      expect(x).toBeCloseTo(0.5 + 120 / (0.92 * Math.min(width - 240, height)), 3);
+      expect([y, zoom]).toEqual([0.5, 1]);
+    },
+  );
 });

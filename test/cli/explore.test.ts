@@ -561,7 +561,9 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect([requests, problems]).toEqual([[], []]);
   });
 
-  it('reviews ten groups by keys, and finds them after it is loaded again', async () => {
+  it('reviews ten groups by keys, and finds them after it is loaded again', {
+    tags: 'thorough',
+  }, async () => {
     const { page, problems, cwd } = await open();
     await page.click('nav >> text=Review');
     await page.click('button:text("Make a plan")');

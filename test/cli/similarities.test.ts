@@ -177,7 +177,9 @@ it('shards are planned as one, and applied to shards of the same names', {
   expect([within.code, within.stderr]).toEqual([2, expect.stringContaining('would be one of')]);
 });
 
-it('an index of texts as sets has the codes of fingerprint, and finds a text by its words', async () => {
+it('an index of texts as sets has the codes of fingerprint, and finds a text by its words', {
+  tags: 'thorough',
+}, async () => {
   const folder = await ownFolder();
   const at = (name: string) => join(folder, name);
   const bodies = ['to be or not to be that is the question', 'a cup of green tea is on the table'];

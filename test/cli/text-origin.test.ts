@@ -141,7 +141,9 @@ describe('--normalize', () => {
   });
 });
 
-it('--case keep is kept by an index, and codes without it are refused', async () => {
+it('--case keep is kept by an index, and codes without it are refused', {
+  tags: 'thorough',
+}, async () => {
   writeFileSync(
     at('names.jsonl'),
     lines([

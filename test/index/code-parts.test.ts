@@ -115,7 +115,7 @@ describe('an index whose codes take many memories', () => {
     [64, 'none'],
     [96, 'float32'],
   ] as const) {
-    const options = quickIf(vectors === 'float32');
+    const options = quickIf(bits === 64);
     it(`answers as one in one memory, ${bits} bits, vectors ${vectors}`, options, async () => {
       const one = await answersOf(await libraryOf(), bits, vectors);
       const many = await answersOf(await libraryOf(256), bits, vectors);

@@ -10,6 +10,7 @@ import { type Pairs, type PairsWork, pairs } from '../../src/join/pairs';
 import { distinctOf } from '../../src/join/source';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../groups/collections';
 import { angleBetween, Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 
 /** All pairs within a distance, against brute force. */
 
@@ -67,7 +68,8 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
       ['all with all', 64, 3, []],
     ];
     if (shape === 'crowded block') layouts.push(['long runs', 4096, 3, blocks(4096, 4)]);
-    it.each(layouts)('by %s of %i bits within %i', (_, bits, maxDistance, layout) => {
+    const options = quickIf(kernel === 'auto' || shape === 'repeated');
+    it.each(layouts)('by %s of %i bits within %i', options, (_, bits, maxDistance, layout) => {
       const count = shape === 'all equal' ? 99 : bits > 999 ? 1300 : 700;
       const codes = collection(shape, count, bits, 3);
       const distinct = runSteps(distinctOf(codes, null, maxDistance, kernel), {});
