@@ -51,11 +51,11 @@ export function* nearRows(
         const made = compare(codes, order.subarray(from, to), i - from, maxDistance, isNear);
         left -= made;
         budget -= made;
+        if (left < 0) return null;
+        if (budget > 0) continue;
+        yield [band, count];
+        budget = STEP_COMPARISONS;
       }
-      if (left < 0) return null;
-      if (budget > 0) continue;
-      yield [band, count];
-      budget = STEP_COMPARISONS;
     }
   }
   return isNear;

@@ -75,7 +75,9 @@ describe('a plan by pairs from a file', () => {
     expect(given).toBe(own);
   });
 
-  it('is the same by a stream of pairs, of which --columns chose some', async () => {
+  it('is the same by a stream of pairs, of which --columns chose some', {
+    tags: 'thorough',
+  }, async () => {
     for (const columns of ['a,b', 'id_a,id_b']) {
       const args = ['pairs', rows(), ...near, '--columns', columns, '-o', at(`${columns}.arrows`)];
       expect((await run(args)).code).toBe(0);
@@ -85,7 +87,9 @@ describe('a plan by pairs from a file', () => {
     }
   });
 
-  it('does not depend on the order of the pairs and their rows, nor on repeated ones', async () => {
+  it('does not depend on the order of the pairs and their rows, nor on repeated ones', {
+    tags: 'thorough',
+  }, async () => {
     const draws = new Draws('shuffled');
     const shuffled = [...all, ...all.slice(0, 200)]
       .map((pair) => ({ pair, key: draws.uniform() }))
@@ -100,7 +104,9 @@ describe('a plan by pairs from a file', () => {
     }
   });
 
-  it('has the components that joining sets by hand gives, of a forest and of all pairs', async () => {
+  it('has the components that joining sets by hand gives, of a forest and of all pairs', {
+    tags: 'thorough',
+  }, async () => {
     const setOf = Array.from({ length: COUNT }, (_, row) => new Set([row]));
     for (const { a, b } of all) {
       if (setOf[a] === setOf[b]) continue;
@@ -133,7 +139,9 @@ describe('a plan by pairs from a file', () => {
     expect(given.stderr).toContain('300 rows: 300 to keep, 0 to drop');
   });
 
-  it('is that of texts and of an index, but for exact similarities', async () => {
+  it('is that of texts and of an index, but for exact similarities', {
+    tags: 'thorough',
+  }, async () => {
     const index = ['index', 'datasets/sample/docs.jsonl', '--text', 'body', '-q'];
     expect((await run([...index, '-o', at('docs.hs')])).code).toBe(0);
     for (const [source, ...words] of [

@@ -166,7 +166,7 @@ describe('index --append', () => {
   });
 
   // In 0.1 every list became null, whenever batches were joined or files written again.
-  it('keeps carried lists as they were', async () => {
+  it('keeps carried lists as they were', { tags: 'thorough' }, async () => {
     const { cwd, change } = await indexed(
       ...[join(root, NOUNS), '--id', 'word', '--text', 'word', '--columns', 'vector'],
       ...['-o', 'nouns.hs', '-q'],
@@ -386,7 +386,9 @@ describe('changes to an index', () => {
     expect((await openIndex(join(cwd, 'docs.hs'))).report).toEqual(report);
   });
 
-  it('optimize holds dense vectors, says what is found, and refuses what codes cannot find', async () => {
+  it('optimize holds dense vectors, says what is found, and refuses what codes cannot find', {
+    tags: 'thorough',
+  }, async () => {
     const draws = new Draws('optimized');
     const lines = Array.from({ length: 300 }, () =>
       JSON.stringify({ vector: [...draws.gaussians(8)] }),
@@ -412,7 +414,9 @@ describe('changes to an index', () => {
     expect(report).toMatchObject({ truth: 'cosine', rank: 'estimate', reached: true });
   });
 
-  it('optimize with --memory without loading the index, where it holds dense vectors', async () => {
+  it('optimize with --memory without loading the index, where it holds dense vectors', {
+    tags: 'thorough',
+  }, async () => {
     const draws = new Draws('optimized in files');
     const lines = Array.from({ length: 4600 }, () =>
       JSON.stringify({ vector: [...draws.gaussians(8)].map((value) => Number(value.toFixed(3))) }),
@@ -472,7 +476,9 @@ describe('changes to an index', () => {
     expect(stderr).toContain(message);
   });
 
-  it('merge folders that were built like one, which is searched by segments', async () => {
+  it('merge folders that were built like one, which is searched by segments', {
+    tags: 'thorough',
+  }, async () => {
     const lines = (await readFile(DOCS, 'utf8')).trim().split('\n');
     const { change, cwd } = await indexed(DOCS, '-o', 'model.hs', '--vectors', 'sparse', '-q');
     const like = ['--like', 'model.hs', '--memory', '64M', '-q'];
@@ -511,7 +517,9 @@ describe('changes to an index', () => {
     expect(wrong.stderr).toContain('--segments takes two places as 0-3, got 1');
   });
 
-  it('merge measures all rows, by rows that did not train the centroids', async () => {
+  it('merge measures all rows, by rows that did not train the centroids', {
+    tags: 'thorough',
+  }, async () => {
     const { vectors } = await readVectors(join(root, NOUNS));
     const { values, dimensions } = vectors as { values: Float32Array; dimensions: number };
     const vectorAt = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);

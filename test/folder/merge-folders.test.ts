@@ -148,7 +148,7 @@ describe('folders that were built apart', () => {
     await expectAll(folder, all);
   });
 
-  it('are changed afterwards as any folder is', async () => {
+  it('are changed afterwards as any folder is', { tags: 'thorough' }, async () => {
     const folder = join(root, 'changed.hs');
     const merged = await IndexFolder.merge(folder, three);
     const index = indexOf(places.flat());
@@ -166,7 +166,9 @@ describe('folders that were built apart', () => {
     expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 
-  it('have a setting that is chosen for all rows, and measured by rows that did not train', async () => {
+  it('have a setting that is chosen for all rows, and measured by rows that did not train', {
+    tags: 'thorough',
+  }, async () => {
     const { paths, vectorAt, count } = await measuredParts();
     const folder = join(root, 'measured.hs');
     const merged = await IndexFolder.merge(folder, paths, { like: trained, memory: '16MB' });
@@ -233,7 +235,9 @@ describe('folders that were built apart', () => {
     }
   });
 
-  it('are measured by rows that the sample held out, where it has all rows', async () => {
+  it('are measured by rows that the sample held out, where it has all rows', {
+    tags: 'thorough',
+  }, async () => {
     const { count, vectorAt } = await measuredParts();
     const merge = async (part: string, like: string) => {
       const options = { like, replace: true, optimize: { recall: 0.9, k: 5 } };
@@ -256,7 +260,9 @@ describe('folders that were built apart', () => {
     expect(own.queries).toBe(500);
   });
 
-  it('may begin behind more rows than an index of their size could have numbers', async () => {
+  it('may begin behind more rows than an index of their size could have numbers', {
+    tags: 'thorough',
+  }, async () => {
     const folder = await partOf(places[0].slice(0, 1000), 2 ** 27);
     const stored = await openIndex(folder, { memory: '16MB' });
     const index = indexOf(places[0].slice(0, 1000));
