@@ -66,8 +66,8 @@ export default defineConfig({
         ...['src/cli/**', 'src/explorer/**', 'src/worker.ts', 'src/threads/serve.ts'],
       ],
       reporter: ['text-summary', 'html'],
-      // Measured 94.5, 93.4 and 87.4; slow tests, without coverage, run what is missing of folders and formats.
-      thresholds: { lines: 94, functions: 93, branches: 86 },
+      // Measured 95.5, 94.5 and 88.7; slow tests, without coverage, run what is missing of folders and formats.
+      thresholds: { lines: 95, functions: 94, branches: 88 },
     },
     // The tests of the command run what is built, so only they wait for a build. Those of the library
     // share the modules that they import, which takes a third of the time of most.
