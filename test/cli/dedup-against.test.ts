@@ -171,9 +171,7 @@ describe('new rows against a plan', () => {
     expect(now.some(({ near_to }) => near_to === `d${unwanted}`)).toBe(true);
   });
 
-  it('by the usual options need none, and are refused by others, with the sentence', {
-    tags: 'thorough',
-  }, async () => {
+  it('by the usual options need none, and are refused by others, with the sentence', async () => {
     writeFileSync(at('few.jsonl'), lines(0, OLD));
     expect((await dedup('few.jsonl', 'usual.arrow', '--id', 'none')).code).toBe(0);
     const made = await against('usual.arrow', '--id', 'none');
