@@ -12,9 +12,7 @@ import { MARGIN } from './re-rank';
 import { methodError, type Request } from './search-request';
 
 /** A search by cosine as it runs: with its setting, and a k that kernels can count. */
-export interface CosineRequest
-  extends Pick<Request, 'k' | 'filter' | 'recall' | 'isExplained'>,
-    FullSetting {
+export interface CosineRequest extends Pick<Request, 'k' | 'filter' | 'recall'>, FullSetting {
   readonly rank: 'estimate' | 'exact';
   /** The model of this setting; null where it was not measured or is not needed. */
   readonly doubt: DoubtModel | null;
@@ -43,7 +41,7 @@ export function cosineRequests(
     doubt: DoubtModel | null,
     isLast: boolean,
   ): CosineRequest => {
-    return { k, filter, recall, isExplained, rank, margin, probes, want, doubt, isLast };
+    return { k, filter, recall, rank, margin, probes, want, doubt, isLast };
   };
   if (recall !== null) {
     return models.map((doubt, i) => requestBy(settingBy(doubt), doubt, i === models.length - 1));
@@ -56,13 +54,13 @@ export function cosineRequests(
   return [requestBy(setting, doubt, true)];
 }
 
-/** How many of the k a search has probably missed; null where nothing was measured. */
+/** How many of the k a search has probably missed; null without a model. */
 export function missingOf(
   parts: SearchParts,
-  { doubt, want, k, recall, isExplained, rank }: CosineRequest,
+  { doubt, want, k, rank }: CosineRequest,
   done: Pick<Done, 'candidates' | 'best'>,
 ): number | null {
-  if (doubt === null || (recall === null && !isExplained)) return null;
+  if (doubt === null) return null;
   return k * missingShare(doubt.weights, signsOf(parts, { ...done, want, rank }));
 }
 
