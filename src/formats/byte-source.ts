@@ -9,8 +9,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { COMPRESSION_BYTES, compressionOf, decompressed, type Unpacked } from './compressed';
+import { COMPRESSION_BYTES, compressionOf, gunzipped, type Unpacked } from './compressed';
 import { fill } from './file-io';
+import { checkHeld, type HoldLimit } from './hold-limit';
+import { zstdContent } from './zstd-content';
 
 const NEWLINE = 10;
 const RETURN = 13;
@@ -27,6 +29,8 @@ export class ByteSource implements BytePipe {
   bytesRead = 0;
   /** Bytes that stay in memory where a source cannot be unpacked or read in pieces. */
   heldBytes = 0;
+  /** On what `heldBytes` may become. */
+  limit: HoldLimit | undefined;
   /** Bytes of the compressed file, and what was unpacked of it; null where there is none. */
   #packed: { readonly byteCount: number; readonly state: Unpacked } | null = null;
   #pending: Uint8Array[] = [];
@@ -39,9 +43,17 @@ export class ByteSource implements BytePipe {
     chunks: AsyncIterable<Uint8Array>,
     /** Reads at any position; null for a stream. */
     readonly file: ByteFile | null,
-    readonly close: () => Promise<void>,
+    private readonly closeFile: () => Promise<void>,
   ) {
     this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  /** Closes the file, and frees what is held of it. */
+  async close(): Promise<void> {
+    this.#isAtEnd = true;
+    this.#pending = [];
+    this.#chunks = noChunks();
+    await this.closeFile();
   }
 
   /** Opens a file; null for a folder. A device or a pipe is read as a stream. */
@@ -67,13 +79,18 @@ export class ByteSource implements BytePipe {
   async uncompressed(): Promise<ByteSource> {
     const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
     if (compression === null) return this;
-    const { byteCount } = this;
-    const content = decompressed(this.#left(), compression, this.name, (state) => {
+    const { byteCount, name, limit } = this;
+    const onUnpacked = (state: Unpacked) => {
       source.heldBytes = state.held;
       if (byteCount !== null) source.#packed = { byteCount, state };
-    });
+    };
+    const content =
+      compression === 'gzip'
+        ? gunzipped(this.#left(), { name, onUnpacked })
+        : zstdContent(this, { name, limit, onUnpacked });
     // Compressed bytes cannot be read at any position, so there is no `file`.
-    const source: ByteSource = new ByteSource(this.name, content, null, this.close);
+    const source: ByteSource = new ByteSource(name, content, null, () => this.close());
+    source.limit = limit;
     return source;
   }
 
@@ -99,7 +116,7 @@ export class ByteSource implements BytePipe {
 
   /** Stands for a folder, whose files are opened one by one; it has no bytes. */
   static folder(path: string): ByteSource {
-    return new ByteSource(path, (async function* () {})(), null, async () => {});
+    return new ByteSource(path, noChunks(), null, async () => {});
   }
 
   /** The size of a file; null for a stream. */
@@ -167,6 +184,7 @@ export class ByteSource implements BytePipe {
         return joined(parts);
       }
       length += chunk.length;
+      checkHeld(this.limit, this.name, WHOLE_COPIES * length);
       parts.push(chunk);
       if (length > MAX_STREAM_BYTES) {
         const most = `more than ${MAX_STREAM_BYTES} bytes`;
@@ -176,6 +194,8 @@ export class ByteSource implements BytePipe {
     }
   }
 }
+
+async function* noChunks(): AsyncGenerator<Uint8Array> {}
 
 /** All parts in one array; a single part is returned as it is. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {

@@ -1,12 +1,11 @@
 /**
- * Files that are compressed as a whole, recognized by their first bytes. gzip is read and written
- * in pieces; ZSTD is read as a whole and by our own decoder, since Node has it from 22.15 on only.
+ * Files that are compressed as a whole, recognized by their first bytes; gzip, which is read and
+ * written in pieces. zstd-content.ts reads ZSTD.
  */
 
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { FormatError } from '../base/format-error';
-import { decodeZstd } from '../table/compression/zstd';
 
 type Compression = 'gzip' | 'zstd';
 
@@ -22,12 +21,6 @@ export interface RowOutput {
 
 /** How many first bytes show a compression. */
 export const COMPRESSION_BYTES = 4;
-/** Most content of a ZSTD file: this many times its bytes, and between these two limits. */
-const MAX_RATIO = 1024;
-const MIN_CONTENT = 2 ** 26;
-const MAX_CONTENT = 2 ** 31 - 1;
-const PIECE_BYTES = 2 ** 20;
-
 /** The compression that the first bytes show; null where there is none. */
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
@@ -47,29 +40,10 @@ export interface Unpacked {
   readonly held: number;
 }
 
-/**
- * The content of compressed bytes, in pieces; errors name the file. `onUnpacked` is called before
- * each piece of gzip, and once for ZSTD, which is unpacked at once.
- */
-export async function* decompressed(
+/** The content of gzip in pieces, before each of which `onUnpacked` is called. */
+export async function* gunzipped(
   chunks: AsyncIterable<Uint8Array>,
-  compression: Compression,
-  name: string,
-  onUnpacked: (state: Unpacked) => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    if (compression === 'gzip') yield* gunzipped(chunks, onUnpacked);
-    else yield* zstdContent(chunks, onUnpacked);
-  } catch (error) {
-    if (error instanceof FormatError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new FormatError(`its ${compression} is damaged: ${reason}`, name, { cause: error });
-  }
-}
-
-async function* gunzipped(
-  chunks: AsyncIterable<Uint8Array>,
-  onUnpacked: (state: Unpacked) => void,
+  { name, onUnpacked }: { name: string; onUnpacked: (state: Unpacked) => void },
 ): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
   let content = 0;
@@ -82,30 +56,18 @@ async function* gunzipped(
       onUnpacked({ packed: gunzip.bytesWritten, content, held: 0 });
       yield piece;
     }
+  } catch (error) {
+    throw damaged('gzip', name, error);
   } finally {
     source.destroy();
   }
 }
 
-async function* zstdContent(
-  chunks: AsyncIterable<Uint8Array>,
-  onUnpacked: (state: Unpacked) => void,
-): AsyncGenerator<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    parts.push(chunk);
-    length += chunk.length;
-    if (length > MAX_CONTENT) throw new Error(`more than ${MAX_CONTENT} bytes: use gzip`);
-  }
-  const most = Math.min(MAX_CONTENT, Math.max(MIN_CONTENT, MAX_RATIO * length));
-  const content = decodeZstd(Buffer.concat(parts), most);
-  // As measured: compressed bytes and content, each as a whole and in pieces, some freed meanwhile.
-  const held = 2 * length + 2.2 * content.length;
-  onUnpacked({ packed: length, content: content.length, held });
-  for (let at = 0; at < content.length; at += PIECE_BYTES) {
-    yield content.subarray(at, at + PIECE_BYTES);
-  }
+/** The error for compressed bytes that cannot be unpacked; an error that names its file stays. */
+export function damaged(compression: Compression, name: string, cause: unknown): FormatError {
+  if (cause instanceof FormatError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new FormatError(`its ${compression} is damaged: ${reason}`, name, { cause });
 }
 
 /** Compresses bytes on their way to another output. Equal input becomes equal bytes. */

@@ -8,6 +8,7 @@ import { FormatError } from '../base/format-error';
 import { arrowRows } from './arrow/arrow-file';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv/csv-rows';
+import type { HoldLimit } from './hold-limit';
 import { jsonlRows } from './jsonl/jsonl-rows';
 import { npyRows } from './npy/npy-rows';
 import { parquetRows } from './parquet/parquet-rows';
@@ -107,7 +108,10 @@ export async function openRows(
 }
 
 /** Options that only callers in this library give. */
-type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'>;
+interface Inner extends Pick<ReadOptions, 'onRecord' | 'isWanted'> {
+  /** On the memory that is held of a source, besides that of batches. */
+  readonly limit?: HoldLimit | undefined;
+}
 
 /**
  * The same with options that are checked here; `onRecord` gets the bytes of rows of text formats.
@@ -117,13 +121,13 @@ export async function openRecords(
   given: OpenRowsOptions,
   inner: Inner = {},
 ): Promise<OpenRows> {
-  const read = { ...readOptions(given), ...inner };
+  const { skips } = readOptions(given);
   const isPath = typeof source === 'string';
   if ((isPath && given.format !== 'text') || Array.isArray(source)) {
     const shards = await shardsOf(source as string | readonly string[]);
     const name = isPath ? source : `${source[0]} and others`;
     if (shards !== null) {
-      return openShards(shards, name, read.skips, (file) => openOne(file, given, inner));
+      return openShards(shards, name, skips, (file) => openOne(file, given, inner));
     }
   }
   return openOne(source as string, given, inner);
@@ -133,11 +137,12 @@ export async function openRecords(
 async function openOne(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
-  inner: Inner,
+  { limit, ...inner }: Inner,
 ): Promise<OpenRows> {
   const read = { ...readOptions(given), ...inner };
   const packed = await openSource(source, given.file ?? 'the stream');
   if (packed === null) return openFolder(source as string, given.format, read);
+  packed.limit = limit;
   try {
     const bytes = await packed.uncompressed();
     const head = await bytes.peek(MAGIC_BYTES);

@@ -140,10 +140,14 @@ export class OpenRows implements RowReader {
   readonly byteCount: number | null;
   /** The JSON header of Arrow files of this library. */
   readonly header: string | undefined;
-  #isRead = false;
+  /** Bytes in memory while a batch is made, by the format. */
+  readonly #madeBytes: number;
+  readonly #shards: FormatRows['shards'];
+  /** Null once they were read: what they hold is free. */
+  #batches: FormatRows['batches'] | null;
 
   constructor(
-    private readonly rows: FormatRows,
+    rows: FormatRows,
     readonly format: RowFormat,
     private readonly source: ByteSource,
     private readonly skips: Skips,
@@ -155,6 +159,9 @@ export class OpenRows implements RowReader {
     this.heldRows = rows.heldRows ?? 0;
     this.byteCount = source.byteCount;
     this.header = rows.header;
+    this.#madeBytes = rows.heldBytes ?? 0;
+    this.#shards = rows.shards;
+    this.#batches = rows.batches;
   }
 
   get bytesRead(): number {
@@ -164,11 +171,11 @@ export class OpenRows implements RowReader {
   get heldBytes(): number {
     const { heldBytes } = this.source;
     // Of content that came in parts one copy is left when a row group is read.
-    return Math.max(heldBytes, heldBytes / 2 + (this.rows.heldBytes ?? 0));
+    return Math.max(heldBytes, heldBytes / 2 + this.#madeBytes);
   }
 
   shardAt(row: number): string | undefined {
-    return this.rows.shards?.filter(({ firstRow }) => firstRow <= row).at(-1)?.file;
+    return this.#shards?.filter(({ firstRow }) => firstRow <= row).at(-1)?.file;
   }
 
   get skipped(): number {
@@ -180,17 +187,18 @@ export class OpenRows implements RowReader {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
-    if (this.#isRead) throw new Error(`${this.file}: its rows were read already, open it again`);
-    this.#isRead = true;
+    const batches = this.#batches;
+    if (!batches) throw new Error(`${this.file}: its rows were read already, open it again`);
+    this.#batches = null;
     try {
-      yield* this.rows.batches();
+      yield* batches();
     } finally {
       await this.close();
     }
   }
 
   async close(): Promise<void> {
-    this.#isRead = true;
+    this.#batches = null;
     await this.source.close();
   }
 }

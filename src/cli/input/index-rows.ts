@@ -21,7 +21,8 @@ import type { Call } from '../call';
 import { type HashSource, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
 import { needOf } from './index-memory';
-import { checkMemory, limitOf, rowsToCome } from './memory';
+import { checkMemory, rowsToCome } from './memory';
+import { limitOf } from './memory-limit';
 import { columnOf, type SourceKind } from './open-input';
 
 /** An index in memory, and what is saved with it. */

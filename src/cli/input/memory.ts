@@ -3,19 +3,17 @@
  * refuses what would need more, and says what to change.
  */
 
-import { parseBytes } from '../../base/byte-count';
 import type { Ids } from '../../base/ids';
 import type { RowReader } from '../../node';
 import type { RowBatch } from '../../table/row-batch';
 import type { Call } from '../call';
 import { bytesText, grouped } from '../output/figures';
+import { limitOf, PROGRAM_BYTES } from './memory-limit';
 import type { SourceKind } from './open-input';
 
 // How far the peak of a run may lie from what these say: test/cli/memory.test.ts, within 20 %. They
 // were measured with Node 20 on one thread, by medians of three runs.
 
-/** Bytes of the program before it holds a row: the engine, Arrow, compiled code. */
-const PROGRAM_BYTES = 85 * 2 ** 20;
 /** Bytes of lines that wait to be collected. */
 const LINES_BYTES = 20 * 2 ** 20;
 /** Batches in memory at once. Of texts they are strings too, of which many wait to be collected. */
@@ -57,14 +55,6 @@ export function checkMemory(
   const sentence = `${which} ${grouped(rows)} rows need ${need}`;
   if (peak > limit) call.fail(`${sentence}, more than --max-memory ${bytesText(limit)}: ${advice}`);
   if (!isSoFar) call.say(`${sentence} of at most ${bytesText(limit)}`);
-}
-
-/** The bytes of an option; null without it. */
-export function limitOf(call: Call, name: 'max-memory' | 'memory'): number | null {
-  const text = call.text(name);
-  if (text === undefined) return null;
-  const limit = parseBytes(text);
-  return limit ?? call.misuse(`--${name} expected a size as 800M or 4G, got "${text}"`);
 }
 
 /**

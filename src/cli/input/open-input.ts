@@ -4,17 +4,18 @@
  * several candidates the call is a misuse that names them.
  */
 
+import { openRecords } from '../../formats/open-rows';
 import { formatOfPath } from '../../formats/row-format';
-import {
-  type ColumnInfo,
-  type ColumnType,
-  type OpenRowsOptions,
-  openRows,
-  type RowBatch,
-  type RowFormat,
-  type RowReader,
+import type {
+  ColumnInfo,
+  ColumnType,
+  OpenRowsOptions,
+  RowBatch,
+  RowFormat,
+  RowReader,
 } from '../../node';
 import type { Call } from '../call';
+import { holdLimit } from './memory-limit';
 
 /** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
@@ -42,10 +43,11 @@ export async function openInput(
   if (!isStdin && path.includes('-') && typeof path !== 'string') {
     call.misuse('stdin is read alone, not with other inputs');
   }
-  const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
-    ...{ file: isStdin ? 'stdin' : undefined, columns },
-    ...reading,
-  });
+  const reader = await openRecords(
+    isStdin ? stdinUntil(call.signal) : path,
+    { ...{ file: isStdin ? 'stdin' : undefined, columns }, ...reading },
+    { limit: holdLimit(call) },
+  );
   call.atEnd(() => reader.close());
   return reader;
 }

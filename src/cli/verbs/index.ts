@@ -35,7 +35,7 @@ import {
   needDense,
   rowsLike,
 } from '../input/index-rows';
-import { limitOf } from '../input/memory';
+import { limitOf } from '../input/memory-limit';
 import { type FileQueries, readQueries } from '../input/queries';
 import { counted, grouped, percent } from '../output/figures';
 import { byRowsWords, coverageWords, recallWords } from '../output/recall';

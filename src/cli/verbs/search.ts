@@ -31,7 +31,7 @@ import {
   refuseOtherSettings,
   type SavedIndex,
 } from '../input/index-folder';
-import { limitOf } from '../input/memory';
+import { limitOf } from '../input/memory-limit';
 import { estimatedNearness, LEAST } from '../input/nearness';
 import { bytesText, counted, grouped } from '../output/figures';
 import { openOutput } from '../output/rows';
