@@ -4,6 +4,10 @@
  */
 
 import { ascending } from './arrays';
+import type { Steps } from './steps';
+
+/** Rows between two steps. */
+const STEP_ROWS = 2 ** 16;
 
 /** Sets of the rows 0..`count` - 1. At first each row is a set. */
 export class UnionFind {
@@ -23,6 +27,16 @@ export class UnionFind {
       at = parents[at];
     }
     return at;
+  }
+
+  /** For each row the least row of its set. */
+  *all(): Steps<Uint32Array> {
+    const leasts = new Uint32Array(this.#parents.length);
+    for (let row = 0; row < leasts.length; row++) {
+      leasts[row] = this.find(row);
+      if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+    }
+    return leasts;
   }
 
   /** Joins the sets of two rows, which may be equal. */

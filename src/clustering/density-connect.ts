@@ -10,6 +10,7 @@ import { grown, toStarts } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
+import { reorderedInSteps, rowsOfCodes } from '../join/source';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 
 /** Edges of a step. */
@@ -91,9 +92,9 @@ export function* connect(codes: Codes, graph: Growing, kernel?: KernelName): Ste
   const { cores, edges } = graph;
   const sets = yield* sureParts(codes, graph);
   for (;;) {
-    const parts = partsOf(sets, codes.count);
+    const parts = yield* partsOf(sets);
     if (parts.length === 1) return;
-    const sorted = inOrder(codes, cores, parts);
+    const sorted = yield* inOrder(codes, cores, parts);
     const largest = parts.reduce((one, other) => (other.length > one.length ? other : one));
     const isJoined = new Uint8Array(codes.count);
     let first = 0;
@@ -137,12 +138,14 @@ function* sureParts({ count, bits }: Codes, { cores, beyond, edges }: Growing): 
 }
 
 /** The nodes of each set, ascending. */
-function partsOf(sets: UnionFind, count: number): number[][] {
+function* partsOf(sets: UnionFind): Steps<number[][]> {
   const parts = new Map<number, number[]>();
-  for (let node = 0; node < count; node++) {
-    const root = sets.find(node); // the least node, so the part begins with it
+  const roots = yield* sets.all();
+  for (let node = 0; node < roots.length; node++) {
+    const root = roots[node]; // the least node, so the part begins with it
     if (root === node) parts.set(root, [node]);
     else parts.get(root)?.push(node);
+    if (node % STEP_EDGES === STEP_EDGES - 1) yield undefined;
   }
   return [...parts.values()];
 }
@@ -156,17 +159,19 @@ interface Sorted {
   readonly order: Uint32Array;
 }
 
-function inOrder(codes: Codes, cores: Uint32Array, parts: number[][]): Sorted {
-  const { bytesPerCode, bits } = codes;
+function* inOrder(codes: Codes, cores: Uint32Array, parts: number[][]): Steps<Sorted> {
   const order = new Uint32Array(codes.count);
+  const sorted = new Uint32Array(codes.count);
   let count = 0;
-  for (const part of parts) for (const node of part) order[count++] = node;
-  const bytes = new Uint8Array(codes.bytes.length);
-  order.forEach((node, i) => {
-    const from = node * bytesPerCode;
-    bytes.set(codes.bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
-  });
-  return { bytes, bytesPerCode, bits, order, cores: order.map((node) => cores[node]) };
+  for (const part of parts) {
+    for (const node of part) {
+      sorted[count] = cores[node];
+      order[count++] = node;
+      if (count % STEP_EDGES === 0) yield undefined;
+    }
+  }
+  const { bytes, bytesPerCode, bits } = (yield* reorderedInSteps(rowsOfCodes(codes), order)).codes;
+  return { bytes, bytesPerCode, bits, order, cores: sorted };
 }
 
 /** The lowest edge from a node at positions `first` to `end - 1` to one at other positions. */

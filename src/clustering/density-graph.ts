@@ -113,10 +113,12 @@ function* pairGraph({ codes, weights }: Nodes, settings: GraphSettings) {
     for (let i = 0; i < a.length; i++) edges.add(a[i], b[i], distances[i]);
   });
   const cores = new Uint32Array(codes.count).fill(codes.bits + 1);
-  const reached = weights.map((weight) => weight - 1);
-  reached.forEach((count, node) => {
-    if (count >= minSamples) cores[node] = 0;
-  });
+  const reached = new Uint32Array(codes.count);
+  for (let node = 0; node < codes.count; node++) {
+    reached[node] = weights[node] - 1;
+    if (reached[node] >= minSamples) cores[node] = 0;
+    if (node % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
   const reach = (node: number, weight: number, distance: number) => {
     reached[node] += weight;
     if (reached[node] >= minSamples) cores[node] = Math.min(cores[node], distance);

@@ -25,11 +25,17 @@ export function* cutAt(graph: DensityGraph, height: number, minimum: number): St
     if (i % STEP_EDGES === STEP_EDGES - 1) yield undefined;
   }
   const sizes = new Uint32Array(count);
-  for (let node = 0; node < count; node++) sizes[sets.find(node)] += weights[node];
-  return Uint32Array.from({ length: count }, (_, node) => {
-    const isDense = cores[node] <= height && sizes[sets.find(node)] >= minimum;
-    return isDense ? sets.find(node) : NONE;
-  });
+  const groups = yield* sets.all();
+  for (let node = 0; node < count; node++) {
+    sizes[groups[node]] += weights[node];
+    if (node % STEP_EDGES === STEP_EDGES - 1) yield undefined;
+  }
+  for (let node = 0; node < count; node++) {
+    const isDense = cores[node] <= height && sizes[groups[node]] >= minimum;
+    if (!isDense) groups[node] = NONE;
+    if (node % STEP_EDGES === STEP_EDGES - 1) yield undefined;
+  }
+  return groups;
 }
 
 /**

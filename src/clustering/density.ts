@@ -51,6 +51,9 @@ export interface DensityClusters {
   readonly noise: number;
 }
 
+/** Rows whose cluster is numbered between two steps. */
+const STEP_ROWS = 2 ** 16;
+
 const OPTIONS = [
   ...['minClusterSize', 'minSamples', 'exemplars', 'kernel', ...LONG_CALL],
   ...['maxDistance', 'minCosine', 'minJaccard'],
@@ -95,12 +98,14 @@ function* clustering(source: RowSource, options?: DensityOptions): Steps<Density
     ? cutByMass(graph, minClusterSize)
     : cutAt(graph, maxDistance, minClusterSize);
   const numbers = new Map<number, number>(); // clusters are numbered by their first row
-  const clusterOf = Int32Array.from(rows, (row) => {
-    const cluster = clusterOfNode[graph.nodeOfRow[row]];
-    if (cluster === NONE) return -1;
+  const clusterOf = new Int32Array(rows.length).fill(-1);
+  for (let i = 0; i < rows.length; i++) {
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+    const cluster = clusterOfNode[graph.nodeOfRow[rows[i]]];
+    if (cluster === NONE) continue;
     if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
-    return numbers.get(cluster) as number;
-  });
+    clusterOf[i] = numbers.get(cluster) as number;
+  }
   const centroids = yield* directionsOf(points, rows, clusterOf, numbers.size);
   const clusters = yield* summaries(points, rows, clusterOf, { centroids, exemplars });
   const labels = labelsOf(points, clusterOf);

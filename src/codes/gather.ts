@@ -3,8 +3,8 @@
 /**
  * Copies the code at position `places[i]` of `from` to position i of `to`. Where `places[i]` is
  * beyond the end of `from`, position i of `to` is left as it is. Copies words of 32 bits where
- * codes consist of whole, aligned ones, five times as fast as bytes. Callers copy all codes in one
- * step, so that they do not see later changes of an index.
+ * codes consist of whole, aligned ones, five times as fast as bytes. Callers copy all codes of an
+ * index in one step, so that they do not see later changes.
  */
 export function gatherCodes(
   from: Uint8Array,

@@ -23,12 +23,12 @@ import {
   presentRows,
   type RowSource,
   type Rows,
-  reordered,
+  reorderedInSteps,
   rowsOf,
 } from '../join/source';
-import { distance } from '../kernels/hamming/hamming.scalar';
 import { type GroupRequest, gather, preferred } from './grouping';
-import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from './plan';
+import { measureDropped } from './measure-dropped';
+import { checkPlan, checkPlanShape, checksInSteps, type DedupPlan } from './plan';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
 import { planOfSize } from './target-size';
 
@@ -93,6 +93,7 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) checkGrowth(request, all);
   const wish = { added, known, request, checks, keepAtMost };
+  yield undefined;
   if (targetRows === undefined) return yield* planOf(wish);
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
   if (given.pairs !== undefined) {
@@ -114,18 +115,21 @@ interface Wish {
   readonly keepAtMost: number;
 }
 
+/** Rows of a plan between two steps. */
+const STEP_ROWS = 2 ** 16;
+
 /** Joins added rows to known groups, groups the others, and measures what is dropped. */
 function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<DedupPlan> {
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
   const plan = blankPlan(added, known);
   if (known !== null) {
-    const own = checks?.subarray(0, first) ?? checksOf(known.rows.codes);
+    const own = checks?.subarray(0, first) ?? (yield* checksInSteps(known.rows.codes));
     checkPlan(known.plan, own);
     plan.checks.set(own);
   }
   yield undefined;
-  plan.checks.set(checks?.subarray(first) ?? checksOf(added.codes), first);
+  plan.checks.set(checks?.subarray(first) ?? (yield* checksInSteps(added.codes)), first);
   yield undefined;
   let left = yield* preferred(added, request);
   if (known !== null) {
@@ -134,10 +138,12 @@ function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<Ded
     left = left.filter((row) => joined.groups[row] === NONE);
   }
   const rank = keepAtMost > 1 ? ranksOf(left, added.codes.count) : null;
+  let grouped = 0;
   for (const { rows, kept } of yield* gather(added, left, request)) {
     for (const row of rows) {
       plan.groups[first + row] = first + rows[0];
       plan.duplicateOf[first + row] = first + kept;
+      if (++grouped % STEP_ROWS === 0) yield undefined;
     }
     if (rank === null) continue;
     const others = rows.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
@@ -146,15 +152,19 @@ function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<Ded
     }
   }
   yield undefined;
-  for (let row = first; row < count; row++) plan.kept[row] = Number(plan.duplicateOf[row] === row);
-  const dropped = ascending(count).filter((row) => row >= first && plan.kept[row] === 0);
-  yield undefined;
+  const within: number[] = [];
+  const across: number[] = [];
+  for (let row = first; row < count; row++) {
+    const other = plan.duplicateOf[row];
+    if (other === row) plan.kept[row] = 1;
+    else (other >= first ? within : across).push(row);
+    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
   const here = { rows: added, first };
-  const isWithin = (row: number) => plan.duplicateOf[row] >= first;
-  measureDropped(plan, dropped.filter(isWithin), here, here);
+  yield* measureDropped(plan, Uint32Array.from(within), here, here);
   if (known !== null) {
-    const across = dropped.filter((row) => !isWithin(row));
-    measureDropped(plan, across, here, { rows: known.rows, first: 0 });
+    const there = { rows: known.rows, first: 0 };
+    yield* measureDropped(plan, Uint32Array.from(across), here, there);
   }
   return plan;
 }
@@ -264,7 +274,8 @@ function* nearKnown(
   equal: 'all' | 'first',
   take: (row: number, other: number, distance: number) => void,
 ): Steps<void> {
-  const found = pairSteps(added, reordered(rows, among), { ...request.near, equal });
+  const known = yield* reorderedInSteps(rows, among);
+  const found = pairSteps(added, known, { ...request.near, equal });
   yield* eachItem(found, ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) take(a[i], among[b[i]], distances[i]);
   });
@@ -356,43 +367,5 @@ function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joi
     if (kept === undefined) keptOf.set(group, row);
     plan.groups[row] = group;
     plan.duplicateOf[row] = kept ?? row;
-  });
-}
-
-/** Rows of a source; the first of them is row `first` of the plan. */
-interface PlanRows {
-  readonly rows: Rows;
-  readonly first: number;
-}
-
-/** The columns of a plan that measure dropped rows. */
-type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
-
-/**
- * Writes distances, and exact similarities where the plan has them, of the `dropped` rows of one
- * source to the rows of the same or another source that they duplicate. Rows are those of the plan.
- */
-function measureDropped(
-  { duplicateOf, distances, cosines, jaccards }: Measured,
-  dropped: Uint32Array,
-  from: PlanRows,
-  to: PlanRows,
-): void {
-  const { bytes, bytesPerCode } = from.rows.codes;
-  const others = to.rows.codes.bytes;
-  for (const row of dropped) {
-    const at = (row - from.first) * bytesPerCode;
-    const code = bytes.subarray(at, at + bytesPerCode);
-    distances[row] = distance(code, others, (duplicateOf[row] - to.first) * bytesPerCode);
-  }
-  const exact = cosines ?? jaccards;
-  const measure = exactMeasure(from.rows);
-  if (exact === null || measure === null) return;
-  // Cosines are fastest where the duplicates of one row follow each other.
-  const order = dropped.slice().sort((a, b) => duplicateOf[a] - duplicateOf[b] || a - b);
-  const a = order.map((row) => duplicateOf[row] - to.first);
-  const b = order.map((row) => row - from.first);
-  similaritiesOf(measure, [to.rows, from.rows], a, b).forEach((similarity, i) => {
-    exact[order[i]] = similarity;
   });
 }

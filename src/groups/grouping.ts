@@ -7,6 +7,7 @@
  */
 
 import { ascending, toStarts } from '../base/arrays';
+import { sortedInSteps } from '../base/sort-steps';
 import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
@@ -20,7 +21,7 @@ import {
   NONE,
   presentRows,
   type Rows,
-  reordered,
+  reorderedInSteps,
   sizesOf,
 } from '../join/source';
 import { distance } from '../kernels/hamming/hamming.scalar';
@@ -137,11 +138,11 @@ function isEach(rows: Rows, near: GroupNearness): boolean {
 }
 
 /** The near pairs as positions in the order, a < b, ascending. */
-function pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<PairBatch> {
+function* pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<PairBatch> {
   const { pairs, ...options } = near;
-  if (pairs !== undefined) return givenPairs(pairs, order);
+  if (pairs !== undefined) return yield* givenPairs(pairs, order);
   const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
-  return pairSteps(reordered(rows, order), null, {
+  yield* pairSteps(yield* reorderedInSteps(rows, order), null, {
     ...options,
     equal: isEach(rows, near) ? 'all' : 'first',
     ...(group && { group }),
@@ -172,7 +173,7 @@ function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array
   yield* eachItem(found, ({ a, b }) => {
     for (let i = 0; i < a.length; i++) sets.union(a[i], b[i]);
   });
-  return Uint32Array.from({ length: count }, (_, i) => sets.find(i));
+  return yield* sets.all();
 }
 
 /** Heads of stars. Pairs ascend, so when those of a row come, it is known whether it is a head. */
@@ -188,7 +189,11 @@ function* stars(found: Stream<PairBatch>, count: number, isExact: boolean): Step
       else if (distances[i] === 0 && !isExact) heads[b] = heads[a];
     }
   });
-  return heads.map((head, i) => (head === NONE ? i : head));
+  for (let i = 0; i < count; i++) {
+    if (heads[i] === NONE) heads[i] = i;
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  return heads;
 }
 
 /**
@@ -209,21 +214,19 @@ function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): St
       else equals.push([a[i], b[i]]);
     }
   });
-  let sum = 0;
-  for (let row = 0; row <= count; row++) {
-    sum += starts[row];
-    starts[row] = sum; // the end of each; entering pairs turns it into the start
-  }
-  const near = new Uint32Array(sum);
-  for (let batch = firsts.length - 1; batch >= 0; batch--) {
-    const [a, b] = [firsts[batch], seconds[batch]];
-    for (let i = a.length - 1; i >= 0; i--) near[--starts[b[i]]] = a[i];
+  const near = new Uint32Array(toStarts(starts));
+  const next = starts.slice();
+  for (const [batch, a] of firsts.entries()) {
+    const b = seconds[batch];
+    for (let i = 0; i < a.length; i++) near[next[b[i]]++] = a[i];
+    yield undefined;
   }
   const heads = ascending(count);
   for (const [first, equal] of equals) heads[equal] = first; // until the head of `first` is known
   const sizes = new Uint32Array(count).fill(1);
   const met = new Map<number, number>();
   for (let row = 0; row < count; row++) {
+    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     if (heads[row] !== row) {
       heads[row] = heads[heads[row]];
       continue;
@@ -263,17 +266,15 @@ function* byDegree(rows: Rows, present: Uint32Array, near: GroupNearness): Steps
       }
     }
   });
-  const firsts = new Map<number, number>();
-  for (const row of present) {
+  for (let i = 0; i < present.length && !isExact; i++) {
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+    const row = present[i];
     const distinct = distinctAt(all, row);
     if (distinct === NONE) continue; // in no group, so near to none
-    const first = firsts.get(distinct);
-    if (first === undefined) {
-      firsts.set(distinct, row);
-      if (!isExact) degrees[row] += sizes[distinct];
-    } else if (!isExact) degrees[row] = degrees[first];
+    const first = all.left.firstOf(distinct);
+    degrees[row] = first === row ? degrees[row] + sizes[distinct] : degrees[first];
   }
-  return present.slice().sort((a, b) => degrees[b] - degrees[a] || a - b);
+  return yield* sortedInSteps(present, (a, b) => degrees[b] - degrees[a] || a - b);
 }
 
 /** Largest group in which all codes are compared with all: in codes, and in bytes to read. */

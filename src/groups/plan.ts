@@ -5,6 +5,7 @@
 
 import { ascending } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
+import { runSteps, type Steps } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { type RowSource, rowsOf } from '../join/source';
 
@@ -89,9 +90,19 @@ export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
 
 /** The checksum of each code: FNV-1a, 32 bits. */
 export function checksOf(codes: Codes): Uint32Array {
+  return runSteps(checksInSteps(codes), {});
+}
+
+/** Bytes of which checksums are made between two steps. */
+const STEP_BYTES = 2 ** 20;
+
+/** The same in steps, in which the codes must not change. */
+export function* checksInSteps(codes: Codes): Steps<Uint32Array> {
   const { bytes, bytesPerCode, count } = codes;
   const checks = new Uint32Array(count).fill(NULL_CHECK);
+  const step = Math.ceil(STEP_BYTES / bytesPerCode);
   for (let row = 0; row < count; row++) {
+    if (row % step === step - 1) yield undefined;
     if (codes.isNull(row)) continue;
     let hash = NULL_CHECK;
     let at = row * bytesPerCode;

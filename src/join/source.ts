@@ -9,7 +9,7 @@ import { ascending, lowerBound } from '../base/arrays';
 import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import { newSecret } from '../base/secret';
-import type { Steps } from '../base/steps';
+import { runSteps, type Steps } from '../base/steps';
 import { type CodeOrigin, Codes, checkSameTexts } from '../codes/codes';
 import { gatherCodes } from '../codes/gather';
 import { checkLeast, distanceToSearch, type LeastSimilarity } from '../codes/measure';
@@ -102,9 +102,18 @@ export function presentRows({ codes }: Rows): Uint32Array {
 
 /** A copy whose row i is row `order[i]`, none of which may be null. Vectors are not copied. */
 export function reordered(rows: Rows, order: Uint32Array): Rows {
+  return runSteps(reorderedInSteps(rows, order), {});
+}
+
+/** The same in steps, in which the codes must not change. */
+export function* reorderedInSteps(rows: Rows, order: Uint32Array): Steps<Rows> {
   const { bits, bytes, bytesPerCode, origin } = rows.codes;
   const codes = Codes.allocate(order.length, { bits, ...(origin && { origin }) });
-  gatherCodes(bytes, codes.bytes, bytesPerCode, order);
+  for (let first = 0; first < order.length; first += STEP_ROWS) {
+    const to = codes.bytes.subarray(first * bytesPerCode);
+    gatherCodes(bytes, to, bytesPerCode, order.subarray(first, first + STEP_ROWS));
+    yield undefined;
+  }
   const { vectorOf } = rows;
   return {
     ...rows,

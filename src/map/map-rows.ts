@@ -13,7 +13,7 @@ import type { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type NeighborLists, neighborListsAsync } from '../join/neighbor-lists';
-import { presentRows, type Rows, reordered, rowsOf } from '../join/source';
+import { presentRows, type Rows, reorderedInSteps, rowsOf } from '../join/source';
 import { sampleOf } from '../measure/rows';
 import type { DenseMatrix } from '../vectors/vectors';
 import { layoutSteps } from './layout';
@@ -219,7 +219,8 @@ function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Floa
     yield [first, rows.length];
     const block = rows.subarray(first, first + BLOCK_ROWS);
     const others = block.filter((row) => !at.has(row));
-    const nearest = scanAll(codes, reordered(all, others).codes, { k: PLACED_BY });
+    const placed = yield* reorderedInSteps(all, others);
+    const nearest = scanAll(codes, placed.codes, { k: PLACED_BY });
     let next = 0;
     block.forEach((row, i) => {
       const own = at.get(row);

@@ -3,10 +3,16 @@
 
 import { expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
+import { UnionFind } from '../../src/base/union-find';
+import { connect, Edges } from '../../src/clustering/density-connect';
+import { cutAt } from '../../src/clustering/density-tree';
 import { Codes } from '../../src/codes/codes';
+import { gather, preferred } from '../../src/groups/grouping';
+import { measureDropped } from '../../src/groups/measure-dropped';
+import { checksInSteps, checksOf } from '../../src/groups/plan';
 import { IdTable } from '../../src/index/id-table';
 import { pairSteps } from '../../src/join/pairs';
-import { DistinctRows, rowsOf } from '../../src/join/source';
+import { DistinctRows, reordered, reorderedInSteps, rowsOf } from '../../src/join/source';
 
 /** The number of steps that some work takes, and what it returns. */
 function stepsOf<T>(steps: Generator<unknown, T, void>): [count: number, result: T] {
@@ -43,4 +49,86 @@ it('rows without pairs are passed in steps', () => {
     return stepsOf(pairSteps(rowsOf('source', codes), null, { maxDistance: 8 }))[0];
   });
   expect(many - few).toBeGreaterThan(12);
+});
+
+/** Codes that count up, so that all are distinct. */
+function countingCodes(count: number): Codes {
+  return Codes.from(
+    new Uint8Array(BigUint64Array.from({ length: count }, (_, i) => BigInt(i)).buffer),
+    { bits: 64 },
+  );
+}
+
+it('codes are put in another order in steps, and their checksums are made in steps', () => {
+  const rows = rowsOf('source', countingCodes(400_000));
+  const order = Uint32Array.from({ length: 400_000 }, (_, i) => 399_999 - i);
+  const [copies, { codes }] = stepsOf(reorderedInSteps(rows, order));
+  expect(copies).toBeGreaterThan(5);
+  expect(codes.at(0)).toEqual(rows.codes.at(399_999));
+  expect(codes.at(399_998)).toEqual(rows.codes.at(1));
+  expect(reordered(rows, order).codes.bytes).toEqual(codes.bytes);
+  const [count, checks] = stepsOf(checksInSteps(codes));
+  expect(count).toBeGreaterThan(2);
+  expect(checks).toEqual(checksOf(codes));
+});
+
+it('the sets of rows are listed in steps', () => {
+  const sets = new UnionFind(300_000);
+  sets.union(299_999, 7);
+  const [count, leasts] = stepsOf(sets.all());
+  expect(count).toBeGreaterThan(3);
+  expect([leasts[6], leasts[7], leasts[299_999]]).toEqual([6, 7, 7]);
+});
+
+it.each(['components', 'star', 'complete'] as const)('%s are gathered in steps', (grouping) => {
+  const count = 2 ** 19;
+  const rows = rowsOf('source', countingCodes(count));
+  const pairs = { a: Uint32Array.of(3), b: Uint32Array.of(count - 1) };
+  const request = { grouping, keep: 'first', near: { pairs } } as const;
+  const order = Uint32Array.from({ length: count }, (_, row) => row);
+  const [steps, groups] = stepsOf(gather(rows, order, request));
+  // Counting heads, sorting by them and cutting take a step for 2 ** 15 rows each.
+  expect(steps).toBeGreaterThan(3 * 2 ** 4 + 6);
+  expect(groups).toEqual([{ rows: Uint32Array.of(3, count - 1), kept: 3 }]);
+});
+
+it('rows are ordered by the number of their near rows in steps', () => {
+  const count = 2 ** 17;
+  const rows = rowsOf('source', countingCodes(count));
+  const near = { pairs: { a: Uint32Array.of(9, 8), b: Uint32Array.of(7, 7) } };
+  const request = { grouping: 'star', keep: 'medoid', near } as const;
+  const [steps, order] = stepsOf(preferred(rows, request));
+  expect(steps).toBeGreaterThan(16);
+  expect([...order.subarray(0, 4)]).toEqual([7, 8, 9, 0]);
+});
+
+it('dropped rows are measured in steps', () => {
+  const count = 2 ** 17;
+  const rows = rowsOf('source', countingCodes(count));
+  const duplicateOf = new Uint32Array(count);
+  const distances = new Uint16Array(count);
+  const plan = { duplicateOf, distances, cosines: null, jaccards: null };
+  const dropped = Uint32Array.from({ length: count - 1 }, (_, i) => i + 1);
+  const here = { rows, first: 0 };
+  const [steps] = stepsOf(measureDropped(plan, dropped, here, here));
+  expect(steps).toBeGreaterThan(2);
+  expect([...distances.subarray(0, 8)]).toEqual([0, 1, 1, 2, 1, 2, 2, 3]);
+});
+
+it('parts by density are put in order and cut in steps', () => {
+  const count = 2 ** 18;
+  const codes = countingCodes(count);
+  const cores = new Uint32Array(count).fill(1);
+  const edges = new Edges(count);
+  // A path of all nodes but the first, to which an edge is missing.
+  for (let node = 2; node < count; node++) edges.add(node - 1, node, 1);
+  const graph = { ...{ cores, edges, count, bits: 64 }, beyond: new Uint32Array(count).fill(2) };
+  const pass = count / 2 ** 16;
+  const [joining] = stepsOf(connect(codes, graph));
+  expect(joining).toBeGreaterThan(7 * pass);
+  const weights = new Uint32Array(count).fill(1);
+  const nodeOfRow = new Uint32Array(count);
+  const [cutting, groups] = stepsOf(cutAt({ ...graph, weights, nodeOfRow }, 1, 2));
+  expect(cutting).toBeGreaterThan(5 * pass);
+  expect(new Set(groups)).toEqual(new Set([0]));
 });
