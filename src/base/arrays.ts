@@ -52,6 +52,11 @@ export function concatenated<T extends ArrayBufferView & { readonly length: numb
   return all as unknown as T;
 }
 
+/** The next multiple of 8: buffers of files and memories are padded to it. */
+export function padded(count: number): number {
+  return Math.ceil(count / 8) * 8;
+}
+
 /** The numbers 0 to `count - 1`. A loop, since `Uint32Array.from` takes ten times as long. */
 export function ascending(count: number): Uint32Array<ArrayBuffer> {
   const numbers = new Uint32Array(count);

@@ -9,7 +9,13 @@ import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { fill, ignore } from '../formats/file-io';
 import { manifestName } from '../stored/manifest';
-import { type ByteRange, joined, type NamedFile, type StoredFiles } from '../stored/stored-files';
+import {
+  type ByteRange,
+  checkFileSize,
+  joined,
+  type NamedFile,
+  type StoredFiles,
+} from '../stored/stored-files';
 import { generationsIn, missingFile } from './generations';
 
 /**
@@ -91,14 +97,13 @@ export class FolderFiles implements StoredFiles {
     const path = this.#path(file);
     const handle = await open(path, 'r').catch(ignore(['ENOENT']));
     if (handle === null) throw await missingFile(this.place, this.#generation, file.name);
-    const { size } = await handle.stat().catch(async (error) => {
+    try {
+      checkFileSize((await handle.stat()).size, file.bytes, path);
+    } catch (error) {
       await handle.close();
       throw error;
-    });
-    if (size === file.bytes) return handle;
-    await handle.close();
-    const how = size < file.bytes ? 'cut short' : 'damaged';
-    throw new FormatError(`${how}: ${size} bytes, the manifest says ${file.bytes}`, path);
+    }
+    return handle;
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@
  * bucket, and one bucket at a time is grouped in memory.
  */
 
-import { equalBytes } from '../base/arrays';
+import { equalBytes, padded } from '../base/arrays';
 import type { GenerationWriter } from './generations';
 import { Spill } from './spill';
 
@@ -14,7 +14,7 @@ const BUCKETS = 1024;
 const HEAD_BYTES = 16;
 
 /** A row that was added; `bytes` is a view of the bucket that was read. */
-interface HashedRow {
+interface RowBytes {
   readonly hash: bigint;
   readonly row: number;
   readonly bytes: Uint8Array;
@@ -31,7 +31,7 @@ export class HashGroups {
 
   /** Adds a row; its bytes are copied. */
   add(hash: bigint, row: number, bytes: Uint8Array): void {
-    const entry = new Uint8Array(HEAD_BYTES + Math.ceil(bytes.length / 8) * 8);
+    const entry = new Uint8Array(HEAD_BYTES + padded(bytes.length));
     const view = new DataView(entry.buffer);
     view.setBigUint64(0, hash, true);
     view.setUint32(8, row, true);
@@ -49,9 +49,9 @@ export class HashGroups {
    * Yields a list of groups for each bucket. The rows of a group have equal bytes, in the order in
    * which they were added.
    */
-  async *groups(): AsyncGenerator<readonly HashedRow[][]> {
+  async *groups(): AsyncGenerator<readonly RowBytes[][]> {
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
-      const groups = new Map<bigint, HashedRow[][]>();
+      const groups = new Map<bigint, RowBytes[][]>();
       // Different bytes may have one hash, so rows of a hash are compared.
       for (const row of rowsIn(await this.#spill.read(bucket))) {
         const same = groups.get(row.hash);
@@ -71,7 +71,7 @@ export class HashGroups {
 }
 
 /** The rows of a bucket, in the order in which they were added. */
-function* rowsIn(bytes: Uint8Array): Generator<HashedRow> {
+function* rowsIn(bytes: Uint8Array): Generator<RowBytes> {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   for (let at = 0; at < bytes.length; ) {
     const length = view.getUint32(at + 12, true);
@@ -80,6 +80,6 @@ function* rowsIn(bytes: Uint8Array): Generator<HashedRow> {
       ...{ hash: view.getBigUint64(at, true), row: view.getUint32(at + 8, true) },
       bytes: bytes.subarray(from, from + length),
     };
-    at = from + Math.ceil(length / 8) * 8;
+    at = from + padded(length);
   }
 }

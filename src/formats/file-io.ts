@@ -11,6 +11,7 @@ import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:f
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { PIECE_BYTES as CHECKSUM_BYTES, FileChecksum } from '../stored/manifest';
+import { checkFileSize } from '../stored/stored-files';
 import { GzipOutput, type RowOutput } from './compressed';
 
 export type { RowOutput };
@@ -228,7 +229,7 @@ export async function eachPiece(
 ): Promise<void> {
   const file = await open(path, 'r');
   try {
-    refuseOtherSize((await file.stat()).size, byteLength, path);
+    checkFileSize((await file.stat()).size, byteLength, path);
     // A file without bytes is one empty piece.
     const piece = new Uint8Array(2 ** 20);
     for (let at = 0; at === 0 || at < byteLength; at += piece.length) {
@@ -243,18 +244,12 @@ export async function eachPiece(
   }
 }
 
-function refuseOtherSize(size: number, byteLength: number, path: string): void {
-  if (size === byteLength) return;
-  const how = size < byteLength ? 'cut short' : 'damaged';
-  throw new FormatError(`${how}: ${size} bytes, the manifest says ${byteLength}`, path);
-}
-
 /** All bytes of a file, whose size must be `byteLength`: it is compared before memory is taken. */
 export async function readExactly(path: string, byteLength: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    refuseOtherSize(size, byteLength, path);
+    checkFileSize(size, byteLength, path);
     if (size > constants.MAX_LENGTH) {
       const most = constants.MAX_LENGTH;
       throw new FormatError(`${size} bytes, this engine holds at most ${most} in one piece`, path);

@@ -133,5 +133,10 @@ export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): big
   return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
 }
 
+/** A checksum as files have it: 16 hexadecimal digits. */
+export function checksumText(hash: bigint): string {
+  return hash.toString(16).padStart(16, '0');
+}
+
 /** Longer bytes are hashed by the scalar kernel, since a copy to linear memory could fail. */
 const LARGEST_HASHED = 1 << 30;

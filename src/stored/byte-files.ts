@@ -6,7 +6,7 @@
 import { wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { manifestGeneration, manifestName } from './manifest';
-import type { ByteRange, NamedFile, StoredFiles } from './stored-files';
+import { type ByteRange, checkFileSize, type NamedFile, type StoredFiles } from './stored-files';
 
 /** The files by their names. A `Blob` is read by ranges; every `File` is one. */
 export type FilesAtHand = ReadonlyMap<string, Uint8Array | Blob>;
@@ -39,11 +39,7 @@ export class ByteFiles implements StoredFiles {
     const path = `${this.place}/${name}`;
     const file = this.#files.get(name);
     if (file === undefined) throw new FormatError('it is missing, the manifest names it', path);
-    const size = sizeOf(file);
-    if (size !== bytes) {
-      const how = size < bytes ? 'cut short' : 'damaged';
-      throw new FormatError(`${how}: ${size} bytes, the manifest says ${bytes}`, path);
-    }
+    checkFileSize(sizeOf(file), bytes, path);
     // A chosen file that was changed or deleted since cannot be read any more.
     const read = ({ at, length }: ByteRange) =>
       bytesOf(file, at, at + length).catch((cause) => {

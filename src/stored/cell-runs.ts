@@ -4,10 +4,12 @@
  * those of 200 partitions was a fifth of the time of a search.
  */
 
+import { SecondChance } from './second-chance';
+
 export class CellRuns {
   readonly #isHere: Uint8Array;
-  /** Whether a search asked for it since `isIdle` was last asked. */
-  readonly #isUsed: Uint8Array;
+  /** A search that asks for a partition uses it. */
+  readonly #uses: SecondChance;
   readonly #runCounts: Uint32Array;
   /** First cell and number of cells of the first run. */
   readonly #cells: Uint32Array;
@@ -17,7 +19,7 @@ export class CellRuns {
 
   constructor(partitions: number) {
     this.#isHere = new Uint8Array(partitions);
-    this.#isUsed = new Uint8Array(partitions);
+    this.#uses = new SecondChance(partitions);
     this.#runCounts = new Uint32Array(partitions);
     this.#cells = new Uint32Array(partitions);
     this.#counts = new Uint32Array(partitions);
@@ -30,7 +32,7 @@ export class CellRuns {
   /** Enters a partition: of each run its first cell and its number of cells, one after another. */
   set(partition: number, runs: readonly number[]): void {
     this.#isHere[partition] = 1;
-    this.#isUsed[partition] = 0;
+    this.#uses.mark(partition, false);
     this.#runCounts[partition] = runs.length / 2;
     [this.#cells[partition], this.#counts[partition]] = runs;
     if (runs.length > 2) this.#several.set(partition, runs);
@@ -41,11 +43,9 @@ export class CellRuns {
     this.#several.delete(partition);
   }
 
-  /** False if a search asked for the partition since the last call of this. */
-  isIdle(partition: number): boolean {
-    const isIdle = this.#isUsed[partition] === 0;
-    this.#isUsed[partition] = 0;
-    return isIdle;
+  /** The partition in memory that makes room for others; those that are wanted stay. */
+  evicted(wanted: { has(partition: number): boolean }): number {
+    return this.#uses.evicted((one) => this.has(one) && !wanted.has(one));
   }
 
   /** The number of runs of the partitions at these places of an order; all must be in memory. */
@@ -57,7 +57,7 @@ export class CellRuns {
 
   /** Calls `take` for each run of a partition in memory, which counts as asked for. */
   each(partition: number, take: (cell: number, count: number) => void): void {
-    this.#isUsed[partition] = 1;
+    this.#uses.mark(partition, true);
     const runs = this.#runCounts[partition];
     if (runs === 1) take(this.#cells[partition], this.#counts[partition]);
     if (runs < 2) return;

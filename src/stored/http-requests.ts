@@ -6,7 +6,7 @@
  */
 
 import { FormatError } from '../base/format-error';
-import type { ByteRange } from './stored-files';
+import { type ByteRange, checkFileSize } from './stored-files';
 
 /** Requests to one host that run at once: as many as browsers allow over HTTP/1.1. */
 const PARALLEL = 6;
@@ -136,7 +136,7 @@ function checkStatus(response: Response, { path, at, length, fileBytes }: Wanted
     const said = headers.get('content-range');
     if (said === null) return;
     const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(said.trim()) ?? [];
-    if (size !== undefined && size !== '*') checkSize(Number(size), fileBytes, path);
+    if (size !== undefined && size !== '*') checkFileSize(Number(size), fileBytes, path);
     if (Number(first) === at && Number(last) === at + length - 1) return;
     const wanted = `bytes ${at} to ${at + length - 1} were asked for`;
     throw new FormatError(`${wanted}, the host answered "${said}"`, path);
@@ -151,20 +151,13 @@ function checkStatus(response: Response, { path, at, length, fileBytes }: Wanted
   }
   if (status === 416) {
     const size = /^bytes \*\/(\d+)$/.exec(headers.get('content-range') ?? '')?.[1];
-    if (size !== undefined) checkSize(Number(size), fileBytes ?? 0, path);
+    if (size !== undefined) checkFileSize(Number(size), fileBytes ?? 0, path);
     throw new FormatError(`cut short: it ends before byte ${at}`, path);
   }
   const error = new Error(`${path}: the host answered ${`${status} ${statusText}`.trim()}`);
   if (status !== 408 && status !== 429 && status < 500) throw error;
   const after = Number(headers.get('retry-after')); // NaN of a date: then as without
   throw new Passing(error, Math.min(after > 0 ? after * 1000 : 0, MAX_WAIT));
-}
-
-/** Throws if the host has a file of another size than the manifest states. */
-function checkSize(size: number, expected: number, path: string): void {
-  if (size === expected) return;
-  const how = size < expected ? 'cut short' : 'damaged';
-  throw new FormatError(`${how}: ${size} bytes, the manifest says ${expected}`, path);
 }
 
 /** Reads a body; null if it has more than `max` bytes, none of which are kept. */

@@ -7,7 +7,7 @@
 import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { IndexHeader } from '../index/write-index';
-import { checksum } from '../kernels/kernels';
+import { checksum, checksumText } from '../kernels/kernels';
 import type { ColumnInfo } from '../table/columns/info';
 
 /** Version of the folders that are written; version 1 is read as well. */
@@ -131,7 +131,7 @@ export class FileChecksum {
   }
 
   get text(): string {
-    return this.#hash.toString(16).padStart(16, '0');
+    return checksumText(this.#hash);
   }
 }
 

@@ -75,8 +75,6 @@ export class PartitionCache implements PassedStore<boolean> {
   /** By partition; undefined if it is not in memory. */
   readonly #entries: (Entry | undefined)[];
   readonly runs: CellRuns;
-  /** The next partition to consider for eviction. */
-  #hand = 0;
   /** What the last `load` was for; these partitions are not evicted. */
   #wanted: Wanted = new Map();
   readonly #free: number[] = [];
@@ -302,14 +300,9 @@ export class PartitionCache implements PassedStore<boolean> {
   /** Takes pages, evicting others. Ends because everything that `load` wants fits into memory. */
   #take(count: number): Uint32Array {
     while (this.#free.length < count) {
-      const partition = this.#hand;
-      this.#hand = (this.#hand + 1) % this.#entries.length;
-      const entry = this.#entries[partition];
-      if (entry === undefined || this.#wanted.has(partition)) continue;
-      // Second chance: a partition that was searched since its last turn is spared once.
-      if (!this.runs.isIdle(partition)) continue;
+      const partition = this.runs.evicted(this.#wanted);
       this.counts.evictions++;
-      this.#drop(partition, entry);
+      this.#drop(partition, this.#entries[partition] as Entry);
     }
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
   }

@@ -4,6 +4,8 @@
  * what it reads with checksums; implementations do not.
  */
 
+import { FormatError } from '../base/format-error';
+
 /** Bytes `at` to `at + length - 1` of a file. */
 export interface ByteRange {
   readonly at: number;
@@ -42,6 +44,13 @@ export interface StoredFiles {
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]>;
   /** Frees open resources. Running reads may fail. */
   close(): Promise<void>;
+}
+
+/** Throws a FormatError unless a file has as many bytes as the manifest states. */
+export function checkFileSize(size: number, expected: number, path: string): void {
+  if (size === expected) return;
+  const how = size < expected ? 'cut short' : 'damaged';
+  throw new FormatError(`${how}: ${size} bytes, the manifest says ${expected}`, path);
 }
 
 /** Joined ranges have at most this many bytes: longer ones are faster in parallel. */

@@ -166,10 +166,10 @@ export class StoredView implements SearchParts, Notes {
 
   /** Waits until the vectors of these rows, which the search has found, are in memory. */
   *loaded(rows: Uint32Array): Steps<void> {
-    for (;;) {
-      // Again after each read: another search may have taken a cell meanwhile.
-      const missing = this.#vectorCache.missing(rows);
-      if (missing.length === 0) break;
+    let missing = this.#vectorCache.missing(rows);
+    this.#vectorCache.hits += rows.length - missing.length;
+    // Again after each read: another search may have taken a cell meanwhile.
+    for (; missing.length > 0; missing = this.#vectorCache.missing(rows)) {
       this.#keepCells();
       const wanted = new Map(Array.from(rows, (row) => [row, this.placeOf(row)]));
       yield new Need(this.#vectorCache, wanted);

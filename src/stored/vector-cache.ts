@@ -5,7 +5,7 @@
  * turn is spared once (second chance).
  */
 
-import { whereOf } from '../base/arrays';
+import { padded, whereOf } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import { cosineOf, lengthOf } from '../base/length';
 import type { UnitVector } from '../index/vectors/row-vectors';
@@ -20,6 +20,7 @@ import type { BlockReader, PassedRow, RowPlace } from './block-reader';
 import type { StoredContent } from './content';
 import type { Store } from './needs';
 import type { PartitionCache } from './partition-cache';
+import { SecondChance } from './second-chance';
 
 /** One WebAssembly memory has less than 4 GiB. */
 const MAX_BYTES = 2 ** 32 - 2 ** 21;
@@ -52,9 +53,7 @@ export class VectorCache implements Store<RowPlace> {
   readonly #firstRow: number;
   /** For each cell its row. */
   readonly #rowOf: Uint32Array;
-  /** 1 if the cell was used since its last turn to be evicted. */
-  readonly #isUsed: Uint8Array;
-  #hand = 0;
+  readonly #uses: SecondChance;
   #filled = 0;
   /**
    * Sparse vectors, which are all freed at once when they take too much; and the index of each row
@@ -63,7 +62,7 @@ export class VectorCache implements Store<RowPlace> {
   #sparse = new SparseVectors();
   readonly #sparseOf = new Map<number, number>();
   readonly #limit: number;
-  /** Vectors that were ranked, and vectors that were read. */
+  /** Vectors that searches found here, and vectors that were read. */
   hits = 0;
   misses = 0;
 
@@ -94,7 +93,7 @@ export class VectorCache implements Store<RowPlace> {
     this.#firstRow = content.segments[0]?.rows.firstRow ?? 0;
     this.#cellOf = new Uint32Array(this.#width === 0 ? 0 : header.nextRow - this.#firstRow);
     this.#rowOf = new Uint32Array(this.#cellCount);
-    this.#isUsed = new Uint8Array(this.#cellCount);
+    this.#uses = new SecondChance(this.#cellCount);
   }
 
   get #rowBytes(): number {
@@ -115,7 +114,7 @@ export class VectorCache implements Store<RowPlace> {
     if (this.#kind === 'sparse') return rows.filter((row) => !this.#sparseOf.has(row));
     return whereOf(rows, (row) => {
       const cell = this.#cellOf[row - this.#firstRow];
-      if (cell > 0) this.#isUsed[cell - 1] = 1;
+      if (cell > 0) this.#uses.mark(cell - 1, true);
       return cell === 0;
     });
   }
@@ -129,7 +128,6 @@ export class VectorCache implements Store<RowPlace> {
 
   /** Cosines with a query of length 1, equal to those of `RowVectors.cosinesOf`. */
   cosinesOf(rows: Uint32Array, query: UnitVector): Float64Array {
-    this.hits += rows.length;
     if (this.#kind === 'sparse') {
       return this.#sparse.cosinesOf(this.#sparseRows(rows), query as SparseUnit);
     }
@@ -145,7 +143,6 @@ export class VectorCache implements Store<RowPlace> {
 
   /** Jaccard similarities with a set, the only row of `set`. */
   jaccardsOf(rows: Uint32Array, set: SparseMatrix): Float64Array {
-    this.hits += rows.length;
     const queries = new SparseVectors();
     queries.append(set, 0, 1, () => true);
     const own = this.#sparseRows(rows);
@@ -195,7 +192,7 @@ export class VectorCache implements Store<RowPlace> {
       // Set last: a vector that fails its checksum can never be found.
       this.#cellOf[rows[i] - this.#firstRow] = cell + 1;
       this.#rowOf[cell] = rows[i];
-      this.#isUsed[cell] = 1;
+      this.#uses.mark(cell, true);
     });
   }
 
@@ -205,17 +202,9 @@ export class VectorCache implements Store<RowPlace> {
    */
   #takeCell(wanted: ReadonlyMap<number, RowPlace>): number {
     if (this.#filled < this.#cellCount) return this.#filled++;
-    for (;;) {
-      const cell = this.#hand;
-      this.#hand = (this.#hand + 1) % this.#cellCount;
-      // Wanted rows stay, even if they were not used yet.
-      if (wanted.has(this.#rowOf[cell])) continue;
-      if (this.#isUsed[cell] === 0) {
-        this.#cellOf[this.#rowOf[cell] - this.#firstRow] = 0;
-        return cell;
-      }
-      this.#isUsed[cell] = 0;
-    }
+    const cell = this.#uses.evicted((one) => !wanted.has(this.#rowOf[one]));
+    this.#cellOf[this.#rowOf[cell] - this.#firstRow] = 0;
+    return cell;
   }
 
   /** Reads the dimensions and the weights of sparse rows, a range each. */
@@ -229,7 +218,6 @@ export class VectorCache implements Store<RowPlace> {
       const [before, own, all] = entries as readonly [number, number, number];
       // A body contains offsets, dimensions, offsets again and weights, each starting at a multiple
       // of 8.
-      const padded = (bytes: number) => 8 * Math.ceil(bytes / 8);
       const indices = segment.table.vectorsAt[block] + padded(4 * (segment.table.rows[block] + 1));
       const weights = indices + 8 * all + padded(4 * (segment.table.rows[block] + 1));
       return [

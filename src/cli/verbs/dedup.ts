@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
 import { isMatch, shardsOf } from '../../formats/shards';
-import { checksum } from '../../kernels/kernels';
+import { checksum, checksumText } from '../../kernels/kernels';
 import {
   Codes,
   type DedupPlan,
@@ -17,7 +17,6 @@ import {
   type RowBatch,
   type RowReader,
 } from '../../node';
-import { hex } from '../../table/sealed/seal';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
@@ -186,7 +185,7 @@ async function sayReview(call: Call, made: Made): Promise<void> {
   sayTarget(call, made);
   if (review.dropped === 0) return;
   const { buffer, byteOffset, byteLength } = plan.duplicateOf;
-  const digest = hex(checksum(new Uint8Array(buffer, byteOffset, byteLength)));
+  const digest = checksumText(checksum(new Uint8Array(buffer, byteOffset, byteLength)));
   call.say(`Digest of this answer: ${digest}. The same rows and options give it each time.`);
   const target = call.text('output');
   if (target === undefined || target === '-') {

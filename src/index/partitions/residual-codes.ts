@@ -5,6 +5,7 @@
  * vector of its first row; residual codes lie in the order in which they are visited.
  */
 
+import { padded } from '../../base/arrays';
 import { type KernelName, rotationKernel } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
@@ -176,5 +177,5 @@ export function residualBytesOf({ dense }: { dense: Pick<Encoded, 'dimensions'> 
 
 /** A multiple of 8: both halves of residual codes take whole bytes. */
 function widthOf({ dimensions }: Pick<Encoded, 'dimensions'>): number {
-  return Math.max(MIN_WIDTH, (dimensions + 7) & ~7);
+  return Math.max(MIN_WIDTH, padded(dimensions));
 }

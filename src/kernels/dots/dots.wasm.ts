@@ -4,6 +4,7 @@
  * blocks.
  */
 
+import { padded } from '../../base/arrays';
 import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import type { DotsKernel, RowValues } from './dots.scalar';
 
@@ -51,13 +52,13 @@ function homeOf(values: RowValues, width: number): LinearMemory | undefined {
 
 /** Bytes of a query padded to a multiple of 8 values, and of the 8 values behind it. */
 function paddedBytes(width: number): number {
-  return 8 * (((width + 7) & ~7) + 8);
+  return 8 * (padded(width) + 8);
 }
 
 /** Copies the query to the start of the scratch space, padded by zeros. */
 function stageQuery({ bytes, free }: LinearMemory, query: Float64Array): void {
   const width = query.length;
-  const staged = new Float64Array(bytes.buffer, free, (width + 7) & ~7);
+  const staged = new Float64Array(bytes.buffer, free, padded(width));
   staged.set(query);
   staged.fill(0, width);
 }

@@ -4,6 +4,8 @@
  * length UNIT cannot overflow (Cauchy and Schwarz).
  */
 
+import { padded } from '../../base/arrays';
+
 /** The length to which vectors are scaled before they are rounded to integers. */
 export const UNIT = 32_767;
 
@@ -50,7 +52,7 @@ const ORDER_BITS = 22;
 
 /** The width of rows for vectors of `dimensions` values: the next multiple of 8. */
 export function integerWidth(dimensions: number): number {
-  return (dimensions + 7) & ~7;
+  return padded(dimensions);
 }
 
 /** The product of two vectors of `width` values that begin at `aAt` and `bAt`. */

@@ -5,6 +5,7 @@
  */
 
 import { type Data, type Field, Type } from 'apache-arrow';
+import { padded } from '../../base/arrays';
 import { isValid } from '../../base/bitmap';
 import { checkBits, MAX_BITS } from '../../base/check';
 import {
@@ -80,7 +81,7 @@ function checkWidths({ data, firstRow }: Chunk, width: number): void {
     return;
   }
   // Words are whole integers, whose bytes after the code must be 0.
-  const held = hasWords(data) ? 8 * Math.ceil(width / 8) : width;
+  const held = hasWords(data) ? padded(width) : width;
   const bytes = readerOf({ data, firstRow });
   for (let row = 0; row < data.length; row++) {
     const code = data.getValid(row) ? bytes(row) : null;

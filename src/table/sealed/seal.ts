@@ -8,7 +8,7 @@
 import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
 import { bitAt, bitmapOf } from '../../base/bitmap';
 import type { BitOrder, CodeOrigin } from '../../codes/codes';
-import { checksum } from '../../kernels/kernels';
+import { checksum, checksumText } from '../../kernels/kernels';
 import type { ArrowBatches } from '../arrow/source';
 import type { ReadCodesOptions } from '../columns/codes';
 import { recordBatch } from '../columns/make';
@@ -190,7 +190,8 @@ function parse(text: string | undefined, name: string): object {
  */
 function schemaChecksum(schema: Schema): string {
   const fields = schema.fields.map((field) => [field.name, String(field.type), field.nullable]);
-  return hex(checksum(new TextEncoder().encode(schema.metadata.get(KEY) + JSON.stringify(fields))));
+  const text = schema.metadata.get(KEY) + JSON.stringify(fields);
+  return checksumText(checksum(new TextEncoder().encode(text)));
 }
 
 /**
@@ -199,7 +200,7 @@ function schemaChecksum(schema: Schema): string {
  * of the same values get the same checksum.
  */
 function columnChecksum(data: Data): string {
-  return hex(chain(data, 0n));
+  return checksumText(chain(data, 0n));
 }
 
 /** The hash of a column with the hash of what comes before it as its seed. */
@@ -234,8 +235,4 @@ function chain(data: Data, start: bigint): bigint {
 /** The bits of a column from bit 0 on, unused ones 0. Arrow writes a column of nulls as zeros. */
 function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
   return bitmapOf(length, (i) => nullCount < length && bitAt(values, offset + i));
-}
-
-export function hex(hash: bigint): string {
-  return hash.toString(16).padStart(16, '0');
 }

@@ -3,7 +3,7 @@
  * temporary files in the layout of a block's bodies. Nothing here depends on what the rows are.
  */
 
-import { concatenated } from '../../base/arrays';
+import { concatenated, padded } from '../../base/arrays';
 import type { Ids } from '../../base/ids';
 import { bytesPerCode } from '../../codes/codes';
 import type { SparseColumns } from './index-rows';
@@ -155,7 +155,6 @@ export function pieceBytes(given: SegmentRows): Uint8Array {
 }
 
 type Buffers = readonly (ArrayBufferView | null | undefined)[];
-const padded = (bytes: number) => Math.ceil(bytes / 8) * 8;
 const sizeOf = (parts: Buffers) =>
   parts.reduce((sum, part) => sum + padded(part?.byteLength ?? 0), 0);
 

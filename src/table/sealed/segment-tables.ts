@@ -5,6 +5,7 @@
  * reads one range of a file for a block of a partition.
  */
 
+import { padded } from '../../base/arrays';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import { checksum } from '../../kernels/kernels';
 import type { Span } from '../arrow/bodies';
@@ -18,7 +19,7 @@ import {
   sparseTable,
 } from './index-rows';
 import { type ColumnSchema, openTable, readNumbers, type TableBatch } from './sealed-table';
-import { padded, TableWriter, writeTable } from './table-writer';
+import { TableWriter, writeTable } from './table-writer';
 
 /** Stands for the partition of rows without a code, after all others. */
 export const NO_PARTITION = 0xffff_ffff;

@@ -5,7 +5,7 @@
  */
 
 import { Schema } from 'apache-arrow';
-import { concatenated } from '../../base/arrays';
+import { concatenated, padded } from '../../base/arrays';
 import { checksum } from '../../kernels/kernels';
 import { BatchWriter } from '../arrow/bytes';
 import { headerText, KEY, Sealer } from './seal';
@@ -87,11 +87,6 @@ export class TableWriter {
       return message;
     });
   }
-}
-
-/** Bytes up to the next multiple of 8, where the next buffer begins. */
-export function padded(bytes: number): number {
-  return Math.ceil(bytes / 8) * 8;
 }
 
 /** The bytes of a whole file. */
