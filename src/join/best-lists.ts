@@ -15,7 +15,8 @@ export class BestLists {
   readonly count: number;
   /** Most items of each list. */
   readonly #wants: Uint32Array;
-  readonly #limit: number;
+  /** By list what `limitOf` returns: one array to read, where its parts would be four. */
+  readonly #limits: Uint32Array;
   /** Where each list begins in `#keys`, how many items have room there, and how many it has. */
   readonly #starts: Float64Array;
   readonly #capacities: Uint32Array;
@@ -27,7 +28,7 @@ export class BestLists {
   constructor(wants: Uint32Array, maxDistance: number) {
     this.count = wants.length;
     this.#wants = wants;
-    this.#limit = maxDistance + 1;
+    this.#limits = wants.map((want) => (want === 0 ? 0 : maxDistance + 1));
     this.#starts = new Float64Array(wants.length);
     this.#capacities = new Uint32Array(wants.length);
     this.#lengths = new Uint32Array(wants.length);
@@ -36,29 +37,26 @@ export class BestLists {
 
   /** Only items below this distance can still enter a list; 0 for a list of no items. */
   limitOf(list: number): number {
-    const want = this.#wants[list];
-    if (want === 0) return 0;
-    if (this.#lengths[list] < want) return this.#limit;
-    return weightOf(this.#keys[this.#starts[list]]) + 1;
+    return this.#limits[list];
   }
 
   /** Offers an item that the list was not offered before; returns the new limit. */
   offer(list: number, distance: number, item: number): number {
+    const limit = this.#limits[list];
+    if (distance >= limit) return limit;
     const want = this.#wants[list];
-    const length = this.#lengths[list];
     const key = keyOf(distance, item);
-    // A full list takes a key that comes before its root, and drops the root.
-    if (length === want) {
-      if (want === 0) return 0;
-      const start = this.#starts[list];
-      if (key < this.#keys[start]) this.#sink(start, length, key);
-      return weightOf(this.#keys[start]) + 1;
+    let length = this.#lengths[list];
+    if (length < want) {
+      if (length === this.#capacities[list]) this.#grow(list);
+      this.#rise(this.#starts[list], length, key);
+      this.#lengths[list] = ++length;
+      if (length < want) return limit;
+    } else if (key < this.#keys[this.#starts[list]]) {
+      this.#sink(this.#starts[list], length, key); // drops the root of a full list
     }
-    if (distance >= this.#limit) return this.#limit;
-    if (length === this.#capacities[list]) this.#grow(list);
-    this.#rise(this.#starts[list], length, key);
-    this.#lengths[list] = length + 1;
-    return this.limitOf(list);
+    this.#limits[list] = weightOf(this.#keys[this.#starts[list]]) + 1;
+    return this.#limits[list];
   }
 
   /** Offers an item that may have been offered before; searches the list for it. */

@@ -136,8 +136,7 @@ class Comparison {
    */
   *#sort(first: number): Steps<void> {
     const order = this.#order;
-    const { memory, bits, count } = this.#codes;
-    const { codes, limits, stride } = this.#tiles;
+    const { bits, count } = this.#codes;
     const distincts = order.slice(first);
     const starts = new Uint32Array(bits + 3);
     const ranks = new Uint32Array(distincts.length);
@@ -149,13 +148,23 @@ class Comparison {
     this.#end = count - starts[bits + 2]; // before the codes whose limit is 0
     for (let rank = 0; rank <= bits + 1; rank++) starts[rank + 1] += starts[rank];
     for (let i = 0; i < distincts.length; i++) order[first + starts[ranks[i]]++] = distincts[i];
-    const words = new Uint32Array(codes.buffer, codes.byteOffset, codes.length / 4);
+    for (let at = this.#asked; at < count; at += STEP_CODES) {
+      this.#copy(at, Math.min(count, at + STEP_CODES));
+      yield undefined;
+    }
+  }
+
+  /** Copies codes and limits from position `first` to `end - 1` of the order for the kernel. */
+  #copy(first: number, end: number): void {
+    const order = this.#order;
+    const from = this.#codes.memory.arrays.codes;
+    const { codes, limits, stride } = this.#tiles;
+    const to = new Uint32Array(codes.buffer, codes.byteOffset, codes.length / 4);
     const width = stride / 4;
-    for (let at = this.#asked; at < count; at++) {
+    for (let at = first; at < end; at++) {
       limits[at] = this.#limitOf(order[at]);
-      const from = order[at] * width;
-      for (let w = 0; w < width; w++) words[at * width + w] = memory.arrays.codes[from + w];
-      if (at % STEP_CODES === STEP_CODES - 1) yield undefined;
+      const [old, own] = [order[at] * width, at * width];
+      for (let w = 0; w < width; w++) to[own + w] = from[old + w];
     }
   }
 
