@@ -81,11 +81,11 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
       return yield* late((own) => evaluated({ ...build, call: own }, index, some));
     });
     const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
-    const told = {
+    const tuned = {
       ...{ vectors: rows.parts.vectors, partitions: training.centroids },
       distinctCodes: { liveCount: rows.count },
     };
-    return reportOf(told, wanted, { ...settled, others: null, heldOut: training.heldOut });
+    return reportOf(tuned, wanted, { ...settled, others: null, heldOut: training.heldOut });
   } finally {
     await index.close();
   }

@@ -67,7 +67,7 @@ interface Moved {
 }
 
 /** What a change writes. Other segments stay as they are. */
-interface Wish {
+interface ChangeOptions {
   readonly incoming?: Incoming | null;
   /** Not null where rows move to other partitions: all segments are written again. */
   readonly moved?: Moved | null;
@@ -185,7 +185,7 @@ export class FolderChange {
    */
   async write(
     outcome: Outcome,
-    { incoming = null, moved = null, isWhole = false }: Wish,
+    { incoming = null, moved = null, isWhole = false }: ChangeOptions,
   ): Promise<Content> {
     const segments = this.#segments;
     const added = outcome.rowsAdded;
@@ -230,7 +230,7 @@ export class FolderChange {
 
   /** Which of the old segments stay, in their order. */
   #kept(
-    { isWhole, moved }: Wish,
+    { isWhole, moved }: ChangeOptions,
     how: {
       added: number;
       rowsPerFile: number;

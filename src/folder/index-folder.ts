@@ -345,8 +345,8 @@ export class IndexFolder {
       const index = await openIndex(this.path, signal && { signal });
       const origin = originOf(index) ?? null;
       const state = { folder: this.path, base: origin?.manifest ?? null, origin, given: {} };
-      const commit: Commit = async (wish) => {
-        this.#manifest = await save(index, { ...state, ...wish });
+      const commit: Commit = async (changes) => {
+        this.#manifest = await save(index, { ...state, ...changes });
       };
       try {
         return await work(index, commit);

@@ -85,8 +85,8 @@ export class SegmentWriter {
     place: SegmentPlace,
   ): Promise<SegmentWriter> {
     const equals = layout.hasFirsts ? 'first' : 'none';
-    const told = { ...header, firstRow: place.firstRow, equals };
-    const tables = new SegmentTables(told, layout);
+    const described = { ...header, firstRow: place.firstRow, equals };
+    const tables = new SegmentTables(described, layout);
     const rows = await writer.create('rows');
     const vectors = tables.vectors && (await writer.create('vectors'));
     return new SegmentWriter(writer, { tables, layout, place }, [rows, vectors]);

@@ -191,8 +191,7 @@ export class ContentCheck {
       distinct++;
       for (const { hash, row } of group) firsts.add(hash, row, group[0].row);
     }
-    const told = header.distinct ?? this.#distinct;
-    for (const said of [this.#distinct, told]) {
+    for (const said of [this.#distinct, header.distinct ?? this.#distinct]) {
       if (said !== distinct) {
         throw new Error(`${distinct} codes differ, the files say that ${said} do`);
       }

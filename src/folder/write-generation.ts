@@ -61,7 +61,7 @@ export interface SaveRequest {
 }
 
 /** Saves an index that was opened from a folder a moment ago as the folder's next generation. */
-export type Commit = (wish: Partial<SaveRequest>) => Promise<void>;
+export type Commit = (changes: Partial<SaveRequest>) => Promise<void>;
 
 /** A segment has about this many bytes in its largest file. */
 const FILE_BYTES = 2 ** 30;

@@ -92,9 +92,9 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) checkGrowth(request, all);
-  const wish = { added, known, request, checks, keepAtMost };
+  const asked = { added, known, request, checks, keepAtMost };
   yield undefined;
-  if (targetRows === undefined) return yield* planOf(wish);
+  if (targetRows === undefined) return yield* planOf(asked);
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
   if (given.pairs !== undefined) {
     throw new Error('"targetRows" goes without "pairs": which of them are nearest is not known');
@@ -102,12 +102,12 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const { near } = request;
   const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   return yield* planOfSize({ targetRows, gone, rows: added, near }, (narrowed) =>
-    planOf({ ...wish, request: { ...request, near: { ...near, ...narrowed } } }),
+    planOf({ ...asked, request: { ...request, near: { ...near, ...narrowed } } }),
   );
 }
 
 /** Checked options of a plan, and the rows that they are for. */
-interface Wish {
+interface PlanRequest {
   readonly added: Rows;
   readonly known: Known | null;
   readonly request: GroupRequest;
@@ -119,7 +119,7 @@ interface Wish {
 const STEP_ROWS = 2 ** 16;
 
 /** Joins added rows to known groups, groups the others, and measures what is dropped. */
-function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<DedupPlan> {
+function* planOf({ added, known, request, checks, keepAtMost }: PlanRequest): Steps<DedupPlan> {
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
   const plan = blankPlan(added, known);

@@ -11,7 +11,7 @@ import { sortedInSteps } from '../base/sort-steps';
 import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
-import { groupedCodes } from '../join/pair-wish';
+import { groupedCodes } from '../join/pair-filter';
 import { type PairBatch, pairSteps } from '../join/pairs';
 import {
   distinctAt,

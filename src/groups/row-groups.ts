@@ -7,7 +7,7 @@ import { ascending } from '../base/arrays';
 import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import { withVectors } from '../join/exact';
-import { checkGroup } from '../join/pair-wish';
+import { checkGroup } from '../join/pair-filter';
 import { NEARNESS, type Nearness, NONE, type RowSource, type Rows, rowsOf } from '../join/source';
 import { checkPairs } from './given-pairs';
 import {

@@ -24,8 +24,8 @@ import { distance } from '../kernels/hamming/hamming.scalar';
 import { similaritiesInSteps, similaritiesOf, withVectors } from './exact';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
+import { Forest, groupedCodes, PAIR_FILTER, type PairFilter, pairBitsOf } from './pair-filter';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
-import { Forest, groupedCodes, PAIR_WISH, type PairWish, pairBitsOf } from './pair-wish';
 import { setPairs } from './set-join';
 import {
   checkComparable,
@@ -41,7 +41,7 @@ import {
 } from './source';
 
 /** Options of `pairs`. */
-export interface PairsOptions extends Nearness, PairWish, LongCall {
+export interface PairsOptions extends Nearness, PairFilter, LongCall {
   /**
    * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
    * others, and they with it: a million equal rows are half a trillion pairs, or a million.
@@ -91,7 +91,7 @@ export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasJaccards: boolean;
 }
 
-const OPTIONS = [...NEARNESS, ...PAIR_WISH, 'equal', 'onStart', ...LONG_CALL];
+const OPTIONS = [...NEARNESS, ...PAIR_FILTER, 'equal', 'onStart', ...LONG_CALL];
 
 /**
  * Finds every pair of rows within a distance, each once, by the first row, then the second. Comes
@@ -185,9 +185,9 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
 }
 
 /** True if sets are joined by their members: when only `minJaccard` says which pairs are near. */
-function areJoinedAsSets(wished: PairsOptions): boolean {
-  const { minJaccard = 0, maxDistance, agree, differ, equal } = wished;
-  const isOfBits = [maxDistance, agree, differ].some((wish) => wish !== undefined);
+function areJoinedAsSets(options: PairsOptions): boolean {
+  const { minJaccard = 0, maxDistance, agree, differ, equal } = options;
+  const isOfBits = [maxDistance, agree, differ].some((one) => one !== undefined);
   return minJaccard > 0 && equal !== 'first' && !isOfBits;
 }
 

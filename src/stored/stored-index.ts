@@ -171,7 +171,7 @@ export class StoredIndex<I extends Id = Id> {
     const given = checkOptions('options', options, [...SEARCH_OPTIONS, 'signal']);
     checkLongCall(given as LongCall);
     const asked = { request: searchRequest(this.#view, given), filter: given.filter };
-    return this.#told(this.#one(queryOf(this.#view, query), asked, given.signal));
+    return this.#withReads(this.#one(queryOf(this.#view, query), asked, given.signal));
   }
 
   /** `search` for each query, one result a query; a null query has no neighbours. */
@@ -192,7 +192,7 @@ export class StoredIndex<I extends Id = Id> {
     const given = checkOptions('options', options, [...WITHIN_OPTIONS, 'signal']);
     checkLongCall(given as LongCall);
     const asked = { request: withinRequest(this.#view, given), filter: given.filter };
-    return this.#told(this.#one(queryOf(this.#view, query), asked, given.signal));
+    return this.#withReads(this.#one(queryOf(this.#view, query), asked, given.signal));
   }
 
   /** `within` for each query, one result a query. */
@@ -267,7 +267,7 @@ export class StoredIndex<I extends Id = Id> {
   }
 
   /** Adds what was read to a result with an explanation. */
-  async #told(search: Promise<SearchResult>): Promise<SearchResult<I>> {
+  async #withReads(search: Promise<SearchResult>): Promise<SearchResult<I>> {
     const { reads, bytes } = this.#reader.counts;
     const result = (await search) as SearchResult<I>;
     if (result.explain === undefined) return result;

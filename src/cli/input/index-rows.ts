@@ -41,7 +41,7 @@ interface RowsWithIds extends Piece {
 }
 
 /** How an input is read into an index. */
-interface Wish {
+interface BuildOptions {
   /** Hold the vectors, and carry the texts that are hashed too. */
   readonly isWhole?: boolean;
   /** Hash texts as sets where no option says otherwise. */
@@ -63,23 +63,27 @@ export function rowsLike({ source, index }: Pick<BuiltIndex, 'source' | 'index'>
 }
 
 /** Opens an input, and says what an index of it holds and carries by the options of the call. */
-async function openRowsFor(call: Call, input: string, wish: Wish = {}) {
+async function openRowsFor(call: Call, input: string, options: BuildOptions = {}) {
   const source = await openSource(call, input);
   const { kind, columns: hashed } = source.choice;
-  if (wish.areTextsSets) source.takeTextsAsSets();
+  if (options.areTextsSets) source.takeTextsAsSets();
   const isMeasured = kind === 'vector' && call.has('optimize');
-  const usual = wish.isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
+  const usual = options.isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, kind);
-  const whole = wish.isWhole && kind === 'text' ? [hashed[0]] : [];
+  const whole = options.isWhole && kind === 'text' ? [hashed[0]] : [];
   const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
   return { source, storage, carried, isMeasured };
 }
 
 /** Reads an input into a new index, by the options of the call; fails where it has no rows. */
-export async function buildIndex(call: Call, input: string, wish?: Wish): Promise<BuiltIndex> {
-  const opened = await openRowsFor(call, input, wish);
+export async function buildIndex(
+  call: Call,
+  input: string,
+  options?: BuildOptions,
+): Promise<BuiltIndex> {
+  const opened = await openRowsFor(call, input, options);
   const { source, storage, carried, isMeasured } = opened;
   const batches: RowBatch[] = [];
   const given: DenseMatrix[] = [];

@@ -69,7 +69,7 @@ export async function run(call: Call): Promise<0 | 1> {
       call.misuse('say where to with -o DIR, or what to do: --remove IDS, --optimize, --compact');
     }
     await changeFolder(call, input);
-    return tell(call, input);
+    return showIndex(call, input);
   }
   if (call.has('remove') || call.has('compact')) {
     call.misuse('--remove and --compact are for an index that is there: halfspace index DIR …');
@@ -82,7 +82,7 @@ export async function run(call: Call): Promise<0 | 1> {
   } else {
     await makeFolder(call, input, output);
   }
-  return tell(call, output);
+  return showIndex(call, output);
 }
 
 function checkWanted(call: Call): void {
@@ -128,7 +128,7 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
     IndexFolder.merge(output, call.args, { ...options, ...long }),
   );
   if (report !== null && !report.stale) sayReport(call, report, null);
-  return tell(call, output);
+  return showIndex(call, output);
 }
 
 /** Fails where an index is there that no --force replaces. */
@@ -289,7 +289,7 @@ function sayReport(call: Call, report: RecallReport, asked: FileQueries | null):
 }
 
 /** What the folder is now. */
-async function tell(call: Call, path: string): Promise<0> {
+async function showIndex(call: Call, path: string): Promise<0> {
   const folder = await openFolder(call, path);
   if (call.isJson) {
     const { generation, rowCount, report } = folder;

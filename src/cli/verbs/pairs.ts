@@ -6,7 +6,7 @@
 import { idsAt } from '../../base/ids';
 import { noColumn } from '../../base/nearest-name';
 import { estimatedName, type Measure } from '../../codes/measure';
-import type { PairWish } from '../../join/pair-wish';
+import type { PairFilter } from '../../join/pair-filter';
 import { noPairs } from '../../join/pairs';
 import {
   type ColumnData,
@@ -55,7 +55,7 @@ export async function run(call: Call): Promise<0> {
     const options = {
       ...{ ...near, ...work, onStart: (plan: PairsWork) => sayPlan(call, plan, left) },
       equal: call.has('first-equal') ? ('first' as const) : ('all' as const),
-      ...wishOf(call, groups),
+      ...filterOf(call, groups),
     };
     const columns = pairColumns(left, { a: left.ids, b: (right ?? left).ids }, shown);
     const all =
@@ -107,7 +107,7 @@ async function collections(
 }
 
 /** The options that leave out some of the near pairs: --within, --agree, --differ, --forest. */
-function wishOf(call: Call, groups: Within | null): PairWish {
+function filterOf(call: Call, groups: Within | null): PairFilter {
   return {
     ...(groups && { group: groups.ofRows }),
     ...(call.has('agree') && { agree: call.list('agree').flatMap((bits) => runsOf(call, bits)) }),

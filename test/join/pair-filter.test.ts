@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Codes } from '../../src/codes/codes';
 import type { BitRun } from '../../src/codes/pigeonhole';
-import type { PairWish } from '../../src/join/pair-wish';
+import type { PairFilter } from '../../src/join/pair-filter';
 import { type PairsOptions, pairs } from '../../src/join/pairs';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../groups/collections';
 import { Draws } from '../reference/random';
@@ -28,7 +28,7 @@ function agrees(codes: Codes, a: number, b: number, runs: readonly BitRun[]): bo
   return true;
 }
 
-function isWanted(codes: Codes, { group, agree = [], differ = [] }: PairWish) {
+function isWanted(codes: Codes, { group, agree = [], differ = [] }: PairFilter) {
   return ([a, b]: Pair) =>
     (group === undefined || (group[a] >= 0 && group[a] === group[b])) &&
     agrees(codes, a, b, agree) &&
@@ -38,7 +38,7 @@ function isWanted(codes: Codes, { group, agree = [], differ = [] }: PairWish) {
 const run = (firstBit: number, bits: number): BitRun => ({ firstBit, bits });
 
 describe.each(SHAPES)('%s codes', (shape) => {
-  const WISHES: [string, PairWish][] = [
+  const WISHES: [string, PairFilter][] = [
     ['bits that agree', { agree: [run(0, 4)] },],
     ['bits that agree in two runs, which overlap', { agree: [run(9, 3), run(10, 5)] }],
     ['bits that differ', { differ: [[run(0, 9)]] }],

@@ -13,7 +13,7 @@ import { runsWithout } from './join-layout';
 import type { PairBatch } from './pair-order';
 
 /** Options of `pairs` that leave out some near pairs. */
-export interface PairWish {
+export interface PairFilter {
   /** For each row its group, -1 for none: only rows of one group are paired. */
   group?: Int32Array;
   /** Bits in which the codes of a pair must agree. */
@@ -28,11 +28,14 @@ export interface PairWish {
   forest?: boolean;
 }
 
-/** Names of the options of `PairWish`. */
-export const PAIR_WISH = ['group', 'agree', 'differ', 'forest'] as const;
+/** Names of the options of `PairFilter`. */
+export const PAIR_FILTER = ['group', 'agree', 'differ', 'forest'] as const;
 
 /** The bits that restrict a join of these codes; undefined without any. Throws for bad runs. */
-export function pairBitsOf({ agree, differ, group }: PairWish, codes: Codes): PairBits | undefined {
+export function pairBitsOf(
+  { agree, differ, group }: PairFilter,
+  codes: Codes,
+): PairBits | undefined {
   if (agree === undefined && differ === undefined && group === undefined) return undefined;
   const own = agree === undefined ? [] : merged('agree', agree, codes.bits);
   if (differ !== undefined && !Array.isArray(differ)) {
