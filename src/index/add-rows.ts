@@ -20,38 +20,10 @@ import { centred, isFlat, matrixOf, refuseMean } from './query';
 /** What `addAll` takes: vectors in any form, or ready codes. */
 export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 
-/** A copy of an array of any kind; any other value as it is, for the checks to refuse. */
-export function copied<T>(values: T): T {
-  const isArray = Array.isArray(values) || isFilled(values);
-  return isArray ? (values as unknown as { slice(): T }).slice() : values;
-}
-
-/** True for a typed array with values: a detached one has none and cannot be copied. */
-function isFilled(values: unknown): boolean {
-  return ArrayBuffer.isView(values) && 'slice' in values && values.byteLength > 0;
-}
-
-/** A copy of a batch, for work in steps between which the caller may change the original. */
-export function copyOf(batch: RowsToAdd): RowsToAdd {
-  if (batch instanceof Codes) {
-    const { bits, bytes, validity, origin } = batch;
-    return Codes.from(bytes, { bits, validity, ...(origin && { origin }) });
-  }
-  if (Array.isArray(batch)) return batch.map(copyOf) as RowsToAdd;
-  if (ArrayBuffer.isView(batch)) return copied(batch);
-  if (typeof batch !== 'object' || batch === null) return batch;
-  const given = batch as unknown as Record<string, unknown>;
-  const names = ['values', 'dimensions', 'validity', 'offsets', 'indices'].filter(
-    (n) => n in given,
-  );
-  return Object.fromEntries(
-    names.map((name) => [name, copied(given[name])]),
-  ) as unknown as RowsToAdd;
-}
-
 /**
  * Checks and hashes a batch in steps; throws if any row is refused. `mayReplace` allows ids of rows
- * that are there. Values must fit float32 where the index holds vectors.
+ * that are there. Values must fit float32 where the index holds vectors. The addition reads the
+ * batch, which must not change before `IndexParts.add` has taken it.
  */
 export function* additionOf(
   parts: IndexParts,

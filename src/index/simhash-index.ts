@@ -20,7 +20,7 @@ import { Codes, hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
 import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
-import { additionOf, copied, copyOf, type RowsToAdd } from './add-rows';
+import { additionOf, type RowsToAdd } from './add-rows';
 import type { Id } from './id-table';
 import {
   checkIndexOptions,
@@ -155,10 +155,12 @@ export class SimHashIndex<I extends Id = Id> {
     return this.#change('addAll', this.#adding(batch, ids), longCall(options));
   }
 
-  /** `addAll` with pauses for the event loop. Copies the batch, which may change meanwhile. */
+  /**
+   * `addAll` with pauses for the event loop. The batch and the ids must not change until the promise
+   * resolves.
+   */
   addAllAsync(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
-    const steps = this.#adding(copyOf(batch), copied(ids));
-    return this.#alone('addAllAsync', steps, longCall(options));
+    return this.#alone('addAllAsync', this.#adding(batch, ids), longCall(options));
   }
 
   /** Checks and hashes the whole batch before the first row is added. */
