@@ -2,13 +2,14 @@
  * Rows in several files, as if they were one: a folder of shards, a pattern such as
  * `data/*.jsonl.gz`, or a list of these. Shards are read in the order of their names, those of a
  * list in its order. They may be in any formats, and all have the same columns, of which a caller
- * may read some. A folder with none of these formats has texts.
+ * may read some; they come in the order of the first shard. A folder with none of these formats has
+ * texts.
  */
 
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/format-error';
-import type { RowBatch } from '../table/row-batch';
+import { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { formatOfPath } from './row-format';
 import { OpenRows, type Skips } from './row-reader';
@@ -109,8 +110,9 @@ export async function openShards(
   while (first === null && next < files.length) first = await opened(files[next++]);
   if (first === null) throw new FormatError('no shard can be read', name);
   const { format, columns } = first;
-  const namesOf = (all: OpenRows['columns']) => JSON.stringify(all.map(({ name }) => name).sort());
-  const names = namesOf(columns);
+  const namesOf = (all: OpenRows['columns']) => all.map(({ name }) => name);
+  const sorted = (all: OpenRows['columns']) => JSON.stringify(namesOf(all).sort());
+  const names = sorted(columns);
   const shards: { file: string; firstRow: number }[] = [];
 
   async function* batches(): AsyncGenerator<RowBatch> {
@@ -118,7 +120,7 @@ export async function openShards(
     for (let shard = first; shard !== null || next < files.length; ) {
       shard ??= await opened(files[next++]);
       if (shard === null) continue;
-      const own = namesOf(shard.columns);
+      const own = sorted(shard.columns);
       if (own !== names) {
         await shard.close();
         throw new FormatError(`its columns are ${own}, those of the first ${names}`, shard.file);
@@ -127,7 +129,7 @@ export async function openShards(
       shards.push({ file: shard.file, firstRow });
       for await (const batch of shard) {
         firstRow = start + batch.firstRow + batch.count;
-        yield batch.startingAt(start + batch.firstRow);
+        yield ordered(batch.startingAt(start + batch.firstRow), namesOf(columns));
       }
       for (const { line, reason } of shard.skippedLines)
         skips.note(line, `${reason}, ${shard.file}`);
@@ -143,6 +145,18 @@ export async function openShards(
     ByteSource.folder(name),
     skips,
   );
+}
+
+/** A batch with its columns in the order of these names, as writers need them in each batch. */
+function ordered(batch: RowBatch, names: readonly string[]): RowBatch {
+  if (batch.columns.every(({ name }, i) => name === names[i])) return batch;
+  const { schema, data } = batch.toArrow();
+  const columns = names.map((name) => {
+    const at = schema.fields.findIndex((field) => field.name === name);
+    return { field: schema.fields[at], data: data.children[at] };
+  });
+  const { count, firstRow, file } = batch;
+  return RowBatch.ofColumns(columns, count, { firstRow, file }, schema.metadata);
 }
 
 /** How many times the bytes of one of the files all of them have. */

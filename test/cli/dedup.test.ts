@@ -359,6 +359,17 @@ describe('files as they are', () => {
     expect(readFileSync(at('late-kept.jsonl'), 'utf8')).toBe(kept.map((i) => lines[i]).join(''));
   });
 
+  it('the command that is shown reads a file as --from says, whose name says nothing', async () => {
+    const lines = ['x one two three', 'y four five six', 'x one two three'];
+    writeFileSync(at('named.data'), lines.map((text) => `${JSON.stringify({ text })}\n`).join(''));
+    const args = ['dedup', at('named.data'), '--from', 'jsonl', '-o', at('named-plan.jsonl')];
+    const made = await run(args);
+    expect(made.stderr).toContain(`${at('named.data')} --from jsonl --apply`);
+    const [, advised] = /\n {2}halfspace (dedup .*)\n?/.exec(made.stderr) ?? [];
+    expect((await run(advised.split(' '))).code).toBe(0);
+    expect(readFileSync(at('named-kept.data'), 'utf8').trim().split('\n')).toHaveLength(2);
+  });
+
   it('a folder of texts goes by the names of its files, and is written as JSONL', async () => {
     mkdirSync(at('texts'));
     for (const [name, text] of [

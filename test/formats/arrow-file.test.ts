@@ -12,12 +12,27 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tableFromIPC } from 'apache-arrow';
+import {
+  type DataType,
+  Field,
+  Int32,
+  LargeUtf8,
+  Map_,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  tableFromIPC,
+  Utf8,
+  Utf8View,
+  vectorFromArray,
+} from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { readCodes, readSparse, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
 import type { CodesWithIds, SparseWithIds, VectorsWithIds } from '../../src/table/from-arrow';
+import { RowBatch } from '../../src/table/row-batch';
 import { codesToArrow } from '../../src/table/sealed/codes';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
@@ -238,5 +253,25 @@ describe('readCodes, readVectors and readSparse', () => {
     expect(await failure(readCodes(path, { column: 'x' }))).toBeInstanceOf(RangeError);
     expect(await failure(readCodes(path, { bits: 0 }))).toBeInstanceOf(RangeError);
     expect(await failure(readVectors(path))).toBeInstanceOf(RangeError);
+  });
+});
+
+/** A batch of one column, a map in two rows: a and a long key, then none. */
+function mapsWith(keyType: DataType): RowBatch {
+  const keys = vectorFromArray(['a', 'longer than twelve bytes'], keyType as Utf8).data[0];
+  const values = vectorFromArray([1, 2], new Int32()).data[0];
+  const entry = new Struct([new Field('key', keyType, false), new Field('value', new Int32())]);
+  const child = makeData({ type: entry, length: 2, nullCount: 0, children: [keys, values] });
+  const type = new Map_(new Field('entries', entry as never, false));
+  const valueOffsets = Int32Array.of(0, 2, 2);
+  const map = makeData({ type, length: 2, nullCount: 0, valueOffsets, child } as never);
+  const field = new Field('map', type, true);
+  const rows = makeData({ type: new Struct([field]), length: 2, nullCount: 0, children: [map] });
+  return RowBatch.fromArrow(new RecordBatch(new Schema([field]), rows));
+}
+
+describe('a map whose keys are texts', () => {
+  it.each([new Utf8(), new LargeUtf8(), new Utf8View()])('is an object, by keys of %s', (type) => {
+    expect(mapsWith(type).values('map')).toEqual([{ a: 1, 'longer than twelve bytes': 2 }, {}]);
   });
 });

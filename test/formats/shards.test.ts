@@ -87,6 +87,32 @@ describe('several files are read as one', () => {
     expect(await idsOf(stream as never, { format: 'jsonl' })).toEqual(ascending(5));
   });
 
+  it('the columns come in the order of the first shard, as writers need them', async () => {
+    write('orders/1.csv', 'id,text,size\n0,none,3\n');
+    write('orders/2.csv', 'size,id,text\n4,1,one\n');
+    write('orders/3.jsonl', '{"text": "two", "size": 5, "id": 2}');
+    for (const format of ['csv', 'jsonl', 'parquet', 'arrow']) {
+      const output = await createRows(at(`orders.${format}`));
+      for await (const batch of await openRows(at('orders'))) {
+        expect(batch.columns.map(({ name }) => name)).toEqual(['id', 'text', 'size']);
+        await output.write(batch);
+      }
+      await output.close();
+      const rows: unknown[] = [];
+      for await (const batch of await openRows(at(`orders.${format}`))) {
+        const [ids, sizes] = [batch.values('id'), batch.values('size')];
+        rows.push(
+          ...batch.texts('text').map((text, i) => [Number(ids[i]), text, Number(sizes[i])]),
+        );
+      }
+      expect(rows, format).toEqual([
+        [0, 'none', 3],
+        [1, 'one', 4],
+        [2, 'two', 5],
+      ]);
+    }
+  });
+
   it('a folder of texts stays one of texts', async () => {
     write('texts/one.txt', 'a text');
     write('texts/two.md', 'another');

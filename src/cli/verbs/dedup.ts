@@ -200,7 +200,9 @@ async function sayReview(call: Call, made: Made): Promise<void> {
     // What came by stdin is in a file of a name that is not known here.
     const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), name];
     const made = target.endsWith('.html') ? 'plan.jsonl' : target;
-    const words = ['halfspace', 'dedup', ...files, '--apply', made, '-o', kept];
+    const from = call.text('from');
+    const reading = from === undefined ? [] : ['--from', from];
+    const words = ['halfspace', 'dedup', ...files, ...reading, '--apply', made, '-o', kept];
     call.say(
       target.endsWith('.html')
         ? `Nothing is changed. Open ${target} in a browser, decide, save plan.jsonl, then:` +

@@ -136,7 +136,7 @@ function dictionaryReader(data: Data, firstRow: number): ReadValue {
 function mapReader(data: Data): ReadValue {
   const { start, end } = rangesOf({ data, firstRow: 0 });
   const [keys, values] = data.children[0].children.map((child) => valueReader(child));
-  const isText = [Type.Utf8, Type.LargeUtf8].includes(data.children[0].children[0].typeId);
+  const isText = isTextType(data.children[0].children[0].typeId);
   return (row) => {
     const pairs = listOf((at) => [keys(at), values(at)], start(row), end(row));
     return isText ? Object.fromEntries(pairs as [string, unknown][]) : pairs;
