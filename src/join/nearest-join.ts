@@ -31,6 +31,8 @@ const FIRST_QUERIES = 16;
 const GROWTH = 2;
 /** Nanoseconds of a comparison of 64 bits on the machine of bench/results.md. */
 const COMPARED_WORD_NS = 0.22;
+/** Nanoseconds to offer a pair to the lists of both codes, on a machine of that kind. */
+const OFFERED_NS = 65;
 /** Nanoseconds of work, and codes put in order, between two steps. */
 const STEP_NS = 5e6;
 const STEP_CODES = 2 ** 15;
@@ -175,8 +177,11 @@ class Comparison {
     const first = this.#asked;
     const before = pairsOf(count, first);
     const total = pairsOf(count, this.#end);
-    const perRow = (end - first) * Math.ceil(bits / 64) * COMPARED_WORD_NS;
-    const step = Math.max(1, Math.floor(STEP_NS / perRow / TILE_ROWS)) * TILE_ROWS;
+    // The first pairs all enter lists; later ones the less often, the more codes were compared.
+    const offered = FIRST_QUERIES / Math.max(FIRST_QUERIES, first);
+    const perPair = Math.ceil(bits / 64) * COMPARED_WORD_NS + offered * OFFERED_NS;
+    const perStep = STEP_NS / ((end - first) * perPair);
+    const step = Math.max(1, Math.floor(perStep / TILE_ROWS)) * TILE_ROWS;
     const rowEndOf = (i: number) => Math.min(count, first + (i + 1) * step);
     let isPrepared = false;
     yield* inParallel({

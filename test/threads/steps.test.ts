@@ -11,8 +11,16 @@ import { gather, preferred } from '../../src/groups/grouping';
 import { measureDropped } from '../../src/groups/measure-dropped';
 import { checksInSteps, checksOf } from '../../src/groups/plan';
 import { IdTable } from '../../src/index/id-table';
+import { BestLists } from '../../src/join/best-lists';
+import { findNearest } from '../../src/join/nearest-join';
 import { pairSteps } from '../../src/join/pairs';
-import { DistinctRows, reordered, reorderedInSteps, rowsOf } from '../../src/join/source';
+import {
+  DistinctRows,
+  distinctOf,
+  reordered,
+  reorderedInSteps,
+  rowsOf,
+} from '../../src/join/source';
 
 /** The number of steps that some work takes, and what it returns. */
 function stepsOf<T>(steps: Generator<unknown, T, void>): [count: number, result: T] {
@@ -131,4 +139,20 @@ it('parts by density are put in order and cut in steps', () => {
   const [cutting, groups] = stepsOf(cutAt({ ...graph, weights, nodeOfRow }, 1, 2));
   expect(cutting).toBeGreaterThan(5 * pass);
   expect(new Set(groups)).toEqual(new Set([0]));
+});
+
+it('the first pairs of nearest codes, which all enter lists, are compared in short steps', () => {
+  const count = 2 ** 17;
+  const random = alea('near');
+  const bytes = Uint8Array.from({ length: 8 * count }, () => 256 * random());
+  const [, codes] = stepsOf(distinctOf(Codes.from(bytes, { bits: 64 }), null, 0));
+  const lists = new BestLists(new Uint32Array(codes.count).fill(10), 64);
+  const queries = 16;
+  let steps = 0;
+  for (const step of findNearest(codes, lists, 64, undefined)) {
+    const [done] = Array.isArray(step) ? step : [0];
+    if (done > queries * count) break;
+    if (done > 0) steps++;
+  }
+  expect(steps).toBeGreaterThan(20); // 2 ** 21 pairs, at most 2 ** 17 of them in a step
 });
