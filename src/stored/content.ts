@@ -52,8 +52,8 @@ export interface StoredContent {
   readonly bytes: number;
 }
 
-/** Bytes of memory that a block takes in the tables, without the checksums of its parts. */
-const TABLE_BYTES = 48;
+/** Bytes of memory that a block takes in the tables, with the checksums of its parts. */
+const TABLE_BYTES = 64;
 
 /** How content is opened. */
 interface Opening {

@@ -6,7 +6,7 @@
  * several rows with equal codes stands for all, as in an index in memory.
  */
 
-import { whereOf } from '../base/arrays';
+import { keyOfBytes, whereOf } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import { CodeMemory, mostCodes } from '../kernels/hamming/code-memory';
 import { NO_ROW } from '../kernels/hits/hits';
@@ -281,7 +281,7 @@ export class PartitionCache implements PassedStore<boolean> {
         const row = block.rows[place];
         if (this.#content.removed.has(row)) continue;
         if (isShared) {
-          const code = block.codes.subarray(place * width, (place + 1) * width).join();
+          const code = keyOfBytes(block.codes.subarray(place * width, (place + 1) * width));
           const first = known.get(code);
           if (first !== undefined) {
             const others = further.get(first);

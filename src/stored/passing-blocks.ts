@@ -5,6 +5,7 @@
  * ranked together.
  */
 
+import { keyOfBytes } from '../base/arrays';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { RowsByDistance } from '../index/by-distance';
 import { sumsOf, weightsOf } from '../index/candidates';
@@ -210,7 +211,8 @@ export async function candidatesPassing(
       note(view, block, place, width);
       if (filter !== null && !filter.accepts(row)) continue;
       // If no two rows share a code, each row is its own group.
-      const key = isShared ? codes.subarray(place * width, (place + 1) * width).join() : row;
+      const code = codes.subarray(place * width, (place + 1) * width);
+      const key = isShared ? keyOfBytes(code) : row;
       lightest.take(key, weight, row, k + want);
     }
     if (view.passedCount <= room) continue;

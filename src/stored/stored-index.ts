@@ -60,7 +60,7 @@ export interface StoredFigures {
   readonly partitionHits: number;
   readonly partitionMisses: number;
   readonly evictions: number;
-  /** Vectors that were ranked, and vectors that were read. */
+  /** Vectors that searches found in memory, and vectors that were read. */
   readonly vectorHits: number;
   readonly vectorMisses: number;
 }
