@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from halfspace.spark import build_index, cluster, dedup, doctor, fingerprint, nearest, pairs
-from python.tests.test_spark import digest, on_one_machine, texts
+from python.tests.test_spark import SETTINGS, digest, on_one_machine, texts
 
 ROWS = 200
 
@@ -18,8 +18,7 @@ ROWS = 200
 class OnConnect(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
-        cls.spark = builder.getOrCreate()
+        cls.spark = SparkSession.builder.remote("local[2]").config(map=SETTINGS).getOrCreate()
 
     @classmethod
     def tearDownClass(cls):
