@@ -60,13 +60,14 @@ const STEP_BYTES = 2 ** 25;
 
 /**
  * Candidates for a search of this rank, likeliest first: at most k rows of each code. Their rows
- * are looked up when they are asked for.
+ * are looked up when they are asked for. `ahead` is what was weighed in partitions before.
  */
 export function* findCandidates(
   parts: SearchParts,
   query: Query,
   request: CandidateRequest,
   work: Work,
+  ahead: Weighed | null = null,
 ): Steps<Candidates> {
   const few = fewRows(parts.distinctCodes, request.filter);
   if (few !== null) {
@@ -74,7 +75,7 @@ export function* findCandidates(
     return yield* ofFew(parts, query, few, { ...request, want }, work);
   }
   if (request.probes === null) return yield* ofAll(parts, query, request, work);
-  return yield* ofPartitions(parts, query, request, work);
+  return yield* ofPartitions(parts, query, request, work, ahead);
 }
 
 /** How many candidates of these few rows a search finds. */
@@ -143,6 +144,7 @@ function* ofPartitions(
   query: Query,
   request: CandidateRequest,
   work: Work,
+  ahead: Weighed | null,
 ): Steps<Candidates> {
   const partitions = parts.partitions as SearchedPartitions;
   const { unit } = query;
@@ -152,10 +154,11 @@ function* ofPartitions(
     ? byResiduals(partitions, unit)
     : byEstimates(parts, partitions, query);
   let probes = Math.min(request.probes as number, partitions.count);
-  for (;;) {
+  for (let known = ahead; ; known = null) {
     let compared = 0;
     const found = yield* rankedHits(parts, request, weighing, function* (ask) {
-      const { search, codes, visited } = yield* weighing.weighPartitions(probes, ask);
+      const weighed = known ?? (yield* weighing.weighPartitions(probes, ask));
+      const { search, codes, visited } = weighed;
       compared = codes;
       work.probes = visited;
       return search;

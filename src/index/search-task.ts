@@ -9,8 +9,9 @@ import { IdTable } from './id-table';
 import { IndexParts } from './index-parts';
 import { Partitions } from './partitions/partitions';
 import { type CodesPart, queriesOf } from './query';
-import { answer, noResult, similaritiesOf } from './search';
+import { similaritiesOf } from './search';
 import type { Answers, SearchPart, SearchState } from './search-elsewhere';
+import { answers } from './search-many';
 import { type IndexState, vectorsOver } from './shared-index';
 
 /**
@@ -24,12 +25,7 @@ export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
     return ({ batch, first }) => {
       const asked = 'bytes' in batch ? codesOf(batch) : batch;
       const queries = queriesOf(parts, asked, first);
-      const results = Array.from({ length: queries.count }, (_, i) => {
-        const query = queries.at(i);
-        return query === null
-          ? noResult(parts, request)
-          : runSteps(answer(parts, query, request), {});
-      });
+      const results = runSteps(answers(parts, queries, request), {});
       let end = 0;
       const ends = Uint32Array.from(results, ({ rows }) => {
         end += rows.length;

@@ -1,20 +1,19 @@
-/** From a checked request to a result: picks the method, runs it, ranks, and reports the work. */
+/**
+ * From a checked request to the result of one query: picks the method, runs it, ranks, and reports
+ * the work.
+ */
 
-import { runSteps, type Steps } from '../base/steps';
+import type { Steps } from '../base/steps';
 import type { AngleEstimate } from '../codes/angle';
 import { JACCARD, type JaccardEstimate } from '../codes/measure';
 import type { BuiltBands } from './bands/band-method';
-import {
-  allNearestByDistance,
-  isScanned,
-  nearestByDistance,
-  type RowsByDistance,
-} from './by-distance';
+import { nearestByDistance, type RowsByDistance } from './by-distance';
 import { findCandidates } from './candidates';
 import { cosineRequests, isFound, missingOf } from './cosine-request';
 import type { Id } from './id-table';
 import type { Rank } from './index-options';
 import type { IndexParts, Query, SearchParts } from './index-parts';
+import type { Weighed } from './partitions/gaps';
 import { bestByCosine, exactBest, type Ranked, ranked, type Work } from './re-rank';
 import { methodError, type Request } from './search-request';
 import type { KeptSparseVector } from './vectors/row-vectors';
@@ -84,48 +83,10 @@ function bestRank(parts: SearchParts, query: Query): Rank {
   return parts.canCompare(query) ? 'exact' : 'estimate';
 }
 
-/** Queries per pass of a scan by distance. */
-const TOGETHER = 128;
-
 /** The similarities of a result, exact or estimated. */
 export function similaritiesOf(found: SearchResult): Float64Array {
   const { cosines, estimatedCosines, jaccards, estimatedJaccards } = found;
   return (cosines ?? estimatedCosines ?? jaccards ?? estimatedJaccards) as Float64Array;
-}
-
-/** The answers to queries, null ones having none, one result after the other. */
-export function* answers(
-  parts: IndexParts,
-  queries: { count: number; at(index: number): Query | null },
-  request: Request,
-): Steps<SearchResult[]> {
-  const results: SearchResult[] = [];
-  for (let first = 0; first < queries.count; first += TOGETHER) {
-    const count = Math.min(TOGETHER, queries.count - first);
-    const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
-    const byDistance = some.map(
-      (query) => query !== null && rankOf(parts, query, request) === 'hamming',
-    );
-    if (count > 1 && byDistance.every(Boolean) && isScanned(parts, request)) {
-      const together = () => byDistanceTogether(parts, some as Query[], request);
-      results.push(...(yield* undisturbed(parts, together)));
-      yield [first + count, queries.count];
-      continue;
-    }
-    for (const query of some) {
-      if (query === null) results.push(noResult(parts, request));
-      else results.push(yield* undisturbed(parts, () => answer(parts, query, request)));
-      yield [results.length, queries.count];
-    }
-  }
-  return results;
-}
-
-/** Repeats a search, in one step, when rows were removed between its steps. */
-function* undisturbed<T>({ ids }: SearchParts, search: () => Steps<T>): Steps<T> {
-  const { removals } = ids;
-  const result = yield* search();
-  return ids.removals === removals ? result : runSteps(search(), {});
 }
 
 /** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
@@ -144,15 +105,20 @@ export function noResult(parts: SearchParts, { rank }: Request): SearchResult {
   return resultOf(parts, none, new Float64Array(), rank ?? own);
 }
 
-/** The answer to one query. */
-export function* answer(parts: IndexParts, query: Query, request: Request): Steps<SearchResult> {
+/** The answer to one query; `ahead` is what a search by cosine weighs first, where it is known. */
+export function* answer(
+  parts: IndexParts,
+  query: Query,
+  request: Request,
+  ahead: Weighed | null = null,
+): Steps<SearchResult> {
   const rank = rankOf(parts, query, request);
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const { distinctCodes } = parts;
   const result =
     rank === 'hamming'
       ? yield* byDistance(parts, query, request, work)
-      : yield* byCosine(parts, query, request, rank, work);
+      : yield* byCosine(parts, query, request, { rank, work, ahead });
   distinctCodes.noteCompared(work.codesCompared);
   return result;
 }
@@ -161,12 +127,11 @@ function* byCosine(
   parts: IndexParts,
   query: Query,
   request: Request,
-  rank: 'estimate' | 'exact',
-  work: Work,
+  { rank, work, ahead }: { rank: 'estimate' | 'exact'; work: Work; ahead: Weighed | null },
 ): Steps<SearchResult> {
   const start = performance.now();
   for (const asked of cosineRequests(parts, request, rank)) {
-    const candidates = yield* findCandidates(parts, query, asked, work);
+    const candidates = yield* findCandidates(parts, query, asked, work, ahead);
     const found = performance.now();
     const { k } = asked;
     const best =
@@ -237,20 +202,6 @@ function* byDistance(
   const { method, why, built } = found;
   const how = { method, why, built, expectedMissing: 0 };
   return explained(result, how, work, start, ranked);
-}
-
-function* byDistanceTogether(
-  parts: IndexParts,
-  queries: readonly Query[],
-  request: Request,
-): Steps<SearchResult[]> {
-  if (request.method === 'partitions')
-    throw methodError('scan', 'bands', 'hamming', request.method);
-  const codes = queries.map(({ code }) => code);
-  const { distinctCodes } = parts;
-  const found = yield* allNearestByDistance(parts, codes, request);
-  distinctCodes.noteCompared(codes.length * distinctCodes.count);
-  return found.map((rows, i) => ofDistances(parts, queries[i], rows, request));
 }
 
 /**

@@ -40,15 +40,9 @@ import { type IndexBytes, IndexParts } from './index-parts';
 import { optimize, remeasure } from './optimize';
 import { checkEvaluating, checkWanted } from './optimize-options';
 import { queriesOf, queryOf } from './query';
-import {
-  answer,
-  answers,
-  type Comparison,
-  type IndexRow,
-  noResult,
-  type SearchResult,
-} from './search';
+import { answer, type Comparison, type IndexRow, noResult, type SearchResult } from './search';
 import { searchElsewhere } from './search-elsewhere';
+import { answers } from './search-many';
 import { type Request, searchRequest, withinRequest } from './search-request';
 import type { VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';

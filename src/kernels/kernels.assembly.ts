@@ -3,7 +3,9 @@
 // guarantees that every address is valid.
 
 export { sortHits } from './hits/hits.assembly';
-export { hitsOfResiduals, sumBlock, sumTwoBlocks, turnRows } from './residuals/residuals.assembly';
+export {
+  heldOfResiduals, hitsOfResiduals, sumBlock, sumTwoBlocks, turnRows,
+} from './residuals/residuals.assembly';
 export * from './dots/dots.assembly';
 export * from './sums/hadamard.assembly';
 export * from './hamming/hamming.assembly';

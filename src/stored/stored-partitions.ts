@@ -7,25 +7,25 @@
 import { ascending } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { SearchedPartitions } from '../index/index-parts';
+import { Centroids, type Routes } from '../index/partitions/centroids';
 import { gapOf, shortened, type Weighed } from '../index/partitions/gaps';
+import { ReplayedSearch } from '../index/partitions/replayed-search';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
 import { FallingLimit, type HitSearch, type Hits } from '../kernels/hits/hits';
-import { productsKernel, residualKernel, weightedKernel } from '../kernels/kernels';
+import { residualKernel, weightedKernel } from '../kernels/kernels';
 import {
-  formulasOf,
+  HELD,
   NO_GAP,
   RANGE,
   type ResidualRows,
   type ResidualTables,
-  sideEstimate,
 } from '../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { StoredContent } from './content';
 import { Need, Pass } from './needs';
 import type { PartitionCache } from './partition-cache';
 import { PassedRows } from './passed-rows';
-import { ReplayedSearch } from './replayed-search';
 
 /** What routes queries: the same for all searches. */
 export class Router {
@@ -34,29 +34,22 @@ export class Router {
   readonly residualCodes: ResidualCodes | null;
   readonly gaps: readonly number[];
   readonly nearness: number;
-  readonly #centroids: Int16Array;
-  readonly #content: StoredContent;
+  readonly #centroids: Centroids;
 
-  constructor(content: StoredContent, centroids: Int16Array) {
-    const { parts, header } = content;
+  constructor({ parts, header }: StoredContent, centroids: Int16Array) {
     const { dense, bits, kernel, hasher } = parts;
     this.space = spaceOf({ dense, bits }, parts.distinctCodes);
-    this.#centroids = centroids;
-    this.count = centroids.length / this.space.width;
+    this.#centroids = new Centroids(centroids, this.space.width, kernel);
+    this.count = this.#centroids.count;
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, 0);
     this.gaps = header.gaps ?? [];
     this.nearness = header.nearness ?? 0;
-    this.#content = content;
   }
 
-  /** The nearest partitions, nearest first, and the products with their centroids. */
-  nearest(query: Int16Array, probes: number): { order: Uint32Array; products: Int32Array } {
-    const order = new Uint32Array(probes);
-    const products = new Int32Array(probes);
-    const rows = { values: this.#centroids, width: this.space.width };
-    productsKernel(this.#content.parts.kernel).orderInto(rows, query, order, products);
-    return { order, products };
+  /** See `Centroids.nearest`; valid for good, since other searches run while one waits. */
+  nearest(query: Int16Array, probes: number): Routes {
+    return this.#centroids.nearestOfMany(query, probes);
   }
 }
 
@@ -85,7 +78,6 @@ interface Visit {
 const ROWS_A_HIT = 4;
 /** And this part of all. */
 const FIRST_PART = 1 / 16;
-const MOST = 2 ** 32 - 1;
 /** Parts in which partitions are read where a search may end early. */
 const READS = 4;
 
@@ -226,9 +218,9 @@ export class StoredPartitions implements SearchedPartitions {
     return (this.#router.residualCodes as ResidualCodes).tablesOf(unit);
   }
 
-  #search(tables: ResidualTables, want: number, gap: number, limit?: number) {
+  #search(tables: ResidualTables, want: number, gap: number) {
     const kernel = residualKernel(this.#content.parts.kernel);
-    return kernel.search(this.#cache.residuals as ResidualRows, tables, want, gap, limit);
+    return kernel.search(this.#cache.residuals as ResidualRows, tables, want, gap);
   }
 
   /** How many partitions of an order are weighed together, never between two of equal products. */
@@ -259,27 +251,23 @@ export class StoredPartitions implements SearchedPartitions {
     for (let i = 0; i < hits.count; i++) {
       search.take(rows.keep(hits.codes[i]), hits.weights[i]);
     }
-    const residuals = this.#cache.residuals as ResidualRows;
+    const kernel = residualKernel(this.#content.parts.kernel);
     yield this.#passing(order.subarray(first), false, (part) => {
       const places = ascending(order.length).filter((i) => i >= first && part.has(order[i]));
       const { ranges, owners } = this.#rangesOf(visit, places);
-      const tables = this.#tablesOf(unit);
-      const query = { ...tables, ...formulasOf(tables) };
-      const passing = this.#search(tables, MOST, NO_GAP, limit);
-      passing.ranges(ranges);
-      const seen = passing.seen();
+      const residuals = this.#cache.residuals as ResidualRows;
+      const held = kernel.holding(residuals, [this.#tablesOf(unit)]);
       owners.forEach((i, at) => {
-        search.count(i, ranges[RANGE * at + 2]);
+        const [cell, , count, product] = ranges.subarray(RANGE * at);
+        const run = { first: cell, end: cell + count, code: cell };
+        search.count(i, count);
+        held.look(run, Uint32Array.of(0, product, limit, 0), (_, cells, from, end) => {
+          for (let at = from; at < end; at += HELD) cells[at] = rows.keep(cells[at]);
+          search.hold(i, cells, from, end);
+        });
       });
-      for (let j = 0, at = 0; j < seen.count; j++) {
-        const cell = seen.codes[j];
-        while ((cell - ranges[RANGE * at]) >>> 0 >= ranges[RANGE * at + 2]) at++;
-        const i = owners[at];
-        const estimate = sideEstimate(residuals, query, cell, products[i]);
-        search.hold(i, rows.keep(cell), seen.weights[j], estimate);
-      }
     });
-    const { visited, codes: compared } = search.replay(first, products);
+    const { visited, codes: compared } = search.replay(first, order.length, products);
     const found = search.hits();
     this.#notes.noteRows(rows, found, search.limit);
     return {

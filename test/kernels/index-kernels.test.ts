@@ -368,6 +368,21 @@ it('both kernels of residual codes, and of the order of products, agree', () => 
       return { order: [...order], own: [...own] };
     });
     expect(orders[0]).toEqual(orders[1]);
+    // Many queries at once have the orders of each alone.
+    const queries = Int16Array.from({ length: 24 * 150 }, () => draws.integer(14_000) - 7000);
+    const probes = Math.ceil(count / 3);
+    const alone = Array.from({ length: 150 }, (_, i) => {
+      const [order, own] = [new Uint32Array(probes), new Int32Array(probes)];
+      const one = queries.subarray(24 * i, 24 * (i + 1));
+      scalarProducts.orderInto({ values, width: 24 }, one, order, own);
+      return { order, own };
+    });
+    for (const kernel of [scalarProducts, wasmProducts]) {
+      const [all, own] = [new Uint32Array(150 * probes), new Int32Array(150 * probes)];
+      kernel.orderInto({ values, width: 24 }, queries, all, own);
+      expect([...all]).toEqual(alone.flatMap(({ order }) => [...order]));
+      expect([...own]).toEqual(alone.flatMap((one) => [...one.own]));
+    }
     expect([...orders[0].order].sort((x, y) => x - y)).toEqual([...Array(count).keys()]);
     const products = new Int32Array(count);
     scalarProducts.productsInto({ values, width: 24 }, query, products);

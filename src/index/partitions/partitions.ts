@@ -7,17 +7,13 @@
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
 import type { HitSearch, RowCodes } from '../../kernels/hits/hits';
-import {
-  type KernelName,
-  productsKernel,
-  residualKernel,
-  weightedKernel,
-} from '../../kernels/kernels';
-import { ResidualMemory } from '../../kernels/residuals/residual-memory';
-import { BLOCK_ROWS, RANGE } from '../../kernels/residuals/residuals.scalar';
+import { type KernelName, residualKernel, weightedKernel } from '../../kernels/kernels';
+import { blocksOf, ResidualMemory } from '../../kernels/residuals/residual-memory';
+import { RANGE, type ResidualTables, type RowRun } from '../../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
+import { Centroids, type Routes } from './centroids';
 import { encodeAll } from './encoding';
 import { gapOf, gapsOf, meanGaps, sampleStep, shortened, type Weighed } from './gaps';
 import {
@@ -61,7 +57,7 @@ export interface PartitionState extends Grouping {
 
 export class Partitions {
   readonly count: number;
-  readonly centroids: Int16Array;
+  readonly routing: Centroids;
   readonly space: Space;
   /** Distinct codes of partition p lie at `starts[p]` to `starts[p + 1]`. */
   readonly starts: Uint32Array;
@@ -78,8 +74,6 @@ export class Partitions {
   /** The partition of each distinct code added since they were put in order. */
   readonly #partitionOfAdded: number[] = [];
   readonly #kernel: KernelName | undefined;
-  readonly #order: Uint32Array;
-  readonly #products: Int32Array;
 
   private constructor(
     origin: Origin,
@@ -90,16 +84,14 @@ export class Partitions {
     const { dense, bits, kernel, hasher } = origin;
     this.#distinctCodes = distinctCodes;
     this.space = spaceOf({ dense, bits }, distinctCodes);
-    this.centroids = centroids;
-    this.count = centroids.length / this.space.width;
+    this.routing = new Centroids(centroids, this.space.width, kernel);
+    this.count = this.routing.count;
     this.starts = starts;
     this.#places = blocksOf(starts);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, made ?? this.#places[this.count]);
     this.#added = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
-    this.#order = new Uint32Array(this.count);
-    this.#products = new Int32Array(this.count);
   }
 
   /** The partitions of another thread, to be searched. */
@@ -160,7 +152,7 @@ export class Partitions {
     for (let distinct = 0; distinct < total; distinct += every) {
       sum += (this.residualCodes as ResidualCodes).nearnessOf(
         this.#distinctCodes.rowOf(distinct),
-        this.#centroidOf(this.#partitionOf(distinct)),
+        this.routing.at(this.#partitionOf(distinct)),
       );
     }
     const mean = sum / Math.max(1, Math.ceil(total / every));
@@ -182,7 +174,7 @@ export class Partitions {
   }
 
   #shortenedOf(p: number): ShortenedCentroid {
-    return { centroid: this.#centroidOf(p), length: this.#nearness };
+    return { centroid: this.routing.at(p), length: this.#nearness };
   }
 
   /**
@@ -199,9 +191,8 @@ export class Partitions {
     return residualCodes.copyInto(this.#placeOf(distinct, p), out, at);
   }
 
-  #centroidOf(p: number): Int16Array {
-    const { width } = this.space;
-    return this.centroids.subarray(p * width, (p + 1) * width);
+  get centroids(): Int16Array {
+    return this.routing.values;
   }
 
   get bytes(): number {
@@ -238,10 +229,9 @@ export class Partitions {
   #add(distinct: number): void {
     const vector = new Int16Array(this.space.width);
     this.space.vectorInto(distinct, vector, 0);
-    const nearest = new Uint32Array(1);
-    productsKernel(this.#kernel).nearestInto(this.#rows, vector, nearest);
-    this.#added[nearest[0]].push(distinct);
-    this.#partitionOfAdded.push(nearest[0]);
+    const nearest = this.routing.nearestTo(vector);
+    this.#added[nearest].push(distinct);
+    this.#partitionOfAdded.push(nearest);
   }
 
   /** Drops a distinct code whose rows are all removed. */
@@ -249,19 +239,9 @@ export class Partitions {
     this.residualCodes?.remove(this.#placeOf(distinct, this.#partitionOf(distinct)));
   }
 
-  get #rows() {
-    return { values: this.centroids, width: this.space.width };
-  }
-
-  /**
-   * The partitions nearest to a query, nearest first, and the products with their centroids. Valid
-   * until the next call.
-   */
-  nearest(query: Int16Array, probes: number): { order: Uint32Array; products: Int32Array } {
-    const order = this.#order.subarray(0, probes);
-    const products = this.#products.subarray(0, probes);
-    productsKernel(this.#kernel).orderInto(this.#rows, query, order, products);
-    return { order, products };
+  /** See `Centroids.nearest`. */
+  nearest(query: Int16Array, probes: number): Routes {
+    return this.routing.nearest(query, probes);
   }
 
   /** Weighs the distinct codes in the partitions nearest to a point; holds the `ask` lightest. */
@@ -284,12 +264,22 @@ export class Partitions {
    */
   // biome-ignore lint/correctness/useYield: as above
   *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
-    const ranges = this.#rangesOf(point, probes);
-    const codes = this.residualCodes as ResidualCodes;
-    const gap = gapOf(this.gaps, probes, ask);
-    const kernel = residualKernel(this.#kernel);
-    const search = kernel.search(codes.memory, codes.tablesOf(unit), ask, gap);
-    return { search, ...this.#visitedOf(search.ranges(ranges)) };
+    const routes = this.nearest(point, probes);
+    const tables = (this.residualCodes as ResidualCodes).tablesOf(unit);
+    return this.weighRouted(tables, routes, ask, gapOf(this.gaps, probes, ask));
+  }
+
+  /** The same in partitions that are known, nearest first. */
+  weighRouted(
+    tables: ResidualTables,
+    { order, products }: Routes,
+    ask: number,
+    gap: number,
+  ): Weighed {
+    const ranges = this.#rangesOf(order, products);
+    const { memory } = this.residualCodes as ResidualCodes;
+    const search = residualKernel(this.#kernel).search(memory, tables, ask, gap);
+    return { search, ...this.#visitedOf(order, search.ranges(ranges)) };
   }
 
   /** Shows the distinct codes of partitions to a search; returns how many. */
@@ -307,11 +297,10 @@ export class Partitions {
   }
 
   /**
-   * The residual codes in the partitions nearest to a query, nearest first, as ranges that are
-   * valid until the next call.
+   * The residual codes in partitions, nearest first, by the products of the query with their
+   * centroids: as ranges that are valid until the next call.
    */
-  #rangesOf(query: Int16Array, probes: number): Uint32Array {
-    const { order, products } = this.nearest(query, probes);
+  #rangesOf(order: Uint32Array, products: Int32Array): Uint32Array {
     let added = 0;
     if (this.addedCount > 0) for (const p of order) added += this.#added[p].length;
     const length = RANGE * (order.length + added);
@@ -334,13 +323,27 @@ export class Partitions {
     return this.#ranges.subarray(0, length);
   }
 
-  /** Residual codes and partitions among the first so many of the ranges that were made last. */
-  #visitedOf(ranges: number): { codes: number; visited: number } {
+  /** How many residual codes a partition has. */
+  rowsOf(p: number): number {
+    return this.starts[p + 1] - this.starts[p] + this.#added[p].length;
+  }
+
+  /** The residual codes of a partition, in the order of a search, as runs of places. */
+  runsOf(p: number): RowRun[] {
+    const [first, code, next] = [this.#places[p], this.starts[p], this.starts[p + 1]];
+    const added = this.#added[p].map((distinct) => {
+      const place = this.#placeOf(distinct, p);
+      return { first: place, end: place + 1, code: distinct };
+    });
+    return [{ first, end: first + next - code, code }, ...added];
+  }
+
+  /** Residual codes and partitions among the first so many of the ranges of an order. */
+  #visitedOf(order: Uint32Array, ranges: number): { codes: number; visited: number } {
     let codes = 0;
     for (let i = 0; i < ranges; i++) codes += this.#ranges[RANGE * i + 2];
     let visited = 0;
-    for (let left = ranges; left > 0; visited++)
-      left -= 1 + this.#added[this.#order[visited]].length;
+    for (let left = ranges; left > 0; visited++) left -= 1 + this.#added[order[visited]].length;
     return { codes, visited };
   }
 
@@ -385,14 +388,4 @@ export class Partitions {
     }
     return partitions;
   }
-}
-
-/** Where the blocks of each partition's residual codes begin, and where those behind them do. */
-function blocksOf(starts: Uint32Array): Uint32Array {
-  const places = new Uint32Array(starts.length);
-  for (let p = 1; p < starts.length; p++) {
-    const blocks = Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
-    places[p] = places[p - 1] + BLOCK_ROWS * blocks;
-  }
-  return places;
 }

@@ -44,16 +44,23 @@ export interface HitSearch extends Search {
   range(first: number, end: number): void;
 }
 
-/** A copy of the hits within a limit, by weight; equal weights stay in the order of the list. */
+/**
+ * A copy of the hits within a limit, by weight; equal weights stay in the order of the list. A
+ * counting sort, in linear time.
+ */
 export function sortedHits({ codes, weights, count }: Hits, limit: number): Hits {
-  const order = Array.from({ length: count }, (_, i) => i)
-    .filter((i) => weights[i] <= limit)
-    .sort((a, b) => weights[a] - weights[b] || a - b);
-  return {
-    codes: Uint32Array.from(order, (i) => codes[i]),
-    weights: Uint32Array.from(order, (i) => weights[i]),
-    count: order.length,
-  };
+  const ends = new Uint32Array(limit + 2);
+  for (let i = 0; i < count; i++) if (weights[i] <= limit) ends[weights[i] + 1]++;
+  for (let weight = 0; weight <= limit; weight++) ends[weight + 1] += ends[weight];
+  const total = ends[limit + 1];
+  const sorted = { codes: new Uint32Array(total), weights: new Uint32Array(total), count: total };
+  for (let i = 0; i < count; i++) {
+    if (weights[i] > limit) continue;
+    const at = ends[weights[i]]++;
+    sorted.codes[at] = codes[i];
+    sorted.weights[at] = weights[i];
+  }
+  return sorted;
 }
 
 /** Hits in arrays that double when they are full; only the first `count` entries are hits. */

@@ -70,14 +70,15 @@ export function fourByTwo(
 }
 
 /**
- * Sets out[j * rowCount + i] to the product of row i and other j, as i32. `rowCount` is a multiple
- * of 4; `width` counts values.
+ * Sets out[j * outCount + i] to the product of row i and other j, as i32. `rowCount` and `outCount`
+ * are multiples of 4; `width` counts values.
  */
 export function productsInto(
   rows: usize, rowCount: usize, others: usize, otherCount: usize, width: usize, out: usize,
+  outCount: usize,
 ): void {
   const stride = width << 1;
-  const outStride = rowCount << 2;
+  const outStride = outCount << 2;
   const whole = otherCount & ~1;
   for (let other: usize = 0; other < otherCount; other += 2) {
     const at = others + other * stride;

@@ -22,11 +22,16 @@ export interface ProductsKernel {
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void;
 
   /**
-   * Writes the `out.length` rows of the largest products with the query to `out`, and their
-   * products to `products`. The order is coarse: by the difference from the largest product, in at
-   * most 1,024 steps of equal width, then by row.
+   * Writes for each query the rows of the largest products to its part of `orders`, an equal part
+   * for each, and these products to `products`. The order is coarse: by the difference from the
+   * largest product, in at most 1,024 steps of equal width, then by row.
    */
-  orderInto(rows: IntegerRows, query: Int16Array, out: Uint32Array, products: Int32Array): void;
+  orderInto(
+    rows: IntegerRows,
+    queries: Int16Array,
+    orders: Uint32Array,
+    products: Int32Array,
+  ): void;
 
   /** Writes for each query the row of the largest product, the first of equal ones, to `out`. */
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void;
@@ -71,20 +76,24 @@ export const scalarProducts: ProductsKernel = {
     }
   },
 
-  orderInto(rows, query, out, products) {
-    const all = new Int32Array(rows.values.length / rows.width);
-    scalarProducts.productsInto(rows, query, all);
-    let most = all[0];
-    let least = all[0];
-    for (const one of all) {
-      most = Math.max(most, one);
-      least = Math.min(least, one);
+  orderInto(rows, queries, orders, products) {
+    const { width } = rows;
+    const all = new Int32Array(rows.values.length / width);
+    const probes = (orders.length * width) / queries.length;
+    for (let query = 0, to = 0; to < orders.length; query++, to += probes) {
+      scalarProducts.productsInto(rows, queries.subarray(query * width, (query + 1) * width), all);
+      let most = all[0];
+      let least = all[0];
+      for (const one of all) {
+        most = Math.max(most, one);
+        least = Math.min(least, one);
+      }
+      const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
+      const steps = all.map((one) => (most - one) >>> shift);
+      const order = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
+      orders.set(order.subarray(0, probes), to);
+      for (let i = to; i < to + probes; i++) products[i] = all[orders[i]];
     }
-    const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
-    const steps = all.map((one) => (most - one) >>> shift);
-    const order = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
-    out.set(order.subarray(0, out.length));
-    for (let i = 0; i < out.length; i++) products[i] = all[out[i]];
   },
 
   nearestInto({ values, width }, queries, out) {

@@ -33,28 +33,47 @@ export const wasmProducts: ProductsKernel = {
     const room = Math.floor((free + SCAN_BYTES - outAt) / 16) * 4;
     for (let row = 0; row < count; row += room) {
       const here = Math.min(room, count - row);
-      memory.kernels.productsInto(at + 2 * row * width, (here + 3) & ~3, free, 1, width, outAt);
+      const padded = (here + 3) & ~3;
+      memory.kernels.productsInto(at + 2 * row * width, padded, free, 1, width, outAt, padded);
       out.set(new Int32Array(memory.bytes.buffer, outAt, here), row);
     }
   },
 
-  orderInto(rows, query, out, products) {
+  orderInto(rows, queries, orders, products) {
     const { width } = rows;
+    const queryCount = queries.length / width;
+    const probes = orders.length / queryCount;
     const count = rows.values.length / width;
-    const roomBytes = 2 * width + 8 * (count + 3) + ORDER_BYTES + 16;
-    if (roomBytes > SCAN_BYTES) return scalarProducts.orderInto(rows, query, out, products);
+    const padded = (count + 3) & ~3;
+    const roomBytes = SCAN_BYTES - ORDER_BYTES - 4 * padded - 16;
+    const some = Math.min(TILE, queryCount, Math.floor(roomBytes / (2 * width + 4 * padded)));
+    if (some < 1) return scalarProducts.orderInto(rows, queries, orders, products);
     const { memory, at } = staged(rows, 0, count);
     const { kernels, bytes, free } = memory;
-    new Int16Array(bytes.buffer, free, width).set(query);
-    const countsAt = free + 2 * width;
+    const { buffer } = bytes;
+    const countsAt = free + 2 * width * some;
     const productsAt = countsAt + ORDER_BYTES;
-    const padded = (count + 3) & ~3;
-    const orderAt = productsAt + 4 * padded;
-    kernels.productsInto(at, padded, free, 1, width, productsAt);
-    kernels.orderInto(productsAt, count, out.length, countsAt, orderAt);
-    out.set(new Uint32Array(bytes.buffer, orderAt, out.length));
-    const all = new Int32Array(bytes.buffer, productsAt, count);
-    for (let i = 0; i < out.length; i++) products[i] = all[out[i]];
+    const orderAt = productsAt + 4 * padded * some;
+    // Rows of a tile stay in the cache while all queries of it are multiplied with them.
+    const tile = some === 1 ? padded : TILE;
+    for (let query = 0; query < queryCount; query += some) {
+      const here = Math.min(some, queryCount - query);
+      const own = queries.subarray(query * width, (query + here) * width);
+      new Int16Array(buffer, free, own.length).set(own);
+      for (let row = 0; row < padded; row += tile) {
+        const rowCount = Math.min(tile, padded - row);
+        const [rowAt, outAt] = [at + 2 * row * width, productsAt + 4 * row];
+        kernels.productsInto(rowAt, rowCount, free, here, width, outAt, padded);
+      }
+      for (let i = 0; i < here; i++) {
+        const ownAt = productsAt + 4 * padded * i;
+        kernels.orderInto(ownAt, count, probes, countsAt, orderAt);
+        const to = (query + i) * probes;
+        orders.set(new Uint32Array(buffer, orderAt, probes), to);
+        const all = new Int32Array(buffer, ownAt, count);
+        for (let j = to; j < to + probes; j++) products[j] = all[orders[j]];
+      }
+    }
   },
 
   nearestInto(rows, queries, out) {
@@ -118,7 +137,8 @@ function eachTile(
     for (let row = first; row < end; row += TILE) {
       const here = Math.min(TILE, end - row);
       const padded = (here + 3) & ~3;
-      kernels.productsInto(at + 2 * (row - first) * width, padded, free, some, width, productsAt);
+      const rowAt = at + 2 * (row - first) * width;
+      kernels.productsInto(rowAt, padded, free, some, width, productsAt, padded);
       for (let to = padded; padded > here && to <= some * padded; to += padded) {
         products.fill(MIN_PRODUCT, to - padded + here, to);
       }

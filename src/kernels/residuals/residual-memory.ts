@@ -118,3 +118,16 @@ export class ResidualMemory implements ResidualRows {
     this.floats[residualScale(this.bytesPerRow, row)] = scale;
   }
 }
+
+/**
+ * Where rows begin that lie group by group, each from a block on: those of group p, from
+ * `starts[p]` to `starts[p + 1] - 1` in all; last, where further ones do.
+ */
+export function blocksOf(starts: Uint32Array): Uint32Array {
+  const places = new Uint32Array(starts.length);
+  for (let p = 1; p < starts.length; p++) {
+    const blocks = Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
+    places[p] = places[p - 1] + BLOCK_ROWS * blocks;
+  }
+  return places;
+}

@@ -30,6 +30,10 @@ const SIDE_BASE: usize = 8;
 const SIDE_FACTOR: usize = 12;
 const TABLES: usize = 16;
 
+/** Bytes of a visit, and of a row that it holds; see heldOfResiduals. */
+const VISIT_BYTES: usize = 16;
+const HELD_BYTES: usize = 12;
+
 @inline
 function lowNibbles(bytes: v128, table: v128): v128 {
   return i8x16.swizzle(table, v128.and(bytes, i8x16.splat(15)));
@@ -151,7 +155,8 @@ function wholeHigh(first: v128, second: v128): v128 {
 function wholeMask(
   sums: usize, seconds: usize, scales: usize, query: usize, more: f32, limit: i32,
 ): u32 {
-  const least = <f32>(ONE - limit - 1);
+  // The highest weight stands for all cosines below -1.
+  const least = limit < 2 * ONE ? <f32>(ONE - limit - 1) : -f32.MAX_VALUE;
   const a = v128.load(sums);
   const b = v128.load(sums, 16);
   const c = v128.load(seconds);
@@ -164,35 +169,55 @@ function wholeMask(
   );
 }
 
+/**
+ * Of the 16 rows from `row` on those from `first` to `end - 1` that pass: their sides by `before`,
+ * their whole codes by `limit`. Leaves the sums of the second halves behind those of the sides.
+ */
+function passing(
+  row: u32, first: u32, end: u32, sums: usize, scales: usize, seconds: usize, bytes: usize,
+  query: usize, more: f32, before: i32, limit: i32, second: usize,
+): u32 {
+  let mask = sidesMask(sums, scales, query, more, before);
+  if (mask == 0) return 0;
+  if (row < first) mask &= 0xffff << (first & 15);
+  if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
+  if (mask == 0) return 0;
+  sumBlock(seconds, bytes, query + TABLES, second);
+  return mask & wholeMask(sums, second, scales, query, more, limit);
+}
+
+/** The weight of the row of a lane, by both sums. */
+@inline
+function weightOf(
+  lane: usize, sums: usize, second: usize, scale: f32, query: usize, more: f32,
+): u32 {
+  const sides = <u32>load<u16>(sums + (lane << 1));
+  const whole: u32 = 2 * sides + <u32>load<u16>(second + (lane << 1));
+  const factor = load<f32>(query, FACTOR);
+  const cosine = <i32>((<f32>whole - load<f32>(query, BASE)) * (scale * factor) + more);
+  return <u32>min(max(ONE - cosine, 0), 2 * ONE);
+}
+
 /** Appends the hits among the 16 rows from `row` on that belong to the range. */
 function takeHits(
   range: usize, row: u32, sums: usize, scales: usize, seconds: usize, bytes: usize,
   query: usize, work: usize, state: usize,
 ): void {
   const more = load<f32>(range, 12);
-  let mask = sidesMask(sums, scales, query, more, load<i32>(work, BEFORE));
-  if (mask == 0) return;
   const first = load<u32>(range);
-  const end = first + load<u32>(range, 8);
-  if (row < first) mask &= 0xffff << (first & 15);
-  if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
-  if (mask == 0) return;
   const second = work + SECOND;
-  sumBlock(seconds, bytes, query + TABLES, second);
-  mask &= wholeMask(sums, second, scales, query, more, load<i32>(state));
+  let mask = passing(
+    row, first, first + load<u32>(range, 8), sums, scales, seconds, bytes, query, more,
+    load<i32>(work, BEFORE), load<i32>(state), second,
+  );
+  if (mask == 0) return;
   const codes = load<u32>(range, 4) - first;
-  const base = load<f32>(query, BASE);
-  const factor = load<f32>(query, FACTOR);
   let next = load<u32>(state, NEXT);
   for (; mask != 0; mask &= mask - 1) {
     const lane = <usize>ctz<u32>(mask);
     const scale = load<f32>(scales + (lane << 2));
     if (scale == 0) continue;
-    const sides = <u32>load<u16>(sums + (lane << 1));
-    const whole: u32 = 2 * sides + <u32>load<u16>(second + (lane << 1));
-    const sum = <f32>whole;
-    const cosine = <i32>((sum - base) * (scale * factor) + more);
-    const weight = <u32>min(max(ONE - cosine, 0), 2 * ONE);
+    const weight = weightOf(lane, sums, second, scale, query, more);
     if (weight > load<u32>(state)) continue;
     take(state, next, codes + row + <u32>lane, weight);
     next += <u32>HIT;
@@ -251,6 +276,76 @@ export function hitsOfResiduals(
     }
   }
   return rangeCount;
+}
+
+/**
+ * Writes the rows of a block that a visit holds, as codes `codes` + row; returns the address behind
+ * the last.
+ */
+function holdRows(
+  visit: usize, row: u32, first: u32, end: u32, codes: u32, sums: usize, scales: usize,
+  seconds: usize, bytes: usize, work: usize, held: usize,
+): usize {
+  const query = <usize>load<u32>(visit);
+  const more = load<f32>(visit, 4);
+  const limit = load<i32>(visit, 8);
+  const second = work + SECOND;
+  let mask = passing(
+    row, first, end, sums, scales, seconds, bytes, query, more, limit, limit, second,
+  );
+  for (; mask != 0; mask &= mask - 1) {
+    const lane = <usize>ctz<u32>(mask);
+    const scale = load<f32>(scales + (lane << 2));
+    if (scale == 0) continue;
+    const weight = weightOf(lane, sums, second, scale, query, more);
+    if (weight > <u32>limit) continue;
+    const sides = <f32>(<u32>load<u16>(sums + (lane << 1)));
+    const factor = scale * load<f32>(query, SIDE_FACTOR);
+    store<u32>(held, codes + row + <u32>lane);
+    store<u32>(held, weight, 4);
+    store<f32>(held, (sides - load<f32>(query, SIDE_BASE)) * factor + more, 8);
+    held += HELD_BYTES;
+  }
+  return held;
+}
+
+/**
+ * Writes the rows from `from` to `end - 1`, those of one centroid, that pass the limits of some
+ * visits: code, weight, and estimate by the sides as f32; the code of row `from` is `code`. A visit
+ * has four 32-bit numbers: the address of the query's formulas and tables, 2,048 times its product
+ * with the centroid as f32, its limit, and the address behind the last row that it holds, which is
+ * written. `held` is the address of the first such row, `heldEnd` ends the space. Returns how many
+ * visits are done: all, unless the space may be too small for the next.
+ */
+export function heldOfResiduals(
+  firsts: usize, seconds: usize, from: u32, end: u32, code: u32, bytes: usize, visits: usize,
+  visitCount: u32, work: usize, held: usize, heldEnd: usize,
+): u32 {
+  const codes = code - from;
+  const stride = <usize>BLOCK * (bytes + 4);
+  const most = <usize>(end - from) * HELD_BYTES;
+  for (let i: u32 = 0; i < visitCount; i++, visits += VISIT_BYTES) {
+    if (held + most > heldEnd) return i;
+    const tables = <usize>load<u32>(visits) + TABLES;
+    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
+      const block = firsts + <usize>row * (bytes + 4);
+      const scales = block + bytes * BLOCK;
+      const half = seconds + <usize>row * bytes;
+      if (end - row <= BLOCK) {
+        sumBlock(block, bytes, tables, work);
+        held = holdRows(visits, row, from, end, codes, work, scales, half, bytes, work, held);
+      } else {
+        sumTwoBlocks(block, stride, bytes, tables, work);
+        held = holdRows(visits, row, from, end, codes, work, scales, half, bytes, work, held);
+        held = holdRows(
+          visits, row + BLOCK, from, end, codes, work + 32, scales + stride, half + bytes * BLOCK,
+          bytes, work, held,
+        );
+      }
+    }
+    store<u32>(visits, <u32>held, 12);
+  }
+  return visitCount;
 }
 
 /**

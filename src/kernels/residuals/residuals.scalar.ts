@@ -106,25 +106,56 @@ export interface ResidualSearch {
    * equal products: those of one centroid are seen together. Returns how many ranges were seen.
    */
   ranges(ranges: Uint32Array): number;
-  /** What hits() may give so far, in no order: valid until the next ranges. */
-  seen(): Hits;
   /** Ends the search: the rows within the limit by weight, equal ones as they were seen. */
   hits(): Hits;
 }
 
+/**
+ * 32-bit numbers of a visit of rows by a query: the query's number, as the bits of a float32 2,048
+ * times its product with the centroid of the rows, and its limit. A fourth is the kernel's.
+ */
+export const VISIT = 4;
+
+/** 32-bit numbers of a held row: code, weight, and the bits of its `sideEstimate`, a float32. */
+export const HELD = 3;
+
+/**
+ * Takes what a visit holds, by the visit's number: rows of HELD numbers each at `held[first]` to
+ * `held[end - 1]`, valid during the call.
+ */
+export type TakeHeld = (visit: number, held: Uint32Array, first: number, end: number) => void;
+
+/** Rows of one centroid: those from `first` to `end - 1`, of which the first stands for `code`. */
+export interface RowRun {
+  readonly first: number;
+  readonly end: number;
+  readonly code: number;
+}
+
+/** Many queries that look at the same rows, each with a limit that stays. */
+export interface HeldRows {
+  /**
+   * Calls `take` with the rows that are within the limit of a visit and that their sides do not
+   * rule out by it: never or several times for each visit, in the order of rows.
+   */
+  look(run: RowRun, visits: Uint32Array, take: TakeHeld): void;
+}
+
+/** How many queries `ResidualKernel.holding` takes: they and what they hold share a cache. */
+export function mostHolding(bytesPerRow: number): number {
+  return Math.floor(HOLDING_BYTES / (16 * bytesPerRow + 32));
+}
+
+const HOLDING_BYTES = 2 ** 19;
+
 export interface ResidualKernel {
   readonly name: string;
+  /** At most `mostHolding` queries; valid until another search begins in the same memory. */
+  holding(from: ResidualRows, queries: readonly ResidualTables[]): HeldRows;
   /**
-   * A search for the `want` rows of the largest cosines, which ends early by `gap`. Its limit is
-   * `limit` at the beginning.
+   * A search for the `want` rows of the largest cosines, which ends early by `gap`.
    */
-  search(
-    from: ResidualRows,
-    query: ResidualTables,
-    want: number,
-    gap?: number,
-    limit?: number,
-  ): ResidualSearch;
+  search(from: ResidualRows, query: ResidualTables, want: number, gap?: number): ResidualSearch;
 }
 
 /** Looks up the entries of half a residual code, that of the sides or, from `first` on, another. */
@@ -144,7 +175,7 @@ const cosineOf = (sum: number, scale: number, more: number) =>
  * What the sides of a row say, raised: it is looked at where this is above 2,047 less the limit.
  * `more` is 2,048 times the product of query and centroid, a float32.
  */
-export function sideEstimate(
+function sideEstimate(
   rows: ResidualRows,
   query: ResidualTables & Pick<Formulas, 'sideBase' | 'sideFactor'>,
   row: number,
@@ -164,25 +195,55 @@ export const NO_GAP = 2 ** 20;
 /** Two entries of at most 31 for each of 1,024 / 2 bytes fit a 16-bit sum. */
 export const MAX_RESIDUAL_BYTES = 1024;
 
+/** The weight of a row; null of a removed one, and where its sides rule it out by `before`. */
+function weightOf(
+  rows: ResidualRows,
+  query: ResidualTables & Formulas,
+  { row, more, before }: { row: number; more: number; before: number },
+): number | null {
+  const { bytesPerRow, floats } = rows;
+  const scale = floats[residualScale(bytesPerRow, row)];
+  if (scale === 0) return null;
+  const sides = sumOf(rows, query, row);
+  if (!(sideEstimate(rows, query, row, more, sides) > ONE_WEIGHT - before - 1)) return null;
+  const sum = Math.fround(2 * sides + sumOf(rows, query, row, bytesPerRow / 2) - query.base);
+  const cosine = Math.trunc(cosineOf(sum, Math.fround(scale * query.factor), more));
+  return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT);
+}
+
 export const scalarResiduals: ResidualKernel = {
   name: 'scalar',
 
-  search(rows, tables, want, gap = NO_GAP, limit = MAX_RESIDUAL_WEIGHT) {
-    const { bytesPerRow, floats } = rows;
+  holding(rows, all) {
+    const queries = all.map((tables) => ({ ...tables, ...formulasOf(tables) }));
+    const held = new Uint32Array(HELD);
+    const floats = new Float32Array(held.buffer);
+    return {
+      look({ first, end, code }, visits, take) {
+        const products = new Float32Array(visits.buffer, visits.byteOffset, visits.length);
+        for (let at = 0; at < visits.length; at += VISIT) {
+          const [query, more, limit] = [queries[visits[at]], products[at + 1], visits[at + 2]];
+          for (let row = first; row < end; row++) {
+            const weight = weightOf(rows, query, { row, more, before: limit });
+            if (weight === null || weight > limit) continue;
+            [held[0], held[1]] = [code + row - first, weight];
+            floats[2] = sideEstimate(rows, query, row, more);
+            take(at / VISIT, held, 0, HELD);
+          }
+        }
+      },
+    };
+  },
+
+  search(rows, tables, want, gap = NO_GAP) {
     const query = { ...tables, ...formulasOf(tables) };
-    const hits = new FallingLimit(limit, want);
+    const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
     const reach = Math.fround(gap);
     /** The limit when the search came to the current centroid. */
     let before = hits.limit;
     const take = (row: number, code: number, more: number) => {
-      const scale = floats[residualScale(bytesPerRow, row)];
-      if (scale === 0) return;
-      const sides = sumOf(rows, query, row);
-      const estimate = sideEstimate(rows, query, row, more, sides);
-      if (!(estimate > ONE_WEIGHT - before - 1)) return;
-      const sum = Math.fround(2 * sides + sumOf(rows, query, row, bytesPerRow / 2) - query.base);
-      const cosine = Math.trunc(cosineOf(sum, Math.fround(scale * query.factor), more));
-      hits.take(code, Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT));
+      const weight = weightOf(rows, query, { row, more, before });
+      if (weight !== null) hits.take(code, weight);
     };
     return {
       get limit() {
@@ -205,7 +266,6 @@ export const scalarResiduals: ResidualKernel = {
         }
         return ranges.length / RANGE;
       },
-      seen: () => hits.list,
       hits: () => sortedHits(hits.list, hits.limit),
     };
   },

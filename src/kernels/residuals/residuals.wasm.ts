@@ -5,9 +5,11 @@
 
 import { HitState } from '../hits/hit-state';
 import type { Hits } from '../hits/hits';
-import { type LinearMemory, memoryOf } from '../memory';
+import { type LinearMemory, memoryOf, SCAN_BYTES } from '../memory';
 import {
+  BLOCK_ROWS,
   formulasOf,
+  type HeldRows,
   MAX_RESIDUAL_WEIGHT,
   NO_GAP,
   RANGE,
@@ -15,7 +17,10 @@ import {
   type ResidualRows,
   type ResidualSearch,
   type ResidualTables,
+  type RowRun,
   scalarResiduals,
+  type TakeHeld,
+  VISIT,
 } from './residuals.scalar';
 
 /** Ranges of one call of the kernel. */
@@ -29,18 +34,28 @@ const FORMULA_BYTES = 16;
 export const wasmResiduals: ResidualKernel = {
   name: 'wasm',
 
-  search(from, query, want, gap = NO_GAP, limit = MAX_RESIDUAL_WEIGHT) {
+  search(from, query, want, gap = NO_GAP) {
     const memory = memoryOf(from.bytes);
-    if (memory === undefined) return scalarResiduals.search(from, query, want, gap, limit);
-    return new WasmResidualSearch(memory, from, query, { want, gap, limit });
+    if (memory === undefined) return scalarResiduals.search(from, query, want, gap);
+    return new WasmResidualSearch(memory, from, query, want, gap);
+  },
+
+  holding(from, queries) {
+    const memory = memoryOf(from.bytes);
+    if (memory === undefined) return scalarResiduals.holding(from, queries);
+    return new WasmHeldRows(memory, from, queries);
   },
 };
 
-/** How many rows a search holds, and when it ends; see `ResidualKernel.search`. */
-interface Reach {
-  readonly want: number;
-  readonly gap: number;
-  readonly limit: number;
+/** Writes the numbers of the formulas of a query, and its tables behind them. */
+function writeQuery({ bytes }: LinearMemory, at: number, query: ResidualTables): void {
+  const { base, factor, sideBase, sideFactor } = formulasOf(query);
+  const formulas = new Float32Array(bytes.buffer, at, 4);
+  formulas[0] = base;
+  formulas[1] = factor;
+  formulas[2] = sideBase;
+  formulas[3] = sideFactor;
+  bytes.set(query.tables, at + FORMULA_BYTES);
 }
 
 /** A search whose formulas, tables, sums and ranges lie behind the state of its hits. */
@@ -59,26 +74,21 @@ class WasmResidualSearch implements ResidualSearch {
     memory: LinearMemory,
     { bytes: codes, secondAt, bytesPerRow }: ResidualRows,
     query: ResidualTables,
-    { want, gap, limit }: Reach,
+    want: number,
+    gap: number,
   ) {
     const { tables } = query;
     const queryBytes = FORMULA_BYTES + tables.length;
     const extraBytes = queryBytes + WORK_BYTES + 4 * RANGE * MAX_RANGES;
     this.#memory = memory;
-    this.#state = new HitState(memory, limit, want, extraBytes);
+    this.#state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
     this.#gap = gap;
     this.#firstAt = codes.byteOffset;
     this.#secondAt = codes.byteOffset + secondAt;
     this.#half = bytesPerRow / 2;
     this.#queryAt = this.#state.extraAt;
     this.#workAt = this.#queryAt + queryBytes;
-    const formulas = new Float32Array(memory.bytes.buffer, this.#queryAt, 4);
-    const { base, factor, sideBase, sideFactor } = formulasOf(query);
-    formulas[0] = base;
-    formulas[1] = factor;
-    formulas[2] = sideBase;
-    formulas[3] = sideFactor;
-    memory.bytes.set(tables, this.#queryAt + FORMULA_BYTES);
+    writeQuery(memory, this.#queryAt, query);
   }
 
   get limit(): number {
@@ -123,11 +133,72 @@ class WasmResidualSearch implements ResidualSearch {
     }
   }
 
-  seen(): Hits {
-    return this.#state.drain();
-  }
-
   hits(): Hits {
     return this.#state.sorted();
+  }
+}
+
+/** Rows of one call of the kernel: they stay in the cache while all queries look at them. */
+const ROWS_A_LOOK = 1024;
+
+/** Queries, visits and held rows, one behind another in the scratch space of the rows' memory. */
+class WasmHeldRows implements HeldRows {
+  readonly #memory: LinearMemory;
+  readonly #rows: ResidualRows;
+  readonly #queryBytes: number;
+  readonly #queriesAt: number;
+  readonly #visitsAt: number;
+
+  constructor(memory: LinearMemory, rows: ResidualRows, queries: readonly ResidualTables[]) {
+    this.#memory = memory;
+    this.#rows = rows;
+    this.#queryBytes = FORMULA_BYTES + 16 * rows.bytesPerRow;
+    this.#queriesAt = memory.free + WORK_BYTES;
+    this.#visitsAt = this.#queriesAt + queries.length * this.#queryBytes;
+    for (const [i, query] of queries.entries()) {
+      writeQuery(memory, this.#queriesAt + i * this.#queryBytes, query);
+    }
+  }
+
+  look({ first, end, code }: RowRun, visits: Uint32Array, take: TakeHeld): void {
+    const own = new Uint32Array(this.#memory.bytes.buffer, this.#visitsAt, visits.length);
+    own.set(visits);
+    for (let at = 0; at < own.length; at += VISIT) {
+      own[at] = this.#queriesAt + own[at] * this.#queryBytes;
+    }
+    for (let row = first; row < end; ) {
+      const next = Math.min(end, (row & ~(BLOCK_ROWS - 1)) + ROWS_A_LOOK);
+      this.#lookAt({ first: row, end: next, code: code + row - first }, own, take);
+      row = next;
+    }
+  }
+
+  #lookAt({ first, end, code }: RowRun, visits: Uint32Array, take: TakeHeld): void {
+    const { kernels, bytes, free } = this.#memory;
+    const { bytes: codes, secondAt, bytesPerRow } = this.#rows;
+    const heldAt = visits.byteOffset + visits.byteLength;
+    const held = new Uint32Array(bytes.buffer, 0, (free + SCAN_BYTES) / 4);
+    const count = visits.length / VISIT;
+    for (let visit = 0; visit < count; ) {
+      const done = kernels.heldOfResiduals(
+        codes.byteOffset,
+        codes.byteOffset + secondAt,
+        first,
+        end,
+        code,
+        bytesPerRow / 2,
+        visits.byteOffset + 4 * VISIT * visit,
+        count - visit,
+        free,
+        heldAt,
+        free + SCAN_BYTES,
+      );
+      let at = heldAt;
+      for (const stop = visit + done; visit < stop; visit++) {
+        const next = visits[VISIT * visit + 3];
+        if (next > at) take(visit, held, at / 4, next / 4);
+        at = next;
+      }
+    }
   }
 }

@@ -6,14 +6,11 @@
  * order of the search, exactly as a kernel would take them.
  */
 
-import { grown } from '../base/arrays';
-import { FallingLimit, type Hits, sortedHits } from '../kernels/hits/hits';
-import { MAX_RESIDUAL_WEIGHT, ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
+import { grown } from '../../base/arrays';
+import { FallingLimit, type Hits, sortedHits } from '../../kernels/hits/hits';
+import { HELD, MAX_RESIDUAL_WEIGHT, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
 
-/** Numbers of a held row: code, weight, side estimate. All are exact in float32. */
-const NUMBERS = 3;
-
-/** One search: `take`, then `count` and `hold` in any order of partitions, then `replay`. */
+/** One search: `take`, then in turns `hold` in any order of partitions, and `replay`. */
 export class ReplayedSearch {
   readonly #want: number;
   readonly #reach: number;
@@ -22,7 +19,9 @@ export class ReplayedSearch {
   readonly #counts: Uint32Array;
   readonly #firsts: Uint32Array;
   readonly #ends: Uint32Array;
-  #held = new Float32Array(64 * NUMBERS);
+  /** HELD numbers for each held row, and the same bytes as float32, to read estimates. */
+  #held = new Uint32Array(64 * HELD);
+  #estimates = new Float32Array(this.#held.buffer);
   #count = 0;
 
   /**
@@ -49,44 +48,44 @@ export class ReplayedSearch {
   }
 
   /**
-   * Holds a row of partition `i`. Rows of a partition must come one after another, in the order in
-   * which a kernel visits them. `estimate` is the row's `sideEstimate`.
+   * Holds rows of partition `i`, as `TakeHeld` has them. Those of a partition must come one after
+   * another, in the order in which a kernel visits them.
    */
-  hold(i: number, code: number, weight: number, estimate: number): void {
-    const at = NUMBERS * this.#count;
-    if (at === this.#held.length) this.#held = grown(this.#held);
+  hold(i: number, held: Uint32Array, first: number, end: number): void {
+    const at = HELD * this.#count;
+    while (at + end - first > this.#held.length) {
+      this.#held = grown(this.#held);
+      this.#estimates = new Float32Array(this.#held.buffer);
+    }
+    for (let from = first, to = at; from < end; from++, to++) this.#held[to] = held[from];
     if (this.#ends[i] === 0) this.#firsts[i] = this.#count;
-    this.#ends[i] = ++this.#count;
-    this.#held[at] = code;
-    this.#held[at + 1] = weight;
-    this.#held[at + 2] = estimate;
+    this.#count += (end - first) / HELD;
+    this.#ends[i] = this.#count;
   }
 
   /**
-   * Takes the held rows of partition `first` and the following ones, in order. `products` are 2,048
-   * times the products of the query with the centroids, in float32. Returns how many partitions
-   * were visited, and how many rows they have.
+   * Takes the held rows of partitions `first` to `end - 1`, in order, and forgets them. `products`
+   * are 2,048 times the products of the query with the centroids, in float32; `first` must not be
+   * between two equal ones. Returns how many partitions were visited, less than `end` where the
+   * search has ended, and how many rows the visited ones have.
    */
-  replay(first: number, products: Float32Array): { visited: number; codes: number } {
-    const [hits, held] = [this.#hits, this.#held];
-    let [before, visited, codes] = [hits.limit, first, 0];
-    for (let i = first; i < products.length; i++) {
-      if (this.#counts[i] === 0) continue;
+  replay(first: number, end: number, products: Float32Array): { visited: number; codes: number } {
+    const [hits, held, estimates] = [this.#hits, this.#held, this.#estimates];
+    this.#count = 0;
+    let [before, codes] = [hits.limit, 0];
+    for (let i = first; i < end; i++) {
       // As in the kernels, the search never ends between two partitions of equal products.
-      if (visited === first || products[i] !== products[visited - 1]) {
+      if (i === first || products[i] !== products[i - 1]) {
         const below = Math.fround(ONE_WEIGHT - hits.limit - products[i]);
-        if (hits.held >= this.#want && below > this.#reach) break;
+        if (hits.held >= this.#want && below > this.#reach) return { visited: i, codes };
         before = hits.limit;
       }
-      for (let at = this.#firsts[i]; at < this.#ends[i]; at++) {
-        const estimate = held[NUMBERS * at + 2];
-        if (estimate > ONE_WEIGHT - before - 1)
-          hits.take(held[NUMBERS * at], held[NUMBERS * at + 1]);
+      for (let at = HELD * this.#firsts[i]; at < HELD * this.#ends[i]; at += HELD) {
+        if (estimates[at + 2] > ONE_WEIGHT - before - 1) hits.take(held[at], held[at + 1]);
       }
       codes += this.#counts[i];
-      visited = i + 1;
     }
-    return { visited, codes };
+    return { visited: end, codes };
   }
 
   get limit(): number {

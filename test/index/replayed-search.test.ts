@@ -1,12 +1,7 @@
 import { expect, it } from 'vitest';
-import {
-  formulasOf,
-  NO_GAP,
-  scalarResiduals,
-  sideEstimate,
-} from '../../src/kernels/residuals/residuals.scalar';
+import { ReplayedSearch } from '../../src/index/partitions/replayed-search';
+import { NO_GAP, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
 import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
-import { ReplayedSearch } from '../../src/stored/replayed-search';
 import { residualCodes } from '../kernels/residual-codes';
 
 /** Partitions that pass in any order, against a kernel that sees them in the order of the search. */
@@ -39,21 +34,15 @@ it.each([scalarResiduals, wasmResiduals])(
         const { limit } = begun;
         const replayed = new ReplayedSearch(WANT, gap, PARTITIONS);
         for (const [code, weight] of listed(begun.hits())) replayed.take(code, weight);
+        const passing = kernel.holding(memory, [query]);
         for (let i = PARTITIONS - 1; i >= first; i--) {
-          const passing = kernel.search(memory, query, 2 ** 32 - 1, NO_GAP, limit);
-          passing.ranges(Uint32Array.from(rangeOf(i)));
+          const run = { first: ROWS * i, end: ROWS * (i + 1), code: ROWS * i };
           replayed.count(i, ROWS);
-          for (const [code, weight] of listed(passing.seen())) {
-            const sides = sideEstimate(
-              memory,
-              { ...query, ...formulasOf(query) },
-              code,
-              products[i],
-            );
-            replayed.hold(i, code, weight, sides);
-          }
+          passing.look(run, Uint32Array.of(0, bits[i], limit, 0), (_, held, from, end) =>
+            replayed.hold(i, held, from, end),
+          );
         }
-        const { visited: seen, codes } = replayed.replay(first, products);
+        const { visited: seen, codes } = replayed.replay(first, PARTITIONS, products);
         expect({ gap, first, seen, codes }).toEqual({
           ...{ gap, first, seen: visited },
           codes: ROWS * (visited - first),

@@ -1,0 +1,254 @@
+/**
+ * Searches among residual codes for many queries at once, with the results of one after another.
+ * Queries are routed as a matrix product. Where many of them visit each partition, its rows are
+ * read once for all, while they are in the processor's cache: each query sees its nearest
+ * partitions first, in its own order, and the others in rounds of growing size, partition by
+ * partition, as replayed-search.ts allows. A round uses the limits of the one before, and leaves
+ * out the queries that have ended.
+ */
+
+import type { Steps } from '../../base/steps';
+import { type KernelName, residualKernel } from '../../kernels/kernels';
+import {
+  type HeldRows,
+  mostHolding,
+  type ResidualTables,
+  VISIT,
+} from '../../kernels/residuals/residuals.scalar';
+import type { Routes } from './centroids';
+import { gapOf, shortened, type Weighed } from './gaps';
+import type { Partitions } from './partitions';
+import { ReplayedSearch } from './replayed-search';
+import type { ResidualCodes } from './residual-codes';
+import type { PartitionQuery } from './space';
+
+/** The first round takes this part of the partitions, each further one so many times as many. */
+const FIRST_PART = 1 / 16;
+const GROWTH = 4;
+/** The first round sees about so many rows for each that is wanted. */
+const ROWS_A_HIT = 4;
+/** Rows looked at between two steps, which take some milliseconds. */
+const STEP_ROWS = 2 ** 20;
+/**
+ * Rounds need at least so many visits of a partition, and so many bytes that each looks at, in the
+ * mean: fewer cost more to hold than they save.
+ */
+const LEAST_VISITS = 8;
+const LEAST_BYTES = 4096;
+
+/** What is asked of all queries alike, as of `Partitions.weighResiduals`. */
+interface Asked {
+  readonly probes: number;
+  readonly ask: number;
+  readonly kernel: KernelName | undefined;
+}
+
+/** A query with its tables, and its partitions, nearest first. */
+interface Routed extends Routes {
+  readonly tables: ResidualTables;
+}
+
+/** A search in rounds. */
+interface Searching extends Routed {
+  /** 2,048 times the products of the query with the centroids. */
+  readonly cosines: Float32Array;
+  readonly search: ReplayedSearch;
+  /** The partitions of the round: `first` to `end - 1` of the order. */
+  first: number;
+  end: number;
+  /** How many partitions were visited, and their rows. */
+  visited: number;
+  codes: number;
+}
+
+/** For each query what `Partitions.weighResiduals` gives for it. */
+export function* weighTogether(
+  partitions: Partitions,
+  queries: readonly PartitionQuery[],
+  asked: Asked,
+): Steps<Weighed[]> {
+  const { bytesPerRow } = residualsOf(partitions).memory;
+  const gap = gapOf(partitions.gaps, asked.probes, asked.ask);
+  const most = mostHolding(bytesPerRow);
+  const all: Weighed[] = [];
+  for (let from = 0; from < queries.length; from += most) {
+    const some = routed(partitions, queries.slice(from, from + most), asked.probes);
+    if (hasRounds(partitions, some.length, asked.probes)) {
+      all.push(...(yield* inRounds(partitions, some, asked, gap)));
+      continue;
+    }
+    for (const one of some) {
+      all.push(weighedFirst(partitions, one, asked.probes, asked.ask, gap));
+      yield undefined;
+    }
+  }
+  return all;
+}
+
+function residualsOf({ residualCodes }: Partitions): ResidualCodes {
+  return residualCodes as ResidualCodes;
+}
+
+function hasRounds(partitions: Partitions, queries: number, probes: number): boolean {
+  const { count, starts } = partitions;
+  const bytes = (starts[count] / count) * (residualsOf(partitions).memory.bytesPerRow / 2);
+  return (queries * probes) / count >= LEAST_VISITS && bytes >= LEAST_BYTES;
+}
+
+function routed(
+  partitions: Partitions,
+  queries: readonly PartitionQuery[],
+  probes: number,
+): Routed[] {
+  const { routing } = partitions;
+  const points = new Int16Array(queries.length * routing.width);
+  for (const [i, { point }] of queries.entries()) points.set(point, i * routing.width);
+  const { order, products } = routing.nearestOfMany(points, probes);
+  return queries.map(({ unit }, i) => {
+    const { tables, ...formula } = residualsOf(partitions).tablesOf(unit);
+    const [from, end] = [i * probes, (i + 1) * probes];
+    return {
+      tables: { ...formula, tables: tables.slice() },
+      order: order.subarray(from, end),
+      products: products.subarray(from, end),
+    };
+  });
+}
+
+/** What a query finds in its first partitions. */
+function weighedFirst(
+  partitions: Partitions,
+  { tables, order, products }: Routed,
+  count: number,
+  ask: number,
+  gap: number,
+): Weighed {
+  const routes = { order: order.subarray(0, count), products: products.subarray(0, count) };
+  const { search, codes, visited } = partitions.weighRouted(tables, routes, ask, gap);
+  const { limit, held } = search;
+  const found = search.hits(); // overwritten by the next search
+  const hits = {
+    codes: found.codes.slice(0, found.count),
+    weights: found.weights.slice(0, found.count),
+    count: found.count,
+  };
+  return { search: { limit, held, hits: () => hits }, codes, visited };
+}
+
+function* inRounds(
+  partitions: Partitions,
+  some: readonly Routed[],
+  { probes, ask, kernel }: Asked,
+  gap: number,
+): Steps<Weighed[]> {
+  const rows = Math.max(1, partitions.starts[partitions.count]);
+  const enough = Math.ceil((ROWS_A_HIT * ask * partitions.count) / rows);
+  let wanted = Math.max(Math.ceil(FIRST_PART * probes), enough);
+  const all = some.map((one) => begun(partitions, one, wanted, ask, gap));
+  for (;;) {
+    wanted *= GROWTH;
+    // A search that has not visited all partitions of a round has ended.
+    const going = all.filter(({ visited, end }) => visited === end && end < probes);
+    if (going.length === 0) break;
+    for (const one of going) [one.first, one.end] = [one.end, endOf(one.cosines, wanted)];
+    yield* look(partitions, going, kernel);
+    for (const one of going) {
+      const { codes, visited } = one.search.replay(one.first, one.end, one.cosines);
+      one.codes += codes;
+      one.visited = visited;
+    }
+  }
+  return all.map(({ search, codes, visited }) => {
+    const { limit, held } = search;
+    const hits = search.hits();
+    return { search: { limit, held, hits: () => hits }, codes, visited };
+  });
+}
+
+/** A search that has seen its first partitions, in its order. */
+function begun(
+  partitions: Partitions,
+  one: Routed,
+  wanted: number,
+  ask: number,
+  gap: number,
+): Searching {
+  const { order, products } = one;
+  const search = new ReplayedSearch(ask, gap, order.length);
+  const cosines = new Float32Array(order.length);
+  for (let i = 0; i < order.length; i++) {
+    cosines[i] = shortened(products[i], partitions.nearness);
+    search.count(i, partitions.rowsOf(order[i]));
+  }
+  const end = endOf(cosines, wanted);
+  const { codes, visited, search: first } = weighedFirst(partitions, one, end, ask, gap);
+  const hits = first.hits();
+  for (let i = 0; i < hits.count; i++) search.take(hits.codes[i], hits.weights[i]);
+  return { ...one, cosines, search, first: 0, end, visited, codes };
+}
+
+/** The end of a round, never between two partitions of equal products. */
+function endOf(cosines: Float32Array, wanted: number): number {
+  let end = Math.min(cosines.length, wanted);
+  while (end < cosines.length && cosines[end] === cosines[end - 1]) end++;
+  return end;
+}
+
+/** Lets searches hold what they see in the partitions of a round. */
+function* look(
+  partitions: Partitions,
+  some: readonly Searching[],
+  kernel: KernelName | undefined,
+): Steps<void> {
+  const { ends, visits, places } = visitsOf(partitions, some);
+  const tables = some.map((one) => one.tables);
+  let seen = 0;
+  // Made again after each step, since other searches use the same space in between.
+  let rows: HeldRows | null = null;
+  for (let p = 0, from = 0; p < partitions.count; from = ends[p++]) {
+    if (ends[p] === from) continue;
+    rows ??= residualKernel(kernel).holding(residualsOf(partitions).memory, tables);
+    const own = visits.subarray(VISIT * from, VISIT * ends[p]);
+    const first = from;
+    for (const run of partitions.runsOf(p)) {
+      rows.look(run, own, (visit, held, at, end) => {
+        some[own[VISIT * visit]].search.hold(places[first + visit], held, at, end);
+      });
+      seen += (run.end - run.first) * (ends[p] - from);
+    }
+    if (seen < STEP_ROWS) continue;
+    yield undefined;
+    [rows, seen] = [null, 0];
+  }
+}
+
+/**
+ * The visits of a round by partition, those of partition p up to `ends[p]`, and for each the place
+ * of its partition in the order of its search.
+ */
+function visitsOf(partitions: Partitions, some: readonly Searching[]) {
+  const ends = new Uint32Array(partitions.count);
+  let total = 0;
+  for (const { order, first, end } of some) {
+    for (let i = first; i < end; i++) ends[order[i]]++;
+    total += end - first;
+  }
+  for (let p = 0, before = 0; p < ends.length; p++) {
+    before += ends[p];
+    ends[p] = before - ends[p];
+  }
+  const visits = new Uint32Array(VISIT * total);
+  const floats = new Float32Array(visits.buffer);
+  const places = new Uint32Array(total);
+  for (const [query, { order, cosines, search, first, end }] of some.entries()) {
+    const { limit } = search;
+    for (let i = first; i < end; i++) {
+      const at = ends[order[i]]++;
+      visits[VISIT * at] = query;
+      floats[VISIT * at + 1] = cosines[i];
+      visits[VISIT * at + 2] = limit;
+      places[at] = i;
+    }
+  }
+  return { ends, visits, places };
+}
