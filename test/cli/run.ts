@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly env?: Record<string, string>;
   /** Called with the running process, to send it signals or close its pipes. */
   readonly meanwhile?: (child: ChildProcess) => void;
+  /** After which the process is killed. */
+  readonly limitMilliseconds?: number;
 }
 
 const LIMIT_MILLISECONDS = 50_000;
@@ -67,11 +69,11 @@ export function runInTerminal(
 function outcomeOf(
   program: string,
   args: readonly string[],
-  { input, cwd = root, env = {}, meanwhile }: RunOptions,
+  { input, cwd = root, env = {}, meanwhile, limitMilliseconds = LIMIT_MILLISECONDS }: RunOptions,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env: { ...process.env, ...env } });
-    const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MILLISECONDS);
+    const timer = setTimeout(() => child.kill('SIGKILL'), limitMilliseconds);
     const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
     child.stdout.on('data', (chunk) => chunks.stdout.push(chunk));
     child.stderr.on('data', (chunk) => chunks.stderr.push(chunk));

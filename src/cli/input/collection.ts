@@ -23,7 +23,7 @@ import type { Call } from '../call';
 import { type HashSource, openSource } from './hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { checkMemory, idBytes, readingBytes, rowsToCome } from './memory';
+import { AGAIN_BYTES, checkMemory, idBytes, readingBytes, rowsToCome } from './memory';
 import type { Input } from './open-input';
 import type { TextTerms } from './texts';
 
@@ -84,7 +84,12 @@ export interface CollectionWish {
   readonly take?: (batch: RowBatch) => void;
   /** Bytes that the work needs for a row, besides its code and id. */
   readonly bytesPerRow?: number;
+  /** Bytes that the work needs for so many rows besides these, by what is held of each. */
+  readonly workBytes?: (rows: number, held: HeldRows) => number;
 }
+
+/** Codes, or an index with dense vectors. */
+export type HeldRows = SimHashIndex | Codes;
 
 /** Reads an index folder as it is, and the rows of anything else as the call's options say. */
 export async function readCollection(
@@ -146,10 +151,11 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     else codes.push(await source.hash(batch, sums ?? undefined));
     count += batch.count;
     if (count === batch.count || isStream) {
+      const held = index ?? codes[0];
       const bytesPerRow =
-        heldPerRow(index ?? codes[0], { hasSums: sums !== null, keys: source.keys }) +
-        (wish.bytesPerRow ?? 0);
-      const room = { bytesPerRow, count, batch, ids: own, isLeast: isReadAgain };
+        heldPerRow(held, { hasSums: sums !== null, keys: source.keys }) + (wish.bytesPerRow ?? 0);
+      const workBytes = (rows: number) => wish.workBytes?.(rows, held) ?? 0;
+      const room = { bytesPerRow, workBytes, count, batch, ids: own, isLeast: isReadAgain };
       heldBytes = checkRoom(call, source, room);
     }
   }
@@ -170,13 +176,18 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   };
 }
 
+/** Bytes that an index holds for a row besides its code and vector, as measured. */
+const INDEX_BYTES_PER_ROW = 68;
+
 /** Bytes of a row that stay: codes are held in parts and then as one, an index grows in place. */
 function heldPerRow(
-  held: SimHashIndex | Codes,
+  held: HeldRows,
   { hasSums, keys }: { hasSums: boolean; keys: HashSource['keys'] },
 ): number {
   const { bits } = held;
-  if (held instanceof SimHashIndex) return bits / 8 + 4 * (held.dimensions ?? 0);
+  if (held instanceof SimHashIndex) {
+    return bits / 8 + 4 * (held.dimensions ?? 0) + INDEX_BYTES_PER_ROW;
+  }
   return bits / 4 + (hasSums ? 8 * bits : 0) + 8 * (keys?.bands.count ?? 0);
 }
 
@@ -222,6 +233,7 @@ function addTo(
 /** What is held by now, and the rows that came last. */
 interface Held {
   readonly bytesPerRow: number;
+  readonly workBytes: (rows: number) => number;
   readonly count: number;
   readonly batch: RowBatch;
   readonly ids: Ids | null;
@@ -236,7 +248,7 @@ interface Held {
 function checkRoom(
   call: Call,
   source: HashSource,
-  { bytesPerRow, count, batch, ids, isLeast }: Held,
+  { bytesPerRow, workBytes, count, batch, ids, isLeast }: Held,
 ): number {
   if (!call.has('max-memory')) return 0;
   const known = rowsToCome(source.reader, batch);
@@ -246,7 +258,11 @@ function checkRoom(
   const heldBytes = held.rows + held.ids;
   const { kind } = source.choice;
   const reading = readingBytes(source.reader, kind, batch, heldBytes / Math.max(1, rows));
-  const parts = { ...held, reading, threads: source.threadBytes(batch) };
+  const parts = {
+    ...held,
+    ...{ work: workBytes(rows), reading, threads: source.threadBytes(batch) },
+    'second reading': isLeast ? AGAIN_BYTES : 0,
+  };
   checkMemory(call, rows, { parts, advice, isSoFar: known === null, isLeast });
   return heldBytes;
 }

@@ -20,6 +20,8 @@ const LINES_BYTES = 20 * 2 ** 20;
 const BATCHES = 3;
 const TEXT_BATCHES = 3;
 const TEXT_BYTES = 35 * 2 ** 20;
+/** Bytes of another reading of the rows, besides what it holds of them. */
+export const AGAIN_BYTES = 15 * 2 ** 20;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
 
 /** Bytes by what they hold: `{ codes: 3200, ids: 800 }`. */

@@ -22,7 +22,7 @@ import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
-import { checkMemory, readingBytes } from './memory';
+import { AGAIN_BYTES, checkMemory, readingBytes } from './memory';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 const NEAR_TEXT_SHARE = 5 / 32;
@@ -251,9 +251,8 @@ async function vectorsOf(
   return vectors;
 }
 
-/** Bytes of an entry of a vector, held and on its way there, and of a second reading: measured. */
+/** Bytes of an entry of a vector, held and on its way there, as measured. */
 const ENTRY_BYTES = 18;
-const AGAIN_BYTES = 30 * 2 ** 20;
 
 /** What is read when the vectors of candidates are, after the first batch. */
 interface Compared {
@@ -276,7 +275,8 @@ function checkCompared(
   const perRow = entries / Math.max(1, countOf(isCandidate.subarray(0, batch.count)));
   const parts = {
     'all rows': heldBytes,
-    'compared rows': AGAIN_BYTES + ENTRY_BYTES * perRow * rows,
+    'compared rows': ENTRY_BYTES * perRow * rows,
+    'second reading': AGAIN_BYTES,
     reading: readingBytes(source.reader, source.choice.kind, batch),
     threads: source.threadBytes(batch),
   };

@@ -29,8 +29,8 @@ const MAX_HELD_WORDS = 2 ** 22;
 const MAX_WORDS = 2 ** 19;
 /** The text, where its words are, and their hashes. */
 const BYTES_PER_HELD_WORD = 26;
-/** Of a document in hand: where its words are and their hashes, and its drawn runs. */
-const BYTES_PER_WORD = 24;
+/** Of a document in hand, as measured: where its words are, their hashes, and its drawn runs. */
+const BYTES_PER_WORD = 28;
 
 /** A document that has a passage. */
 interface PassagePlace {
@@ -102,6 +102,7 @@ export class PassageFinder {
   #heldWords = 0;
   /** Words of the longest document. */
   #mostWords = 0;
+  #drawnCount = 0;
   #text = '';
   readonly #filter: RunFilter;
   #table: RunTable | null = null;
@@ -117,19 +118,22 @@ export class PassageFinder {
 
   /** First reading: of all texts in order. */
   count(text: string): void {
-    for (const high of this.#drawn(text).high) this.#filter.add(high);
+    const { high } = this.#drawn(text);
+    for (const one of high) this.#filter.add(one);
     this.documents++;
+    this.#drawnCount += high.length;
     this.words += this.#places.count;
     this.#mostWords = Math.max(this.#mostWords, this.#places.count);
   }
 
   /** What the passages take, in bytes; known after the first reading. */
   get parts(): Readonly<Record<string, number>> {
+    const repeatedWords = (this.#filter.repeated * this.words) / Math.max(1, this.#drawnCount);
     return {
       filter: this.#filter.byteLength,
       table: this.#runs.byteLength,
       document: this.#mostWords * BYTES_PER_WORD,
-      passages: Math.min(2 * MAX_HELD_WORDS, this.words) * BYTES_PER_HELD_WORD,
+      passages: Math.min(2 * MAX_HELD_WORDS, repeatedWords) * BYTES_PER_HELD_WORD,
     };
   }
 
@@ -146,14 +150,16 @@ export class PassageFinder {
   /** Third reading: passages of which this is the first text that draws a run. */
   propose(text: string, row: number): void {
     const { at, low, high } = this.#drawn(text);
-    const drawn = at.flatMap((one, i) =>
-      this.#runs.isDrawn(low[i]) ? [{ at: one, place: this.#runs.repeated(low[i], high[i]) }] : [],
-    );
+    // Of neighbours that only this text has one is kept, so that a long text takes little memory.
+    const drawn: DrawnPlace[] = [];
     let end = 0;
-    for (const one of drawn) {
-      if (one.place < 0) continue;
-      this.repeatedWords += one.at + this.options.minWords - Math.max(one.at, end);
-      end = one.at + this.options.minWords;
+    for (let i = 0; i < at.length; i++) {
+      if (!this.#runs.isDrawn(low[i])) continue;
+      const place = this.#runs.repeated(low[i], high[i]);
+      if (place >= 0 || drawn.at(-1)?.place !== -1) drawn.push({ at: at[i], place });
+      if (place < 0) continue;
+      this.repeatedWords += at[i] + this.options.minWords - Math.max(at[i], end);
+      end = at[i] + this.options.minWords;
     }
     this.#propose(row, drawn);
   }

@@ -6,7 +6,12 @@
 
 import { clusterAsync, clusterByDensityAsync } from '../../node';
 import type { Call } from '../call';
-import { type Collection, type CollectionWish, readCollection } from '../input/collection';
+import {
+  type Collection,
+  type CollectionWish,
+  type HeldRows,
+  readCollection,
+} from '../input/collection';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { hasTexts, textsOfRows } from '../input/texts';
 import { namingSample, wordsApart } from '../output/cluster-words';
@@ -14,11 +19,12 @@ import { clusterRows, clusterTable, type Found } from '../output/clusters';
 import { counted, excerpt } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
-/**
- * Bytes a row that clustering needs besides the codes, for the prediction of memory: by k-means,
- * and by density, which holds the neighbours of all rows.
- */
-const BYTES_PER_ROW = { clusters: 24, density: 160 } as const;
+/** Bytes a row for the prediction of memory, as measured: by density, and of labels by k-means. */
+const BYTES_PER_ROW = { density: 400, labels: 24 } as const;
+/** Most bytes of points that k-means rounds to integers, in place of reading them again. */
+const MAX_POINT_BYTES = 2 ** 28;
+/** Rows of its sample: so many for each cluster, and in all at least. */
+const SAMPLE = { perCluster: 64, least: 2 ** 14 } as const;
 /** By value of --by what k-means runs on, and must be held besides the codes if rows have it. */
 const HOLD: Record<string, CollectionWish['hold']> = {
   vectors: 'vectors',
@@ -38,7 +44,8 @@ export async function run(call: Call): Promise<0> {
   const by = call.text('by') ?? 'vectors';
   const rows = await readCollection(call, input, {
     hold: isByDensity ? undefined : HOLD[by],
-    bytesPerRow: BYTES_PER_ROW[isByDensity ? 'density' : 'clusters'],
+    workBytes: (count, held) =>
+      isByDensity ? count * BYTES_PER_ROW.density : kMeansBytes(call, count, held),
   });
   checkBy(call, rows);
   checkMeasure(call, rows.measure);
@@ -62,6 +69,17 @@ export async function run(call: Call): Promise<0> {
   }
   call.say(`\n${clusterTable(rows, found, { labelOf, keywords })}\n`);
   return 0;
+}
+
+/** Bytes that k-means needs besides the rows: its points as integers of 16 bits, and labels. */
+function kMeansBytes(call: Call, count: number, held: HeldRows): number {
+  const labels = count * BYTES_PER_ROW.labels;
+  // Sums were held twice while rows were read, which is more than their points take.
+  if (call.text('by') === 'accumulators') return labels;
+  const perPoint = 2 * ('dimensions' in held ? (held.dimensions ?? 0) : held.bits);
+  const sample = Math.max(SAMPLE.perCluster * (call.number('clusters') ?? 0), SAMPLE.least);
+  const points = [count, Math.min(count, sample)].map((rows) => rows * perPoint);
+  return points.reduce((sum, bytes) => sum + (bytes > MAX_POINT_BYTES ? 0 : bytes), labels);
 }
 
 /** The rows of each cluster, ascending; rows in no cluster (label -1) are left out. */
