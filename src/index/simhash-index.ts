@@ -150,8 +150,8 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * `addAll` with pauses for the event loop. The batch and the ids must not change until the promise
-   * resolves.
+   * `addAll` with pauses for the event loop. The batch and the ids must not change until the
+   * promise resolves.
    */
   addAllAsync(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
     return this.#alone('addAllAsync', this.#adding(batch, ids), longCall(options));
