@@ -21,6 +21,11 @@ export class FormatError extends Error {
   }
 }
 
+/** What a thrown value says: any value can be thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /**
  * Runs `read` and returns its result. An error that it throws, or that its promise rejects with, is
  * wrapped in a FormatError that names the file, with `problem` before the message; the first error
@@ -29,7 +34,7 @@ export class FormatError extends Error {
 export function asFormatError<T>(file: string | undefined, read: () => T, problem?: string): T {
   const fail = (cause: unknown): never => {
     if (cause instanceof FormatError) throw cause;
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = messageOf(cause);
     throw new FormatError(problem ? `${problem}: ${message}` : message, file, { cause });
   };
   try {

@@ -205,10 +205,7 @@ async function writeRead(
     others.push(await writer.add('frequencies', bytes, frequencies.size));
   }
   const cuts = cutsOf(rows, change.rowsPerFile(segments.layout));
-  await segments.assign(
-    cuts.map(({ firstPiece }) => firstPiece),
-    call,
-  );
+  await segments.assign(cuts, call);
   const outcome = {
     ...{ index, columns: columns.columns, text, others },
     ...{ rowsAdded: rows.count, removed: new Uint32Array() },

@@ -24,6 +24,7 @@ import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { ignore, readExactly, syncFolder, writeSynced } from '../formats/file-io';
 import {
+  checkFileChecksum,
   type FileKind,
   type FolderFile,
   fileChecksum,
@@ -36,6 +37,7 @@ import {
   parseManifest,
   temporaryName,
 } from '../stored/manifest';
+import { IS_MISSING } from '../stored/stored-files';
 import { GenerationFile } from './generation-file';
 
 /** A copy of the newest manifest, for people and other programs. */
@@ -102,8 +104,8 @@ export async function checkCopy(folder: string, newest: Manifest): Promise<void>
 export async function readFolderFile(folder: string, file: FolderFile): Promise<Uint8Array> {
   const path = join(folder, file.name);
   const bytes = await readExactly(path, file.bytes);
-  if (fileChecksum(bytes) === file.checksum) return bytes;
-  throw new FormatError('damaged: it fails its checksum', path);
+  checkFileChecksum(fileChecksum(bytes), file, path);
+  return bytes;
 }
 
 /**
@@ -117,7 +119,7 @@ export async function missingFile(
 ): Promise<Error> {
   const newest = await newestManifest(folder);
   if (newest === null || newest.generation <= (generation ?? Number.POSITIVE_INFINITY)) {
-    return new FormatError('it is missing, the manifest names it', join(folder, name));
+    return new FormatError(IS_MISSING, join(folder, name));
   }
   const now = newest.generation;
   return new GoneError(

@@ -144,17 +144,17 @@ export class NewSegments {
   }
 
   /**
-   * Assigns all rows to their partitions, in which they wait for `cursor`. `cuts` are the first
+   * Assigns all rows to their partitions, in which they wait for `cursor`. `cuts` has the first
    * pieces of the segments, ascending. Does nothing without centroids.
    */
-  async assign(cuts: readonly number[], call: LongCall): Promise<void> {
+  async assign(cuts: readonly { readonly firstPiece: number }[], call: LongCall): Promise<void> {
     if (this.#centroids === null) return;
     const { pieceCount } = this.#rows;
     let segment = -1;
     for (let first = 0; first < pieceCount; ) {
       call.signal?.throwIfAborted();
-      if (cuts[segment + 1] === first) segment++;
-      const limit = cuts[segment + 1] ?? pieceCount;
+      if (cuts[segment + 1]?.firstPiece === first) segment++;
+      const limit = cuts[segment + 1]?.firstPiece ?? pieceCount;
       const coded: SegmentRows[] = [];
       const others: SegmentRows[] = [];
       // Stops while another piece, of at most 8,192 rows, still fits.

@@ -54,10 +54,7 @@ export function optimizeStored(
     return publishRows(change, {
       ...{ rows, wanted, memory, call },
       async write(segments, { index, centroids }) {
-        await segments.assign(
-          before.map(({ firstPiece }) => firstPiece),
-          call,
-        );
+        await segments.assign(before, call);
         const { columns, text } = base;
         const others = [...centroids, ...filesOf(base, 'frequencies')];
         const outcome = { index, columns, text, others, rowsAdded: 0, removed: new Uint32Array() };

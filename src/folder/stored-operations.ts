@@ -60,10 +60,7 @@ export function appendStored(
     const centroids = centroidsOf(old.content);
     const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 4 });
     const cuts = cutsOf(rows, change.rowsPerFile(segments.layout));
-    await segments.assign(
-      cuts.map(({ firstPiece }) => firstPiece),
-      call,
-    );
+    await segments.assign(cuts, call);
     const outcome = {
       index: {
         ...{

@@ -8,7 +8,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { FormatError, messageOf } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { ByteSource } from '../formats/byte-source';
 import { eachPiece } from '../formats/file-io';
@@ -17,6 +17,7 @@ import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { contentNamed, type StoredContent } from '../stored/content';
 import { hasLookUps } from '../stored/look-ups';
 import {
+  checkFileChecksum,
   FileChecksum,
   FOLDER_VERSION,
   type FolderFile,
@@ -89,7 +90,7 @@ export async function verifyFolder(
       return await work();
     } catch (error) {
       call.signal?.throwIfAborted(); // a stop is no damage
-      problems.push({ file, message: messageOf(error, join(folder, file)) });
+      problems.push({ file, message: problemOf(error, join(folder, file)) });
       return null;
     }
   };
@@ -144,9 +145,9 @@ export async function repairFolder(
 }
 
 /** The message of an error without the path, since problems name their file. */
-function messageOf(error: unknown, path: string): string {
+function problemOf(error: unknown, path: string): string {
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
@@ -227,9 +228,7 @@ async function batchesOf(
     passed(piece.length);
     checksum.add(piece);
   });
-  if (checksum.text !== file.checksum) {
-    throw new FormatError('damaged: it fails its checksum', path);
-  }
+  checkFileChecksum(checksum.text, file, path);
   const source = await ByteSource.open(path);
   try {
     const opened = await openArrowFile((await source?.randomAccess()) as ByteFile, path);

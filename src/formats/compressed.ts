@@ -5,7 +5,7 @@
 
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
-import { FormatError } from '../base/format-error';
+import { FormatError, messageOf } from '../base/format-error';
 
 type Compression = 'gzip' | 'zstd';
 
@@ -66,7 +66,7 @@ export async function* gunzipped(
 /** The error for compressed bytes that cannot be unpacked; an error that names its file stays. */
 export function damaged(compression: Compression, name: string, cause: unknown): FormatError {
   if (cause instanceof FormatError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new FormatError(`its ${compression} is damaged: ${reason}`, name, { cause });
 }
 

@@ -3,7 +3,7 @@
  * are read once, and the source is closed however that ends.
  */
 
-import { FormatError } from '../base/format-error';
+import { FormatError, messageOf } from '../base/format-error';
 import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
@@ -57,7 +57,7 @@ export class Skips {
 
   /** Leaves out a line, or throws where `onError` is 'stop'. */
   skip(line: number, error: unknown, file: string): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (this.onError === 'stop') throw lineError(line, reason, file);
     this.count++;
     this.note(line, reason);

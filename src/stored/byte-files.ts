@@ -6,7 +6,13 @@
 import { wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { manifestGeneration, manifestName } from './manifest';
-import { type ByteRange, checkFileSize, type NamedFile, type StoredFiles } from './stored-files';
+import {
+  type ByteRange,
+  checkFileSize,
+  IS_MISSING,
+  type NamedFile,
+  type StoredFiles,
+} from './stored-files';
 
 /** The files by their names. A `Blob` is read by ranges; every `File` is one. */
 export type FilesAtHand = ReadonlyMap<string, Uint8Array | Blob>;
@@ -38,7 +44,7 @@ export class ByteFiles implements StoredFiles {
   async read({ name, bytes }: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal) {
     const path = `${this.place}/${name}`;
     const file = this.#files.get(name);
-    if (file === undefined) throw new FormatError('it is missing, the manifest names it', path);
+    if (file === undefined) throw new FormatError(IS_MISSING, path);
     checkFileSize(sizeOf(file), bytes, path);
     // A chosen file that was changed or deleted since cannot be read any more.
     const read = ({ at, length }: ByteRange) =>

@@ -15,6 +15,7 @@ import { integerWidth } from '../kernels/products/products.scalar';
 import { type BlockTable, blocksFromArrow, NO_PARTITION } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import {
+  checkFileChecksum,
   FileChecksum,
   type FolderFile,
   fileChecksum,
@@ -171,8 +172,8 @@ export async function wholeFile(
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
   const [bytes] = await files.read(file, [{ at: 0, length: file.bytes }], signal);
-  if (fileChecksum(bytes) === file.checksum) return bytes;
-  throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
+  checkFileChecksum(fileChecksum(bytes), file, `${files.place}/${file.name}`);
+  return bytes;
 }
 
 /** Compares the checksum of a whole file, one piece in memory at a time; throws if it differs. */
@@ -183,8 +184,7 @@ export async function checkWhole(files: StoredFiles, file: FolderFile): Promise<
     const [piece] = await files.read(file, [{ at, length }]);
     checksum.add(piece);
   }
-  if (checksum.text === file.checksum) return;
-  throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
+  checkFileChecksum(checksum.text, file, `${files.place}/${file.name}`);
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 
 import { FormatError } from '../base/format-error';
-import { type ByteRange, checkFileSize } from './stored-files';
+import { type ByteRange, checkFileSize, IS_MISSING } from './stored-files';
 
 /** Requests to one host that run at once: as many as browsers allow over HTTP/1.1. */
 const PARALLEL = 6;
@@ -147,7 +147,7 @@ function checkStatus(response: Response, { path, at, length, fileBytes }: Wanted
     throw new Error(`${path}: ${what}: publish the index on a host that answers them with 206`);
   }
   if (status === 404 || status === 410) {
-    throw new MissingError('it is missing, the manifest names it', path);
+    throw new MissingError(IS_MISSING, path);
   }
   if (status === 416) {
     const size = /^bytes \*\/(\d+)$/.exec(headers.get('content-range') ?? '')?.[1];

@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
-import { asFormatError } from '../base/format-error';
+import { asFormatError, FormatError } from '../base/format-error';
 import type { IndexHeader } from '../index/write-index';
 import { checksum, checksumText } from '../kernels/kernels';
 import type { ColumnInfo } from '../table/columns/info';
@@ -133,6 +133,11 @@ export class FileChecksum {
   get text(): string {
     return checksumText(this.#hash);
   }
+}
+
+/** Throws a FormatError unless a checksum is the one that the manifest states for a file. */
+export function checkFileChecksum(found: string, { checksum: stated }: FolderFile, path: string) {
+  if (found !== stated) throw new FormatError('damaged: it fails its checksum', path);
 }
 
 /** The text of a manifest in the current version, with its checksum. */

@@ -46,6 +46,9 @@ export interface StoredFiles {
   close(): Promise<void>;
 }
 
+/** What errors say of a file that is not there. */
+export const IS_MISSING = 'it is missing, the manifest names it';
+
 /** Throws a FormatError unless a file has as many bytes as the manifest states. */
 export function checkFileSize(size: number, expected: number, path: string): void {
   if (size === expected) return;

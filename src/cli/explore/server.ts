@@ -7,6 +7,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { messageOf } from '../../base/format-error';
 import { jsonOf } from '../output/table';
 
 /** Answers a question; throws a RangeError or TypeError where the question is wrong. */
@@ -109,7 +110,7 @@ async function replyTo(
       (error as Error)?.name,
     );
     const status = error instanceof Conflict ? 409 : isWrong ? 400 : 500;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     reply(status, 'application/json', JSON.stringify({ error: message }));
   }
 }
