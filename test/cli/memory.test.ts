@@ -1,6 +1,7 @@
 // @module-tag full
 // The peak of memory that --max-memory predicts is within 20 % of the peak of the same run. Sizes
-// are such that rows, or what reading them holds, outweigh the program; each run has one thread.
+// are such that rows, or what reading them holds, outweigh the program; runs have one thread, where
+// they do not name more.
 
 import {
   closeSync,
@@ -92,6 +93,13 @@ function texts(words: number) {
   };
 }
 
+/** Texts of 300 words of a million, of which most are new. */
+function richTexts(draws: Draws, first: number, count: number): RowBatch {
+  const word = () => Math.floor(draws.uniform() * draws.uniform() * 1e6).toString(36);
+  const text = Array.from({ length: count }, () => Array.from({ length: 300 }, word).join(' '));
+  return RowBatch.of({ id: text.map((_, i) => `doc-${first + i}`), text });
+}
+
 /**
  * A ZSTD frame by RFC 8878 of raw blocks, Node 20 writes none: one segment, whose header states its
  * bytes, or with a window of 2 MB in place of that, as for a stream.
@@ -130,6 +138,7 @@ beforeAll(async () => {
   await writeNpy('wide.npy', 50_000, 256);
   await write('vectors', { rows: 30_000, formats: ['csv', 'jsonl'] }, vectors(64, false));
   await write('short', { rows: 40_000, formats: ['arrow', 'parquet', 'csv', 'jsonl'] }, texts(100));
+  await write('rich', { rows: 20_000, formats: ['jsonl'] }, richTexts);
   await write('long', { rows: 4000, formats: ['arrow', 'jsonl'] }, texts(1000));
   for (const name of ['vectors.csv', 'short.jsonl', 'wide.arrow', 'short.parquet']) {
     writeFileSync(at(`${name}.gz`), gzipSync(readFileSync(at(name)), { level: 1 }));
@@ -207,6 +216,11 @@ const CASES = [
   ['cluster', 'vectors.csv', '--vector', 'vector', '--density'],
   ['cluster', 'short.jsonl', '--clusters', '20'],
   ['cluster', 'short.csv', '--clusters', '20', '--by', 'accumulators'],
+  // Several threads, of few distinct words and of many.
+  ['fingerprint', 'short.jsonl', '--threads', '2'],
+  ['fingerprint', 'rich.jsonl', '--threads', '2'],
+  ['dedup', 'long.jsonl', '--threads', '2'],
+  ['cluster', 'narrow.npy', '--clusters', '20', '--threads', '2'],
 ].map((args) => ({ words: args.join(' '), args }));
 
 describe.runIf(process.platform === 'linux')('the peak that --max-memory predicts', () => {

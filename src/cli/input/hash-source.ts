@@ -45,6 +45,7 @@ import {
   textHashersOf,
   textSettingsOf,
 } from './texts';
+import { SET_THREAD_BYTES, vectorThreadBytes } from './thread-memory';
 
 /** The vectors of some consecutive rows, or their ready codes. */
 export interface Piece {
@@ -80,8 +81,6 @@ interface Choice extends SourceColumns {
 
 /** How the library's errors name a row, a query or an id: by its number in what they were given. */
 const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
-/** Bytes that a thread takes which hashes texts, as measured: as vectors, or as sets. */
-const THREAD_BYTES = { vectors: 85 * 2 ** 20, sets: 30 * 2 ** 20 };
 /** Sparse vectors of no rows. */
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
@@ -273,9 +272,11 @@ export class HashSource {
   threadBytes(batch: RowBatch): number {
     const { text, columns } = this.choice;
     if (text === null) return 0;
-    const parts = partEnds(batch.texts(columns[0]).map((one) => one ?? '')).length;
+    const texts = batch.texts(columns[0]).map((one) => one ?? '');
+    const threads = threadsFor(partEnds(texts).length);
+    if (threads === 0) return 0;
     const isOfSets = this.textHasher?.hasher.projection === 'minwise';
-    return threadsFor(parts) * THREAD_BYTES[isOfSets ? 'sets' : 'vectors'];
+    return threads * (isOfSets ? SET_THREAD_BYTES : vectorThreadBytes(texts));
   }
 
   /** Says how many rows have no code, and why. */

@@ -1,0 +1,36 @@
+/** The memory that threads take besides that of the rows, as measured. */
+
+/** Bytes of a thread that makes codes of texts as sets, and of one that looks for centroids. */
+export const SET_THREAD_BYTES = 20 * 2 ** 20;
+export const CENTROID_THREAD_BYTES = 30 * 2 ** 20;
+/** Bytes of a thread that makes codes of texts as vectors, and for each word that it knows. */
+const VECTOR_THREAD_BYTES = 28 * 2 ** 20;
+const BYTES_PER_WORD = 370;
+/** Words after which a thread forgets all that it knows, as src/text/vocabulary.ts does. */
+const MAX_WORDS = 2 ** 18;
+/** Characters of texts in which words are counted. */
+const SAMPLE_CHARACTERS = 2 ** 20;
+
+/** Bytes of a thread that makes codes of such texts as vectors. */
+export function vectorThreadBytes(texts: readonly string[]): number {
+  return VECTOR_THREAD_BYTES + BYTES_PER_WORD * Math.min(MAX_WORDS, distinctWords(texts));
+}
+
+/**
+ * About how many distinct words texts have: those of their first half million characters and of
+ * twice as many show the power by which they grow (Heaps' law).
+ */
+function distinctWords(texts: readonly string[]): number {
+  const known = new Set<string>();
+  let [characters, half] = [0, 0];
+  const all = texts.reduce((sum, text) => sum + text.length, 0);
+  for (const text of texts) {
+    if (characters >= SAMPLE_CHARACTERS) break;
+    const part = text.slice(0, SAMPLE_CHARACTERS);
+    for (const word of part.split(/\s+/)) known.add(word);
+    characters += part.length;
+    if (characters <= SAMPLE_CHARACTERS / 2) half = known.size;
+  }
+  const power = half === 0 ? 1 : Math.min(1, Math.log2(known.size / half));
+  return known.size * Math.max(1, all / characters) ** power;
+}
