@@ -17,8 +17,8 @@ export function vectorThreadBytes(texts: readonly string[]): number {
 }
 
 /**
- * About how many distinct words texts have: those of their first half million characters and of
- * twice as many show the power by which they grow (Heaps' law).
+ * About how many distinct words texts have: by how many times as many twice the characters have, in
+ * their first million, which is the same for each doubling (Heaps' law).
  */
 function distinctWords(texts: readonly string[]): number {
   const known = new Set<string>();
@@ -31,6 +31,10 @@ function distinctWords(texts: readonly string[]): number {
     characters += part.length;
     if (characters <= SAMPLE_CHARACTERS / 2) half = known.size;
   }
-  const power = half === 0 ? 1 : Math.min(1, Math.log2(known.size / half));
-  return known.size * Math.max(1, all / characters) ** power;
+  const growth = half === 0 ? 2 : Math.min(2, known.size / half);
+  let words = known.size;
+  for (let read = characters; read < all; read *= 2) {
+    words *= 1 + (growth - 1) * Math.min(1, (all - read) / read);
+  }
+  return words;
 }
