@@ -251,6 +251,7 @@ export class IndexParts {
   /** Allocates what new rows need, so that lack of memory throws before anything is changed. */
   reserve({ codes, vectors }: Addition): void {
     this.distinctCodes.reserve(codes.count);
+    this.partitions?.reserve(codes.count);
     if (vectors !== null) this.vectors?.reserve(codes.count, entriesOf(vectors, codes.count));
   }
 

@@ -57,6 +57,7 @@ export interface PartitionState extends Grouping {
 
 export class Partitions {
   readonly count: number;
+  readonly centroids: Int16Array;
   readonly routing: Centroids;
   readonly space: Space;
   /** Distinct codes of partition p lie at `starts[p]` to `starts[p + 1]`. */
@@ -84,6 +85,7 @@ export class Partitions {
     const { dense, bits, kernel, hasher } = origin;
     this.#distinctCodes = distinctCodes;
     this.space = spaceOf({ dense, bits }, distinctCodes);
+    this.centroids = centroids;
     this.routing = new Centroids(centroids, this.space.width, kernel);
     this.count = this.routing.count;
     this.starts = starts;
@@ -191,10 +193,6 @@ export class Partitions {
     return residualCodes.copyInto(this.#placeOf(distinct, p), out, at);
   }
 
-  get centroids(): Int16Array {
-    return this.routing.values;
-  }
-
   get bytes(): number {
     const near = this.residualCodes?.bytes ?? 0;
     return this.centroids.byteLength + 20 * this.count + 16 * this.addedCount + near;
@@ -218,6 +216,11 @@ export class Partitions {
   /** Distinct codes added since the groups were put in order. */
   get addedCount(): number {
     return this.#partitionOfAdded.length;
+  }
+
+  /** Makes room for further distinct codes. Throws, and changes nothing, where there is none. */
+  reserve(count: number): void {
+    this.residualCodes?.memory.reserve(this.#places[this.count] + this.addedCount + count);
   }
 
   /** Takes a distinct code that was added, or has rows again. */
