@@ -33,7 +33,7 @@ const STEP_ROWS = 2 ** 20;
  * Rounds need at least so many visits of a partition, and so many bytes that each looks at, in the
  * mean: fewer cost more to hold than they save.
  */
-const LEAST_VISITS = 8;
+const LEAST_VISITS = 24;
 const LEAST_BYTES = 4096;
 
 /** What is asked of all queries alike, as of `Partitions.weighResiduals`. */
