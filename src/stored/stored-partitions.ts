@@ -9,7 +9,7 @@ import type { Steps } from '../base/steps';
 import type { SearchedPartitions } from '../index/index-parts';
 import { Centroids, type Routes } from '../index/partitions/centroids';
 import { gapOf, shortened, type Weighed } from '../index/partitions/gaps';
-import { ReplayedSearch } from '../index/partitions/replayed-search';
+import { firstPartitions, ReplayedSearch } from '../index/partitions/replayed-search';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
 import { FallingLimit, type HitSearch, type Hits } from '../kernels/hits/hits';
@@ -74,10 +74,6 @@ interface Visit {
   readonly products: Float32Array;
 }
 
-/** Partitions that are weighed before others pass have so many rows for each that is wanted. */
-const ROWS_A_HIT = 4;
-/** And this part of all. */
-const FIRST_PART = 1 / 16;
 /** Parts in which partitions are read where a search may end early. */
 const READS = 4;
 
@@ -225,15 +221,10 @@ export class StoredPartitions implements SearchedPartitions {
 
   /** How many partitions of an order are weighed together, never between two of equal products. */
   #firstOf({ order, products }: Visit, ask: number): number {
-    let end = order.length;
-    if (this.#isMeasured) {
-      let rows = 0;
-      end = 0;
-      while (end < order.length && (end < FIRST_PART * order.length || rows < ROWS_A_HIT * ask)) {
-        rows += this.#cache.rows[order[end++]];
-      }
-      while (end < order.length && products[end] === products[end - 1]) end++;
-    }
+    const { rows } = this.#cache;
+    const end = this.#isMeasured
+      ? firstPartitions(products, ask, (i) => rows[order[i]])
+      : order.length;
     return this.#cache.groupsOf(order.subarray(0, end), products)[0].end;
   }
 

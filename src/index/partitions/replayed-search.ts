@@ -10,6 +10,37 @@ import { grown } from '../../base/arrays';
 import { FallingLimit, type Hits, sortedHits } from '../../kernels/hits/hits';
 import { HELD, MAX_RESIDUAL_WEIGHT, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
 
+/** Before others, a search sees this part of its partitions, nearest first, */
+const FIRST_PART = 1 / 16;
+/** and so many rows for each that is wanted. */
+const ROWS_A_HIT = 4;
+
+/**
+ * How many partitions, of `rowsOf(i)` rows each, a search for the `want` nearest rows sees in its
+ * order before it sees others in any order.
+ */
+export function firstPartitions(
+  products: Float32Array,
+  want: number,
+  rowsOf: (i: number) => number,
+): number {
+  let [end, rows] = [0, 0];
+  while (
+    end < products.length &&
+    (end < FIRST_PART * products.length || rows < ROWS_A_HIT * want)
+  ) {
+    rows += rowsOf(end++);
+  }
+  return wholeEnd(products, end);
+}
+
+/** The partition from `end` on that is not between two of equal products. */
+export function wholeEnd(products: Float32Array, end: number): number {
+  let whole = Math.min(products.length, end);
+  while (whole < products.length && products[whole] === products[whole - 1]) whole++;
+  return whole;
+}
+
 /** One search: `take`, then in turns `hold` in any order of partitions, and `replay`. */
 export class ReplayedSearch {
   readonly #want: number;

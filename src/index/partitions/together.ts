@@ -18,15 +18,12 @@ import {
 import type { Routes } from './centroids';
 import { gapOf, shortened, type Weighed } from './gaps';
 import type { Partitions } from './partitions';
-import { ReplayedSearch } from './replayed-search';
+import { firstPartitions, ReplayedSearch, wholeEnd } from './replayed-search';
 import type { ResidualCodes } from './residual-codes';
 import type { PartitionQuery } from './space';
 
-/** The first round takes this part of the partitions, each further one so many times as many. */
-const FIRST_PART = 1 / 16;
+/** So many times as many partitions are seen at the end of a round as at its beginning. */
 const GROWTH = 4;
-/** The first round sees about so many rows for each that is wanted. */
-const ROWS_A_HIT = 4;
 /** Rows looked at between two steps, which take some milliseconds. */
 const STEP_ROWS = 2 ** 20;
 /**
@@ -141,16 +138,18 @@ function* inRounds(
   { probes, ask, kernel }: Asked,
   gap: number,
 ): Steps<Weighed[]> {
-  const rows = Math.max(1, partitions.starts[partitions.count]);
-  const enough = Math.ceil((ROWS_A_HIT * ask * partitions.count) / rows);
-  let wanted = Math.max(Math.ceil(FIRST_PART * probes), enough);
-  const all = some.map((one) => begun(partitions, one, wanted, ask, gap));
+  const all: Searching[] = [];
+  for (const one of some) {
+    all.push(begun(partitions, one, ask, gap));
+    yield undefined;
+  }
   for (;;) {
-    wanted *= GROWTH;
     // A search that has not visited all partitions of a round has ended.
     const going = all.filter(({ visited, end }) => visited === end && end < probes);
     if (going.length === 0) break;
-    for (const one of going) [one.first, one.end] = [one.end, endOf(one.cosines, wanted)];
+    for (const one of going) {
+      [one.first, one.end] = [one.end, wholeEnd(one.cosines, GROWTH * one.end)];
+    }
     yield* look(partitions, going, kernel);
     for (const one of going) {
       const { codes, visited } = one.search.replay(one.first, one.end, one.cosines);
@@ -166,13 +165,7 @@ function* inRounds(
 }
 
 /** A search that has seen its first partitions, in its order. */
-function begun(
-  partitions: Partitions,
-  one: Routed,
-  wanted: number,
-  ask: number,
-  gap: number,
-): Searching {
+function begun(partitions: Partitions, one: Routed, ask: number, gap: number): Searching {
   const { order, products } = one;
   const search = new ReplayedSearch(ask, gap, order.length);
   const cosines = new Float32Array(order.length);
@@ -180,18 +173,11 @@ function begun(
     cosines[i] = shortened(products[i], partitions.nearness);
     search.count(i, partitions.rowsOf(order[i]));
   }
-  const end = endOf(cosines, wanted);
+  const end = firstPartitions(cosines, ask, (i) => partitions.rowsOf(order[i]));
   const { codes, visited, search: first } = weighedFirst(partitions, one, end, ask, gap);
   const hits = first.hits();
   for (let i = 0; i < hits.count; i++) search.take(hits.codes[i], hits.weights[i]);
   return { ...one, cosines, search, first: 0, end, visited, codes };
-}
-
-/** The end of a round, never between two partitions of equal products. */
-function endOf(cosines: Float32Array, wanted: number): number {
-  let end = Math.min(cosines.length, wanted);
-  while (end < cosines.length && cosines[end] === cosines[end - 1]) end++;
-  return end;
 }
 
 /** Lets searches hold what they see in the partitions of a round. */
