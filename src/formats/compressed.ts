@@ -21,6 +21,7 @@ export interface RowOutput {
 
 /** How many first bytes show a compression. */
 export const COMPRESSION_BYTES = 4;
+
 /** The compression that the first bytes show; null where there is none. */
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';

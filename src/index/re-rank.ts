@@ -5,7 +5,7 @@
 
 import type { Steps } from '../base/steps';
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
-import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
+import { copyOfHits, type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './index-options';
 import type { Candidates, Query, SearchParts } from './index-parts';
 
@@ -63,7 +63,7 @@ export function* takeLightest(
   for (let ask = 4 * want; ; ask *= 8) {
     const search = yield* run(ask);
     const { limit, held } = search;
-    const { codes, weights, count } = filter.isUserCode ? copyOf(search.hits()) : search.hits();
+    const { codes, weights, count } = filter.isUserCode ? copyOfHits(search.hits()) : search.hits();
     const distinctCodes = new Smallest(want);
     let passing = 0;
     for (let i = 0; i < count; i++) {
@@ -80,11 +80,6 @@ export function* takeLightest(
     for (const key of distinctCodes.result()) best.take(weightOf(key), rowOf(key));
     return;
   }
-}
-
-/** Hits that stay as they are when a filter searches in turn. */
-function copyOf({ codes, weights, count }: Hits): Hits {
-  return { codes: codes.slice(0, count), weights: weights.slice(0, count), count };
 }
 
 function takeHits(best: Smallest, firstRowOf: RowOf, hits: Hits, limit: number): void {
@@ -109,7 +104,7 @@ export function* rankedHits(
   }
   const hits = (yield* run(wanted.want)).hits();
   // While this search waits for vectors, others overwrite hits and rows.
-  const { codes, weights, count } = parts.readVectors === null ? hits : copyOf(hits);
+  const { codes, weights, count } = parts.readVectors === null ? hits : copyOfHits(hits);
   const estimateOf = (i: number) => cosineOf(weights[i]);
   if (parts.readVectors === null) return { count, estimateOf, error, codes, rowOf: firstRowOf };
   return { count, estimateOf, error, codes: codes.map(firstRowOf), rowOf: null };

@@ -41,8 +41,10 @@ export function* answers(
       // Between two answers rows may be removed, or put in another order.
       const isSame = parts.ids.removals === removals && parts.partitions === partitions;
       const known = (isSame && ahead?.[i]) || null;
+      const search = (isAgain: boolean) =>
+        answer(parts, query as Query, request, isAgain ? null : known);
       if (query === null) results.push(noResult(parts, request));
-      else results.push(yield* undisturbed(parts, () => answer(parts, query, request, known)));
+      else results.push(yield* undisturbed(parts, search));
       yield [results.length, queries.count];
     }
   }
@@ -50,10 +52,10 @@ export function* answers(
 }
 
 /** Repeats a search, in one step, when rows were removed between its steps. */
-function* undisturbed<T>({ ids }: SearchParts, search: () => Steps<T>): Steps<T> {
+function* undisturbed<T>({ ids }: SearchParts, search: (isAgain: boolean) => Steps<T>): Steps<T> {
   const { removals } = ids;
-  const result = yield* search();
-  return ids.removals === removals ? result : runSteps(search(), {});
+  const result = yield* search(false);
+  return ids.removals === removals ? result : runSteps(search(true), {});
 }
 
 function* byDistanceTogether(

@@ -8,7 +8,7 @@ import { ascending } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { SearchedPartitions } from '../index/index-parts';
 import { Centroids, type Routes } from '../index/partitions/centroids';
-import { gapOf, shortened, type Weighed } from '../index/partitions/gaps';
+import { ended, gapOf, shortened, type Weighed } from '../index/partitions/gaps';
 import { firstPartitions, ReplayedSearch } from '../index/partitions/replayed-search';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
@@ -157,9 +157,8 @@ export class StoredPartitions implements SearchedPartitions {
         if (weight <= Math.min(limit, all.limit)) all.take(rows.keep(hits.codes[i]), weight);
       }
     });
-    const { limit, held, list } = all;
-    this.#notes.noteRows(rows, list, limit);
-    return { search: { limit, held, hits: () => list }, codes, visited: probes };
+    this.#notes.noteRows(rows, all.list, all.limit);
+    return ended(all, all.list, { codes, visited: probes });
   }
 
   *weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
@@ -174,9 +173,8 @@ export class StoredPartitions implements SearchedPartitions {
     const gap = gapOf(gaps, probes, ask);
     const begun = yield* this.#begun(query, visit, { ask, gap, first });
     if (first < probes && !begun.isEarly) return yield* this.#rest(query, visit, ask, begun);
-    const { codes, hits, held, limit, visited } = begun;
-    this.#notes.noteCells(hits, limit);
-    return { search: { limit, held, hits: () => hits }, codes, visited };
+    this.#notes.noteCells(begun.hits, begun.limit);
+    return ended(begun, begun.hits, begun);
   }
 
   /**
@@ -261,11 +259,7 @@ export class StoredPartitions implements SearchedPartitions {
     const { visited, codes: compared } = search.replay(first, order.length, products);
     const found = search.hits();
     this.#notes.noteRows(rows, found, search.limit);
-    return {
-      search: { limit: search.limit, held: search.held, hits: () => found },
-      codes: begun.codes + compared,
-      visited,
-    };
+    return ended(search, found, { codes: begun.codes + compared, visited });
   }
 
   /** Partitions in any order, each of which is looked at while it is in memory. */

@@ -7,7 +7,7 @@
  */
 
 import type { Steps } from '../../base/steps';
-import type { Search } from '../../kernels/hits/hits';
+import type { Hits, Search } from '../../kernels/hits/hits';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { NO_GAP, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
 import type { PartitionQuery, Space } from './space';
@@ -36,6 +36,15 @@ export interface Weighed {
   readonly search: Search;
   readonly codes: number;
   readonly visited: number;
+}
+
+/** A search that has ended, with its hits, which no other search overwrites. */
+export function ended(
+  { limit, held }: Pick<Search, 'limit' | 'held'>,
+  hits: Hits,
+  { codes, visited }: Omit<Weighed, 'search'>,
+): Weighed {
+  return { search: { limit, held, hits: () => hits }, codes, visited };
 }
 
 /** Of codes in the order of partitions, each n-th is searched for. */

@@ -8,6 +8,7 @@
  */
 
 import type { Steps } from '../../base/steps';
+import { copyOfHits } from '../../kernels/hits/hits';
 import { type KernelName, residualKernel } from '../../kernels/kernels';
 import {
   type HeldRows,
@@ -16,7 +17,7 @@ import {
   VISIT,
 } from '../../kernels/residuals/residuals.scalar';
 import type { Routes } from './centroids';
-import { gapOf, shortened, type Weighed } from './gaps';
+import { ended, gapOf, shortened, type Weighed } from './gaps';
 import type { Partitions } from './partitions';
 import { firstPartitions, ReplayedSearch, wholeEnd } from './replayed-search';
 import type { ResidualCodes } from './residual-codes';
@@ -121,15 +122,8 @@ function weighedFirst(
   gap: number,
 ): Weighed {
   const routes = { order: order.subarray(0, count), products: products.subarray(0, count) };
-  const { search, codes, visited } = partitions.weighRouted(tables, routes, ask, gap);
-  const { limit, held } = search;
-  const found = search.hits(); // overwritten by the next search
-  const hits = {
-    codes: found.codes.slice(0, found.count),
-    weights: found.weights.slice(0, found.count),
-    count: found.count,
-  };
-  return { search: { limit, held, hits: () => hits }, codes, visited };
+  const weighed = partitions.weighRouted(tables, routes, ask, gap);
+  return ended(weighed.search, copyOfHits(weighed.search.hits()), weighed);
 }
 
 function* inRounds(
@@ -157,11 +151,7 @@ function* inRounds(
       one.visited = visited;
     }
   }
-  return all.map(({ search, codes, visited }) => {
-    const { limit, held } = search;
-    const hits = search.hits();
-    return { search: { limit, held, hits: () => hits }, codes, visited };
-  });
+  return all.map((one) => ended(one.search, one.search.hits(), one));
 }
 
 /** A search that has seen its first partitions, in its order. */
