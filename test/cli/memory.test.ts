@@ -25,8 +25,9 @@ import { run } from './run';
 const MOST = 1.2;
 /** The first sentence, which may say "at least", may be below the peak by this factor. */
 const MOST_AT_FIRST = 1.3;
-/** A first run that is nearer than this is not repeated; of others the median of three counts. */
+/** A first run that is nearer than this is not repeated; of others the median of these runs counts. */
 const NEAR = 1.1;
+const RUNS = 5;
 const UNITS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 };
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-memory-'));
@@ -232,13 +233,13 @@ describe.runIf(process.platform === 'linux')('the peak that --max-memory predict
       const { predicted, atLeast } = first;
       // What is known before rows are compared is not far from the peak either.
       expect(atLeast).toBeLessThanOrEqual(predicted);
-      expect(atLeast, words).toBeGreaterThan(first.peak / MOST_AT_FIRST);
       const peaks = [first.peak];
       const isNear = Math.max(first.peak / predicted, predicted / first.peak) < NEAR;
       // The limit is just above what was said, rounded: it is kept by the run that is measured.
       const limit = `${Math.ceil((1.01 * predicted) / 2 ** 20)}M`;
-      while (!isNear && peaks.length < 3) peaks.push((await measured(args, limit)).peak);
-      const ratio = peaks.sort((a, b) => a - b)[peaks.length >> 1] / predicted;
+      while (!isNear && peaks.length < RUNS) peaks.push((await measured(args, limit)).peak);
+      const peak = peaks.sort((a, b) => a - b)[peaks.length >> 1];
+      const ratio = peak / predicted;
       console.log(
         words,
         ratio.toFixed(2),
@@ -246,6 +247,7 @@ describe.runIf(process.platform === 'linux')('the peak that --max-memory predict
       );
       expect(ratio, words).toBeGreaterThan(1 / MOST);
       expect(ratio, words).toBeLessThan(MOST);
+      expect(atLeast, words).toBeGreaterThan(peak / MOST_AT_FIRST);
     },
   );
 

@@ -91,7 +91,7 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
  * and a column that grows; and memory that waits to be collected.
  */
 const COPIES = 4.5;
-const GARBAGE_BYTES = 22 * 2 ** 20;
+const GARBAGE_BYTES = 30 * 2 ** 20;
 
 /** Bytes of some columns of a row group, not compressed, as the footer states them. */
 function contentBytes(group: RowGroup, columns: readonly ParquetColumn[]): number {
