@@ -173,6 +173,8 @@ export class Restoring {
     const bytes = residualBytesOf(this.#parts);
     if (residuals.length !== bytes * count)
       throw wrongValue('residual', `codes of ${bytes} bytes`, residuals.length / count);
+    const wrong = residualScales.find((scale) => !(scale >= 0 && scale < Number.POSITIVE_INFINITY));
+    if (wrong !== undefined) throw wrongValue('residual_scale', 'a finite number from 0 on', wrong);
     const { nextRow } = this.#header;
     this.#residuals ??= {
       codes: new Uint8Array(nextRow * bytes),

@@ -16,7 +16,7 @@ import type { IdKind } from './id-table';
 import type { IndexParts } from './index-parts';
 import { type SavedReport, savedReport } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
-import { segmentOf } from './write-segment';
+import { residualBytesIn, residualsOf, segmentOf } from './write-segment';
 
 /** The header of an index's files, as JSON. */
 export interface IndexHeader {
@@ -149,6 +149,7 @@ export class SavedRows {
       ...(vectors?.gather(rows) ?? { vectors: null, scales: null, sparse: null }),
       partitions:
         partitionOf && Uint32Array.from(rows, (row) => partitionOf[distinctCodes.distinctOf(row)]),
+      ...residualsOf(this.#parts, rows),
     };
   }
 }
@@ -198,9 +199,11 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
     throw wrongValue('columns', `${count} rows`, columns.count);
   }
   const { partitions } = parts;
+  const residualBytes = residualBytesIn(parts);
   const header = {
     ...{ kind: 'index', ...headerOf(parts, rows.nextRow) },
     ...{ centres: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
+    ...(residualBytes > 0 && { residualBytes }),
   };
   return bytesOf(header, count, runs, columns);
 }

@@ -45,7 +45,7 @@ export function segmentOf(
     renumbered === null ? some : some.map((row) => lowerBound(renumbered, row));
   const firsts = firstsOf(distinctCodes, order);
   const ids = parts.ids.columnOf(order);
-  const residualBytes = partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+  const residualBytes = residualBytesIn(parts);
   const layout: SegmentLayout = {
     ...{ bits: parts.bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
     ...{ id: typeOf(ids), hasFirsts: firsts !== null, residualBytes },
@@ -61,7 +61,7 @@ export function segmentOf(
       ...codesOf(distinctCodes, some),
       ...columns,
       checks: vectorChecks(columns, some.length),
-      ...residualsOf(parts, some, partition, residualBytes),
+      ...residualsOf(parts, some),
     };
   };
   const most = maxBlockRows(parts, partitions !== null);
@@ -108,19 +108,23 @@ function byPartition(
   return { order, starts };
 }
 
-/** Residual codes and scales of rows of one partition; none if `width`, the bytes of one, is 0. */
-function residualsOf(
-  { partitions }: IndexParts,
+/** Bytes of a residual code of this index; 0 where it holds none. */
+export function residualBytesIn({ partitions }: IndexParts): number {
+  return partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+}
+
+/** Residual codes and scales of rows, zeros where a row has no code; null where there are none. */
+export function residualsOf(
+  parts: IndexParts,
   rows: Uint32Array,
-  partition: number,
-  width: number,
 ): Pick<SegmentRows, 'residuals' | 'residualScales'> {
-  if (width === 0) return { residuals: null, residualScales: null };
+  const { partitions, distinctCodes } = parts;
+  const width = residualBytesIn(parts);
+  if (partitions === null || width === 0) return { residuals: null, residualScales: null };
   const residuals = new Uint8Array(rows.length * width);
-  const residualScales = new Float32Array(rows.length);
-  for (let i = 0; partition !== NO_PARTITION && i < rows.length; i++) {
-    residualScales[i] = partitions?.residualInto(rows[i], residuals, i * width) ?? 0;
-  }
+  const residualScales = Float32Array.from(rows, (row, i) =>
+    distinctCodes.hasCode(row) ? partitions.residualInto(row, residuals, i * width) : 0,
+  );
   return { residuals, residualScales };
 }
 

@@ -78,11 +78,20 @@ export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
   { name: 'weights', type: { list: 'float32' }, isOptional: true },
 ];
 
-/** The columns that a file with this header may have, in their order. */
-function columnsFor({ bits, dimensions, keep }: Partial<IndexHeader>): ColumnSchema[] {
+/** The columns of residual codes of so many bytes. */
+export const residualColumns = (bytes: number): ColumnSchema[] => [
+  { name: 'residual', type: { bytes }, isOptional: true },
+  { name: 'residual_scale', type: 'float32', isOptional: true },
+];
+
+/**
+ * The columns that a file with this header may have, in their order. Files without `residualBytes`
+ * may carry columns that are named like those of residual codes.
+ */
+function columnsFor({ bits, dimensions, keep, residualBytes }: Partial<IndexHeader>) {
   const vector = keep === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
-  return [
+  const columns: ColumnSchema[] = [
     { name: 'id', type: 'ids', isOptional },
     { name: 'row', type: 'uint32', isOptional },
     { name: 'code', type: { bytes: bytesPerCode(checkBits(bits)) }, isNullable: true },
@@ -90,8 +99,10 @@ function columnsFor({ bits, dimensions, keep }: Partial<IndexHeader>): ColumnSch
     { name: 'scale', type: 'float32', isOptional },
     ...(keep === 'sparse' ? SPARSE_COLUMNS : []),
     { name: 'partition', type: 'uint32', isOptional },
+    ...(residualBytes ? residualColumns(Number(residualBytes)) : []),
     { name: 'first', type: 'uint32', isOptional },
   ];
+  return columns;
 }
 
 /** Most bytes of the vectors in a batch: far below 2 GiB, which the Arrow library cannot write. */
@@ -127,12 +138,13 @@ export function indexToArrow(
 /** The names of an index's own columns. */
 const OWN = [
   ...['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights', 'partition', 'first'],
-] as const;
+  ...residualColumns(0).map(({ name }) => name),
+];
 
 /** Carried columns; a name that another column of the file has gets a `_` at its end. */
 function carriedColumns(batch: RowBatch): Column[] {
   const { schema, data } = batch.toArrow();
-  const taken = new Set<string>(OWN);
+  const taken = new Set(OWN);
   return schema.fields.map((field, i) => {
     let { name } = field;
     while (taken.has(name)) name += '_';
@@ -146,7 +158,8 @@ function tableOf(given: IndexRows): TableRows {
   return {
     ...{ id: ids, row: rows, code: { bytes: codes, validity }, vector: vectors, scale: scales },
     ...(sparse && sparseTable(sparse)),
-    ...{ partition: partitions, first: firsts },
+    ...{ partition: partitions, first: firsts, residual_scale: given.residualScales },
+    residual: given.residuals && { bytes: given.residuals, validity: null },
   };
 }
 
@@ -237,6 +250,8 @@ function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> 
       scales: table.scale as Float32Array | null,
       sparse: header.keep === 'sparse' ? sparseRows(table, firstRow) : null,
       partitions: table.partition as Uint32Array | null,
+      residuals: (table.residual as Rows | null)?.bytes ?? null,
+      residualScales: table.residual_scale as Float32Array | null,
       ...firstsOf(header, table.first as Uint32Array | null),
     };
     firstRow += batch.numRows;

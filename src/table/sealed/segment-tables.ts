@@ -15,6 +15,7 @@ import {
   checkSparse,
   type IndexHeader,
   type IndexRows,
+  residualColumns,
   SPARSE_COLUMNS,
   sparseTable,
 } from './index-rows';
@@ -77,8 +78,7 @@ const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
   { name: 'row', type: 'uint32' },
   { name: 'id', type: 'ids', isOptional: true },
   { name: 'first', type: 'uint32', isOptional: true },
-  { name: 'residual', type: { bytes: layout.residualBytes }, isOptional: true },
-  { name: 'residual_scale', type: 'float32', isOptional: true },
+  ...residualColumns(layout.residualBytes),
   { name: 'vector_check', type: 'uint32', isOptional: true },
   { name: 'entries', type: 'uint32', isOptional: true },
   { name: 'code', type: { bytes: bytesPerCode(layout.bits) }, isNullable: true },
