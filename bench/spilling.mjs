@@ -11,7 +11,7 @@ import { announce, mustHold, printTable, short, times } from './lib/table.mjs';
 
 const lib = await fromSource(`
   export { SimHashIndex, partsOf } from '../../src/index/simhash-index';
-  export { usualPartitions, SAMPLE_PER_CENTROID, MIN_DRAWN } from '../../src/index/optimize';
+  export { sampleSize, usualPartitions } from '../../src/index/optimize';
   export { drawn } from '../../src/base/draw';
   export { alea } from '../../src/base/random';
   export { runSteps } from '../../src/base/steps';
@@ -87,7 +87,7 @@ function integersOf({ values, dimensions }) {
 /** Centroids as `optimize` trains them. */
 function centroidsOf({ values, width, count: rowCount }, count) {
   const all = Uint32Array.from({ length: rowCount }, (_, row) => row);
-  const most = Math.max(lib.SAMPLE_PER_CENTROID * count, lib.MIN_DRAWN);
+  const most = lib.sampleSize(count);
   const drawn = runSteps(lib.drawn(all, most, lib.alea(SEED)), {});
   const sample = lib.allocateIntegers(drawn.length, width);
   drawn.forEach((row, i) => {

@@ -10,14 +10,7 @@ import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { HeldOut } from '../index/evaluation';
-import {
-  heldOutFor,
-  MIN_CODES,
-  MIN_DRAWN,
-  SAMPLE_PER_CENTROID,
-  usualPartitions,
-  type Wanted,
-} from '../index/optimize';
+import { heldOutFor, MIN_CODES, sampleSize, usualPartitions, type Wanted } from '../index/optimize';
 import { reportOf } from '../index/saved-report';
 import { allocateIntegers } from '../k-means/points';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
@@ -97,17 +90,17 @@ export class Training {
       .filter((row) => firsts === null || firsts[row - rows.firstRow] === row);
     const others = distinct.filter((row) => !heldOut.has(row));
     const trained = others.length > 0 ? others : distinct;
-    const usual = usualPartitions(distinct.length);
-    const count = Math.min(wanted.partitions ?? usual, trained.length);
     const vectors = new PieceVectors(rows);
     const { width } = vectors.space;
-    const each = Math.min(SAMPLE_PER_CENTROID, Math.floor(memory / 2 / (2 * width * count)));
-    if (each < Math.min(MIN_SAMPLE, trained.length / count)) {
+    const room = Math.floor(memory / 2 / (2 * width));
+    const fits = (count: number) => room >= Math.min(MIN_SAMPLE * count, trained.length);
+    let count = Math.min(wanted.partitions ?? usualPartitions(distinct.length), trained.length);
+    while (wanted.partitions === undefined && count > 1 && !fits(count)) count = count >> 1;
+    if (!fits(count)) {
       const needs = `at least ${4 * MIN_SAMPLE * width * count} to train ${count} centroids`;
       throw wrongValue('memory', needs, memory);
     }
-    const least = each === SAMPLE_PER_CENTROID ? MIN_DRAWN : 0;
-    const most = Math.max(each * count, least);
+    const most = sampleSize(count, room);
     const order = await runStepsAsync(drawn(trained, most, alea(wanted.seed)), call);
     const every = Math.ceil(distinct.length / NEARNESS_ROWS);
     const probed = distinct.filter((_, i) => i % every === 0);

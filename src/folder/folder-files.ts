@@ -4,10 +4,11 @@
  * save has deleted its name.
  */
 
+import { read as readAt } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { fill, ignore } from '../formats/file-io';
+import { fill, ignore, type Readable } from '../formats/file-io';
 import { manifestName } from '../stored/manifest';
 import {
   type ByteRange,
@@ -24,14 +25,17 @@ import { generationsIn, missingFile } from './generations';
  */
 const PARALLEL = 4;
 /**
- * Ranges at most this many bytes apart are read by one call: only metadata lies between two bodies.
+ * Ranges at most this many bytes apart are read by one call: copying what lies between takes less
+ * time than a call. Partitions near each other have numbers near each other.
  */
-const MAX_GAP = 2 ** 10;
+const MAX_GAP = 2 ** 14;
 
 /** Reads a folder on disk for a stored index. */
 export class FolderFiles implements StoredFiles {
   readonly place: string;
   readonly #open = new Map<string, Promise<FileHandle>>();
+  /** Reads that have not ended; their files must stay open. */
+  readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
   /** The generation whose manifest was read or given last, for errors. */
   #generation: number | null;
@@ -50,12 +54,18 @@ export class FolderFiles implements StoredFiles {
     return bytes && { name, generation: own, bytes };
   }
 
-  async read(
+  read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
+    const reading = this.#read(file, ranges, signal);
+    this.#running.add(reading);
+    return reading.finally(() => this.#running.delete(reading));
+  }
+
+  async #read(
     file: NamedFile,
     ranges: readonly ByteRange[],
-    signal?: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<Uint8Array[]> {
-    const handle = await this.#handle(file);
+    const handle = quickly(await this.#handle(file));
     const results = ranges.map(() => new Uint8Array());
     const reads = joined(ranges, MAX_GAP);
     let next = 0;
@@ -108,10 +118,27 @@ export class FolderFiles implements StoredFiles {
 
   async close(): Promise<void> {
     this.#isClosed = true; // reads that still run must not open further files
+    await Promise.allSettled(this.#running);
     const handles = [...this.#open.values()];
     this.#open.clear();
     for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);
   }
+}
+
+/**
+ * Reads by callbacks, in half the time of `FileHandle.read`. The handle must not be closed before
+ * they end.
+ */
+function quickly({ fd }: FileHandle): Readable {
+  return {
+    read: (bytes, offset, count, at) =>
+      new Promise((resolve, reject) => {
+        readAt(fd, bytes, offset, count, at, (error, bytesRead) => {
+          if (error) reject(error);
+          else resolve({ bytesRead });
+        });
+      }),
+  };
 }
 
 /** The error for a file that became shorter after it was opened. */

@@ -263,8 +263,18 @@ export async function readExactly(path: string, byteLength: number): Promise<Uin
   }
 }
 
+/** What `fill` uses of a FileHandle. */
+export interface Readable {
+  read(
+    bytes: Uint8Array,
+    offset: number,
+    count: number,
+    at: number,
+  ): Promise<{ readonly bytesRead: number }>;
+}
+
 /** Reads from `at` on until `bytes` is full or the file ends; returns how many bytes were read. */
-export async function fill(file: FileHandle, bytes: Uint8Array, at = 0): Promise<number> {
+export async function fill(file: Readable, bytes: Uint8Array, at = 0): Promise<number> {
   let filled = 0;
   while (filled < bytes.length) {
     const count = Math.min(PIECE_BYTES, bytes.length - filled);

@@ -58,17 +58,23 @@ export interface Wanted extends Target, Evaluating {
 
 /** With fewer distinct codes, a scan takes no longer than finding their partitions. */
 export const MIN_CODES = 4096;
-const MAX_PARTITIONS = 8192;
+const MAX_PARTITIONS = 2 ** 15;
 /**
  * Partitions per square root of the distinct codes. With fewer, partitions are large; with more,
  * finding the nearest centroids takes long. Twice as many look at a third fewer rows for the same
  * recall: a fifth faster on sentences, no faster on GloVe, and optimizing takes a third longer.
  */
 const PARTITIONS_PER_ROOT = 3.5;
+/**
+ * Distinct codes of a partition: with more, rows about as near as each other share it with others,
+ * and a search reads all of them. Counts where a root of millions of codes makes large partitions.
+ */
+const CODES_PER_PARTITION = 150;
 /** Rows that train one centroid. */
-export const SAMPLE_PER_CENTROID = 40;
-/** Fewest rows that are drawn for training. */
-export const MIN_DRAWN = 2 ** 14;
+const SAMPLE_PER_CENTROID = 40;
+/** Fewest and most rows that are drawn for training, where memory has room for them. */
+const MIN_DRAWN = 2 ** 14;
+const MAX_DRAWN = 2 ** 19;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
 /** How often a setting is chosen again, with more queries, if it finds too little for others. */
@@ -169,8 +175,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, trained.length);
   const space = spaceOf(parts, distinctCodes);
-  const most = Math.max(SAMPLE_PER_CENTROID * count, MIN_DRAWN);
-  const drawnCodes = yield* drawn(trained, most, alea(wanted.seed));
+  const drawnCodes = yield* drawn(trained, sampleSize(count), alea(wanted.seed));
   const sample = allocateIntegers(drawnCodes.length, space.width); // threads read it in place
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);
@@ -216,9 +221,16 @@ function* nearestCentroids(
   return nearest;
 }
 
-/** A power of two near PARTITIONS_PER_ROOT times the root of the number of distinct codes. */
+/** How many rows are drawn to train so many centroids, in memory with room for so many. */
+export function sampleSize(centroids: number, room = Number.POSITIVE_INFINITY): number {
+  const wanted = Math.min(MAX_DRAWN, SAMPLE_PER_CENTROID * centroids);
+  return room < wanted ? room : Math.max(MIN_DRAWN, wanted);
+}
+
+/** A power of two near the number that PARTITIONS_PER_ROOT or CODES_PER_PARTITION ask for. */
 export function usualPartitions(distinctCodes: number): number {
-  const wanted = PARTITIONS_PER_ROOT * Math.sqrt(distinctCodes);
+  const byRoot = PARTITIONS_PER_ROOT * Math.sqrt(distinctCodes);
+  const wanted = Math.max(byRoot, distinctCodes / CODES_PER_PARTITION);
   let count = 1;
   while (count < MAX_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
   return count;

@@ -29,6 +29,14 @@ import type { PassedStore } from './needs';
 const PAGE = 64;
 /** Blocks are read together until they reach this many bytes. */
 const READ_BYTES = 2 ** 24;
+/** The least share of a limit that partitions get; */
+const LEAST_SHARE = 0.75;
+/**
+ * and the share of vectors that do not all fit, or what so many take: few are ranked by several
+ * searches, but partitions are visited again and again.
+ */
+const VECTOR_SHARE = 0.05;
+const MIN_VECTORS = 4096;
 
 /** A further row with the code of a cell, and its position among the rows of all blocks. */
 interface Further {
@@ -375,6 +383,13 @@ export class PartitionCache implements PassedStore<boolean> {
   #ownerOf(cell: number): Entry {
     return this.#owners[Math.floor(cell / PAGE)] as Entry;
   }
+}
+
+/** How much of a limit is for partitions, beside the vectors of so many rows; all in bytes. */
+export function partitionShare(limit: number, vectorBytes: number, rows: number): number {
+  const all = 1.25 * vectorBytes + 24 * rows;
+  const some = (all / Math.max(1, rows)) * MIN_VECTORS;
+  return Math.max(LEAST_SHARE * limit, limit - Math.min(all, Math.max(VECTOR_SHARE * limit, some)));
 }
 
 /** The cell at position `local` of a partition that has these pages. */

@@ -40,7 +40,7 @@ import { BlockReader } from './block-reader';
 import type { StoredContent } from './content';
 import { LookUps } from './look-ups';
 import { SearchQueue } from './needs';
-import { PartitionCache } from './partition-cache';
+import { PartitionCache, partitionShare } from './partition-cache';
 import { candidatesPassing, nearestPassing, type Passing } from './passing-blocks';
 import { findRow, readRow } from './row-look-up';
 import { StoredColumns } from './stored-columns';
@@ -65,8 +65,6 @@ export interface StoredFigures {
   readonly vectorMisses: number;
 }
 
-/** The least share of the limit that partitions get. */
-const PARTITION_SHARE = 0.75;
 /**
  * Queries that are searched for together. By distance, one pass over the blocks serves all of them.
  */
@@ -118,9 +116,8 @@ export class StoredIndex<I extends Id = Id> {
     this.#reader = new BlockReader(content);
     const sum = (of: (segment: (typeof segments)[number]) => number) =>
       segments.reduce((all, segment) => all + of(segment), 0);
-    const vectorBytes = 1.25 * sum(({ vectors }) => vectors?.bytes ?? 0) + 24 * manifest.rows;
-    // Partitions get what the vectors of all rows leave, but at least PARTITION_SHARE.
-    const limit = Math.max(PARTITION_SHARE * room, room - vectorBytes);
+    const vectorBytes = sum(({ vectors }) => vectors?.bytes ?? 0);
+    const limit = partitionShare(room, vectorBytes, manifest.rows);
     const router = centroids && new Router(content, centroids);
     const cache = new PartitionCache(content, this.#reader, limit, router?.count ?? 0);
     const sources = { content, reader: this.#reader, partitions: cache };

@@ -168,6 +168,21 @@ describe('a build', () => {
     expect(readdirSync(folder).filter((name) => name.includes('000002'))).toEqual([]);
   });
 
+  it('trains fewer centroids where the usual number does not fit its limit', async () => {
+    const optimize = { ...OPTIMIZE, partitions: undefined };
+    const partitionsOf = async (memory: string) => {
+      const folder = join(root, `usual-${memory}.hs`);
+      const { report } = await IndexFolder.build(folder, batches(), {
+        ...{ ...OPTIONS, optimize, memory },
+      });
+      expect(report?.reached).toBe(true);
+      return report?.partitions;
+    };
+    // 3.5 times the root of 6,000 is 271; 256 centroids need 64 bytes for each of 24 integers.
+    expect(await partitionsOf('400KB')).toBe(256);
+    expect(await partitionsOf('380KB')).toBe(128);
+  });
+
   it('refuses a limit that the training of centroids does not fit', async () => {
     const folder = join(root, 'small.hs');
     const options = { ...OPTIONS, memory: '40KB', optimize: OPTIMIZE };

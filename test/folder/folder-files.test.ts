@@ -52,6 +52,21 @@ it('names a file that is missing, of another size, or cut while it is open', asy
   await refused(file, /cut short while it was open/);
 });
 
+it('ends the reads that run before its files are closed', async () => {
+  const large = { name: 'large.arrow', bytes: 2 ** 22 };
+  const bytes = Uint8Array.from({ length: large.bytes }, (_, i) => i % 251);
+  writeFileSync(join(folder, large.name), bytes);
+  await files.read(large, [{ at: 0, length: 1 }]);
+  // Too far apart to be read by one call.
+  const wanted = Array.from({ length: 60 }, (_, i) => ({ at: 69_000 * i, length: 5 }));
+  const reads = Array.from({ length: 4 }, () => files.read(large, wanted));
+  await files.close();
+  for (const read of await Promise.all(reads)) {
+    expect(read).toEqual(wanted.map(({ at, length }) => bytes.slice(at, at + length)));
+  }
+  await expect(files.read(large, wanted)).rejects.toThrow('it is closed');
+});
+
 it('stops by its signal', async () => {
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(files.read(file, [{ at: 0, length: 1 }], signal)).rejects.toThrow('enough');
