@@ -277,7 +277,8 @@ export class PartitionCache implements PassedStore<boolean> {
     sources: Uint32Array;
     further: Map<number, Further[]>;
   } {
-    const sources: number[] = [];
+    const sources = new Uint32Array(blocks.reduce((sum, { rows }) => sum + rows.count, 0));
+    let count = 0;
     const further = new Map<number, Further[]>();
     // For each code the index of its first row. Rows with equal codes are in one partition.
     const known = new Map<string, number>();
@@ -297,12 +298,12 @@ export class PartitionCache implements PassedStore<boolean> {
             else others.push({ row, at });
             continue;
           }
-          known.set(code, sources.length);
+          known.set(code, count);
         }
-        sources.push(at);
+        sources[count++] = at;
       }
     }
-    return { sources: Uint32Array.from(sources), further };
+    return { sources: sources.subarray(0, count), further };
   }
 
   /** Takes pages, evicting others. Ends because everything that `load` wants fits into memory. */
