@@ -87,7 +87,7 @@ export class ByteSource implements BytePipe {
     const content =
       compression === 'gzip'
         ? gunzipped(this.#left(), { name, onUnpacked })
-        : zstdContent(this, { name, limit, onUnpacked });
+        : zstdContent(this, { name, byteCount, limit, onUnpacked });
     // Compressed bytes cannot be read at any position, so there is no `file`.
     const source: ByteSource = new ByteSource(name, content, null, () => this.close());
     source.limit = limit;

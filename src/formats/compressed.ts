@@ -26,7 +26,9 @@ export const COMPRESSION_BYTES = 4;
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   const isZstd = head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd;
-  return isZstd ? 'zstd' : null;
+  // A frame to skip, of 16 kinds: files by pzstd begin with one.
+  const isSkipped = head[0] >> 4 === 5 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18;
+  return isZstd || isSkipped ? 'zstd' : null;
 }
 
 /** A name without the extension of a compression. */

@@ -27,7 +27,7 @@ import { scalarTiles } from './tiles/tiles.scalar';
 import { wasmTiles } from './tiles/tiles.wasm';
 import { scalarWeighted } from './weighted/weighted.scalar';
 import { wasmWeighted } from './weighted/weighted.wasm';
-import { hashBytes } from './xxhash/xxhash.scalar';
+import { hashBytes, hashPart, startLanes } from './xxhash/xxhash.scalar';
 
 /**
  * 'scalar': plain loops. 'popcnt64' and 'popcnt8': WebAssembly, in which Hamming distances count
@@ -131,6 +131,28 @@ export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): big
   const memory = scratch(bytes.length);
   memory.bytes.set(bytes, FREE_START);
   return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
+}
+
+/** xxHash64 of bytes that come in parts, with seed 0. */
+export class PartsChecksum {
+  readonly #lanes = startLanes(new Uint32Array(8), 0n);
+  readonly #laneBytes = new Uint8Array(this.#lanes.buffer);
+  #total = 0;
+
+  constructor(private readonly choice?: KernelName) {}
+
+  /** Adds a part, of which all but the last have a multiple of 32 bytes; of all until now. */
+  add(part: Uint8Array): bigint {
+    this.#total += part.length;
+    if (resolveKernel(this.choice) === 'scalar') return hashPart(this.#lanes, part, this.#total);
+    const memory = scratch(this.#laneBytes.length + part.length);
+    const at = FREE_START + this.#laneBytes.length;
+    memory.bytes.set(this.#laneBytes, FREE_START);
+    memory.bytes.set(part, at);
+    const hash = memory.kernels.hashPart(FREE_START, at, part.length, BigInt(this.#total));
+    this.#laneBytes.set(memory.bytes.subarray(FREE_START, at));
+    return BigInt.asUintN(64, hash);
+  }
 }
 
 /** A checksum as files have it: 16 hexadecimal digits. */

@@ -56,7 +56,9 @@ const ascending = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 write('data/a.jsonl', jsonl(0, 10));
 write('data/b.jsonl.gz', gzipSync(jsonl(10, 25)));
-write('data/c.jsonl.zst', zstdOf(jsonl(25, 40)));
+/** A frame to skip, with the bytes of the next: pzstd writes one before each. */
+const SKIPPED = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 0, 0, 0, 0]);
+write('data/c.jsonl.zst', Buffer.concat([SKIPPED, zstdOf(jsonl(25, 40))]));
 write('data/deep/d.jsonl', jsonl(40, 44));
 write('data/_SUCCESS', '');
 

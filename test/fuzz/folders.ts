@@ -6,6 +6,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
+import { ByteSource } from '../../src/formats/byte-source';
+import { zstdContent } from '../../src/formats/zstd-content';
 import * as api from '../../src/node';
 import { fileChecksum, parseManifest } from '../../src/stored/manifest';
 import { arrowBytes } from '../../src/table/arrow/bytes';
@@ -19,7 +21,7 @@ import { scratch } from '../reference/scratch';
 import { frames } from '../table/frames.json';
 import { checkEqual, checkError, checkRefusal, Finding, textOf } from './check';
 import { mutated, NUMBERS, TEXTS } from './mutate';
-import { FILE, fixtures, type MakeTarget, smallIndexes } from './readers';
+import { FILE, fixtures, type MakeTarget, type Run, smallIndexes } from './readers';
 
 /** A folder of this process, gone at its end. */
 export function temporaryFolder(): string {
@@ -245,10 +247,49 @@ function framesOf(codec: string, decode: (bytes: Uint8Array) => Uint8Array): Mak
   };
 }
 
+/**
+ * The same frames as a file in chunks of any size: the content of `decodeZstd`, or an error that
+ * names the file. What is refused as a whole may be content where it asks for a large window.
+ */
+function streamedZstd(): Run {
+  const made = frames.filter(
+    ({ codec, frame }) => codec === 'zstd' && frame.length < MAX_FRAME_DIGITS,
+  );
+  const seeds = made.map(({ frame }) => Uint8Array.from(Buffer.from(frame, 'hex')));
+  return async (draws) => {
+    const bytes = mutated(draws, draws.pick(seeds), seeds);
+    let expected: Uint8Array | null = null;
+    let refusal = '';
+    try {
+      expected = decodeZstd(bytes);
+    } catch (error) {
+      refusal = `${error}`;
+    }
+    const step = 1 + draws.integer(40);
+    async function* chunks() {
+      for (let at = 0; at < bytes.length; at += step) yield bytes.subarray(at, at + step);
+    }
+    const options = { ...{ name: FILE, byteCount: null, limit: undefined }, onUnpacked() {} };
+    const parts: Uint8Array[] = [];
+    try {
+      for await (const part of zstdContent(ByteSource.of(chunks(), FILE), options)) {
+        parts.push(part);
+      }
+    } catch (error) {
+      checkRefusal(error, FILE, 'zstdContent');
+      if (expected === null || /window|makes more/.test(`${error}`)) return;
+      throw new Finding(`zstdContent refuses what decodeZstd decodes: ${error}`);
+    }
+    if (expected !== null) checkEqual(Buffer.concat(parts), Buffer.from(expected), 'zstdContent');
+    else if (bytes.length > 0 && !/ask for/.test(refusal)) throw new Finding(`decoded: ${refusal}`);
+  };
+}
+
 /** Larger frames would make few inputs a second. */
 const MAX_FRAME_DIGITS = 4000;
 
 export const FOLDERS: Record<string, MakeTarget> = {
   ...{ 'hostile-index': hostileIndex, manifest, folder, plan },
   ...{ zstd: framesOf('zstd', decodeZstd), lz4: framesOf('lz4', decodeLz4) },
+  'streamed-zstd': streamedZstd,
 };

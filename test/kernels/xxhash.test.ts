@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { SimHasher } from '../../src/hashing/simhash';
-import { checksum } from '../../src/kernels/kernels';
+import { checksum, PartsChecksum } from '../../src/kernels/kernels';
 import { halves, hashBytes, hashDimension } from '../../src/kernels/xxhash/xxhash.scalar';
 import { Draws } from '../reference/random';
 
@@ -64,6 +64,22 @@ describe.each(['scalar', 'popcnt64'] as const)('%s kernels', (kernel) => {
     const pieces = create64(99n);
     for (let at = 0; at < bytes.length; at += 7777) pieces.update(bytes.subarray(at, at + 7777));
     expect(checksum(bytes, 99n, kernel)).toBe(pieces.digest());
+  });
+
+  it('checksum bytes that come in parts, after each of them', () => {
+    const draws = new Draws('xxhash parts');
+    const wrong: number[][] = [];
+    for (let round = 0; round < 300; round++) {
+      const sum = new PartsChecksum(kernel);
+      const expected = create64(0n);
+      for (let parts = draws.integer(5); parts >= 0; parts--) {
+        const length = 32 * draws.integer(6) + (parts === 0 ? draws.integer(32) : 0);
+        const part = draws.bytes(length + 3).subarray(3);
+        if (sum.add(part) !== expected.update(part).digest()) wrong.push([round, parts]);
+        checksum(part, 5n, kernel); // another call in between
+      }
+    }
+    expect(wrong).toEqual([]);
   });
 
   it('checksum with seed 0 when none is given', () => {

@@ -26,8 +26,8 @@ export function holdLimit(call: Call): HoldLimit | undefined {
   if (limit === null) return undefined;
   return {
     bytes: limit - PROGRAM_BYTES,
-    refusal: (name, bytes, isUpTo) => {
-      const need = `${isUpTo ? 'up to' : 'at least'} ${bytesText(PROGRAM_BYTES + bytes)}`;
+    refusal: (name, bytes) => {
+      const need = `at least ${bytesText(PROGRAM_BYTES + bytes)}`;
       const parts = `program ${bytesText(PROGRAM_BYTES)}, reading ${bytesText(bytes)}`;
       const why = `it needs ${need} (${parts}), more than --max-memory ${bytesText(limit)}`;
       const advice = 'take a file that is not compressed, or allow more';

@@ -74,8 +74,8 @@ class Register {
   }
 
   /** xxHash64's merge of one of four lanes into the hash. */
-  merge(lane: Register): this {
-    mixed.set(0, 0).round(lane.low, lane.high);
+  merge(low: number, high: number): this {
+    mixed.set(0, 0).round(low, high);
     return this.xor(mixed.low, mixed.high).times(PRIME_1).plus(PRIME_4);
   }
 
@@ -112,48 +112,70 @@ export function hashDimension(low: number, high: number, seedLow: number, seedHi
     .avalanche();
 }
 
-/** xxHash64 of bytes, unsigned: four lanes of 8 bytes, then the up to 31 bytes that are left. */
+/** The four lanes of 8 bytes before any bytes are hashed, each as its low and its high half. */
+export function startLanes(lanes: Uint32Array, seed: bigint): Uint32Array {
+  const { low, high } = halves(seed);
+  const start = (lane: number, { low, high }: Register) => lanes.set([low, high], 2 * lane);
+  start(0, mixed.set(low, high).plus(PRIME_1).plus(PRIME_2));
+  start(1, mixed.set(low, high).plus(PRIME_2));
+  start(2, mixed.set(low, high));
+  start(3, mixed.set(low, high).add(0x7a143579, 0x61c8864e)); // minus PRIME_1
+  return lanes;
+}
+
+/** Lanes that all calls share. */
+const ownLanes = /* @__PURE__ */ new Uint32Array(8);
+
+/** xxHash64 of bytes, unsigned. */
 export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
+  if (bytes.length >= 32) return hashPart(startLanes(ownLanes, seed), bytes, bytes.length);
+  const { low, high } = halves(seed);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const start = halves(seed);
+  return hashRest(result.set(low, high).plus(PRIME_5).add(bytes.length, 0), view, 0);
+}
+
+/**
+ * xxHash64 of `total` bytes, of which the last are `bytes`: those before, a multiple of 32, are in
+ * the lanes. These then have as many more as are a multiple of 32.
+ */
+export function hashPart(lanes: Uint32Array, bytes: Uint8Array, total: number): bigint {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
-  result.set(start.low, start.high);
-  if (bytes.length >= 32) {
-    const lane = () => new Register().set(start.low, start.high);
-    const lanes = [
-      lane().plus(PRIME_1).plus(PRIME_2),
-      lane().plus(PRIME_2),
-      lane(),
-      lane().add(0x7a143579, 0x61c8864e), // minus PRIME_1
-    ];
-    for (; at + 32 <= bytes.length; at += 32) {
-      for (let i = 0; i < 4; i++) {
-        lanes[i].round(view.getUint32(at + 8 * i, true), view.getUint32(at + 8 * i + 4, true));
-      }
+  for (; at + 32 <= bytes.length; at += 32) {
+    for (let i = 0; i < 8; i += 2) {
+      mixed.set(lanes[i], lanes[i + 1]);
+      mixed.round(view.getUint32(at + 4 * i, true), view.getUint32(at + 4 * i + 4, true));
+      lanes[i] = mixed.low;
+      lanes[i + 1] = mixed.high;
     }
+  }
+  result.set(lanes[4], lanes[5]).plus(PRIME_5); // without a whole stripe, this lane is the seed
+  if (total >= 32) {
     result.set(0, 0);
     for (let i = 0; i < 4; i++) {
-      mixed.set(lanes[i].low, lanes[i].high).rotate([1, 7, 12, 18][i]);
+      mixed.set(lanes[2 * i], lanes[2 * i + 1]).rotate([1, 7, 12, 18][i]);
       result.add(mixed.low, mixed.high);
     }
-    for (const one of lanes) result.merge(one);
-  } else {
-    result.plus(PRIME_5);
+    for (let i = 0; i < 8; i += 2) result.merge(lanes[i], lanes[i + 1]);
   }
-  result.add(bytes.length, Math.floor(bytes.length / 2 ** 32));
-  for (; at + 8 <= bytes.length; at += 8) {
+  return hashRest(result.add(total, Math.floor(total / 2 ** 32)), view, at);
+}
+
+/** Hashes the up to 31 bytes from `at` on, which the lanes did not take, into a shared register. */
+function hashRest(hash: Register, view: DataView, at: number): bigint {
+  for (; at + 8 <= view.byteLength; at += 8) {
     mixed.set(0, 0).round(view.getUint32(at, true), view.getUint32(at + 4, true));
-    result.xor(mixed.low, mixed.high).rotate(27).times(PRIME_1).plus(PRIME_4);
+    hash.xor(mixed.low, mixed.high).rotate(27).times(PRIME_1).plus(PRIME_4);
   }
-  if (at + 4 <= bytes.length) {
+  if (at + 4 <= view.byteLength) {
     mixed.set(view.getUint32(at, true), 0).times(PRIME_1);
-    result.xor(mixed.low, mixed.high).rotate(23).times(PRIME_2).plus(PRIME_3);
+    hash.xor(mixed.low, mixed.high).rotate(23).times(PRIME_2).plus(PRIME_3);
     at += 4;
   }
-  for (; at < bytes.length; at++) {
-    mixed.set(bytes[at], 0).times(PRIME_5);
-    result.xor(mixed.low, mixed.high).rotate(11).times(PRIME_1);
+  for (; at < view.byteLength; at++) {
+    mixed.set(view.getUint8(at), 0).times(PRIME_5);
+    hash.xor(mixed.low, mixed.high).rotate(11).times(PRIME_1);
   }
-  result.avalanche();
-  return (BigInt(result.high) << 32n) | BigInt(result.low);
+  hash.avalanche();
+  return (BigInt(hash.high) << 32n) | BigInt(hash.low);
 }

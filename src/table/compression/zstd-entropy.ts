@@ -14,6 +14,11 @@ export class Source {
     readonly end: number,
   ) {}
 
+  static of(bytes: Uint8Array): Source {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    return new Source(bytes, view, 0, bytes.length);
+  }
+
   get left(): number {
     return this.end - this.at;
   }
@@ -47,8 +52,8 @@ const bitLength = (value: number): number => 32 - Math.clz32(value);
  * Bits of a source, read from its end to its start; the highest bit that is set in the last byte
  * marks the end.
  *
- * Words are loaded so that they end with the byte that has the next bit. They may reach up to 4
- * bytes before the source, where the frame has at least its header: these bits never count.
+ * Words are loaded so that they end with the byte that has the next bit. They may reach up to 3
+ * bytes before the source, where its block has as many of its own: these bits never count.
  */
 export class BackwardBits {
   readonly view: DataView;
@@ -291,7 +296,7 @@ export class HuffmanTable {
     // A code that needs more bits than are left makes `bits` negative, which is checked at the end.
     // The look-up may see bits before the source, but they do not change a code that lies within
     // it.
-    while (next < end) {
+    while (next < end && bits > 0) {
       const top = bits - 1;
       let word = view.getUint32(start + (top >> 3) - 3, true) << (7 - (top & 7));
       const cell = cells[word >>> shift];
@@ -303,8 +308,8 @@ export class HuffmanTable {
         out[next++] = second;
         bits -= second >> 8;
       }
-      if (bits < 0) break;
     }
-    if (bits !== 0) throw new Error('a ZSTD literals stream does not end where it should');
+    if (bits !== 0 || next !== end)
+      throw new Error('a ZSTD literals stream does not end where it should');
   }
 }

@@ -1,13 +1,14 @@
 /**
- * Decodes ZSTD frames. Written here because fzstd 0.1 never returns on some damaged frames, and
+ * Decodes ZSTD frames: bytes that are there as a whole, and by `ZstdDecoder` a stream, block after
+ * block within a window. Written here because fzstd 0.1 never returns on some damaged frames, and
  * Node has ZSTD from 22.15 on only, browsers not at all. Made for bytes of unknown origin: nothing
- * outside of the input is read, every loop is bounded by it, and memory by what the blocks make, or
- * by a length that they can make. Checksums are compared. No dictionaries. Format: RFC 8878,
- * section 3.
+ * outside of the input is read, every loop is bounded by it, and memory by what the blocks make, by
+ * a length that they can make, or by the window. Checksums are compared. No dictionaries. Format:
+ * RFC 8878, section 3.
  */
 
-import { checksum } from '../../kernels/kernels';
 import { BackwardBits, FseTable, HuffmanTable, Source } from './zstd-entropy';
+import { tooMuch, type ZstdHeader, ZstdOutput } from './zstd-output';
 
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE_MAGIC = 0x184d2a5; // without its lowest 4 bits, which are free
@@ -16,8 +17,6 @@ const MAX_BLOCK_BYTES = 128 << 10;
 const MAX_RATIO = 32_768;
 /** The window that decoders must allow to a frame that lacks its length (RFC 8878, 3.1.1.1.2). */
 const MAX_WINDOW_BYTES = 8 << 20;
-/** From this many bytes on, the methods of arrays copy faster than a loop. */
-const LONG_COPY = 48;
 
 /** One of the three kinds of numbers in sequences: its symbols, and the table of the format. */
 interface Field {
@@ -69,35 +68,34 @@ function leastValues(bits: Uint8Array, first: number): Int32Array {
  * are none, and on content of more than `most` bytes.
  */
 export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): Uint8Array {
-  const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
-  const source = new Source(frame, view, 0, frame.length);
+  const source = Source.of(frame);
   if (source.left === 0) throw new Error('a ZSTD frame was expected');
-  const decoder = new Decoder(source, most);
+  const decoder = new ZstdDecoder(new ZstdOutput(most));
   while (source.left > 0) {
-    const magic = source.uint(4);
-    if (magic === MAGIC) decoder.decodeFrame();
-    else if (magic >>> 4 === SKIPPABLE_MAGIC) source.skip(source.uint(4));
-    else throw new Error('a ZSTD frame was expected');
+    const steps = decoder.frame(source.left);
+    for (let step = steps.next(); !step.done; ) step = steps.next(source.part(step.value));
   }
-  return decoder.content();
+  return decoder.output.content();
 }
 
-/** Reads the header of a frame; `contentBytes` is null where it does not state it. */
-function readHeader(source: Source) {
+/** Reads the header of a frame behind its magic number, by as many bytes as it wants. */
+function* readHeader(): Generator<number, ZstdHeader, Source> {
   // Bits 0 and 1: dictionary id; 2: checksum; 3: reserved; 5: no window; 6 and 7: content size.
-  const flags = source.uint(1);
+  const flags = (yield 1).uint(1);
   if ((flags & 8) !== 0) throw new Error('a ZSTD frame has a reserved flag');
   const isSingle = (flags & 32) !== 0;
+  const idBytes = [0, 1, 2, 4][flags & 3];
+  const sizeFlag = flags >> 6;
+  const sizeBytes = sizeFlag > 0 ? 1 << sizeFlag : Number(isSingle);
+  const source = yield Number(!isSingle) + idBytes + sizeBytes;
   let windowBytes = 0;
   if (!isSingle) {
     const byte = source.uint(1);
     windowBytes = 2 ** (10 + (byte >> 3)) * (1 + (byte & 7) / 8);
   }
-  if (source.uint([0, 1, 2, 4][flags & 3]) !== 0) {
+  if (source.uint(idBytes) !== 0) {
     throw new Error('a ZSTD frame with a dictionary is not supported');
   }
-  const sizeFlag = flags >> 6;
-  const sizeBytes = sizeFlag > 0 ? 1 << sizeFlag : Number(isSingle);
   // Sizes of two bytes count from 256 (RFC 8878, 3.1.1.1.4).
   const size = source.uint(sizeBytes) + (sizeBytes === 2 ? 256 : 0);
   return {
@@ -107,19 +105,9 @@ function readHeader(source: Source) {
   };
 }
 
-/** The output, and the state that one block leaves to the next. */
-class Decoder {
-  #out = new Uint8Array(0);
-  #filled = 0;
-  /** Where the content of the frame begins: matches reach no further back. */
-  #frameStart = 0;
-  /** Where the content of the block ends at the latest; `#out` reaches as far. */
-  #limit = 0;
-
-  /** The block's literals: `#literals` from `#literalsAt` to `#literalsEnd`. */
-  #literals: Uint8Array = new Uint8Array(0);
-  #literalsAt = 0;
-  #literalsEnd = 0;
+/** Decodes frames to an output, with the state that one block leaves to the next. */
+export class ZstdDecoder {
+  /** Room for the literals of a block. */
   #scratch = new Uint8Array(0);
 
   readonly #huffman = new HuffmanTable();
@@ -129,85 +117,59 @@ class Decoder {
   /** The last three distances of matches, the last one first. */
   readonly #offsets = [1, 4, 8];
 
-  /** Content of more than `most` bytes is refused. */
-  constructor(
-    private readonly source: Source,
-    private readonly most: number,
-  ) {}
+  constructor(readonly output: ZstdOutput) {}
 
-  content(): Uint8Array {
-    // A copy rather than a view: it is the caller's to keep, without the room that was left.
-    return this.#filled === this.#out.length ? this.#out : this.#out.slice(0, this.#filled);
-  }
-
-  /** Decodes a frame, whose magic number was read. */
-  decodeFrame(): void {
-    const source = this.source;
-    const { contentBytes, windowBytes, hasChecksum } = readHeader(source);
-    const possible = source.left * MAX_RATIO;
-    const wanted = contentBytes ?? windowBytes;
-    const granted = contentBytes === null ? Math.max(possible, MAX_WINDOW_BYTES) : possible;
-    // A frame without a length is bounded by its blocks. A window larger than both is damage.
-    if (wanted > granted) {
-      throw new Error(`${source.left} bytes of ZSTD blocks ask for ${wanted}`);
+  /**
+   * Decodes the next frame: yields how many bytes it wants, and takes a source of them, which is
+   * shorter only at the end of the input. A frame that cannot be made of `inputBytes` is refused
+   * before memory is taken.
+   */
+  *frame(inputBytes = Number.POSITIVE_INFINITY): Generator<number, void, Source> {
+    const magic = (yield 4).uint(4);
+    if (magic >>> 4 === SKIPPABLE_MAGIC) {
+      let left = (yield 4).uint(4);
+      for (; left > 0; left -= Math.min(left, MAX_BLOCK_BYTES)) {
+        const count = Math.min(left, MAX_BLOCK_BYTES);
+        (yield count).skip(count);
+      }
+      return;
     }
-    this.#frameStart = this.#filled;
-    const end = contentBytes === null ? this.most : this.#filled + contentBytes;
-    if (contentBytes !== null) {
-      if (end > this.most) throw new Error(`a ZSTD frame makes more than ${this.most} bytes`);
-      this.#reserve(end);
-    }
+    if (magic !== MAGIC) throw new Error('a ZSTD frame was expected');
+    const { output } = this;
+    const header = yield* readHeader();
+    checkPossible(header, inputBytes);
+    output.startFrame(header);
     this.#huffman.log = 0;
     this.#tables = [];
     this.#offsets.splice(0, 3, 1, 4, 8);
 
-    const maxBytes = Math.min(windowBytes, MAX_BLOCK_BYTES);
+    const maxBytes = Math.min(header.windowBytes, MAX_BLOCK_BYTES);
     for (let isLast = false; !isLast; ) {
-      const header = source.uint(3);
-      isLast = (header & 1) !== 0;
-      // A block makes at most as much as the window has, and never more than the frame.
-      this.#limit = Math.min(this.#filled + maxBytes, end);
-      this.#decodeBlock((header >> 1) & 3, header >> 3, maxBytes);
-    }
-    if (contentBytes !== null && this.#filled !== end) {
-      throw new Error(`a ZSTD frame makes less than its ${contentBytes} bytes`);
-    }
-    if (hasChecksum) {
-      const content = this.#out.subarray(this.#frameStart, this.#filled);
-      if (source.uint(4) !== Number(checksum(content) & 0xffff_ffffn)) {
-        throw new Error('the checksum of a ZSTD frame is another');
+      const start = (yield 3).uint(3);
+      isLast = (start & 1) !== 0;
+      const type = (start >> 1) & 3;
+      const size = start >> 3;
+      if (type === 3) throw new Error('a ZSTD block has the reserved type');
+      if (size > maxBytes) {
+        throw new Error(`a ZSTD block of ${size} bytes exceeds its frame's limit`);
       }
+      output.startBlock(maxBytes);
+      const count = type === 1 ? 1 : size;
+      const block = (yield count).part(count);
+      if (type === 0) output.append(block.bytes.subarray(block.at, block.end));
+      else if (type === 1) output.repeat(block.uint(1), size);
+      else this.#decodeBlock(block, maxBytes);
+      output.endBlock(isLast);
+    }
+    if (header.hasChecksum && (yield 4).uint(4) !== output.checksum) {
+      throw new Error('the checksum of a ZSTD frame is another');
     }
   }
 
-  /** Decodes a block of one of the types: stored (0), one byte repeated (1), compressed (2). */
-  #decodeBlock(type: number, size: number, maxBytes: number): void {
-    const source = this.source;
-    if (type === 3) throw new Error('a ZSTD block has the reserved type');
-    if (size > maxBytes) throw new Error(`a ZSTD block of ${size} bytes exceeds its frame's limit`);
-    if (type === 2) {
-      const block = source.part(size);
-      this.#readLiterals(block, maxBytes);
-      this.#reserve(this.#limit);
-      this.#runSequences(block);
-      return;
-    }
-    const end = this.#filled + size;
-    if (end > this.#limit) throw tooMuch();
-    const start = source.skip(type === 0 ? size : 1);
-    this.#reserve(end);
-    if (type === 0) this.#out.set(source.bytes.subarray(start, start + size), this.#filled);
-    else this.#out.fill(source.bytes[start], this.#filled, end);
-    this.#filled = end;
-  }
-
-  /** Makes room for `length` bytes: exactly that many at first, then twice as many or more. */
-  #reserve(length: number): void {
-    if (length <= this.#out.length) return;
-    const doubled = Math.min(2 * this.#out.length, this.most);
-    const larger = new Uint8Array(Math.max(length, doubled));
-    larger.set(this.#out.subarray(0, this.#filled));
-    this.#out = larger;
+  #decodeBlock(block: Source, maxBytes: number): void {
+    this.#readLiterals(block, maxBytes);
+    this.output.reserveBlock();
+    this.#runSequences(block);
   }
 
   /** Reads literals: stored, one byte repeated, or by a Huffman code in one stream or four. */
@@ -221,10 +183,10 @@ class Decoder {
       const size = header >> ((format & 1) === 0 ? 3 : 4);
       if (size > maxBytes) throw tooMuch();
       if (type === 0) {
-        this.#setLiterals(block.bytes, block.skip(size), size);
+        this.output.setLiterals(block.bytes, block.skip(size), size);
       } else {
         const byte = block.uint(1);
-        this.#setLiterals(this.#scratchOf(size).fill(byte, 0, size), 0, size);
+        this.output.setLiterals(this.#scratchOf(size).fill(byte, 0, size), 0, size);
       }
       return;
     }
@@ -236,7 +198,7 @@ class Decoder {
     if (type === 2) this.#huffman.read(packed);
     if (this.#huffman.log === 0) throw new Error('a ZSTD block has no Huffman code');
     const literals = this.#scratchOf(size);
-    this.#setLiterals(literals, 0, size);
+    this.output.setLiterals(literals, 0, size);
     if (format === 0) {
       this.#huffman.decode(packed, literals, 0, size);
       return;
@@ -251,13 +213,6 @@ class Decoder {
     }
   }
 
-  #setLiterals(bytes: Uint8Array, start: number, size: number): void {
-    this.#literals = bytes;
-    this.#literalsAt = start;
-    this.#literalsEnd = start + size;
-  }
-
-  /** Room for the literals of a block. */
   #scratchOf(size: number): Uint8Array {
     if (this.#scratch.length < size) {
       this.#scratch = new Uint8Array(Math.min(2 * size, MAX_BLOCK_BYTES));
@@ -267,10 +222,11 @@ class Decoder {
 
   /** Runs the sequences of a block, each of which copies literals, then a match from before. */
   #runSequences(block: Source): void {
+    const { output } = this;
     const count = readCount(block);
     if (count === 0) {
       if (block.left > 0) throw new Error('a ZSTD block has bytes behind its literals');
-      this.#copyLiterals(this.#literalsEnd - this.#literalsAt);
+      output.copyAllLiterals();
       return;
     }
     this.#readTables(block);
@@ -292,15 +248,15 @@ class Decoder {
       const literalsCode = literalsCell & 255;
       const run = LITERALS_LEAST[literalsCode] + bits.read(LITERALS_BITS[literalsCode]);
 
-      this.#copyLiterals(run);
-      this.#copyMatch(this.#resolve(offset, run), length);
+      output.copyLiterals(run);
+      output.copyMatch(this.#resolve(offset, run), length);
       if (left === 1) break; // the last sequence has no states behind it
       literalsState = (literalsCell >> 16) + bits.read((literalsCell >> 8) & 255);
       matchState = (matchCell >> 16) + bits.read((matchCell >> 8) & 255);
       offsetState = (offsetCell >> 16) + bits.read((offsetCell >> 8) & 255);
     }
     if (bits.left > 0) throw new Error('a ZSTD block has bits behind its sequences');
-    this.#copyLiterals(this.#literalsEnd - this.#literalsAt);
+    output.copyAllLiterals();
   }
 
   /** Chooses the table of each kind of number: predefined, one symbol, its own, or the last one. */
@@ -341,42 +297,15 @@ class Decoder {
     recent[0] = offset;
     return offset;
   }
+}
 
-  #copyLiterals(count: number): void {
-    const from = this.#literalsAt;
-    const to = this.#filled;
-    if (count > this.#literalsEnd - from) throw new Error('a ZSTD block has too few literals');
-    if (count > this.#limit - to) throw tooMuch();
-    const literals = this.#literals;
-    const out = this.#out;
-    if (count < LONG_COPY) {
-      for (let i = 0; i < count; i++) out[to + i] = literals[from + i];
-    } else {
-      out.set(literals.subarray(from, from + count), to);
-    }
-    this.#literalsAt = from + count;
-    this.#filled = to + count;
-  }
-
-  /** Copies `length` bytes that lie `back` bytes before the end of the output. */
-  #copyMatch(back: number, length: number): void {
-    const to = this.#filled;
-    if (back === 0 || back > to - this.#frameStart) {
-      throw new Error('a ZSTD match starts before its frame');
-    }
-    if (length > this.#limit - to) throw tooMuch();
-    const out = this.#out;
-    const from = to - back;
-    // A distance below the length overlaps what is copied: byte by byte, but for a single byte.
-    if (length < LONG_COPY || (back < length && back > 1)) {
-      for (let i = 0; i < length; i++) out[to + i] = out[from + i];
-    } else if (back === 1) {
-      out.fill(out[from], to, to + length);
-    } else {
-      out.copyWithin(to, from, from + length);
-    }
-    this.#filled = to + length;
-  }
+/** Refuses a frame that asks for more memory than so many bytes of input can fill. */
+function checkPossible({ contentBytes, windowBytes }: ZstdHeader, inputBytes: number): void {
+  const possible = inputBytes * MAX_RATIO;
+  const wanted = contentBytes ?? windowBytes;
+  const granted = contentBytes === null ? Math.max(possible, MAX_WINDOW_BYTES) : possible;
+  // A frame without a length is bounded by its blocks. A window larger than both is damage.
+  if (wanted > granted) throw new Error(`${inputBytes} bytes of ZSTD ask for ${wanted}`);
 }
 
 /** Reads how many sequences a block has, from 1 to 3 bytes. */
@@ -385,8 +314,4 @@ function readCount(block: Source): number {
   if (first < 128) return first;
   if (first < 255) return (first - 128) * 256 + block.uint(1);
   return block.uint(2) + 0x7f00;
-}
-
-function tooMuch(): Error {
-  return new Error('a ZSTD block makes more than it may');
 }
