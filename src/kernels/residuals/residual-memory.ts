@@ -89,29 +89,38 @@ export class ResidualMemory implements ResidualRows {
   /** The same of rows that follow one another: their codes, one after another, and their scales. */
   setRows(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
-    for (let i = 0; i < scales.length; ) {
-      const isBlock = (row + i) % BLOCK_ROWS === 0 && i + BLOCK_ROWS <= scales.length;
-      const end = i + (isBlock ? BLOCK_ROWS : 1);
-      const own = codes.subarray(i * bytesPerRow, end * bytesPerRow);
-      if (isBlock && kernelModule() !== null) this.#setBlock(row + i, own, scales.subarray(i, end));
-      else this.set(row + i, own, scales[i]);
-      i = end;
+    const before = Math.min(scales.length, (BLOCK_ROWS - (row % BLOCK_ROWS)) % BLOCK_ROWS);
+    const blocks = kernelModule() === null ? 0 : Math.floor((scales.length - before) / BLOCK_ROWS);
+    const end = before + BLOCK_ROWS * blocks;
+    const own = codes.subarray(before * bytesPerRow, end * bytesPerRow);
+    if (blocks > 0) this.#setBlocks(row + before, own, scales.subarray(before, end));
+    for (const [from, to] of [
+      [0, before],
+      [end, scales.length],
+    ]) {
+      for (let i = from; i < to; i++) {
+        this.set(row + i, codes.subarray(i * bytesPerRow, (i + 1) * bytesPerRow), scales[i]);
+      }
     }
   }
 
-  /** The same of a whole block, turned elsewhere: this memory may hold the state of a search. */
-  #setBlock(row: number, codes: Uint8Array, scales: Float32Array): void {
+  /** The same of whole blocks, turned elsewhere: this memory may hold the state of a search. */
+  #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
     const half = bytesPerRow / 2;
     const turnedAt = FREE_START + TURN_BYTES;
     const codesAt = turnedAt + BLOCK_ROWS * half;
     const { bytes, kernels } = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
+    const turned = bytes.subarray(turnedAt, codesAt);
     bytes.set(codes, codesAt);
-    for (const side of [0, half]) {
-      kernels.turnRows(codesAt + side, bytesPerRow, half, turnedAt, FREE_START);
-      this.bytes.set(bytes.subarray(turnedAt, codesAt), residualByte(this, row, side));
+    for (let i = 0, at = codesAt; i < scales.length; i += BLOCK_ROWS) {
+      kernels.turnRows(at, bytesPerRow, half, turnedAt, FREE_START);
+      this.bytes.set(turned, residualByte(this, row + i, 0));
+      kernels.turnRows(at + half, bytesPerRow, half, turnedAt, FREE_START);
+      this.bytes.set(turned, residualByte(this, row + i, half));
+      this.floats.set(scales.subarray(i, i + BLOCK_ROWS), residualScale(bytesPerRow, row + i));
+      at += BLOCK_ROWS * bytesPerRow;
     }
-    this.floats.set(scales, residualScale(bytesPerRow, row));
   }
 
   setScale(row: number, scale: number): void {
