@@ -26,7 +26,7 @@ import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
-import { type ResidualColumns, residualBytesOf } from './partitions/residual-codes';
+import { inOrder, type ResidualColumns, residualBytesOf } from './partitions/residual-codes';
 import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { Zeros } from './vectors/rounding';
@@ -108,14 +108,15 @@ export class Restoring {
     this.#checkColumns(given);
     const { distinctCodes, vectors, ids } = this.#parts;
     const { count, codes, validity, partitions } = given;
-    const rows = given.rows?.slice() ?? Uint32Array.from({ length: count }, (_, i) => firstRow + i);
-    for (let i = 0; i < count; i++) {
-      const row = rows[i];
-      const before = i > 0 ? (given.rows?.[i - 1] ?? row - 1) : -1;
-      if (row <= before || row >= this.#header.nextRow) {
-        const { nextRow } = this.#header;
-        throw new Error(`row number ${row} after ${before}, the next being ${nextRow}`);
+    const { nextRow } = this.#header;
+    const rows = new Uint32Array(count);
+    for (let i = 0, last = -1; i < count; i++) {
+      const row = given.rows?.[i] ?? firstRow + i;
+      if (row <= last || row >= nextRow) {
+        throw new Error(`row number ${row} after ${last}, the next being ${nextRow}`);
       }
+      rows[i] = row;
+      last = row;
       if (!this.#removed?.has(row)) continue;
       this.#pass(row, given.firsts?.[i] ?? row);
       rows[i] = NO_ROW;
@@ -178,7 +179,7 @@ export class Restoring {
     const { nextRow } = this.#header;
     this.#residuals ??= {
       codes: new Uint8Array(nextRow * bytes),
-      ...{ scales: new Float32Array(nextRow), order: null },
+      scales: new Float32Array(nextRow),
     };
     return { ...this.#residuals, bytes };
   }
@@ -238,9 +239,8 @@ export class Restoring {
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness, gaps = [] } = this.#header;
     const isWhole = this.#residualCount === distinctCodes.count;
-    const residuals = isWhole
-      ? this.#residuals && { ...this.#residuals, order: grouped.order }
-      : null;
+    const read = isWhole ? this.#residuals : null;
+    const residuals = read && grouped.order ? inOrder(read, grouped.order) : read;
     const grouping = { centroids, starts: grouped.starts, nearness, gaps, residuals };
     const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
     this.#residuals = null;
@@ -297,6 +297,7 @@ export function checkHeader(header: object, count: number): IndexHeader {
 function fromBase64(text: unknown): Int16Array {
   if (typeof text !== 'string') throw wrongType('centres', 'base64', text);
   const decoded = atob(text);
-  const bytes = Uint8Array.from(decoded, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(decoded.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = decoded.charCodeAt(i);
   return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
 }

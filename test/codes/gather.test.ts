@@ -10,9 +10,9 @@ describe('gatherCodes', () => {
         const count = Math.floor(40 * random());
         const all = Uint8Array.from({ length: offset + count * width }, () => 256 * random());
         const from = all.subarray(offset);
-        const places = Uint32Array.from({ length: 30 }, () => (count + 3) * random());
+        const places = Uint32Array.from({ length: 150 }, () => (count + 3) * random());
         places[7] = 0xffff_ffff;
-        const to = new Uint8Array(4 - offset + 30 * width).fill(0xaa).subarray(4 - offset);
+        const to = new Uint8Array(4 - offset + 150 * width).fill(0xaa).subarray(4 - offset);
         gatherCodes(from, to, width, places);
         const expected = [...places].flatMap((place) =>
           place < count

@@ -362,10 +362,13 @@ export class DistinctCodes {
     other.#distinctOfRow = sharedValues(Uint32Array, other.#rowCount);
     const copies = other.#codes;
     const places = new Uint32Array(this.#count);
-    for (let place = 0; place < order.length; place++) {
-      copies.codesAt(place).set(this.codeAt(order[place]), copies.placeOf(place));
-      places[order[place]] = place;
-      if (place % STEP_CODES === STEP_CODES - 1) yield undefined;
+    for (let first = 0; first < order.length; ) {
+      const part = copies.partAt(first);
+      const end = Math.min(order.length, part.end, first + STEP_CODES);
+      const to = part.memory.codes.subarray(copies.placeOf(first));
+      this.#codes.gatherInto(to, order.subarray(first, end));
+      for (; first < end; first++) places[order[first]] = first;
+      yield undefined;
     }
     for (let row = 0; row < other.#rowCount; row++) {
       const before = this.#distinctOfRow[kept === null ? row : kept[row]];

@@ -6,6 +6,7 @@
  */
 
 import { padded } from '../../base/arrays';
+import { gatherCodes } from '../../codes/gather';
 import { type KernelName, rotationKernel } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
@@ -33,13 +34,20 @@ export interface ShortenedCentroid {
   readonly length: number;
 }
 
-/** Residual codes that were read, and their scales. */
+/** Residual codes of distinct codes, one after another, and their scales. */
 export interface ResidualColumns {
-  /** One after another. */
   readonly codes: Uint8Array;
   readonly scales: Float32Array;
-  /** Where that of each distinct code is; null where it is at its number. */
-  readonly order: Uint32Array | null;
+}
+
+/** Those of distinct codes in another order: at position i that of `order[i]`. */
+export function inOrder({ codes, scales }: ResidualColumns, order: Uint32Array): ResidualColumns {
+  const bytes = codes.length / scales.length;
+  const ordered = new Uint8Array(order.length * bytes);
+  gatherCodes(codes, ordered, bytes, order);
+  const orderedScales = new Float32Array(order.length);
+  for (let i = 0; i < order.length; i++) orderedScales[i] = scales[order[i]];
+  return { codes: ordered, scales: orderedScales };
 }
 
 export class ResidualCodes {
@@ -91,22 +99,10 @@ export class ResidualCodes {
   }
 
   /** Puts the residual codes that were read of distinct codes `first` to `end - 1` at a place. */
-  restore(
-    place: number,
-    { codes, scales, order }: ResidualColumns,
-    first: number,
-    end: number,
-  ): void {
-    const { memory } = this;
-    const { bytesPerRow: bytes } = memory;
-    if (order === null) {
-      const own = codes.subarray(first * bytes, end * bytes);
-      memory.setRows(place, own, scales.subarray(first, end));
-      return;
-    }
-    order.subarray(first, end).forEach((from, i) => {
-      memory.set(place + i, codes.subarray(from * bytes, (from + 1) * bytes), scales[from]);
-    });
+  restore(place: number, { codes, scales }: ResidualColumns, first: number, end: number): void {
+    const { bytesPerRow: bytes } = this.memory;
+    const own = codes.subarray(first * bytes, end * bytes);
+    this.memory.setRows(place, own, scales.subarray(first, end));
   }
 
   /** Writes the residual code of a row to `out[at]..`; returns its scale, 0 of a zero vector. */

@@ -15,6 +15,8 @@ import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-ve
 
 /** Most bytes of the rows of a part. */
 const PART_BYTES = 2 ** 28;
+/** Rows that are copied, and then summed from the caches. */
+const BLOCK_ROWS = 64;
 
 /** Dense rows with their lengths and, for int8, scales. Views of rows are valid until `append`. */
 export class DenseVectors implements RowVectors {
@@ -98,23 +100,36 @@ export class DenseVectors implements RowVectors {
   restore({ vectors, scales }: VectorColumns, rows: Uint32Array): void {
     const { dimensions } = this;
     const values = vectors as Float32Array | Int8Array;
-    const parts = this.#parts.map((_, part) => this.#partValues(part));
-    for (let i = 0; i < rows.length; i++) {
-      const row = rows[i];
-      if (row === NO_ROW) continue;
-      const kept = parts[Math.floor(row / this.#rowsPerPart)];
-      const to = (row % this.#rowsPerPart) * dimensions;
-      let sum = 0; // as `lengthOf` adds; a call and views for each row would take twice as long
-      for (let j = 0, from = i * dimensions; j < dimensions; j++) {
-        const value = values[from + j];
-        kept[to + j] = value;
-        sum += value * value;
+    const sums = new Float64Array(BLOCK_ROWS);
+    for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
+      const end = Math.min(rows.length, first + BLOCK_ROWS);
+      this.#copyRuns(values, rows, first, end);
+      sumSquares(values.subarray(first * dimensions, end * dimensions), dimensions, sums);
+      for (let i = first; i < end; i++) {
+        const row = rows[i];
+        if (row === NO_ROW) continue;
+        const sum = sums[i - first];
+        const isUsual = isUsualSum(sum);
+        const from = i * dimensions;
+        this.#norms[row] = isUsual ? Math.sqrt(sum) : lengthOf(values, from, from + dimensions);
+        if (scales !== null) this.#scales[row] = scales[i];
+        // A length in float64 is finite if and only if all of its values in float32 are.
+        if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.#scaleOf(row))) continue;
+        throw new Error(`row ${row}: its vector or scale is not finite`);
       }
-      this.#norms[row] = isUsualSum(sum) ? Math.sqrt(sum) : lengthOf(kept, to, to + dimensions);
-      if (scales !== null) this.#scales[row] = scales[i];
-      // A length in float64 is finite if and only if all of its values in float32 are.
-      if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.#scaleOf(row))) continue;
-      throw new Error(`row ${row}: its vector or scale is not finite`);
+    }
+  }
+
+  /** Copies values to rows `rows[first]` to `rows[end - 1]`, at once those that are consecutive. */
+  #copyRuns(values: RowValues, rows: Uint32Array, first: number, end: number): void {
+    const { dimensions } = this;
+    for (let i = first, next = i; i < end; i = next) {
+      const row = rows[i];
+      const inPart = this.#rowsPerPart - (row % this.#rowsPerPart);
+      do next++;
+      while (next < end && next - i < inPart && rows[next] === row + next - i);
+      if (row === NO_ROW) continue;
+      this.#rowsView(row, next - i).set(values.subarray(i * dimensions, next * dimensions));
     }
   }
 
@@ -246,6 +261,30 @@ export class DenseVectors implements RowVectors {
         out[place] = dots[i];
       });
     }
+  }
+}
+
+/**
+ * Sums the squares of each row in the order of its values, as `lengthOf` does: of four rows at a
+ * time, whose additions overlap, which is twice as fast.
+ */
+function sumSquares(values: RowValues, dimensions: number, sums: Float64Array): void {
+  const count = values.length / dimensions;
+  for (let row = 0; row < count; row += 4) {
+    const last = dimensions * (count - 1 - row); // stands for the rows that are missing
+    const [second, third, fourth] = [dimensions, 2 * dimensions, 3 * dimensions];
+    const [q, r, s] = [Math.min(second, last), Math.min(third, last), Math.min(fourth, last)];
+    let [a, b, c, d] = [0, 0, 0, 0];
+    for (let j = 0, i = row * dimensions; j < dimensions; j++, i++) {
+      a += values[i] * values[i];
+      b += values[i + q] * values[i + q];
+      c += values[i + r] * values[i + r];
+      d += values[i + s] * values[i + s];
+    }
+    sums[row] = a;
+    sums[row + 1] = b;
+    sums[row + 2] = c;
+    sums[row + 3] = d;
   }
 }
 
