@@ -7,7 +7,7 @@ import { FormatError } from '../base/format-error';
 import type { BytePipe } from '../table/arrow/batches';
 import { ZstdDecoder } from '../table/compression/zstd';
 import { Source } from '../table/compression/zstd-entropy';
-import { streamedBytes, ZstdOutput } from '../table/compression/zstd-output';
+import { ZstdWindow } from '../table/compression/zstd-window';
 import { damaged, type Unpacked } from './compressed';
 import { checkHeld, type HoldLimit } from './hold-limit';
 
@@ -33,25 +33,25 @@ export async function* zstdContent(
   source: BytePipe,
   { name, byteCount, limit, onUnpacked }: ZstdOptions,
 ): AsyncGenerator<Uint8Array> {
-  const output = new ZstdOutput(null);
+  const output = new ZstdWindow();
   const decoder = new ZstdDecoder(output);
   let [packed, content, held] = [0, 0, 0];
   for (;;) {
     const frame = decoder.frame();
-    const next = (bytes: Uint8Array) => {
+    const next = (bytes: Uint8Array, wanted: number) => {
       try {
-        return frame.next(Source.of(bytes));
+        return frame.next(Source.of(bytes).part(wanted));
       } catch (error) {
         throw damaged('zstd', name, error);
       }
     };
-    for (let step = next(NOTHING), isFirst = true; !step.done; isFirst = false) {
+    for (let step = next(NOTHING, 0), isFirst = true; !step.done; isFirst = false) {
       const bytes = await source.take(step.value);
       if (isFirst && bytes.length === 0) return;
       packed += bytes.length;
-      step = next(bytes);
-      checkWindow(output.header.windowBytes, name);
-      held = Math.max(held, streamedBytes(output.header));
+      step = next(bytes, step.value);
+      checkWindow(output.windowBytes, name);
+      held = Math.max(held, output.heldBytes);
       checkHeld(limit, name, held);
       const piece = output.take();
       if (piece.length === 0) continue;

@@ -18,5 +18,5 @@ export { residualTablesInto, rotate, twoBitsInto } from './rotation/rotation.ass
 export * from './sums/sums.assembly';
 export { choicesInto, hitsOfTables, tablesInto } from './hamming/tables.assembly';
 export { weightedHits } from './weighted/weighted.assembly';
-export { hashBytes, hashPart } from './xxhash/xxhash.assembly';
+export { hashBytes, hashMore } from './xxhash/xxhash.assembly';
 

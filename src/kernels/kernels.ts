@@ -27,7 +27,7 @@ import { scalarTiles } from './tiles/tiles.scalar';
 import { wasmTiles } from './tiles/tiles.wasm';
 import { scalarWeighted } from './weighted/weighted.scalar';
 import { wasmWeighted } from './weighted/weighted.wasm';
-import { hashBytes, hashPart, startLanes } from './xxhash/xxhash.scalar';
+import { hashBytes, hashMore, startLanes } from './xxhash/xxhash.scalar';
 
 /**
  * 'scalar': plain loops. 'popcnt64' and 'popcnt8': WebAssembly, in which Hamming distances count
@@ -155,12 +155,13 @@ export class PartsChecksum {
   /** Adds a part, of which all but the last have a multiple of 32 bytes; of all until now. */
   add(part: Uint8Array): bigint {
     this.#total += part.length;
-    if (resolveKernel(this.choice) === 'scalar') return hashPart(this.#lanes, part, this.#total);
+    if (this.#total < 32) return checksum(part, 0n, this.choice);
+    if (resolveKernel(this.choice) === 'scalar') return hashMore(this.#lanes, part, this.#total);
     const memory = scratch(this.#laneBytes.length + part.length);
     const at = FREE_START + this.#laneBytes.length;
     memory.bytes.set(this.#laneBytes, FREE_START);
     memory.bytes.set(part, at);
-    const hash = memory.kernels.hashPart(FREE_START, at, part.length, BigInt(this.#total));
+    const hash = memory.kernels.hashMore(FREE_START, at, part.length, BigInt(this.#total));
     this.#laneBytes.set(memory.bytes.subarray(FREE_START, at));
     return BigInt.asUintN(64, hash);
   }

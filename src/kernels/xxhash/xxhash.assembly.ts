@@ -41,60 +41,43 @@ function merge(hash: u64, lane: u64): u64 {
   return (hash ^ round(0, lane)) * PRIME_1 + PRIME_4;
 }
 
-// The four lanes of 8 bytes by which the bytes of a call are hashed.
-let lane0: u64 = 0;
-let lane1: u64 = 0;
-let lane2: u64 = 0;
-let lane3: u64 = 0;
-
 /** xxHash64 of `count` bytes. */
 export function hashBytes(bytes: usize, count: usize, seed: u64): u64 {
   if (count < 32) return hashRest(seed + PRIME_5 + <u64>count, bytes, bytes + count);
-  lane0 = seed + PRIME_1 + PRIME_2;
-  lane1 = seed + PRIME_2;
-  lane2 = seed;
-  lane3 = seed - PRIME_1;
-  return hashLanes(bytes, count, <u64>count);
+  const b = seed + PRIME_2;
+  return hashLanes(bytes, count, count, 0, b + PRIME_1, b, seed, seed - PRIME_1);
 }
 
 /**
- * xxHash64 of `total` bytes, of which the last `count` are hashed now: those before, a multiple of
- * 32, are in the four lanes at `lanes`. These then have as many more as are a multiple of 32.
+ * xxHash64 of `total` bytes, 32 or more, of which the last `count` are hashed now: those before, a
+ * multiple of 32, are in the four lanes at `lanes`. These then have as many more as are a multiple
+ * of 32.
  */
-export function hashPart(lanes: usize, bytes: usize, count: usize, total: u64): u64 {
-  lane0 = load<u64>(lanes);
-  lane1 = load<u64>(lanes, 8);
-  lane2 = load<u64>(lanes, 16);
-  lane3 = load<u64>(lanes, 24);
-  const hash = hashLanes(bytes, count, total);
-  store<u64>(lanes, lane0);
-  store<u64>(lanes, lane1, 8);
-  store<u64>(lanes, lane2, 16);
-  store<u64>(lanes, lane3, 24);
-  return hash;
+export function hashMore(lanes: usize, bytes: usize, count: usize, total: u64): u64 {
+  const c = load<u64>(lanes, 16);
+  const d = load<u64>(lanes, 24);
+  return hashLanes(bytes, count, total, lanes, load<u64>(lanes), load<u64>(lanes, 8), c, d);
 }
 
-function hashLanes(bytes: usize, count: usize, total: u64): u64 {
+/** Four lanes of 8 bytes, which are stored at `lanes` unless that is 0; then what they leave. */
+function hashLanes(
+  bytes: usize, count: usize, total: u64, lanes: usize, a: u64, b: u64, c: u64, d: u64,
+): u64 {
   const end = bytes + count;
-  let a = lane0;
-  let b = lane1;
-  let c = lane2;
-  let d = lane3;
   for (; bytes + 32 <= end; bytes += 32) {
     a = round(a, load<u64>(bytes));
     b = round(b, load<u64>(bytes, 8));
     c = round(c, load<u64>(bytes, 16));
     d = round(d, load<u64>(bytes, 24));
   }
-  lane0 = a;
-  lane1 = b;
-  lane2 = c;
-  lane3 = d;
-  let hash = c + PRIME_5; // without a whole stripe, `c` is the seed
-  if (total >= 32) {
-    hash = rotl<u64>(a, 1) + rotl<u64>(b, 7) + rotl<u64>(c, 12) + rotl<u64>(d, 18);
-    hash = merge(merge(merge(merge(hash, a), b), c), d);
+  if (lanes != 0) {
+    store<u64>(lanes, a);
+    store<u64>(lanes, b, 8);
+    store<u64>(lanes, c, 16);
+    store<u64>(lanes, d, 24);
   }
+  let hash = rotl<u64>(a, 1) + rotl<u64>(b, 7) + rotl<u64>(c, 12) + rotl<u64>(d, 18);
+  hash = merge(merge(merge(merge(hash, a), b), c), d);
   return hashRest(hash + total, bytes, end);
 }
 

@@ -10,6 +10,8 @@ const PRIME_3 = [0x9e3779f9, 0x165667b1] as const;
 const PRIME_4 = [0xc2b2ae63, 0x85ebca77] as const;
 const PRIME_5 = [0x165667c5, 0x27d4eb2f] as const;
 type Constant = readonly [low: number, high: number];
+/** What the seed and each lane begin with: PRIME_1 + PRIME_2, PRIME_2, 0, -PRIME_1. */
+const LANE_STARTS = [[0xadc0b5d6, 0x60ea27ee], PRIME_2, [0, 0], [0x7a143579, 0x61c8864e]] as const;
 
 /** A 64-bit unsigned integer. Every operation is modulo 2^64, in place, and returns it. */
 class Register {
@@ -115,11 +117,11 @@ export function hashDimension(low: number, high: number, seedLow: number, seedHi
 /** The four lanes of 8 bytes before any bytes are hashed, each as its low and its high half. */
 export function startLanes(lanes: Uint32Array, seed: bigint): Uint32Array {
   const { low, high } = halves(seed);
-  const start = (lane: number, { low, high }: Register) => lanes.set([low, high], 2 * lane);
-  start(0, mixed.set(low, high).plus(PRIME_1).plus(PRIME_2));
-  start(1, mixed.set(low, high).plus(PRIME_2));
-  start(2, mixed.set(low, high));
-  start(3, mixed.set(low, high).add(0x7a143579, 0x61c8864e)); // minus PRIME_1
+  for (let i = 0; i < 4; i++) {
+    mixed.set(low, high).plus(LANE_STARTS[i]);
+    lanes[2 * i] = mixed.low;
+    lanes[2 * i + 1] = mixed.high;
+  }
   return lanes;
 }
 
@@ -128,17 +130,17 @@ const ownLanes = /* @__PURE__ */ new Uint32Array(8);
 
 /** xxHash64 of bytes, unsigned. */
 export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
-  if (bytes.length >= 32) return hashPart(startLanes(ownLanes, seed), bytes, bytes.length);
+  if (bytes.length >= 32) return hashMore(startLanes(ownLanes, seed), bytes, bytes.length);
   const { low, high } = halves(seed);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return hashRest(result.set(low, high).plus(PRIME_5).add(bytes.length, 0), view, 0);
 }
 
 /**
- * xxHash64 of `total` bytes, of which the last are `bytes`: those before, a multiple of 32, are in
- * the lanes. These then have as many more as are a multiple of 32.
+ * xxHash64 of `total` bytes, 32 or more, of which the last are `bytes`: those before, a multiple of
+ * 32, are in the lanes. These then have as many more as are a multiple of 32.
  */
-export function hashPart(lanes: Uint32Array, bytes: Uint8Array, total: number): bigint {
+export function hashMore(lanes: Uint32Array, bytes: Uint8Array, total: number): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
   for (; at + 32 <= bytes.length; at += 32) {
@@ -149,15 +151,12 @@ export function hashPart(lanes: Uint32Array, bytes: Uint8Array, total: number): 
       lanes[i + 1] = mixed.high;
     }
   }
-  result.set(lanes[4], lanes[5]).plus(PRIME_5); // without a whole stripe, this lane is the seed
-  if (total >= 32) {
-    result.set(0, 0);
-    for (let i = 0; i < 4; i++) {
-      mixed.set(lanes[2 * i], lanes[2 * i + 1]).rotate([1, 7, 12, 18][i]);
-      result.add(mixed.low, mixed.high);
-    }
-    for (let i = 0; i < 8; i += 2) result.merge(lanes[i], lanes[i + 1]);
+  result.set(0, 0);
+  for (let i = 0; i < 4; i++) {
+    mixed.set(lanes[2 * i], lanes[2 * i + 1]).rotate([1, 7, 12, 18][i]);
+    result.add(mixed.low, mixed.high);
   }
+  for (let i = 0; i < 8; i += 2) result.merge(lanes[i], lanes[i + 1]);
   return hashRest(result.add(total, Math.floor(total / 2 ** 32)), view, at);
 }
 

@@ -69,13 +69,13 @@ function leastValues(bits: Uint8Array, first: number): Int32Array {
  */
 export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): Uint8Array {
   const source = Source.of(frame);
-  if (source.left === 0) throw new Error('a ZSTD frame was expected');
-  const decoder = new ZstdDecoder(new ZstdOutput(most));
-  while (source.left > 0) {
+  const output = new ZstdOutput(most);
+  const decoder = new ZstdDecoder(output);
+  do {
     const steps = decoder.frame(source.left);
     for (let step = steps.next(); !step.done; ) step = steps.next(source.part(step.value));
-  }
-  return decoder.output.content();
+  } while (source.left > 0);
+  return output.content();
 }
 
 /** Reads the header of a frame behind its magic number, by as many bytes as it wants. */
@@ -117,20 +117,18 @@ export class ZstdDecoder {
   /** The last three distances of matches, the last one first. */
   readonly #offsets = [1, 4, 8];
 
-  constructor(readonly output: ZstdOutput) {}
+  constructor(private readonly output: ZstdOutput) {}
 
   /**
-   * Decodes the next frame: yields how many bytes it wants, and takes a source of them, which is
-   * shorter only at the end of the input. A frame that cannot be made of `inputBytes` is refused
-   * before memory is taken.
+   * Decodes the next frame: yields how many bytes it wants, and takes a source of them. A frame
+   * that cannot be made of `inputBytes` is refused before memory is taken.
    */
   *frame(inputBytes = Number.POSITIVE_INFINITY): Generator<number, void, Source> {
     const magic = (yield 4).uint(4);
     if (magic >>> 4 === SKIPPABLE_MAGIC) {
-      let left = (yield 4).uint(4);
-      for (; left > 0; left -= Math.min(left, MAX_BLOCK_BYTES)) {
-        const count = Math.min(left, MAX_BLOCK_BYTES);
-        (yield count).skip(count);
+      const skipped = (yield 4).uint(4);
+      for (let left = skipped; left > 0; left -= MAX_BLOCK_BYTES) {
+        yield Math.min(left, MAX_BLOCK_BYTES);
       }
       return;
     }
@@ -150,26 +148,31 @@ export class ZstdDecoder {
       const type = (start >> 1) & 3;
       const size = start >> 3;
       if (type === 3) throw new Error('a ZSTD block has the reserved type');
-      if (size > maxBytes) {
-        throw new Error(`a ZSTD block of ${size} bytes exceeds its frame's limit`);
+      if (size > maxBytes) throw tooMuch();
+      output.startBlock(type === 2 ? maxBytes : size);
+      const block = yield type === 1 ? 1 : size;
+      if (type === 2) {
+        this.#readLiterals(block, maxBytes);
+        this.#runSequences(block);
+      } else {
+        this.#readSimple(block, type, size);
+        output.copyAllLiterals();
       }
-      output.startBlock(maxBytes);
-      const count = type === 1 ? 1 : size;
-      const block = (yield count).part(count);
-      if (type === 0) output.append(block.bytes.subarray(block.at, block.end));
-      else if (type === 1) output.repeat(block.uint(1), size);
-      else this.#decodeBlock(block, maxBytes);
       output.endBlock(isLast);
     }
-    if (header.hasChecksum && (yield 4).uint(4) !== output.checksum) {
+    if (!header.hasChecksum) return;
+    if ((yield 4).uint(4) !== Number(output.checksum() & 0xffff_ffffn)) {
       throw new Error('the checksum of a ZSTD frame is another');
     }
   }
 
-  #decodeBlock(block: Source, maxBytes: number): void {
-    this.#readLiterals(block, maxBytes);
-    this.output.reserveBlock();
-    this.#runSequences(block);
+  /** Reads literals that are stored (type 0), or one byte repeated (1). */
+  #readSimple(block: Source, type: number, size: number): void {
+    if (type === 0) {
+      this.output.setLiterals(block.bytes, block.skip(size), size);
+    } else {
+      this.output.setLiterals(this.#scratchOf(size).fill(block.uint(1), 0, size), 0, size);
+    }
   }
 
   /** Reads literals: stored, one byte repeated, or by a Huffman code in one stream or four. */
@@ -182,12 +185,7 @@ export class ZstdDecoder {
       const header = block.uint(format === 1 ? 2 : format === 3 ? 3 : 1);
       const size = header >> ((format & 1) === 0 ? 3 : 4);
       if (size > maxBytes) throw tooMuch();
-      if (type === 0) {
-        this.output.setLiterals(block.bytes, block.skip(size), size);
-      } else {
-        const byte = block.uint(1);
-        this.output.setLiterals(this.#scratchOf(size).fill(byte, 0, size), 0, size);
-      }
+      this.#readSimple(block, type, size);
       return;
     }
     const header = block.uint([3, 3, 4, 5][format]);
@@ -301,11 +299,11 @@ export class ZstdDecoder {
 
 /** Refuses a frame that asks for more memory than so many bytes of input can fill. */
 function checkPossible({ contentBytes, windowBytes }: ZstdHeader, inputBytes: number): void {
-  const possible = inputBytes * MAX_RATIO;
   const wanted = contentBytes ?? windowBytes;
-  const granted = contentBytes === null ? Math.max(possible, MAX_WINDOW_BYTES) : possible;
   // A frame without a length is bounded by its blocks. A window larger than both is damage.
-  if (wanted > granted) throw new Error(`${inputBytes} bytes of ZSTD ask for ${wanted}`);
+  const granted = contentBytes === null ? MAX_WINDOW_BYTES : 0;
+  if (wanted <= Math.max(granted, inputBytes * MAX_RATIO)) return;
+  throw new Error(`${inputBytes} bytes of ZSTD ask for ${wanted}`);
 }
 
 /** Reads how many sequences a block has, from 1 to 3 bytes. */
