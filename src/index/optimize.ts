@@ -58,7 +58,7 @@ export interface Wanted extends Target, Evaluating {
 
 /** With fewer distinct codes, a scan takes no longer than finding their partitions. */
 export const MIN_CODES = 4096;
-const MAX_PARTITIONS = 2 ** 15;
+const MAX_PARTITIONS = 8192;
 /**
  * Partitions per square root of the distinct codes. With fewer, partitions are large; with more,
  * finding the nearest centroids takes long. Twice as many look at a third fewer rows for the same
@@ -72,9 +72,8 @@ const PARTITIONS_PER_ROOT = 3.5;
 const CODES_PER_PARTITION = 150;
 /** Rows that train one centroid. */
 const SAMPLE_PER_CENTROID = 40;
-/** Fewest and most rows that are drawn for training, where memory has room for them. */
+/** Fewest rows that are drawn for training. */
 const MIN_DRAWN = 2 ** 14;
-const MAX_DRAWN = 2 ** 19;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
 /** How often a setting is chosen again, with more queries, if it finds too little for others. */
@@ -223,7 +222,7 @@ function* nearestCentroids(
 
 /** How many rows are drawn to train so many centroids, in memory with room for so many. */
 export function sampleSize(centroids: number, room = Number.POSITIVE_INFINITY): number {
-  const wanted = Math.min(MAX_DRAWN, SAMPLE_PER_CENTROID * centroids);
+  const wanted = SAMPLE_PER_CENTROID * centroids;
   return room < wanted ? room : Math.max(MIN_DRAWN, wanted);
 }
 
