@@ -147,7 +147,7 @@ export class PartsChecksum {
 
   constructor(
     private readonly choice?: KernelName,
-    seed = 0n,
+    private readonly seed = 0n,
   ) {
     startLanes(this.#lanes, seed);
   }
@@ -155,7 +155,7 @@ export class PartsChecksum {
   /** Adds a part, of which all but the last have a multiple of 32 bytes; of all until now. */
   add(part: Uint8Array): bigint {
     this.#total += part.length;
-    if (this.#total < 32) return checksum(part, 0n, this.choice);
+    if (this.#total < 32) return checksum(part, this.seed, this.choice);
     if (resolveKernel(this.choice) === 'scalar') return hashMore(this.#lanes, part, this.#total);
     const memory = scratch(this.#laneBytes.length + part.length);
     const at = FREE_START + this.#laneBytes.length;
