@@ -386,7 +386,7 @@ export class PartitionCache implements PassedStore<boolean> {
   }
 }
 
-/** How much of a limit is for partitions, beside the vectors of so many rows; all in bytes. */
+/** How much of a limit is for partitions, next to the vectors of so many rows; all in bytes. */
 export function partitionShare(limit: number, vectorBytes: number, rows: number): number {
   const all = 1.25 * vectorBytes + 24 * rows;
   const some = (all / Math.max(1, rows)) * MIN_VECTORS;
