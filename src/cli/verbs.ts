@@ -76,7 +76,7 @@ export const VERBS: readonly Verb[] = [
         '--queries FILE':
           'Optimize for these queries: half of them choose the setting, the others measure it',
         '--partitions N: integer 1..65535':
-          'Optimize with N partitions [by the number of rows: 3.5 times its square root, or 1 for 150]',
+          'Optimize with N partitions [3.5 times the root of the rows, or 1 for 150 of them]',
         '--compact': 'Write the folder again without what was removed',
         '--like DIR':
           'With --memory: options and centroids of this folder, so that folders can be merged; ' +
