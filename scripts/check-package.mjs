@@ -45,12 +45,12 @@ const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
 const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
-  { names: '{ SimHashIndex }', limit: 76, arrow: false }, // 60 is wanted
-  { names: '{ openIndexUrl }', limit: 116, arrow: true },
-  { names: '*', limit: 165, arrow: true }, // 110 is wanted
+  { names: '{ SimHashIndex }', limit: 77, arrow: false }, // 60 is wanted
+  { names: '{ openIndexUrl }', limit: 117, arrow: true },
+  { names: '*', limit: 166, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */
-const THREADS_LIMIT = 77;
+const THREADS_LIMIT = 78;
 
 const tool = (name) => join(root, 'node_modules/.bin', name);
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
