@@ -8,10 +8,10 @@ import { DEFAULT_BITS } from './hasher-options';
 import { idBytes, readingBytes } from './memory';
 
 // Bytes of memory as measured (test/cli/memory.test.ts): of a row, and of an entry of a sparse
-// vector. Rows are written in batches, of which two copies are in memory.
+// vector. Rows are written in batches, of which one copy to two are in memory.
 const ROW_BYTES = 60;
 const ID_COPIES = 2.5;
-const ENTRY_BYTES = { held: 20, written: 24 };
+const ENTRY_BYTES = { held: 20, written: 7 };
 const CARRIED_COPIES = 2.8;
 
 interface Need {
@@ -37,7 +37,7 @@ export function needOf(call: Call, { rows, storage, source, batch, piece, carrie
     written += ENTRY_BYTES.written * entries;
   } else if (storage !== 'none' && 'dimensions' in vectors) {
     perVector = 8 + (storage === 'int8' ? 1 : 4) * vectors.dimensions;
-    written += 2 * perVector;
+    written += 1.5 * perVector;
   }
   const perCarried = (CARRIED_COPIES * (carried?.byteLength ?? 0)) / Math.max(1, batch.count);
   const held = {
