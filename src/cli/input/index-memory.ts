@@ -12,7 +12,7 @@ import { idBytes, readingBytes } from './memory';
 const ROW_BYTES = 60;
 const ID_COPIES = 2.5;
 const ENTRY_BYTES = { held: 20, written: 7 };
-const CARRIED_COPIES = 2.8;
+const CARRIED_COPIES = 1.9;
 
 interface Need {
   readonly rows: number;

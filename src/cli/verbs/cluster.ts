@@ -22,7 +22,7 @@ import { counted, excerpt } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
 /** Bytes a row for the prediction of memory, as measured: by density, and of labels by k-means. */
-const BYTES_PER_ROW = { density: 400, labels: 24 } as const;
+const BYTES_PER_ROW = { density: 400, labels: 48 } as const;
 /** Most bytes of points that k-means rounds to integers, in place of reading them again. */
 const MAX_POINT_BYTES = 2 ** 28;
 /** Rows of its sample: so many for each cluster, and in all at least. */
