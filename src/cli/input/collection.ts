@@ -23,7 +23,7 @@ import type { Call } from '../call';
 import { type HashSource, openSource } from './hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { AGAIN_BYTES, checkMemory, idBytes, readingBytes, rowsToCome } from './memory';
+import { againBytes, checkMemory, idBytes, readingBytes, rowsToCome } from './memory';
 import type { Input } from './open-input';
 import type { TextTerms } from './texts';
 
@@ -261,7 +261,7 @@ function checkRoom(
   const parts = {
     ...held,
     ...{ work: workBytes(rows), reading, threads: source.threadBytes(batch) },
-    'second reading': isLeast ? AGAIN_BYTES : 0,
+    'second reading': isLeast ? againBytes(batch) : 0,
   };
   checkMemory(call, rows, { parts, advice, isSoFar: known === null, isLeast });
   return heldBytes;

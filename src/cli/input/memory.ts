@@ -21,7 +21,10 @@ const BATCHES = 3;
 const TEXT_BATCHES = 3;
 const TEXT_BYTES = 35 * 2 ** 20;
 /** Bytes of another reading of the rows, besides what it holds of them. */
-export const AGAIN_BYTES = 15 * 2 ** 20;
+const AGAIN_BYTES = 15 * 2 ** 20;
+/** A batch with more bytes has a long text, of which more copies wait: of one reading, of another. */
+const LONG_BYTES = 32 * 2 ** 20;
+const LONG_COPIES = { once: 1.5, again: 3 } as const;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
 
 /** Bytes by what they hold: `{ codes: 3200, ids: 800 }`. */
@@ -82,8 +85,17 @@ export function readingBytes(
 ): number {
   if (heldRows > 0) return Math.max(heldBytes - heldRows * bytesPerRow, heldBytes / 5);
   const lines = OF_LINES.includes(format) ? LINES_BYTES : 0;
-  const batches = kind === 'text' ? TEXT_BYTES + TEXT_BATCHES * byteLength : BATCHES * byteLength;
-  return heldBytes + lines + batches;
+  const texts = TEXT_BYTES + TEXT_BATCHES * byteLength + LONG_COPIES.once * longBytes(byteLength);
+  return heldBytes + lines + (kind === 'text' ? texts : BATCHES * byteLength);
+}
+
+/** Bytes of another reading, of which a batch shows how large others are. */
+export function againBytes({ byteLength }: Pick<RowBatch, 'byteLength'>): number {
+  return AGAIN_BYTES + LONG_COPIES.again * longBytes(byteLength);
+}
+
+function longBytes(byteLength: number): number {
+  return Math.max(0, byteLength - LONG_BYTES);
 }
 
 /** Bytes of ids, as measured, by the first of them; rows that go by numbers need none. */

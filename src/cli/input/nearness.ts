@@ -22,7 +22,7 @@ import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
-import { AGAIN_BYTES, checkMemory, readingBytes } from './memory';
+import { againBytes, checkMemory, readingBytes } from './memory';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 const NEAR_TEXT_SHARE = 5 / 32;
@@ -276,7 +276,7 @@ function checkCompared(
   const parts = {
     'all rows': heldBytes,
     'compared rows': ENTRY_BYTES * perRow * rows,
-    'second reading': AGAIN_BYTES,
+    'second reading': againBytes(batch),
     reading: readingBytes(source.reader, source.choice.kind, batch),
     threads: source.threadBytes(batch),
   };
