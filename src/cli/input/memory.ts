@@ -22,7 +22,7 @@ const TEXT_BATCHES = 3;
 const TEXT_BYTES = 35 * 2 ** 20;
 /** Bytes of another reading of the rows, besides what it holds of them. */
 const AGAIN_BYTES = 15 * 2 ** 20;
-/** A batch with more bytes has a long text, of which more copies wait: of one reading, of another. */
+/** A larger batch has a long text, of which more copies wait: of one reading, of another. */
 const LONG_BYTES = 32 * 2 ** 20;
 const LONG_COPIES = { once: 1.5, again: 3 } as const;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
