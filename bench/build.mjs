@@ -59,7 +59,7 @@ printTable(
   `The same folder opened with ${MEMORY}, ${QUERIES} queries one at a time, k ${K}`,
   [
     ...['open, ms', 'recall found', 'queries/s, files dropped from the page cache', 'files in it'],
-    ...['KB a query', 'ranges a query', 'queries/s after 2,000 others', 'KB', 'ranges'],
+    ...['KB a query', 'ranges a query', 'queries/s after 2,000 others', 'KB then', 'ranges then'],
     'resident, MB',
   ],
   [
