@@ -11,7 +11,7 @@ import { announce, mustHold, printTable, short, times } from './lib/table.mjs';
 
 const lib = await fromSource(`
   export { SimHashIndex, partsOf } from '../../src/index/simhash-index';
-  export { sampleSize, usualPartitions } from '../../src/index/optimize';
+  export { sampleSize, usualPartitions } from '../../src/index/make-partitions';
   export { drawn } from '../../src/base/draw';
   export { alea } from '../../src/base/random';
   export { runSteps } from '../../src/base/steps';

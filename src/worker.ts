@@ -14,6 +14,7 @@ import { COMPARING } from './join/exact-task';
 import { JOINING } from './join/join-task';
 import { TILING } from './join/tile-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
+import { SECONDS_IN_TREE } from './k-means/second-centroid';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
 import { TEXT_HASHING } from './text/text-hasher';
 import { type AnyTask, serve } from './threads/serve';
@@ -32,6 +33,7 @@ const tasks = [
   NEAREST_ROWS,
   SCANNING,
   SEARCHING,
+  SECONDS_IN_TREE,
   TEXT_HASHING,
   TILING,
 ];

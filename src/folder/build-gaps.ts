@@ -24,18 +24,18 @@ export async function measuredGaps(build: BuildToMeasure): Promise<number[]> {
 }
 
 /** The first rows of sampled codes, in the order of memory: by partition, then row. */
-function sampledRows({ rows, shared, training, partitionOf }: BuildToMeasure): number[] {
+function sampledRows({ rows, shared, training, assigned }: BuildToMeasure): number[] {
   const { firsts } = shared;
   const distinct = rows.rowsWithCodes().filter((row) => {
     return firsts === null || firsts[row - rows.firstRow] === row;
   });
   const next = new Uint32Array(training.centroids.count + 1);
-  for (const row of distinct) next[partitionOf(row) + 1]++;
+  for (const row of distinct) next[assigned.partitionOf(row) + 1]++;
   for (let p = 1; p < next.length; p++) next[p] += next[p - 1];
   const step = sampleStep(distinct.length);
   const sampled: number[] = [];
   for (const row of distinct) {
-    const place = next[partitionOf(row)]++;
+    const place = next[assigned.partitionOf(row)]++;
     if (place % step === 0) sampled[place / step] = row;
   }
   return sampled;

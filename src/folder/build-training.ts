@@ -10,9 +10,11 @@ import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { HeldOut } from '../index/evaluation';
-import { heldOutFor, MIN_CODES, sampleSize, usualPartitions, type Wanted } from '../index/optimize';
+import { copiesPay, MIN_CODES, sampleSize, usualPartitions } from '../index/make-partitions';
+import { heldOutFor, type Wanted } from '../index/optimize';
 import { reportOf } from '../index/saved-report';
 import { allocateIntegers } from '../k-means/points';
+import { secondsStateOf } from '../k-means/second-centroid';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { UNIT } from '../kernels/products/products.scalar';
 import { BlockReader } from '../stored/block-reader';
@@ -23,7 +25,7 @@ import { inParallel } from '../threads/parallel';
 import type { SharedCodes } from './compared-rows';
 import { FolderFiles } from './folder-files';
 import type { NewRows } from './new-rows';
-import { type Centroids, PART_POINTS, PieceVectors } from './new-segments';
+import { type Centroids, PART_POINTS, PieceVectors, secondsOf } from './new-segments';
 import { type PassingRows, pieces } from './passing-rows';
 
 /** Rows whose mean nearness to their centroids is taken for that of all. */
@@ -114,7 +116,11 @@ export class Training {
     const { centroids: values } = tree;
     const nearest = (points: Int16Array, out: Uint32Array) => nearestIn(tree, points, out);
     const queries = heldOut.rowsOf({ distinctCodes: rows });
-    const all = { values, nearness, nearest, width, count };
+    const copies = count > 1 && (wanted.copies ?? copiesPay(distinct.length, nearness));
+    const state = copies ? secondsStateOf(tree) : null;
+    const seconds =
+      state && ((points: Int16Array, own: Uint32Array) => secondsOf(state, points, own));
+    const all = { values, nearness, nearest, seconds, width, count };
     return new Training(all, heldOut, queries, vectors, false);
   }
 }

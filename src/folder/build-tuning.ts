@@ -44,7 +44,8 @@ export interface BuildToMeasure {
   readonly wanted: Wanted;
   readonly memory: number;
   readonly call: LongCall;
-  partitionOf(row: number): number;
+  /** The partitions of rows. */
+  readonly assigned: Pick<Measured, 'partitionOf' | 'secondOf'>;
 }
 
 /**
@@ -62,7 +63,8 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
         return index.view(true);
       },
       mayScan: false,
-      partitionOf: build.partitionOf,
+      partitionOf: (row) => build.assigned.partitionOf(row),
+      secondOf: (row) => build.assigned.secondOf(row),
       isAlone: (row) => !equal.has(row),
       *together(name, asked, how) {
         const start = performance.now();

@@ -49,8 +49,8 @@ export interface SharedCodes {
    * share a code.
    */
   readonly firsts: Uint32Array | null;
-  /** The partition of each old row that `firsts` names. */
-  readonly partitions: ReadonlyMap<number, number>;
+  /** The partition of each old row that `firsts` names, and the second one. */
+  readonly partitions: ReadonlyMap<number, Pick<FoundRow, 'partition' | 'second'>>;
   /** How many codes are new to the folder. */
   readonly distinct: number;
 }
@@ -65,16 +65,16 @@ export async function sharedCodes(
   isRemoved: (row: number) => boolean,
 ): Promise<SharedCodes> {
   let firsts: Uint32Array | null = null;
-  const partitions = new Map<number, number>();
+  const partitions = new Map<number, Pick<FoundRow, 'partition' | 'second'>>();
   let distinct = 0;
   for await (const groups of rows.byCode.groups()) {
     // By position in `heads`, the lowest old row with that code.
     const oldest = new Map<number, number>();
     const heads = groups.map(([head]) => head);
-    for (const { asked, row, partition } of (await old?.withCodes(heads)) ?? []) {
+    for (const { asked, row, partition, second } of (await old?.withCodes(heads)) ?? []) {
       if (isRemoved(row) || row >= (oldest.get(asked) ?? Number.POSITIVE_INFINITY)) continue;
       oldest.set(asked, row);
-      partitions.set(row, partition);
+      partitions.set(row, { partition, second });
     }
     distinct += groups.length - oldest.size;
     groups.forEach((group, i) => {

@@ -9,7 +9,6 @@ import type { RowsToAdd } from '../index/add-rows';
 import type { IndexParts } from '../index/index-parts';
 import { maxRowNumbers } from '../index/write-index';
 import { maxBlockRows } from '../index/write-segment';
-import type { BlockReader } from '../stored/block-reader';
 import type { StoredSegment } from '../stored/content';
 import { hasLookUps } from '../stored/look-ups';
 import {
@@ -63,7 +62,12 @@ interface Moved {
   /** The columns of the new blocks. */
   readonly layout: SegmentLayout;
   /** The new blocks of segment `i`, and the numbers of its rows, removed ones included. */
-  sourceOf(i: number): { readonly cursor: BlockCursor; readonly held: RowSet };
+  sourceOf(i: number): {
+    readonly cursor: BlockCursor;
+    /** Null without copies. */
+    readonly copies: BlockCursor | null;
+    readonly held: RowSet;
+  };
 }
 
 /** What a change writes. Other segments stay as they are. */
@@ -286,9 +290,9 @@ export class FolderChange {
     const firstRow = group[0]?.rows.firstRow ?? (cut as Cut).firstRow;
     const nextRow = cut?.nextRow ?? group.at(-1)?.rows.nextRow ?? 0;
     const sources = group.map((one) => this.#sourceOf(one, moved));
-    const cursors = sources.map(({ cursor }) => cursor);
-    const fresh =
-      cut && incoming?.segments.cursor(incoming.cuts.indexOf(cut), cut.firstPiece, cut.endPiece);
+    const added = cut && incoming && { number: incoming.cuts.indexOf(cut), of: incoming.segments };
+    const fresh = cut && added?.of.cursor(added.number, cut.firstPiece, cut.endPiece);
+    const cursors = [...sources.map(({ cursor }) => cursor), ...(fresh ? [fresh] : [])];
     const { report: _, distinct: __, shared: ___, ...header } = outcome.index;
     const place = { firstRow, nextRow, count, memory: this.memory / 4 };
     const segment = await SegmentWriter.open(this.writer, { header, layout }, place);
@@ -296,13 +300,22 @@ export class FolderChange {
       this.#start.parts,
       outcome.others.some(({ kind }) => kind === 'centres'),
     );
-    const blocks = merged(fresh ? [...cursors, fresh] : cursors, {
-      ...{ layout, rowsPerBlock, isLive: this.isLive, firstRow },
-    });
-    for await (const block of blocks) {
+    const merging = { layout, rowsPerBlock, isLive: this.isLive, firstRow };
+    for await (const block of merged(cursors, merging)) {
       this.#call.signal?.throwIfAborted();
       await segment.add(block);
       advance(block.count);
+    }
+    if (layout.link !== null) {
+      const copies = [
+        ...sources.map((one) => one.copies),
+        added ? added.of.copies(added.number) : null,
+      ];
+      const known = copies.filter((one) => one !== null);
+      for await (const block of merged(known, merging)) {
+        this.#call.signal?.throwIfAborted();
+        await segment.addCopies(block);
+      }
     }
     const files = await segment.end();
     if (outcome.columns.length === 0) return files;
@@ -316,8 +329,11 @@ export class FolderChange {
   #sourceOf(segment: StoredSegment, moved: Moved | null): ReturnType<Moved['sourceOf']> {
     if (moved !== null) return moved.sourceOf(this.#segments.indexOf(segment));
     const held = new RowSet();
+    const { reader, content } = this.#start.old as OldRows;
+    const copies = content.copies.find(({ home }) => home === segment);
     return {
-      cursor: new SegmentCursor(this.#start.old?.reader as BlockReader, segment, held),
+      cursor: new SegmentCursor(reader, segment, held),
+      copies: copies === undefined ? null : new SegmentCursor(reader, copies, null),
       held,
     };
   }

@@ -24,7 +24,7 @@ import { RowSet } from '../stored/row-set';
 import { StoredColumns } from '../stored/stored-columns';
 import { RowBatch } from '../table/row-batch';
 import { type IndexRows, indexFromArrow } from '../table/sealed/index-rows';
-import { NO_PARTITION } from '../table/sealed/segment-tables';
+import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { SegmentCursor } from './block-cursor';
 import { liveColumns } from './column-stream';
@@ -51,6 +51,8 @@ interface Content {
    * is the number of the first row where rows come without numbers.
    */
   pieces(held: RowSet): AsyncGenerator<{ file: string; rows: IndexRows; firstRow: number }>;
+  /** The rows in their second partitions, and the file to name in errors. */
+  copies(): AsyncGenerator<{ file: string; rows: SegmentRows }>;
   /** Numbers of the rows of segment `i`, ascending, removed ones included. */
   rowsIn(i: number): Promise<Uint32Array>;
   close(): Promise<void>;
@@ -87,6 +89,10 @@ export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<S
       asFormatError(file, () => own.add(rows, firstRow));
       done += rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
+    }
+    for await (const { file, rows } of content.copies()) {
+      call.signal?.throwIfAborted();
+      asFormatError(file, () => begun().addCopies(rows));
     }
     // Groups the codes by partition. This part does not report progress and does not stop.
     await runStepsAsync(begun().end(content.centroids), {});
@@ -157,8 +163,16 @@ async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
           // Without centroids all blocks are of partition 0, which then stands for no partition.
           const isNamed = content.centroids !== null && partition !== NO_PARTITION;
           const partitions = isNamed ? new Uint32Array(count).fill(partition) : null;
-          yield { file, rows: { ...rows, partitions }, firstRow: 0 };
+          yield { file, rows: { ...rows, partitions, seconds: rows.links }, firstRow: 0 };
         }
+      }
+    },
+    async *copies() {
+      for (const segment of content.copies) {
+        await checkWhole(files, segment.rows);
+        const cursor = new SegmentCursor(reader, segment, null);
+        const file = join(path, segment.rows.name);
+        while (cursor.partition !== null) yield { file, rows: await cursor.next() };
       }
     },
     rowsIn: (i) => new StoredColumns(content, reader).rowsOf(content.segments[i]),
@@ -198,6 +212,7 @@ async function filesOfRows({ path, manifest, read }: OpenedFolder): Promise<Cont
     centroids: file ? centroidsFromArrow(await read(file), file.name) : null,
     removed,
     pieces: (held) => piecesOf(all, held),
+    async *copies() {},
     async rowsIn(i) {
       const held = new RowSet();
       for await (const _ of piecesOf([all[i]], held));

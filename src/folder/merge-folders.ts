@@ -12,7 +12,8 @@ import { checkOptions, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { afterChanges, type OptimizeOptions, type RecallReport } from '../index/index-options';
-import { MIN_CODES, type Wanted } from '../index/optimize';
+import { MIN_CODES } from '../index/make-partitions';
+import type { Wanted } from '../index/optimize';
 import { checkHeader, optionsOf } from '../index/read-index';
 import { reportOf, type SavedReport, savedReport } from '../index/saved-report';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
@@ -85,7 +86,7 @@ interface Part {
 /** What merged folders have alike. */
 const ALIKE = [
   ...(['bits', 'projection', 'seed', 'dimensions', 'texts', 'zero', 'keep', 'mean'] as const),
-  ...(['isForeign', 'ids', 'nearness'] as const),
+  ...(['isForeign', 'ids', 'nearness', 'copies'] as const),
 ];
 
 /** Merges folders; what is refused or fails leaves `folder` as it was. */
@@ -246,8 +247,7 @@ function measured(
     const { shared } = rows;
     const by = { shared, wanted, memory, call, like };
     const training = await Training.by(centroidsOf(stored) as Centroids, rows, by);
-    const partitionOf = (row: number) => rows.partitionOf(row);
-    const build = { ...{ folder, content: unmeasured, rows, training, partitionOf }, ...by };
+    const build = { ...{ folder, content: unmeasured, rows, training, assigned: rows }, ...by };
     const { index, ...others } = await measuredContent(build);
     const report = index.report as SavedReport;
     const warnings = like === null ? [...report.warnings, MAY_BE_TRAINED] : report.warnings;

@@ -90,7 +90,7 @@ async function blocksOf(
       ascending(block.count).filter((i) => isLive(block.rows[i])),
     );
     if (live.count === 0) continue;
-    const own = { ...live, firsts: null, residuals: null, residualScales: null };
+    const own = { ...live, firsts: null, links: null, residuals: null, residualScales: null };
     if (isNull) others.push(own);
     else coded.push({ ...own, partition: 0 });
   }

@@ -191,7 +191,7 @@ export class NewRows {
     const { bits, hasher, vectors } = this.parts;
     return {
       ...{ bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
-      ...{ id, hasFirsts: false, residualBytes: 0 },
+      ...{ id, hasFirsts: false, residualBytes: 0, link: null },
     };
   }
 

@@ -8,8 +8,10 @@ import { lengthOf } from '../base/length';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { ResidualCodes } from '../index/partitions/residual-codes';
 import { type Space, spaceOf } from '../index/partitions/space';
-import { joined, picked, pieceBytes, piecesIn } from '../table/sealed/segment-pieces';
+import { SECONDS_IN_TREE, type SecondsState } from '../k-means/second-centroid';
+import { joined, NO_VECTORS, picked, pieceBytes, piecesIn } from '../table/sealed/segment-pieces';
 import { NO_PARTITION, type SegmentLayout, type SegmentRows } from '../table/sealed/segment-tables';
+import { inParallel } from '../threads/parallel';
 import type { BlockCursor } from './block-cursor';
 import { idsAs, widestId } from './block-cursor';
 import type { SharedCodes } from './compared-rows';
@@ -29,6 +31,32 @@ export interface Centroids {
   readonly nearness: number;
   /** Writes the number of the nearest centroid of each point to `out`. */
   nearest(points: Int16Array, out: Uint32Array): Steps<void>;
+  /** The second centroid of each point, whose first is `own`; null without copies. */
+  readonly seconds: ((points: Int16Array, own: Uint32Array) => Steps<Uint32Array>) | null;
+}
+
+/** The second centroids of points, in parts that threads share. */
+export function* secondsOf(
+  state: SecondsState,
+  points: Int16Array,
+  own: Uint32Array,
+): Steps<Uint32Array> {
+  const { width } = state;
+  const seconds = new Uint32Array(own.length);
+  yield* inParallel({
+    task: SECONDS_IN_TREE,
+    state,
+    count: Math.ceil(own.length / PART_POINTS),
+    part(i) {
+      const [first, end] = [i * PART_POINTS, (i + 1) * PART_POINTS];
+      return { points: points.slice(first * width, end * width), own: own.slice(first, end) };
+    },
+    take(found, i) {
+      seconds.set(found, i * PART_POINTS);
+      return undefined;
+    },
+  });
+  return seconds;
 }
 
 /**
@@ -99,8 +127,11 @@ export class NewSegments {
   readonly #centroids: Centroids | null;
   readonly #vectors: PieceVectors;
   readonly #spill: Spill;
+  readonly #copies: Spill;
   /** By new row its partition, where it has a code; null without centroids. */
   readonly #partitionOf: Uint16Array | null;
+  /** By new row its second partition; null without copies. */
+  readonly #secondOf: Uint16Array | null;
   /** The type of all ids: the widest of those of the pieces. */
   readonly idType: string | null;
   /** Bytes of a residual code; 0 where there are none. */
@@ -124,9 +155,12 @@ export class NewSegments {
     this.#shared = shared;
     this.#centroids = centroids;
     this.#vectors = new PieceVectors(rows);
-    this.#spill = new Spill(writer, memory);
+    const hasCopies = centroids !== null && centroids.seconds !== null;
+    this.#spill = new Spill(writer, hasCopies ? memory / 2 : memory);
+    this.#copies = new Spill(writer, memory / 2);
     this.idType = widestId([...rows.idTypes]);
     this.#partitionOf = centroids && new Uint16Array(rows.nextRow - rows.firstRow);
+    this.#secondOf = hasCopies ? new Uint16Array(rows.nextRow - rows.firstRow) : null;
     this.residualBytes =
       centroids === null ? 0 : (this.#vectors.residualCodes?.memory.bytesPerRow ?? 0);
   }
@@ -135,12 +169,18 @@ export class NewSegments {
   get layout(): SegmentLayout {
     const hasFirsts = this.#shared.firsts !== null;
     const { residualBytes } = this;
-    return { ...this.#rows.layoutOf(this.idType), hasFirsts, residualBytes };
+    const link = this.#secondOf === null ? null : 'second';
+    return { ...this.#rows.layoutOf(this.idType), hasFirsts, residualBytes, link };
   }
 
   /** The partition of a new row that has a code; 0 without centroids. */
   partitionOf(row: number): number {
     return this.#partitionOf?.[row - this.#rows.firstRow] ?? 0;
+  }
+
+  /** Its second partition; the same one without copies. */
+  secondOf(row: number): number {
+    return this.#secondOf?.[row - this.#rows.firstRow] ?? this.partitionOf(row);
   }
 
   /**
@@ -165,8 +205,13 @@ export class NewSegments {
         }
       }
       if (coded.length > 0) await this.#send(joined(coded), segment, call);
-      if (others.length > 0) this.#put(this.#withResiduals(joined(others), null), segment);
+      if (others.length > 0) {
+        const uncoded = this.#withResiduals(joined(others), null);
+        const links = this.#secondOf && new Uint32Array(uncoded.count);
+        this.#spill.add(this.#bucketOf(segment, NO_PARTITION), pieceBytes({ ...uncoded, links }));
+      }
       await this.#spill.settle();
+      await this.#copies.settle();
       call.onProgress?.(first, pieceCount);
     }
   }
@@ -184,27 +229,55 @@ export class NewSegments {
 
   /** Sends rows that have codes, in ascending order, to the buckets of their partitions. */
   async #send(all: SegmentRows, segment: number, call: LongCall): Promise<void> {
-    const { values, nearest } = this.#centroids as Centroids;
+    const { nearest, seconds } = this.#centroids as Centroids;
     this.#vectors.piece = all;
-    const partitions = new Uint32Array(all.count);
     // Progress counts pieces, so the progress of the search for centroids is dropped.
+    const quiet = { ...call, onProgress: () => undefined };
     const points = this.#vectors.points(all.count);
-    await runStepsAsync(nearest(points, partitions), { ...call, onProgress: () => undefined });
-    const { firstRow } = this.#rows;
+    const partitions = new Uint32Array(all.count);
+    await runStepsAsync(nearest(points, partitions), quiet);
+    const known = this.#shared.partitions;
     const partitionOf = this.#partitionOf as Uint16Array;
+    this.#takeShared(all, partitions, partitionOf, (row) => known.get(row)?.partition);
+    if (seconds === null) {
+      this.#scatter(this.#spill, this.#withResiduals(all, partitions), partitions, segment);
+      return;
+    }
+    const links = await runStepsAsync(seconds(points, partitions), quiet);
+    const secondOf = this.#secondOf as Uint16Array;
+    this.#takeShared(all, links, secondOf, (row) => known.get(row)?.second ?? undefined);
+    const own = { ...this.#withResiduals(all, partitions), links };
+    this.#scatter(this.#spill, own, partitions, segment);
+    const copies = { ...this.#withResiduals(all, links), links, ...NO_VECTORS };
+    this.#scatter(this.#copies, copies, links, segment);
+  }
+
+  /**
+   * Notes the partitions of rows in `of`. Rows take that of the first row with their code, which was
+   * assigned before; old ones are `known`.
+   */
+  #takeShared(
+    { rows }: SegmentRows,
+    partitions: Uint32Array,
+    of: Uint16Array,
+    known: (row: number) => number | undefined,
+  ): void {
+    const { firstRow } = this.#rows;
+    rows.forEach((row, i) => {
+      const first = this.#shared.firsts?.[row - firstRow] ?? row;
+      if (first < firstRow) partitions[i] = known(first) as number;
+      else if (first < row) partitions[i] = of[first - firstRow];
+      of[row - firstRow] = partitions[i];
+    });
+  }
+
+  /** Adds rows to the buckets of their partitions, in ascending order within each. */
+  #scatter(spill: Spill, all: SegmentRows, partitions: Uint32Array, segment: number): void {
+    const { values } = this.#centroids as Centroids;
     const count = values.length / this.#vectors.space.width;
     const starts = new Uint32Array(count + 1);
-    all.rows.forEach((row, i) => {
-      // The partition of the first row with the same code, which was assigned before.
-      const first = this.#shared.firsts?.[row - firstRow] ?? row;
-      // An old first row is not in `#partitionOf`; its partition was read from its block.
-      if (first < firstRow) partitions[i] = this.#shared.partitions.get(first) as number;
-      else if (first < row) partitions[i] = partitionOf[first - firstRow];
-      partitionOf[row - firstRow] = partitions[i];
-      starts[partitions[i] + 1]++;
-    });
-    const whole = this.#withResiduals(all, partitions);
-    // Counting sort by partition, which leaves rows ascending within each.
+    for (const p of partitions) starts[p + 1]++;
+    // A counting sort, which leaves rows ascending.
     for (let p = 0; p < count; p++) starts[p + 1] += starts[p];
     const order = new Uint32Array(all.count);
     const next = starts.slice();
@@ -213,8 +286,8 @@ export class NewSegments {
     });
     for (let p = 0; p < count; p++) {
       if (starts[p] === starts[p + 1]) continue;
-      const own = picked(whole, order.subarray(starts[p], starts[p + 1]));
-      this.#put({ ...own, partition: p }, segment);
+      const own = picked(all, order.subarray(starts[p], starts[p + 1]));
+      spill.add(this.#bucketOf(segment, p), pieceBytes({ ...own, partition: p }));
     }
   }
 
@@ -232,10 +305,6 @@ export class NewSegments {
       residualScales[i] = residualCodes.encodeInto(i, middle, residuals, i * width);
     });
     return { ...all, residuals, residualScales };
-  }
-
-  #put(piece: SegmentRows, segment: number): void {
-    this.#spill.add(this.#bucketOf(segment, piece.partition), pieceBytes(piece));
   }
 
   /**
@@ -259,24 +328,31 @@ export class NewSegments {
       );
       return new PartCursor(parts);
     }
+    return this.#waiting(this.#spill, layout, segment);
+  }
+
+  /** The copies of its rows, by their second partitions; none without copies. */
+  copies(segment: number): BlockCursor {
+    return this.#waiting(this.#copies, { ...this.layout, link: 'at' }, segment);
+  }
+
+  #waiting(spill: Spill, layout: SegmentLayout, segment: number): BlockCursor {
     // The buckets of a segment ascend by partition, as the blocks of a segment must.
-    const buckets = this.#spill.bucketsFrom(
-      this.#bucketOf(segment, 0),
-      this.#bucketOf(segment + 1, 0),
-    );
+    const buckets = spill.bucketsFrom(this.#bucketOf(segment, 0), this.#bucketOf(segment + 1, 0));
     const parts = buckets.map((bucket) => {
       const own = bucket - this.#bucketOf(segment, 0);
       return {
         partition: own === 2 ** 16 ? NO_PARTITION : own,
-        read: async () => joined([...piecesIn(layout, await this.#spill.read(bucket))]),
+        read: async () => joined([...piecesIn(layout, await spill.read(bucket))]),
       };
     });
     return new PartCursor(parts);
   }
 
-  /** Frees memory and deletes the temporary file. */
+  /** Frees memory and deletes the temporary files. */
   async close(): Promise<void> {
     await this.#spill.close();
+    await this.#copies.close();
   }
 }
 

@@ -24,6 +24,8 @@ export interface FoundRow {
   readonly asked: number;
   readonly row: number;
   readonly partition: number;
+  /** Its second partition; null without copies. */
+  readonly second: number | null;
   /** Its code; empty where it has none. */
   readonly code: Uint8Array;
 }
@@ -71,11 +73,13 @@ export class OldRows {
   /** The live rows with one of these codes, which must have the full width. */
   async withCodes(wanted: readonly Wanted[]): Promise<FoundRow[]> {
     const matches = await this.#matches('codes', wanted);
-    // Different codes of 8 bytes or less never have the same hash, so the blocks need not be read.
-    if ((wanted[0]?.bytes.length ?? 0) <= 8) {
+    // Different codes of 8 bytes or less never have the same hash, so the blocks need not be read,
+    // but for second partitions.
+    const hasCopies = this.content.header.copies === true;
+    if ((wanted[0]?.bytes.length ?? 0) <= 8 && !hasCopies) {
       return matches.map(({ asked, row, segment, block }) => {
         const partition = segment.table.partitions[block];
-        return { asked, row, partition, code: wanted[asked].bytes };
+        return { asked, row, partition, second: null, code: wanted[asked].bytes };
       });
     }
     return this.#compared(matches, ({ codes }, place, asked) => {
@@ -158,11 +162,11 @@ function foundIn(
   asked: number,
   width: number,
 ): FoundRow {
-  const { partition, codes, rows } = read;
+  const { partition, codes, rows, links } = read;
   const isNull = partition === NO_PARTITION;
   // A copy: a view would keep the whole block in memory.
   const code = isNull ? NO_CODE : codes.slice(place * width, (place + 1) * width);
-  return { asked, row: rows[place], partition, code };
+  return { asked, row: rows[place], partition, second: links?.[place] ?? null, code };
 }
 
 const NO_CODE = new Uint8Array();

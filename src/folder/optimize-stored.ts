@@ -4,7 +4,7 @@ import { checkByteCount } from '../base/byte-count';
 import { checkOptions } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions } from '../index/index-options';
-import { MIN_CODES } from '../index/optimize';
+import { MIN_CODES } from '../index/make-partitions';
 import { filesOf, type Manifest } from '../stored/manifest';
 import { movedRows } from './moved-rows';
 import { checkDisk, checkWantedInFiles, DISK_TIMES, publishRows, rowBytesOf } from './publish-rows';
@@ -60,7 +60,8 @@ export function optimizeStored(
         const outcome = { index, columns, text, others, rowsAdded: 0, removed: new Uint32Array() };
         const sourceOf = (i: number) => {
           const { firstPiece, endPiece, held } = before[i];
-          return { cursor: segments.cursor(i, firstPiece, endPiece), held };
+          const copies = segments.layout.link === null ? null : segments.copies(i);
+          return { cursor: segments.cursor(i, firstPiece, endPiece), copies, held };
         };
         return change.write(outcome, { moved: { layout: segments.layout, sourceOf } });
       },

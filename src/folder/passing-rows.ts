@@ -45,7 +45,10 @@ export async function* pieces(rows: PassingRows, call: LongCall): AsyncGenerator
 }
 
 /** What segments may have of different types, or in some of them only. */
-const WITHOUT = { ids: null, firsts: null, residuals: null, residualScales: null, checks: null };
+const WITHOUT = {
+  ...{ ids: null, firsts: null, residuals: null, residualScales: null, checks: null },
+  links: null,
+};
 
 /**
  * The rows of segments of which none was removed. Memory holds two bytes of each row number, and
@@ -60,6 +63,8 @@ export class RowsInSegments implements PassingRows {
   readonly #content: StoredContent;
   readonly #coded = new RowSet();
   readonly #partitions: Uint16Array;
+  /** Null without copies. */
+  readonly #seconds: Uint16Array | null;
 
   private constructor(content: StoredContent) {
     const { parts, manifest, header, segments } = content;
@@ -69,6 +74,7 @@ export class RowsInSegments implements PassingRows {
     this.firstRow = segments[0]?.rows.firstRow ?? 0;
     const numbers = header.nextRow - this.firstRow;
     this.#partitions = new Uint16Array(numbers);
+    this.#seconds = header.copies ? new Uint16Array(numbers) : null;
     const firsts = header.shared
       ? Uint32Array.from({ length: numbers }, (_, i) => this.firstRow + i)
       : null;
@@ -87,12 +93,13 @@ export class RowsInSegments implements PassingRows {
     return all;
   }
 
-  #note({ rows, partition, firsts }: SegmentRows): void {
+  #note({ rows, partition, firsts, links }: SegmentRows): void {
     rows.forEach((row, i) => {
       const at = row - this.firstRow;
       if (this.shared.firsts !== null) this.shared.firsts[at] = firsts?.[i] ?? row;
       if (partition === NO_PARTITION) return;
       this.#partitions[at] = partition;
+      if (this.#seconds !== null) this.#seconds[at] = links?.[i] ?? partition;
       this.#coded.add(row);
       this.codedCount++;
     });
@@ -101,6 +108,11 @@ export class RowsInSegments implements PassingRows {
   /** The partition of a row that has a code. */
   partitionOf(row: number): number {
     return this.#partitions[row - this.firstRow];
+  }
+
+  /** Its second partition; the same one without copies. */
+  secondOf(row: number): number {
+    return this.#seconds?.[row - this.firstRow] ?? this.partitionOf(row);
   }
 
   rowsWithCodes(): Uint32Array {

@@ -9,7 +9,8 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import type { LongCall } from '../base/steps';
 import type { OptimizeOptions } from '../index/index-options';
 import type { IndexParts } from '../index/index-parts';
-import { MIN_CODES, type Wanted } from '../index/optimize';
+import { MIN_CODES } from '../index/make-partitions';
+import type { Wanted } from '../index/optimize';
 import { checkWanted } from '../index/optimize-options';
 import { savedReport } from '../index/saved-report';
 import { headerOf, type IndexHeader } from '../index/write-index';
@@ -27,7 +28,7 @@ import { type Centroids, NewSegments } from './new-segments';
 /** This takes so many times the bytes of the files; rows that wait are the first of them. */
 export const DISK_TIMES = 2.3;
 
-const OPTIMIZED = ['recall', 'coverage', 'k', 'partitions', 'seed', 'queries'];
+const OPTIMIZED = ['recall', 'coverage', 'k', 'partitions', 'copies', 'seed', 'queries'];
 
 interface WaitingRows {
   readonly rows: NewRows;
@@ -68,6 +69,7 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
     ...headerOf(rows.parts, rows.nextRow),
     ...{ ids: rows.ids, isForeign: rows.isForeign, report: null },
     ...(centroids && { nearness: centroids.nearness }),
+    ...(centroids?.seconds && { copies: true }),
     ...{ distinct: shared.distinct, shared: shared.firsts !== null },
   };
   const files = given === null ? [] : [given.file];
@@ -80,8 +82,8 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
     await rows.close();
     return change.publish(content);
   }
-  const partitionOf = (row: number) => segments.partitionOf(row);
-  const build = { folder, content, rows, shared, training, wanted, memory, call, partitionOf };
+  const assigned = segments;
+  const build = { folder, content, rows, shared, training, wanted, memory, call, assigned };
   const measured = await measuredContent(build);
   await rows.close();
   return change.publish(measured);

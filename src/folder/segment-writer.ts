@@ -42,7 +42,10 @@ interface SegmentPlace {
   readonly memory?: number;
 }
 
-/** The files of one segment: `open`, `add` for each block, `end`. */
+/**
+ * The files of one segment: `open`, `add` for each block, `addCopies` for each block of copies,
+ * `end`.
+ */
 export class SegmentWriter {
   readonly #writer: GenerationWriter;
   readonly #place: SegmentPlace;
@@ -54,6 +57,9 @@ export class SegmentWriter {
   readonly #ids: number;
   readonly #codes: number;
   readonly #bytesPerCode: number;
+  readonly #copies: WrittenCopies | null;
+  /** Rows that were added. */
+  #count = 0;
   /** Scratch memory for one entry; the spill copies it. */
   readonly #entry = new DataView(new ArrayBuffer(ENTRY_BYTES));
 
@@ -65,6 +71,7 @@ export class SegmentWriter {
       place,
     }: { tables: SegmentTables; layout: SegmentLayout; place: SegmentPlace },
     [rows, vectors]: readonly [OpenFile, OpenFile | null],
+    copies: WrittenCopies | null,
   ) {
     this.#writer = writer;
     this.#place = place;
@@ -76,6 +83,7 @@ export class SegmentWriter {
     this.#codes = bucketCount(place.count);
     this.#ids = this.#codes;
     this.#bytesPerCode = Math.ceil(layout.bits / 8);
+    this.#copies = copies;
   }
 
   /** Begins the files of a segment. `header` is that of an index file, without a report. */
@@ -89,7 +97,8 @@ export class SegmentWriter {
     const tables = new SegmentTables(described, layout);
     const rows = await writer.create('rows');
     const vectors = tables.vectors && (await writer.create('vectors'));
-    return new SegmentWriter(writer, { tables, layout, place }, [rows, vectors]);
+    const copies = layout.link === null ? null : await copiesFor(writer, described, layout, place);
+    return new SegmentWriter(writer, { tables, layout, place }, [rows, vectors], copies);
   }
 
   /** Writes a block. Blocks come by partition, then row; those without a code last. */
@@ -100,6 +109,10 @@ export class SegmentWriter {
     await this.#rows.write(bytes.rows);
     await this.#vectors?.write(bytes.vectors);
     const { count, ids, rows, codes, partition } = block;
+    for (const row of rows) {
+      if (this.#copies !== null) this.#copies.at[row - this.#place.firstRow] = this.#count;
+      this.#count++;
+    }
     const width = this.#bytesPerCode;
     for (let i = 0; i < count; i++) {
       const idHash = hashOfId(ids?.[i] ?? rows[i]);
@@ -110,6 +123,14 @@ export class SegmentWriter {
       this.#note(this.#ids + bucketOf(hash, this.#codes), hash, rows[i], number);
     }
     await this.#spill.settle();
+  }
+
+  /** Writes a block of copies, of rows that were added. Blocks come by partition, then row. */
+  async addCopies(block: SegmentRows): Promise<void> {
+    const { tables, file, at } = this.#copies as WrittenCopies;
+    const links = block.rows.map((row) => at[row - this.#place.firstRow]);
+    await file.write(tables.add({ ...block, links }).rows);
+    (this.#copies as WrittenCopies).count += block.count;
   }
 
   /** Adds the hash of a row to a bucket of ids, or of codes. */
@@ -132,6 +153,12 @@ export class SegmentWriter {
     if (this.#vectors !== null) files.push(await this.#vectors.end(count));
     files.push(await this.#writer.add('blocks', this.#tables.blocks(), this.#tables.count));
     files.push(...(await this.#lookUps()));
+    if (this.#copies !== null) {
+      const { tables, file, count } = this.#copies;
+      await file.write(tables.rows.end());
+      files.push(await file.end(count));
+      files.push(await this.#writer.add('places', tables.blocks(), tables.count));
+    }
     return files;
   }
 
@@ -158,6 +185,26 @@ export class SegmentWriter {
       await this.#writer.add('buckets', bucketsToArrow(table, hashes.bodies), count),
     ];
   }
+}
+
+/** The file of the copies of a segment. */
+interface WrittenCopies {
+  readonly tables: SegmentTables;
+  readonly file: OpenFile;
+  /** By row, from the first of the segment on, its position in the file of rows. */
+  readonly at: Uint32Array;
+  count: number;
+}
+
+async function copiesFor(
+  writer: GenerationWriter,
+  header: ConstructorParameters<typeof SegmentTables>[0],
+  layout: SegmentLayout,
+  { firstRow, nextRow }: SegmentPlace,
+): Promise<WrittenCopies> {
+  const tables = new SegmentTables(header, { ...layout, link: 'at' });
+  const file = await writer.create('copies');
+  return { tables, file, at: new Uint32Array(nextRow - firstRow), count: 0 };
 }
 
 /** The rows of a bucket, by hash, then row. */

@@ -52,7 +52,7 @@ export class ContentCheck {
     const { table, rows: file, vectors } = segment;
     const path = this.#reader.pathOf(file);
     asFormatError(path, () => this.#checkColumns(segment));
-    const sums = { ids: new RowSum(), codes: new RowSum() };
+    const sums: Sums = { ids: new RowSum(), codes: new RowSum(), copies: new CopySum() };
     const cursor = new SegmentCursor(this.#reader, segment, null);
     // Bytes outside of blocks, reported after them.
     let heads = file.bytes + (vectors?.bytes ?? 0);
@@ -68,6 +68,29 @@ export class ContentCheck {
     this.#passed(heads);
     for (const of of ['ids', 'codes'] as const) await this.#hashes(segment, of, sums[of]);
     this.#passed(segment.hashes?.bytes ?? 0);
+    const copies = this.#content.copies.find(({ home }) => home === segment);
+    if (copies !== undefined) await this.#copies(copies, sums.copies);
+  }
+
+  /** Checks that copies are those of the rows of their segment, in the partitions that these name. */
+  async #copies(copies: StoredSegment, wanted: CopySum): Promise<void> {
+    const path = this.#reader.pathOf(copies.rows);
+    asFormatError(path, () => this.#checkColumns(copies));
+    const found = new CopySum();
+    const cursor = new SegmentCursor(this.#reader, copies, null);
+    for (let block = 0; block < copies.table.count; block++) {
+      const rows = await cursor.next();
+      const { count, codes, partition, links } = rows;
+      const width = codes.length / Math.max(1, count);
+      for (let i = 0; i < count; i++) {
+        const hash = hashOfCode(codes.subarray(i * width, (i + 1) * width));
+        found.add(hash, rows.rows[i], { second: partition, at: links?.[i] ?? 0 });
+      }
+      await this.#checkParts(copies, block, rows);
+      this.#passed(copies.table.bytes[block]);
+    }
+    if (found.equals(wanted)) return;
+    throw new FormatError('damaged: its copies are not those of the rows', path);
   }
 
   /**
@@ -104,8 +127,8 @@ export class ContentCheck {
   }
 
   /** Checks the rows of a block, and adds them to the sums. */
-  #block(given: SegmentRows, block: number, sums: { ids: RowSum; codes: RowSum }): void {
-    const { count, rows, ids, codes, firsts, partition } = given;
+  #block(given: SegmentRows, block: number, sums: Sums): void {
+    const { count, rows, ids, codes, firsts, partition, links } = given;
     const width = codes.length / Math.max(1, count);
     for (let i = 0; i < count; i++) {
       const row = rows[i];
@@ -119,11 +142,13 @@ export class ContentCheck {
       if (partition === NO_PARTITION) continue;
       const hash = hashOfCode(codes.subarray(i * width, (i + 1) * width));
       sums.codes.add(hash, row, block);
+      if (links) sums.copies.add(hash, row, { second: links[i], at: sums.copies.rows + i });
       if (!isLive) continue;
       // `whole` compares this sum with one that follows from the files of hashes.
       this.#firsts.add(hash, row, first);
       if (first === row) this.#distinct++;
     }
+    sums.copies.rows += count;
     checkVectors(given, block);
   }
 
@@ -218,6 +243,30 @@ export class ContentCheck {
   /** The live rows of each hash, ascending. */
   #equal(of: 'ids' | 'codes'): AsyncGenerator<HashedRow[]> {
     return equalHashes(this.#content, this.#lookUps, { of, passed: () => this.#passed(0) });
+  }
+}
+
+/** What the rows of a segment sum up to, which other files must say too. */
+interface Sums {
+  readonly ids: RowSum;
+  readonly codes: RowSum;
+  readonly copies: CopySum;
+}
+
+/** An order-independent sum over rows, their codes, second partitions and positions. */
+class CopySum {
+  readonly #seconds = new RowSum();
+  readonly #positions = new RowSum();
+  /** Rows that came before the present block. */
+  rows = 0;
+
+  add(hash: bigint, row: number, { second, at }: { second: number; at: number }): void {
+    this.#seconds.add(hash, row, second);
+    this.#positions.add(hash, row, at);
+  }
+
+  equals(other: CopySum): boolean {
+    return this.#seconds.equals(other.#seconds) && this.#positions.equals(other.#positions);
   }
 }
 

@@ -162,6 +162,7 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
 /** Files of any size, which are checked batch by batch, and the kinds that their schemas state. */
 const STREAMED = {
   ...{ rows: 'segment', vectors: 'vectors', hashes: 'hashes', columns: 'columns' },
+  copies: 'segment',
 } as const;
 
 /** By name of a file, where the bodies of its batches lie. */
@@ -270,6 +271,9 @@ async function checkContent(
       const found = await attempt(blocks?.name ?? rows.name, async () => {
         const own = { rows: bodies.get(rows.name) ?? [], vectors: null };
         checkBlocks(table, { ...own, ...(vectors && { vectors: bodies.get(vectors.name) ?? [] }) });
+        const copies = content.copies.find(({ home }) => home === segment);
+        const places = copies && { rows: bodies.get(copies.rows.name) ?? [], vectors: null };
+        if (places) checkBlocks(copies.table, places);
         await check.segment(segment);
         return true;
       });
@@ -283,7 +287,7 @@ async function checkContent(
 
 /** How many rows a file has that is read as a whole; reading it compares its checksums. */
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
-  if (kind === 'blocks') return blocksFromArrow(bytes, path).count;
+  if (kind === 'blocks' || kind === 'places') return blocksFromArrow(bytes, path).count;
   if (kind === 'buckets') return bucketsFromArrow(bytes, path).rows.length;
   if (kind === 'rows') {
     let count = 0;

@@ -175,10 +175,11 @@ class Generation {
     this.#refuseIfChanged();
     const count = end - first;
     const { report: _, ...header } = headerOf(this.#parts, this.#rows.nextRow);
-    const { layout, blocks } = this.#rows.segment(first, end);
+    const { layout, blocks, copies } = this.#rows.segment(first, end);
     const place = { firstRow, nextRow, count };
     const segment = await SegmentWriter.open(this.#writer, { header, layout }, place);
     for (const block of blocks) await segment.add(block);
+    for (const block of copies) await segment.addCopies(block);
     files.push(...(await segment.end()));
     for (let i = first; i < end; i++) held.add(live[i]);
     if (this.#carried === null) return;

@@ -184,6 +184,12 @@ export interface OptimizeOptions extends EvaluationOptions {
   k?: number;
   /** Number of partitions; by default it follows from the number of distinct codes. */
   partitions?: number;
+  /**
+   * Whether rows lie in a second partition too, so that searches find the same share in fewer of
+   * them. Takes memory, and bytes of files, for a second residual code of each row. By default
+   * where that pays: from 65,536 distinct codes on, if vectors are far from all centroids.
+   */
+  copies?: boolean;
   /** Seed of the choice of evaluation rows and of the starting centroids. */
   seed?: number | bigint;
 }
@@ -192,7 +198,7 @@ export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 }
 
 export const EVALUATION_OPTIONS = ['queries', 'truth', 'vectors', 'precision'];
 export const OPTIMIZE_OPTIONS = [
-  ...['recall', 'coverage', 'k', 'partitions', 'seed'],
+  ...['recall', 'coverage', 'k', 'partitions', 'copies', 'seed'],
   ...EVALUATION_OPTIONS,
 ];
 

@@ -14,7 +14,7 @@ import { BandMethod } from './bands/band-method';
 import { DistinctCodes } from './distinct/distinct-codes';
 import { type Id, type IdKind, IdTable } from './id-table';
 import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
-import { groupedByPartition } from './partitions/grouped';
+import { groupedByPartition, inNewOrder } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
@@ -103,7 +103,8 @@ export interface SearchedCodes
 
 export type SearchedPartitions = Pick<
   Partitions,
-  'count' | 'space' | 'residualCodes' | 'error' | 'nearest' | 'weighResiduals' | 'weighCodes'
+  | ('count' | 'space' | 'residualCodes' | 'error' | 'entriesPerCode')
+  | ('nearest' | 'weighResiduals' | 'weighCodes')
 >;
 
 /** An order of the distinct codes with its partitions: replaced together. */
@@ -314,8 +315,9 @@ export class IndexParts {
     const { centroids, count, nearness, gaps } = partitions;
     const partitionOf = partitions.partitionOfEach(distinctCodes.count);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count, kept);
+    const seconds = inNewOrder(partitions.secondOfEach(distinctCodes.count), grouped.order);
     const origin = { ...{ bits: this.bits, hasher: this.hasher, kernel: this.kernel }, dense };
-    const grouping = { centroids, starts: grouped.starts, nearness, gaps };
+    const grouping = { centroids, starts: grouped.starts, nearness, gaps, seconds };
     const made = yield* Partitions.of(origin, grouped.distinctCodes, grouping);
     this.setOrder({ ...grouped, partitions: made });
   }

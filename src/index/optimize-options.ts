@@ -6,6 +6,7 @@ import type { GivenQueries } from './evaluation';
 import { type EvaluationOptions, OPTIMIZE_DEFAULTS, type OptimizeOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import type { Evaluating, Wanted } from './optimize';
+import { residualBytesOf } from './partitions/residual-codes';
 import { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
@@ -13,7 +14,7 @@ const MAX_QUERIES = 1_000_000;
 /** The options of `optimize` with their defaults. */
 export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted {
   const given = { ...OPTIMIZE_DEFAULTS, ...options };
-  const { partitions, coverage } = given;
+  const { partitions, coverage, copies } = given;
   if (coverage !== undefined && options.recall === undefined) {
     throw new TypeError('"coverage" needs "recall": what a query must find of its neighbours');
   }
@@ -24,6 +25,7 @@ export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted
     k: checkInteger('k', given.k, 1, 10_000),
     partitions:
       partitions === undefined ? undefined : checkInteger('partitions', partitions, 1, 65_536),
+    copies: copies === undefined ? undefined : checkCopies(parts, copies),
     seed: String(checkSeed(given.seed)),
   };
 }
@@ -65,6 +67,14 @@ function asGiven({ distinctCodes, hasher, kernel }: IndexParts, matrix: DenseMat
   const vectors = new DenseVectors('float32', dimensions, kernel);
   vectors.append(matrix, 0, count, (row) => distinctCodes.hasCode(row));
   return vectors;
+}
+
+/** Copies are residual codes, which dense vectors have. */
+function checkCopies(parts: IndexParts, copies: unknown): boolean {
+  if (typeof copies !== 'boolean') throw wrongType('copies', 'true or false', copies);
+  if (!copies || residualBytesOf(parts) > 0) return copies;
+  const kind = parts.vectors?.kind ?? 'none';
+  throw wrongValue('vectors', "'int8' or 'float32', which copies need", kind);
 }
 
 /** A number above 0 and at most 1. */

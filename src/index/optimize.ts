@@ -5,22 +5,15 @@
  * whose optimizing is cancelled is as it was.
  */
 
-import { drawn } from '../base/draw';
 import { mean } from '../base/mean-limits';
-import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { allocateIntegers } from '../k-means/points';
-import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
-import { inParallel } from '../threads/parallel';
 import type { FullSetting } from './candidates';
 import { doubtOf, withMargin } from './choice';
 import { kthCosine } from './doubt';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { DoubtModel, EvaluationRecall, RecallReport } from './index-options';
-import type { CodeOrder, IndexParts } from './index-parts';
-import { groupedByPartition } from './partitions/grouped';
-import { Partitions } from './partitions/partitions';
-import { type Space, spaceOf } from './partitions/space';
+import type { IndexParts } from './index-parts';
+import { inPartitions, MIN_CODES } from './make-partitions';
 import {
   type Evaluated,
   type Figures,
@@ -52,30 +45,12 @@ export interface Evaluating {
 export interface Wanted extends Target, Evaluating {
   /** Number of partitions; undefined for the usual number. */
   readonly partitions: number | undefined;
+  /** Whether codes are in second partitions too; undefined where it follows from the rows. */
+  readonly copies: boolean | undefined;
   /** An unsigned integer in decimal digits. */
   readonly seed: string;
 }
 
-/** With fewer distinct codes, a scan takes no longer than finding their partitions. */
-export const MIN_CODES = 4096;
-const MAX_PARTITIONS = 8192;
-/**
- * Partitions per square root of the distinct codes. With fewer, partitions are large; with more,
- * finding the nearest centroids takes long. Twice as many look at a third fewer rows for the same
- * recall: a fifth faster on sentences, no faster on GloVe, and optimizing takes a third longer.
- */
-const PARTITIONS_PER_ROOT = 3.5;
-/**
- * Distinct codes of a partition: with more, rows about as near as each other share it with others,
- * and a search reads all of them. Counts where a root of millions of codes makes large partitions.
- */
-const CODES_PER_PARTITION = 150;
-/** Rows that train one centroid. */
-const SAMPLE_PER_CENTROID = 40;
-/** Fewest rows that are drawn for training. */
-const MIN_DRAWN = 2 ** 14;
-/** Rows between two steps. */
-const STEP_ROWS = 4096;
 /** How often a setting is chosen again, with more queries, if it finds too little for others. */
 const MAX_RETRIES = 2;
 /** Most queries that choose, and most that measure where a precision is asked for. */
@@ -136,7 +111,8 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
   const choice = { probes: method === 'scan' ? null : probes, want: oversample * k, margin };
   const heldOut = new HeldOut(seed, heldOutShare);
   const { wanted: recall, wantedCoverage: coverage } = report;
-  const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), partitions: undefined };
+  const usual = { partitions: undefined, copies: undefined };
+  const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), ...usual };
   const source = yield* sourceOf(parts, wanted, heldOut);
   const some = yield* source.next(source.isGiven ? source.left : evaluating.queries);
   const index = inMemory(parts);
@@ -160,79 +136,6 @@ export function heldOutFor(
   const retries = given === null ? MAX_RETRIES * queries : 0;
   const most = queries + retries + (precision === null ? 0 : MAX_MEASURING);
   return new HeldOut(hash, Math.min(MAX_HELD_OUT, most / distinctCodes.liveCount));
-}
-
-/** The distinct codes in partitions; in their present order where they are too few. */
-function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<CodeOrder> {
-  const { distinctCodes } = parts;
-  const used = distinctCodes.nonEmpty();
-  if (wanted.partitions === undefined && used.length < MIN_CODES) {
-    return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
-  }
-  const others = used.filter((distinct) => !heldOut.has(distinctCodes.rowOf(distinct)));
-  const trained = others.length > 0 ? others : used;
-  const usual = usualPartitions(used.length);
-  const count = Math.min(wanted.partitions ?? usual, trained.length);
-  const space = spaceOf(parts, distinctCodes);
-  const drawnCodes = yield* drawn(trained, sampleSize(count), alea(wanted.seed));
-  const sample = allocateIntegers(drawnCodes.length, space.width); // threads read it in place
-  for (let i = 0; i < drawnCodes.length; i++) {
-    space.vectorInto(drawnCodes[i], sample, i * space.width);
-    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-  }
-  const training = { count, seed: wanted.seed, kernel: parts.kernel };
-  const tree = yield* trainTree(sample, space.width, training);
-  const nearest = yield* nearestCentroids(space, tree, distinctCodes);
-  const { centroids } = tree;
-  const grouped = yield* groupedByPartition(distinctCodes, nearest, count);
-  yield undefined;
-  const grouping = { centroids, starts: grouped.starts };
-  const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
-  return { distinctCodes: grouped.distinctCodes, partitions };
-}
-
-/** The nearest centroid of each distinct code; 0 of empty codes, which are left out later. */
-function* nearestCentroids(
-  space: Space,
-  tree: CentroidTree,
-  distinctCodes: IndexParts['distinctCodes'],
-): Steps<Uint32Array> {
-  const { width } = space;
-  const nearest = new Uint32Array(distinctCodes.count);
-  const used = distinctCodes.nonEmpty();
-  const block = new Int16Array(STEP_ROWS * width);
-  yield* inParallel({
-    task: NEAREST_IN_TREE,
-    state: tree.state,
-    count: Math.ceil(used.length / STEP_ROWS),
-    part(i) {
-      const first = i * STEP_ROWS;
-      const some = used.subarray(first, first + STEP_ROWS);
-      for (let j = 0; j < some.length; j++) space.vectorInto(some[j], block, j * width);
-      return { points: block.subarray(0, some.length * width), first };
-    },
-    take(found, i) {
-      const first = i * STEP_ROWS;
-      for (let j = 0; j < found.length; j++) nearest[used[first + j]] = found[j];
-      return [first + found.length, used.length];
-    },
-  });
-  return nearest;
-}
-
-/** How many rows are drawn to train so many centroids, in memory with room for so many. */
-export function sampleSize(centroids: number, room = Number.POSITIVE_INFINITY): number {
-  const wanted = SAMPLE_PER_CENTROID * centroids;
-  return room < wanted ? room : Math.max(MIN_DRAWN, wanted);
-}
-
-/** A power of two near the number that PARTITIONS_PER_ROOT or CODES_PER_PARTITION ask for. */
-export function usualPartitions(distinctCodes: number): number {
-  const byRoot = PARTITIONS_PER_ROOT * Math.sqrt(distinctCodes);
-  const wanted = Math.max(byRoot, distinctCodes / CODES_PER_PARTITION);
-  let count = 1;
-  while (count < MAX_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
-  return count;
 }
 
 /** Evaluation queries, each given out once. */

@@ -20,13 +20,14 @@ import { integerWidth } from '../kernels/products/products.scalar';
 import { NO_GAP } from '../kernels/residuals/residuals.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
-import { NO_PARTITION } from '../table/sealed/segment-tables';
+import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
 import type { IdKind } from './id-table';
 import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
-import { groupedByPartition } from './partitions/grouped';
+import { groupedByPartition, inNewOrder } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
-import { inOrder, type ResidualColumns, residualBytesOf } from './partitions/residual-codes';
+import { inOrder, residualBytesOf } from './partitions/residual-codes';
+import { ReadResiduals } from './read-residuals';
 import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { Zeros } from './vectors/rounding';
@@ -85,9 +86,10 @@ export class Restoring {
   readonly #firstOfRemoved = new Map<number, number>();
   /** By distinct code; NO_PARTITION if files name none. */
   readonly #partitionOf: Uint32Array;
-  /** By distinct code; null if files have none. */
-  #residuals: ResidualColumns | null = null;
-  #residualCount = 0;
+  /** The same of second partitions; null without copies. */
+  readonly #secondOf: Uint32Array | null;
+  readonly #residuals: ReadResiduals;
+  readonly #copies: ReadResiduals;
 
   constructor(parts: IndexParts, header: object, options: RestoreOptions) {
     const { count, removed, hasUniqueIds = false } = options;
@@ -97,6 +99,9 @@ export class Restoring {
     this.#removed = removed;
     this.#hasUniqueIds = hasUniqueIds;
     this.#partitionOf = new Uint32Array(nextRow).fill(NO_PARTITION);
+    this.#secondOf = this.#header.copies ? new Uint32Array(nextRow).fill(NO_PARTITION) : null;
+    const residuals = () => new ReadResiduals(residualBytesOf(parts), nextRow);
+    [this.#residuals, this.#copies] = [residuals(), residuals()];
     parts.skipTo(nextRow, count === 0 ? null : (ids ?? 'row'));
   }
 
@@ -130,27 +135,51 @@ export class Restoring {
     const known = { rows, codes, validity, ...(firsts !== undefined && { firsts }) };
     distinctCodes.restore(known, this.#takenOver);
     if (partitions === null) return;
-    const residuals = this.#residualsFor(given);
-    const added = distinctCodes.count - before;
-    if (residuals !== null) this.#residualCount += added;
-    if (added === count) {
+    this.#addPartitions(given, partitions, rows, before);
+  }
+
+  /** Takes the partitions and residual codes of the distinct codes from `before` on. */
+  #addPartitions(
+    given: IndexRows,
+    partitions: Uint32Array,
+    rows: Uint32Array,
+    before: number,
+  ): void {
+    const { distinctCodes } = this.#parts;
+    const { count, seconds = null } = given;
+    const own = { residuals: given.residuals, scales: given.residualScales };
+    const copies = { residuals: given.secondResiduals, scales: given.secondScales };
+    this.#residuals.check(own, count);
+    this.#copies.check(copies, count);
+    if (this.#secondOf !== null && seconds === null) throw new Error('there is no column "second"');
+    if (distinctCodes.count - before === count) {
       this.#partitionOf.set(partitions, before);
-      residuals?.codes.set(given.residuals as Uint8Array, residuals.bytes * before);
-      residuals?.scales.set(given.residualScales as Float32Array, before);
+      if (seconds !== null) this.#secondOf?.set(seconds, before);
+      this.#residuals.addAll(own, count, before);
+      this.#copies.addAll(copies, count, before);
       return;
     }
     // Some rows have known codes: the new codes were added in the order of their first rows.
     for (let i = 0, distinct = before; distinct < distinctCodes.count; i++) {
       if (rows[i] !== distinctCodes.rowOf(distinct)) continue;
       this.#partitionOf[distinct] = partitions[i];
-      if (residuals !== null) {
-        const { bytes, codes: all, scales } = residuals;
-        const own = (given.residuals as Uint8Array).subarray(i * bytes, (i + 1) * bytes);
-        all.set(own, distinct * bytes);
-        scales[distinct] = (given.residualScales as Float32Array)[i];
-      }
+      if (this.#secondOf !== null) this.#secondOf[distinct] = (seconds as Uint32Array)[i];
+      this.#residuals.add(own, count, i, distinct);
+      this.#copies.add(copies, count, i, distinct);
       distinct++;
     }
+  }
+
+  /** Takes the residual codes that rows have in second partitions, after the rows themselves. */
+  addCopies({ count, rows, residuals, residualScales: scales }: SegmentRows): void {
+    const { distinctCodes } = this.#parts;
+    this.#copies.check({ residuals, scales }, count);
+    rows.forEach((row, i) => {
+      if (!distinctCodes.isLive(row)) return;
+      const distinct = distinctCodes.distinctOf(row);
+      if (distinctCodes.rowOf(distinct) !== row) return;
+      this.#copies.add({ residuals, scales }, count, i, distinct);
+    });
   }
 
   /** Skips a removed row, and remembers the first row of its code. */
@@ -166,22 +195,6 @@ export class Restoring {
       if (earlier === undefined) return first;
       first = earlier;
     }
-  }
-
-  /** The residual codes of all rows, allocated at the first use; null if the batch has none. */
-  #residualsFor({ count, residuals, residualScales }: IndexRows) {
-    if (!residuals || !residualScales) return null;
-    const bytes = residualBytesOf(this.#parts);
-    if (residuals.length !== bytes * count)
-      throw wrongValue('residual', `codes of ${bytes} bytes`, residuals.length / count);
-    const wrong = residualScales.find((scale) => !(scale >= 0 && scale < Number.POSITIVE_INFINITY));
-    if (wrong !== undefined) throw wrongValue('residual_scale', 'a finite number from 0 on', wrong);
-    const { nextRow } = this.#header;
-    this.#residuals ??= {
-      codes: new Uint8Array(nextRow * bytes),
-      scales: new Float32Array(nextRow),
-    };
-    return { ...this.#residuals, bytes };
   }
 
   /** Throws unless the batch has the vector columns that the header asks for. */
@@ -231,19 +244,23 @@ export class Restoring {
     const count = values.length / width;
     checkInteger('number of centroids', count, 1, 65_536);
     const partitionOf = this.#partitionOf.subarray(0, distinctCodes.count);
-    for (const partition of partitionOf) {
-      if (partition >= count) checkInteger('partition', partition, 0, count - 1);
+    const secondOf = this.#secondOf?.subarray(0, distinctCodes.count) ?? null;
+    for (const all of [partitionOf, secondOf ?? []]) {
+      for (const p of all) if (p >= count) checkInteger('partition', p, 0, count - 1);
     }
     const centroids = allocateIntegers(count, width);
     centroids.set(values);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness, gaps = [] } = this.#header;
-    const isWhole = this.#residualCount === distinctCodes.count;
-    const read = isWhole ? this.#residuals : null;
-    const residuals = read && grouped.order ? inOrder(read, grouped.order) : read;
-    const grouping = { centroids, starts: grouped.starts, nearness, gaps, residuals };
+    const [residuals, copied] = [this.#residuals, this.#copies].map((read) => {
+      const columns = read.of(distinctCodes.count);
+      return columns && grouped.order ? inOrder(columns, grouped.order) : columns;
+    });
+    const grouping = {
+      ...{ centroids, starts: grouped.starts, nearness, gaps, residuals, copied },
+      seconds: inNewOrder(secondOf, grouped.order),
+    };
     const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
-    this.#residuals = null;
     parts.setOrder({ distinctCodes: grouped.distinctCodes, partitions });
   }
 }

@@ -24,6 +24,8 @@ export interface Measured {
   readonly mayScan: boolean;
   /** The partition of a row that has a code; 0 without partitions. */
   partitionOf(row: number): number;
+  /** Its second partition; the same one where there are no copies. */
+  secondOf(row: number): number;
   /** True if no other row has the code of this one. */
   isAlone(row: number): boolean;
   /**
@@ -63,13 +65,19 @@ export const SEARCHES: { readonly [N in keyof Results]: Search<Results[N]> } = {
 /** An index in memory as it is now, to be measured. */
 export function inMemory(parts: IndexParts): Measured {
   const { distinctCodes, partitions } = parts;
-  let partitionOf: Uint32Array | undefined;
+  const of = (all: Uint32Array | null | undefined, row: number) =>
+    all?.[distinctCodes.distinctOf(row)] ?? 0;
+  let [partitionOf, secondOf]: (Uint32Array | null | undefined)[] = [];
   const measured: Measured = {
     parts,
     mayScan: true,
     partitionOf(row) {
       partitionOf ??= partitions?.partitionOfEach(distinctCodes.count);
-      return partitionOf?.[distinctCodes.distinctOf(row)] ?? 0;
+      return of(partitionOf, row);
+    },
+    secondOf(row) {
+      secondOf ??= partitions?.secondOfEach(distinctCodes.count);
+      return secondOf ? of(secondOf, row) : measured.partitionOf(row);
     },
     isAlone(row) {
       let others = 0;

@@ -68,7 +68,7 @@ export function* chosen(
     const visits = yield* visitingPlaces(index.parts, asked);
     // For each true neighbour the number of partitions that are visited before its own.
     const places = asked.map(({ neighbors }, i) =>
-      Array.from(neighbors, (row) => visits[i][index.partitionOf(row)]),
+      Array.from(neighbors, (row) => placeOf(index, visits[i], row)),
     );
     const least = leastProbes(places, target, count);
     const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
@@ -143,7 +143,12 @@ interface SearchSizes {
   /** Of the dense vectors; if none are held, the bits of a code. */
   readonly dimensions: number;
   readonly isRanked: boolean;
-  readonly partitions: { count: number; width: number; isByResidual: boolean } | null;
+  readonly partitions: {
+    count: number;
+    width: number;
+    isByResidual: boolean;
+    entriesPerCode: number;
+  } | null;
 }
 
 /** The sizes of an index for `costOf`. */
@@ -162,6 +167,7 @@ export function sizesOf({
     partitions: partitions && {
       ...{ count: partitions.count, width: partitions.space.width },
       isByResidual: partitions.residualCodes !== null,
+      entriesPerCode: partitions.entriesPerCode,
     },
   };
 }
@@ -174,7 +180,8 @@ export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
   if (probes === null || partitions === null) return codes * code + ranked;
   const near = partitions.isByResidual ? CODE + (CODE_BYTE * dimensions) / 4 : code;
   const routing = partitions.count * partitions.width * ROUTED_VALUE;
-  return routing + (probes / partitions.count) * codes * near + ranked;
+  const entries = codes * partitions.entriesPerCode;
+  return routing + (probes / partitions.count) * entries * near + ranked;
 }
 
 /** For each query the position of each partition in the order in which a search visits them. */
@@ -194,6 +201,11 @@ function* visitingPlaces(
     yield undefined;
   }
   return places;
+}
+
+/** The place at which a search comes to a row first; `visits` has the place of each partition. */
+function placeOf(index: Measured, visits: Uint16Array, row: number): number {
+  return Math.min(visits[index.partitionOf(row)], visits[index.secondOf(row)]);
 }
 
 /** The candidates of one query. */
@@ -266,7 +278,7 @@ function* recorded(
     const places = new Uint16Array(rows.length);
     const hits: number[] = [];
     rows.forEach((row, at) => {
-      if (probes !== null) places[at] = visits[i][index.partitionOf(row)];
+      if (probes !== null) places[at] = placeOf(index, visits[i], row);
       if (truth.has(row)) hits.push(at);
     });
     seen.push({ places, hits: Uint32Array.from(hits) });

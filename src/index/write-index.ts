@@ -40,6 +40,8 @@ export interface IndexHeader {
   readonly report: SavedReport | null;
   /** Mean cosine of vectors with the centroids of their partitions. */
   readonly nearness?: number;
+  /** True where rows are in second partitions too. */
+  readonly copies?: boolean;
   /** By which searches end early (partitions/gaps.ts); if missing, none does. */
   readonly gaps?: readonly number[];
   /** Values of int8 vectors that became 0, and the sum of squares that they lost, in steps. */
@@ -57,6 +59,7 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
     ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
     ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
     ...(partitions !== null && { nearness: partitions.nearness, gaps: partitions.gaps }),
+    ...(partitions?.hasCopies && { copies: true }),
     ...zerosOf(parts),
   };
 }
@@ -88,6 +91,7 @@ export class SavedRows {
   readonly isRenumbered: boolean;
   readonly #parts: IndexParts;
   readonly #partitionOf: Uint32Array | null;
+  readonly #secondOf: Uint32Array | null;
 
   constructor(parts: IndexParts) {
     const { distinctCodes, ids, partitions } = parts;
@@ -101,6 +105,7 @@ export class SavedRows {
     }
     this.nextRow = this.isRenumbered ? this.live.length : distinctCodes.rowCount;
     this.#partitionOf = partitions?.partitionOfEach(distinctCodes.count) ?? null;
+    this.#secondOf = partitions?.secondOfEach(distinctCodes.count) ?? null;
   }
 
   /**
@@ -128,12 +133,14 @@ export class SavedRows {
   }
 
   /** Rows `first` to `end - 1` of those that are not removed, as the blocks of a segment. */
-  segment(first: number, end: number): { layout: SegmentLayout; blocks: Generator<SegmentRows> } {
-    return segmentOf(this.#parts, {
+  segment(first: number, end: number): SavedSegment {
+    const rows = {
       rows: this.live.subarray(first, end),
       renumbered: this.isRenumbered ? this.live : null,
-      partitionOf: this.#partitionOf,
-    });
+      ...{ partitionOf: this.#partitionOf, secondOf: this.#secondOf },
+    };
+    const copies = this.#secondOf === null ? [] : segmentOf(this.#parts, rows, true).blocks;
+    return { ...segmentOf(this.#parts, rows), copies };
   }
 
   /** The columns of some rows, from position `from` of the slice on. */
@@ -150,8 +157,26 @@ export class SavedRows {
       partitions:
         partitionOf && Uint32Array.from(rows, (row) => partitionOf[distinctCodes.distinctOf(row)]),
       ...residualsOf(this.#parts, rows),
+      ...secondsOf(this.#parts, rows, this.#secondOf),
     };
   }
+}
+
+/** Rows as blocks of a segment. */
+interface SavedSegment {
+  readonly layout: SegmentLayout;
+  readonly blocks: Iterable<SegmentRows>;
+  /** The same rows in their second partitions; none without copies. */
+  readonly copies: Iterable<SegmentRows>;
+}
+
+/** Second partitions of rows and their residual codes there; zeros where a row has no code. */
+function secondsOf(parts: IndexParts, rows: Uint32Array, secondOf: Uint32Array | null) {
+  if (secondOf === null) return {};
+  const { distinctCodes } = parts;
+  const { residuals, residualScales } = residualsOf(parts, rows, true);
+  const seconds = Uint32Array.from(rows, (row) => secondOf[distinctCodes.distinctOf(row)]);
+  return { seconds, secondResiduals: residuals, secondScales: residualScales };
 }
 
 /** Rows for one file. */

@@ -28,18 +28,26 @@ interface RowsToSave {
   readonly renumbered: Uint32Array | null;
   /** The partition of each distinct code; null without partitions. */
   readonly partitionOf: Uint32Array | null;
+  /** Its second partition; null without copies. */
+  readonly secondOf: Uint32Array | null;
 }
 
-/** The layout of a segment and its blocks, one or more, each made when it is asked for. */
+/**
+ * The layout of a segment and its blocks, one or more, each made when it is asked for. With
+ * `isCopies` those of its rows in their second partitions, without vectors.
+ */
 export function segmentOf(
   parts: IndexParts,
-  { rows, renumbered, partitionOf }: RowsToSave,
+  { rows: all, renumbered, ...of }: RowsToSave,
+  isCopies = false,
 ): { layout: SegmentLayout; blocks: Generator<SegmentRows> } {
   const { distinctCodes, vectors, hasher, partitions } = parts;
+  const ownOf = isCopies ? of.secondOf : of.partitionOf;
   const partitionOfRow = (row: number) => {
     if (!distinctCodes.hasCode(row)) return NO_PARTITION;
-    return partitionOf?.[distinctCodes.distinctOf(row)] ?? 0;
+    return ownOf?.[distinctCodes.distinctOf(row)] ?? 0;
   };
+  const rows = isCopies ? all.filter((row) => distinctCodes.hasCode(row)) : all;
   const { order, starts } = byPartition(rows, partitionOfRow, partitions?.count ?? 1);
   const numbered = (some: Uint32Array) =>
     renumbered === null ? some : some.map((row) => lowerBound(renumbered, row));
@@ -48,11 +56,12 @@ export function segmentOf(
   const residualBytes = residualBytesIn(parts);
   const layout: SegmentLayout = {
     ...{ bits: parts.bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
-    ...{ id: typeOf(ids), hasFirsts: firsts !== null, residualBytes },
+    ...{ id: typeOf(ids), hasFirsts: firsts !== null, residualBytes, link: linkOf(of, isCopies) },
   };
   const blockOf = (first: number, end: number): SegmentRows => {
     const some = order.slice(first, end);
     const columns = vectors?.gather(some) ?? { vectors: null, scales: null, sparse: null };
+    const { secondOf } = of;
     const partition = partitionOfRow(some[0]);
     return {
       ...{ count: some.length, partition, rows: numbered(some) },
@@ -61,7 +70,8 @@ export function segmentOf(
       ...codesOf(distinctCodes, some),
       ...columns,
       checks: vectorChecks(columns, some.length),
-      ...residualsOf(parts, some),
+      ...residualsOf(parts, some, isCopies),
+      links: secondOf && some.map((row) => secondOf[distinctCodes.distinctOf(row)] ?? 0),
     };
   };
   const most = maxBlockRows(parts, partitions !== null);
@@ -76,6 +86,12 @@ export function segmentOf(
     }
   }
   return { layout, blocks: blocks() };
+}
+
+/** The column of links: none, or those of rows, or of copies. */
+function linkOf({ secondOf }: Pick<RowsToSave, 'secondOf'>, isCopies: boolean) {
+  if (secondOf === null) return null;
+  return isCopies ? 'at' : 'second';
 }
 
 /** Most rows of a block. */
@@ -113,17 +129,21 @@ export function residualBytesIn({ partitions }: IndexParts): number {
   return partitions?.residualCodes?.memory.bytesPerRow ?? 0;
 }
 
-/** Residual codes and scales of rows, zeros where a row has no code; null where there are none. */
+/**
+ * Residual codes and scales of rows, with `isCopy` those in second partitions; zeros where a row
+ * has no code, null where there are none.
+ */
 export function residualsOf(
   parts: IndexParts,
   rows: Uint32Array,
+  isCopy = false,
 ): Pick<SegmentRows, 'residuals' | 'residualScales'> {
   const { partitions, distinctCodes } = parts;
   const width = residualBytesIn(parts);
   if (partitions === null || width === 0) return { residuals: null, residualScales: null };
   const residuals = new Uint8Array(rows.length * width);
   const residualScales = Float32Array.from(rows, (row, i) =>
-    distinctCodes.hasCode(row) ? partitions.residualInto(row, residuals, i * width) : 0,
+    distinctCodes.hasCode(row) ? partitions.residualInto(row, residuals, i * width, isCopy) : 0,
   );
   return { residuals, residualScales };
 }

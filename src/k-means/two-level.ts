@@ -13,6 +13,7 @@ import { UNIT } from '../kernels/products/products.scalar';
 import type { Task } from '../threads/job';
 import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
+import { LEAST_PRODUCT, NearestLists } from './nearest-lists';
 import { integerPoints } from './points';
 
 /** Number of groups whose centroids a vector is compared with. */
@@ -30,13 +31,22 @@ const LAST_ROUNDS = 1;
  * Centroids of length UNIT in groups: group g has the coarse centroid g and the centroids
  * `starts[g]` to `starts[g + 1] - 1`.
  */
-interface TreeState {
+export interface TreeState {
   readonly centroids: Int16Array;
   readonly coarse: Int16Array;
   readonly starts: Uint32Array;
   readonly width: number;
   readonly kernel: KernelName | undefined;
 }
+
+/** Takes products of a vector with `count` centroids from `first` on: `products[at]` and so on. */
+type TakeProducts = (
+  vector: number,
+  first: number,
+  count: number,
+  products: Int32Array,
+  at: number,
+) => void;
 
 /** Finds the nearest centroid of each point as `CentroidTree` does. */
 export const NEAREST_IN_TREE: Task<TreeState, FinderPart, Uint32Array> = {
@@ -66,73 +76,77 @@ export class CentroidTree {
 
   /** Writes for each vector the nearest of the centroids of the GROUPS groups nearest to it. */
   nearestInto(vectors: Int16Array, out: Uint32Array): void {
+    const { centroids, starts, width, kernel } = this.state;
+    if (starts.length <= 2) {
+      productsKernel(kernel).nearestInto({ values: centroids, width }, vectors, out);
+      return;
+    }
+    const best = new Int32Array(out.length).fill(LEAST_PRODUCT);
+    this.compare(vectors, GROUPS, best, (row, first, count, products, at) => {
+      for (let i = 0; i < count; i++) {
+        if (products[at + i] <= best[row]) continue;
+        best[row] = products[at + i];
+        out[row] = first + i;
+      }
+    });
+  }
+
+  /**
+   * Compares vectors with the centroids of the groups nearest to each. Calls `take` with a vector,
+   * the first of some centroids, their number, and their products from `products[at]` on, where one
+   * is at least `least[vector]`, which `take` may raise.
+   */
+  compare(vectors: Int16Array, groups: number, least: Int32Array, take: TakeProducts): void {
     const { centroids, starts, width } = this.state;
     const kernel = productsKernel(this.state.kernel);
     const groupCount = starts.length - 1;
-    if (groupCount <= 1) {
-      kernel.nearestInto({ values: centroids, width }, vectors, out);
+    const all = { values: centroids, width };
+    const members = groupCount > 1 ? this.#groupsOf(vectors, groups) : null;
+    if (members === null) {
+      const end = centroids.length / width;
+      kernel.productsOfMany(all, 0, end, vectors, least, (first, count, row, products, at) => {
+        take(row, first, count, products, at);
+      });
       return;
     }
-    const members = this.#groupsOf(vectors);
-    const best = new Int32Array(out.length).fill(-(2 ** 31));
     // Vectors of a group are copied behind all vectors: copies within an array are the fastest.
     const block = new Int16Array(2 * vectors.length);
     block.set(vectors);
-    const all = { values: centroids, width };
     for (let group = 0; group < groupCount; group++) {
       const rows = members[group];
       const [first, end] = [starts[group], starts[group + 1]];
       if (rows.length === 0 || first === end) continue;
-      const least = new Int32Array(rows.length);
+      const own = new Int32Array(rows.length);
       let to = vectors.length;
       for (let i = 0; i < rows.length; i++, to += width) {
         block.copyWithin(to, rows[i] * width, (rows[i] + 1) * width);
-        least[i] = best[rows[i]];
+        own[i] = least[rows[i]];
       }
       const some = block.subarray(vectors.length, to);
-      kernel.productsOfMany(all, first, end, some, least, (from, count, query, products, at) => {
-        const row = rows[query];
-        for (let i = 0; i < count; i++) {
-          if (products[at + i] <= best[row]) continue;
-          best[row] = products[at + i];
-          out[row] = from + i;
-        }
-        least[query] = best[row];
+      kernel.productsOfMany(all, first, end, some, own, (from, count, query, products, at) => {
+        take(rows[query], from, count, products, at);
+        own[query] = least[rows[query]];
       });
     }
   }
 
   /**
-   * For each group the vectors to which it is one of the nearest, of equally near groups the first
-   * ones. `best` and `groups` are short lists for each vector, sorted by insertion.
+   * For each group the vectors to which it is one of the `most` nearest, of equally near groups the
+   * first ones.
    */
-  #groupsOf(vectors: Int16Array): number[][] {
+  #groupsOf(vectors: Int16Array, most: number): number[][] {
     const { coarse, starts, width, kernel } = this.state;
     const count = starts.length - 1;
-    const some = Math.min(GROUPS, count);
-    const least = new Int32Array(vectors.length / width).fill(-(2 ** 31));
-    const best = new Int32Array(some * least.length).fill(-(2 ** 31));
-    const groups = new Uint32Array(best.length);
+    const lists = new NearestLists(vectors.length / width, Math.min(most, count));
     const rows = { values: coarse, width };
-    const take = (first: number, here: number, vector: number, found: Int32Array, at: number) => {
-      const [start, last] = [some * vector, some * vector + some - 1];
-      for (let i = 0; i < here; i++) {
-        const value = found[at + i];
-        if (value <= best[last]) continue;
-        let to = last;
-        for (; to > start && best[to - 1] < value; to--) {
-          best[to] = best[to - 1];
-          groups[to] = groups[to - 1];
-        }
-        best[to] = value;
-        groups[to] = first + i;
-      }
-      least[vector] = best[last];
-    };
-    productsKernel(kernel).productsOfMany(rows, 0, count, vectors, least, take);
+    productsKernel(kernel).productsOfMany(
+      rows,
+      ...([0, count, vectors, lists.least] as const),
+      (first, some, vector, found, at) => lists.take(vector, first, some, found, at),
+    );
     const members: number[][] = Array.from({ length: count }, () => []);
-    groups.forEach((group, i) => {
-      members[group].push(Math.floor(i / some));
+    lists.centroids.forEach((group, i) => {
+      members[group].push(Math.floor(i / lists.length));
     });
     return members;
   }

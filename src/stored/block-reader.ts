@@ -3,6 +3,7 @@
  * the bytes that were read; callers that keep a block for long copy what they need with `keptRows`.
  */
 
+import { lowerBound } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/format-error';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import { checksum } from '../kernels/kernels';
@@ -68,8 +69,8 @@ export class BlockReader {
    * where they need them. Pays where bytes are expensive, and needs checksums of both parts.
    */
   get readsHeads(): boolean {
-    const { files, segments } = this.#content;
-    return files.isFar === true && segments.every(({ table }) => hasHeads(table));
+    const { files, segments, copies } = this.#content;
+    return files.isFar === true && [...segments, ...copies].every(({ table }) => hasHeads(table));
   }
 
   /**
@@ -172,11 +173,20 @@ function aligned(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The place of the row at position `place` of a block. Takes time in proportion to the block if
- * vectors are sparse.
+ * The place of the row at position `place` of a block, of a copy that of its row. Takes time in
+ * proportion to the block if vectors are sparse.
  */
 export function rowPlace({ segment, block, rows }: LoadedBlock, place: number): RowPlace {
-  const { checks, entries } = rows;
+  const { checks, entries, links } = rows;
+  if (segment.home !== null) {
+    const { home } = segment;
+    const at = (links as Uint32Array)[place];
+    const own = lowerBound(home.table.starts, at + 1) - 1; // the last block that begins there
+    return {
+      ...{ segment: home, block: own, place: at - home.table.starts[own] },
+      ...{ check: checks?.[place] ?? 0, entries: null },
+    };
+  }
   let [before, all] = [0, 0];
   for (let i = 0; entries !== null && i < entries.length; i++) {
     if (i < place) before += entries[i];
@@ -205,6 +215,7 @@ export function keptRows({ rows }: LoadedBlock): LoadedBlock['rows'] {
   return {
     ...rows,
     ...{ rows: rows.rows.slice(), checks: checks?.slice() ?? null },
+    links: rows.links?.slice() ?? null,
     ...{ entries: entries?.slice() ?? null, ids: ids?.copy() ?? null },
     ...{ codes: new Uint8Array(), residuals: null, residualScales: null, firsts: null },
   };

@@ -30,9 +30,14 @@ import {
 import { RowSet } from './row-set';
 import type { FoundManifest, StoredFiles } from './stored-files';
 
-/** A segment, and where its blocks are. */
+/**
+ * A segment, and where its blocks are. The copies of its rows are a segment of their own, which has
+ * no vectors and which searches read alone.
+ */
 export interface StoredSegment extends Segment {
   readonly table: BlockTable;
+  /** Of copies the segment that has the rows, else null. */
+  readonly home: StoredSegment | null;
 }
 
 /** A generation that was opened. */
@@ -45,6 +50,8 @@ export interface StoredContent {
   /** The parts of `empty`. */
   readonly parts: IndexParts;
   readonly segments: readonly StoredSegment[];
+  /** The copies of each segment; empty without copies. */
+  readonly copies: readonly StoredSegment[];
   /** Rows that files have and that were removed from the index. */
   readonly removed: RowSet;
   /** The centroids one after another; null without partitions. */
@@ -113,24 +120,40 @@ export async function contentNamed(
     file === undefined
       ? null
       : read(await wholeFile(files, file, signal), `${files.place}/${file.name}`);
-  const [centroids, removed, tables] = await Promise.all([
+  const tablesOf = (of: (segment: Segment) => FolderFile | null) =>
+    Promise.all(named.map((segment) => one(of(segment) ?? undefined, blocksFromArrow)));
+  const [centroids, removed, tables, places] = await Promise.all([
     one(filesOf(whole, 'centres')[0], (bytes, name) => {
       return asFormatError(name, () => centroidsOf(centroidsFromArrow(bytes, name), parts));
     }),
     one(filesOf(whole, 'removed')[0], removedFromArrow),
-    Promise.all(named.map(({ blocks }) => one(blocks ?? undefined, blocksFromArrow))),
+    tablesOf(({ blocks }) => blocks),
+    tablesOf(({ places }) => places),
   ]);
-  const segments = named.map((segment, i) => ({ ...segment, table: tables[i] as BlockTable }));
-  for (const segment of segments) checkTable(files, segment, centroids, parts);
+  const segments = named.map((segment, i) => {
+    return { ...segment, table: tables[i] as BlockTable, home: null };
+  });
+  const copies = segments.flatMap((home, i) => copiesOf(home, places[i]) ?? []);
+  for (const segment of [...segments, ...copies]) checkTable(files, segment, centroids, parts);
   const rows = new RowSet();
   for (const row of removed ?? []) rows.add(row);
   const manifest = range === undefined ? whole : ofSegments(whole, named, rows);
-  const blocks = segments.reduce((sum, { table }) => sum + table.count, 0);
+  const blocks = [...segments, ...copies].reduce((sum, { table }) => sum + table.count, 0);
   // One bit for each row number. Without removed rows, numbers before the first segment take no
   // memory.
   const numbers = header.nextRow - (removed === null ? (named[0]?.rows.firstRow ?? 0) : 0);
   const bytes = (centroids?.byteLength ?? 0) + TABLE_BYTES * blocks + Math.ceil(numbers / 8);
-  return { files, manifest, header, empty, parts, segments, removed: rows, centroids, bytes };
+  const read = { segments, copies, removed: rows, centroids };
+  return { files, manifest, header, empty, parts, ...read, bytes };
+}
+
+/** The copies of a segment as a segment; null where it has none. */
+function copiesOf(home: StoredSegment, table: BlockTable | null): StoredSegment | null {
+  const { copies, places, rows } = home;
+  if (copies === null || table === null) return null;
+  const { firstRow, nextRow } = rows;
+  const own = { rows: { ...copies, firstRow, nextRow }, blocks: places, table, home };
+  return { ...home, vectors: null, hashes: null, buckets: null, ...own } as StoredSegment;
 }
 
 /**
@@ -206,7 +229,7 @@ function centroidsOf(values: Int16Array, { dense, bits }: IndexParts): Int16Arra
  */
 function checkTable(
   files: StoredFiles,
-  { rows, vectors, blocks, table }: StoredSegment,
+  { rows, vectors, blocks, copies, table, home }: StoredSegment,
   centroids: Int16Array | null,
   { dense, bits, vectors: held }: IndexParts,
 ): void {
@@ -217,6 +240,10 @@ function checkTable(
     // Blocks are read by this layout, so it must be that of the index.
     if (layout.bits !== bits || layout.keep !== (held?.kind ?? 'none')) {
       throw new Error('damaged: its columns are not those of the index');
+    }
+    const hasCopies = home !== null || copies !== null;
+    if (layout.link !== (hasCopies ? (home === null ? 'second' : 'at') : null)) {
+      throw new Error('damaged: its columns are not those of rows with copies');
     }
     for (let i = 0; i < table.count; i++) {
       const partition = table.partitions[i];

@@ -30,7 +30,7 @@ export interface TextSettings {
 }
 
 const FILE_KINDS = [
-  ...(['rows', 'vectors', 'blocks', 'hashes', 'buckets', 'columns'] as const),
+  ...(['rows', 'vectors', 'blocks', 'hashes', 'buckets', 'copies', 'places', 'columns'] as const),
   ...(['centres', 'removed', 'frequencies'] as const),
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
@@ -39,7 +39,7 @@ export type FileKind = (typeof FILE_KINDS)[number];
 export interface FolderFile {
   readonly name: string;
   readonly kind: FileKind;
-  /** Number of rows; in `blocks` and `buckets` files, number of blocks or buckets. */
+  /** Number of rows; in `blocks`, `places` and `buckets` files, number of blocks or buckets. */
   readonly rows: number;
   readonly bytes: number;
   /** See `fileChecksum`. */
@@ -218,12 +218,15 @@ function checkSegments(manifest: Manifest): void {
   const hasVectors = manifest.version > 1 && manifest.index.keep !== 'none';
   const isOfSegments = manifest.version > 1;
   const hashes = filesOf(manifest, 'hashes').length;
+  const copies = manifest.index.copies === true ? rows.length : 0;
   for (const [kind, least, most] of [
     ['columns', 0, rows.length],
     ['vectors', hasVectors ? rows.length : 0, hasVectors ? rows.length : 0],
     ['blocks', isOfSegments ? rows.length : 0, isOfSegments ? rows.length : 0],
     ['hashes', 0, isOfSegments ? rows.length : 0],
     ['buckets', hashes, hashes],
+    ['copies', copies, copies],
+    ['places', copies, copies],
   ] as const) {
     const files = filesOf(manifest, kind);
     checkInteger(`files of ${kind}`, files.length, least, most);
@@ -257,11 +260,16 @@ export interface Segment {
   /** Hashes of ids and codes, and the places of their buckets; null in early folders. */
   readonly hashes: FolderFile | null;
   readonly buckets: FolderFile | null;
+  /** Its rows in their second partitions, and where the blocks of these are; null without copies. */
+  readonly copies: FolderFile | null;
+  readonly places: FolderFile | null;
 }
 
 /** The segments, in order. The n-th file of each kind belongs to the n-th file of rows. */
 export function segmentsOf(manifest: Manifest): Segment[] {
-  const kinds = ['columns', 'vectors', 'blocks', 'hashes', 'buckets'] as const;
+  const kinds = [
+    ...(['columns', 'vectors', 'blocks', 'hashes', 'buckets', 'copies', 'places'] as const),
+  ];
   const files = kinds.map((kind) => [kind, filesOf(manifest, kind)] as const);
   return filesOf(manifest, 'rows').map((rows, i) => ({
     rows,
@@ -273,6 +281,7 @@ type Others = Omit<Segment, 'rows'>;
 
 /** The files of a segment, in the order in which manifests list them. */
 export function filesOfSegment(segment: Segment): FolderFile[] {
-  const { rows, vectors, blocks, hashes, buckets, columns } = segment;
-  return [rows, vectors, blocks, hashes, buckets, columns].filter((file) => file !== null);
+  const { rows, vectors, blocks, hashes, buckets, copies, places, columns } = segment;
+  const own = [rows, vectors, blocks, hashes, buckets, copies, places, columns];
+  return own.filter((file) => file !== null);
 }

@@ -100,7 +100,7 @@ export class PartitionCache implements PassedStore<boolean> {
     this.runs = new CellRuns(partitions);
     this.rows = new Uint32Array(partitions);
     let [rows, bytes] = [0, 0];
-    for (const segment of content.segments) {
+    for (const segment of [...content.segments, ...content.copies]) {
       segment.table.partitions.forEach((partition, block) => {
         if (partition >= partitions) return;
         this.#blocks[partition].push({ segment, block });

@@ -45,13 +45,13 @@ export class PassedRows {
     }
     const at = NUMBERS * code;
     if (at === this.#numbers.length) this.#numbers = grown(this.#numbers);
-    const { block, place } = cache.locate(cell);
+    const { segment, block, place, check } = cache.placeAt(cell);
     const numbers = this.#numbers;
     numbers[at] = cache.codes.rows[cell];
-    numbers[at + 1] = this.#segments.indexOf(block.segment);
-    numbers[at + 2] = block.block;
+    numbers[at + 1] = this.#segments.indexOf(segment);
+    numbers[at + 2] = block;
     numbers[at + 3] = place;
-    numbers[at + 4] = block.rows.checks?.[place] ?? 0;
+    numbers[at + 4] = check;
     if (further.length > 0) {
       const others = further.map((one) => ({
         ...cache.placeAt(cell, one),

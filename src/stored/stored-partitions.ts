@@ -8,11 +8,12 @@ import { ascending } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { SearchedPartitions } from '../index/index-parts';
 import { Centroids, type Routes } from '../index/partitions/centroids';
+import { withoutCopies } from '../index/partitions/entries';
 import { ended, gapOf, shortened, type Weighed } from '../index/partitions/gaps';
 import { firstPartitions, ReplayedSearch } from '../index/partitions/replayed-search';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
-import { FallingLimit, type HitSearch, type Hits } from '../kernels/hits/hits';
+import { FallingLimit, type HitSearch, type Hits, type Search } from '../kernels/hits/hits';
 import { residualKernel, weightedKernel } from '../kernels/kernels';
 import {
   HELD,
@@ -34,6 +35,8 @@ export class Router {
   readonly residualCodes: ResidualCodes | null;
   readonly gaps: readonly number[];
   readonly nearness: number;
+  /** See `Partitions.entriesPerCode`. */
+  readonly entriesPerCode: 1 | 2;
   readonly #centroids: Centroids;
 
   constructor({ parts, header }: StoredContent, centroids: Int16Array) {
@@ -45,6 +48,7 @@ export class Router {
     this.residualCodes = ResidualCodes.of(encoded, 0);
     this.gaps = header.gaps ?? [];
     this.nearness = header.nearness ?? 0;
+    this.entriesPerCode = header.copies ? 2 : 1;
   }
 
   /** See `Centroids.nearest`; valid for good, since other searches run while one waits. */
@@ -101,6 +105,10 @@ export class StoredPartitions implements SearchedPartitions {
     return this.#router.count;
   }
 
+  get entriesPerCode(): 1 | 2 {
+    return this.#router.entriesPerCode;
+  }
+
   get space(): Space {
     return this.#router.space;
   }
@@ -129,6 +137,7 @@ export class StoredPartitions implements SearchedPartitions {
     ask: number,
   ): Steps<Weighed> {
     const { order } = this.nearest(point, probes);
+    const held = this.entriesPerCode * ask;
     const { codes: memory } = this.#cache;
     const kernel = weightedKernel(this.#content.parts.kernel);
     let codes = 0;
@@ -140,15 +149,16 @@ export class StoredPartitions implements SearchedPartitions {
     };
     if (!this.#isMeasured && this.#cache.groupsOf(order, order).length === 1) {
       yield* this.#loaded(order, true);
-      const search = kernel.search(memory, weights, ask);
-      for (const partition of order) weigh(search, partition);
+      const entries = kernel.search(memory, weights, held);
+      for (const partition of order) weigh(entries, partition);
+      const search = this.#rowsOf(entries, ask, (cell) => memory.rows[cell]);
       this.#notes.noteCells(search.hits(), search.limit);
       return { search, codes, visited: probes };
     }
-    const all = new FallingLimit(weights.maxWeight, ask);
+    const all = new FallingLimit(weights.maxWeight, held);
     const rows = this.#passedRows();
     yield this.#passing(order, true, (part) => {
-      const search = kernel.search(memory, weights, ask);
+      const search = kernel.search(memory, weights, held);
       for (const partition of order) if (part.has(partition)) weigh(search, partition);
       const { limit } = search;
       const hits = search.hits();
@@ -157,8 +167,15 @@ export class StoredPartitions implements SearchedPartitions {
         if (weight <= Math.min(limit, all.limit)) all.take(rows.keep(hits.codes[i]), weight);
       }
     });
-    this.#notes.noteRows(rows, all.list, all.limit);
-    return ended(all, all.list, { codes, visited: probes });
+    const passed = { limit: all.limit, held: all.held, hits: () => all.list };
+    const found = this.#rowsOf(passed, ask, (code) => rows.rowOf(code));
+    this.#notes.noteRows(rows, found.hits(), found.limit);
+    return ended(found, found.hits(), { codes, visited: probes });
+  }
+
+  /** The `ask` lightest rows of a search among entries, each with one of its entries. */
+  #rowsOf(search: Search, ask: number, rowOf: (entry: number) => number): Search {
+    return this.entriesPerCode === 1 ? search : withoutCopies(search, ask, rowOf);
   }
 
   *weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
@@ -169,12 +186,21 @@ export class StoredPartitions implements SearchedPartitions {
     for (let i = 0; i < probes; i++) {
       visit.products[i] = shortened(products[i], nearness);
     }
-    const first = this.#firstOf(visit, ask);
+    const held = this.entriesPerCode * ask;
+    const first = this.#firstOf(visit, held);
     const gap = gapOf(gaps, probes, ask);
-    const begun = yield* this.#begun(query, visit, { ask, gap, first });
-    if (first < probes && !begun.isEarly) return yield* this.#rest(query, visit, ask, begun);
-    this.#notes.noteCells(begun.hits, begun.limit);
-    return ended(begun, begun.hits, begun);
+    const begun = yield* this.#begun(query, visit, { ask: held, gap, first });
+    const cells = { limit: begun.limit, held: begun.held, hits: () => begun.hits };
+    if (first < probes && !begun.isEarly) {
+      const { search, rows, ...work } = yield* this.#rest(query, visit, held, begun);
+      const found = this.#rowsOf(search, ask, (code) => rows.rowOf(code));
+      this.#notes.noteRows(rows, found.hits(), found.limit);
+      return ended(found, found.hits(), work);
+    }
+    const { rows } = this.#cache.codes;
+    const found = this.#rowsOf(cells, ask, (cell) => rows[cell]);
+    this.#notes.noteCells(found.hits(), found.limit);
+    return ended(found, found.hits(), begun);
   }
 
   /**
@@ -232,7 +258,7 @@ export class StoredPartitions implements SearchedPartitions {
     visit: Visit,
     ask: number,
     begun: { codes: number; hits: Hits; limit: number; gap: number; first: number },
-  ): Steps<Weighed> {
+  ): Steps<Weighed & { readonly rows: PassedRows }> {
     const { order, products } = visit;
     const { hits, limit, gap, first } = begun;
     const rows = this.#passedRows();
@@ -257,9 +283,7 @@ export class StoredPartitions implements SearchedPartitions {
       });
     });
     const { visited, codes: compared } = search.replay(first, order.length, products);
-    const found = search.hits();
-    this.#notes.noteRows(rows, found, search.limit);
-    return ended(search, found, { codes: begun.codes + compared, visited });
+    return { search, rows, codes: begun.codes + compared, visited };
   }
 
   /** Partitions in any order, each of which is looked at while it is in memory. */

@@ -117,7 +117,7 @@ describe('the files of a large index', () => {
     const full = [0, 300].map((firstRow) => ({
       rows: { rows: 300, firstRow, nextRow: firstRow + 300 } as Segment['rows'],
       columns: null,
-      ...{ vectors: null, blocks: null, hashes: null, buckets: null },
+      ...{ vectors: null, blocks: null, hashes: null, buckets: null, copies: null, places: null },
     }));
     expect(planned(full, live, 300)).toEqual([...full, { firstRow: 600, nextRow: 900 }]);
   });
@@ -139,6 +139,7 @@ describe('the files of a large index', () => {
           blocks: null,
           hashes: null,
           buckets: null,
+          ...{ copies: null, places: null },
         };
       });
       most = Math.max(most, segments.length);

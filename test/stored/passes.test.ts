@@ -48,7 +48,7 @@ describe.each(KINDS.filter(({ isPartitioned }) => isPartitioned))('$name', (kind
       get parts() {
         return small.view(true);
       },
-      ...{ mayScan: false, partitionOf: NEVER, isAlone: NEVER, together: NEVER },
+      ...{ mayScan: false, partitionOf: NEVER, secondOf: NEVER, isAlone: NEVER, together: NEVER },
     };
     const searches = queries.map((one) => candidatesOf(measured, one, 5, setting));
     return small.together(searches, {});

@@ -43,6 +43,8 @@ export interface Kind {
   readonly options: SimHashIndexOptions;
   readonly ids: (first: number, count: number) => IdList | undefined;
   readonly isPartitioned: boolean;
+  /** Whether rows are in second partitions too. */
+  readonly copies?: boolean;
 }
 
 const strings = (first: number, count: number) =>
@@ -61,6 +63,17 @@ export const KINDS: readonly Kind[] = [
   {
     ...{ name: 'int8, rows as ids', options: { ...dense, bits: 256, vectors: 'int8' } },
     ...{ ids: () => undefined, isPartitioned: true },
+  },
+  {
+    ...{ name: 'int8, copies, texts as ids', options: { ...dense, vectors: 'int8' } },
+    ...{ ids: strings, isPartitioned: true, copies: true },
+  },
+  {
+    ...{
+      name: 'float32, copies, rows as ids',
+      options: { ...dense, bits: 128, vectors: 'float32' },
+    },
+    ...{ ids: () => undefined, isPartitioned: true, copies: true },
   },
   {
     ...{ name: 'few bits', options: { ...dense, bits: 9, vectors: 'float32' } },
@@ -101,7 +114,8 @@ export async function writeFolder(root: string, kind: Kind): Promise<string> {
   };
   index.addAll(rowsOf(1, COUNT), kind.ids(0, COUNT));
   if (kind.isPartitioned) {
-    partitioned(index, { recall: 0.9, k: 5, queries: 40, partitions: 60 });
+    const { copies = false } = kind;
+    partitioned(index, { recall: 0.9, k: 5, queries: 40, partitions: 60, copies });
   }
   await saveIndex(index, folder);
   const opened = await IndexFolder.open(folder);

@@ -11,6 +11,12 @@ interface Grouped {
   readonly order: Uint32Array | null;
 }
 
+/** Numbers of distinct codes in their new order; those given where it is the same. */
+export function inNewOrder<T extends Uint32Array | null>(values: T, order: Uint32Array | null): T {
+  if (values === null || order === null) return values;
+  return order.map((before) => values[before]) as T;
+}
+
 /**
  * The distinct codes in the order of their partitions, without empty ones; those given where that
  * is their order. `kept` as `rearranged` takes it.

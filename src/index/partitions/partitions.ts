@@ -1,22 +1,28 @@
 /**
  * Distinct codes grouped by their nearest centroid, stored group by group: a search visits only the
- * groups whose centroids are near its query. Distinct codes added later are listed with their group
- * until the groups are put in order again.
+ * groups whose centroids are near its query. With copies each code is listed in a second group too
+ * (k-means/second-centroid.ts): where codes lie far from all centroids, a search then finds the
+ * same share in fewer groups. Distinct codes added later are listed with their groups until these
+ * are put in order again.
  */
 
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
-import type { HitSearch, RowCodes } from '../../kernels/hits/hits';
+import { flatSecondsState, SecondCentroids } from '../../k-means/second-centroid';
+import type { RowCodes, Search } from '../../kernels/hits/hits';
 import { type KernelName, residualKernel, weightedKernel } from '../../kernels/kernels';
-import { blocksOf, ResidualMemory } from '../../kernels/residuals/residual-memory';
-import { RANGE, type ResidualTables, type RowRun } from '../../kernels/residuals/residuals.scalar';
+import { ResidualMemory } from '../../kernels/residuals/residual-memory';
+import type { ResidualTables, RowRun } from '../../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import { Centroids, type Routes } from './centroids';
 import { encodeAll } from './encoding';
+import { type AddedState, type Copies, copiesOf, Entries, withoutCopies } from './entries';
 import { gapOf, gapsOf, meanGaps, sampleStep, shortened, type Weighed } from './gaps';
 import {
+  inOrder,
+  nearnessOf,
   ResidualCodes,
   type ResidualColumns,
   type ShortenedCentroid,
@@ -42,18 +48,23 @@ interface Grouping {
   readonly nearness?: number | undefined;
   /** See gaps.ts. */
   readonly gaps?: readonly number[] | undefined;
-  /** Residual codes that need not be made. */
+  /** By distinct code its second partition; null without copies. */
+  readonly seconds?: Uint32Array | null;
+  /** Residual codes that need not be made, by distinct code: in own and in second partitions. */
   readonly residuals?: ResidualColumns | null;
+  readonly copied?: ResidualColumns | null;
 }
 
 /** Partitions as other threads read them in place. */
-export interface PartitionState extends Grouping {
+export interface PartitionState extends Pick<Grouping, 'centroids' | 'starts'>, AddedState {
   readonly nearness: number;
   readonly gaps: readonly number[];
-  readonly added: readonly number[][];
-  readonly partitionOfAdded: readonly number[];
+  readonly copies: Copies | null;
   readonly residualCodes: ResidualMemory['state'] | null;
 }
+
+/** What a constructor is given besides centroids and starts: of another thread, or nothing. */
+type Made = Pick<PartitionState, 'copies' | 'added'> & { readonly memory?: ResidualMemory };
 
 export class Partitions {
   readonly count: number;
@@ -64,23 +75,17 @@ export class Partitions {
   readonly starts: Uint32Array;
   /** Null where no vectors are held. */
   readonly residualCodes: ResidualCodes | null;
-  /** Where the residual codes of partition p begin: at a block. */
-  readonly #places: Uint32Array;
+  readonly #entries: Entries;
   #nearness = 0;
   #gaps: readonly number[] = [];
-  #ranges = new Uint32Array(256);
-  #rangesAsFloats = new Float32Array(this.#ranges.buffer);
   readonly #distinctCodes: DistinctCodes;
-  readonly #added: number[][];
-  /** The partition of each distinct code added since they were put in order. */
-  readonly #partitionOfAdded: number[] = [];
   readonly #kernel: KernelName | undefined;
 
   private constructor(
     origin: Origin,
     distinctCodes: DistinctCodes,
     { centroids, starts }: Grouping,
-    made?: ResidualMemory | undefined,
+    made: Made,
   ) {
     const { dense, bits, kernel, hasher } = origin;
     this.#distinctCodes = distinctCodes;
@@ -89,51 +94,61 @@ export class Partitions {
     this.routing = new Centroids(centroids, this.space.width, kernel);
     this.count = this.routing.count;
     this.starts = starts;
-    this.#places = blocksOf(starts);
+    this.#entries = new Entries(starts, made.copies, made);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
-    this.residualCodes = ResidualCodes.of(encoded, made ?? this.#places[this.count]);
-    this.#added = Array.from({ length: this.count }, () => []);
+    this.residualCodes = ResidualCodes.of(encoded, made.memory ?? this.#entries.placeCount);
     this.#kernel = kernel;
   }
 
   /** The partitions of another thread, to be searched. */
   static over(origin: Origin, distinctCodes: DistinctCodes, state: PartitionState): Partitions {
-    const { residualCodes, nearness, gaps, added, partitionOfAdded } = state;
-    const memory = residualCodes === null ? undefined : ResidualMemory.over(residualCodes);
-    const partitions = new Partitions(origin, distinctCodes, state, memory);
+    const { residualCodes, nearness, gaps, copies, added } = state;
+    const memory = residualCodes === null ? {} : { memory: ResidualMemory.over(residualCodes) };
+    const partitions = new Partitions(origin, distinctCodes, state, { copies, added, ...memory });
     partitions.#nearness = nearness;
     partitions.#gaps = gaps;
-    for (const [p, own] of added.entries()) partitions.#added[p].push(...own);
-    partitions.#partitionOfAdded.push(...partitionOfAdded);
     return partitions;
   }
 
   get state(): PartitionState {
     const { centroids, starts, nearness, gaps, residualCodes } = this;
-    const added = { added: this.#added, partitionOfAdded: this.#partitionOfAdded };
+    const entries = { copies: this.#entries.copies, ...this.#entries.state };
     const held = residualCodes?.memory.state ?? null;
-    return { ...{ centroids, starts, nearness, gaps }, ...added, residualCodes: held };
+    return { ...{ centroids, starts, nearness, gaps }, ...entries, residualCodes: held };
   }
 
   /** Partitions with the residual codes of all their distinct codes. */
   static *of(origin: Origin, distinctCodes: DistinctCodes, grouping: Grouping): Steps<Partitions> {
-    const partitions = new Partitions(origin, distinctCodes, grouping);
+    const { residuals = null, copied = null, seconds = null, starts } = grouping;
+    const copies = seconds && copiesOf(starts, seconds);
+    const partitions = new Partitions(origin, distinctCodes, grouping, { copies, added: [] });
     if (partitions.residualCodes === null) return partitions;
-    partitions.#nearness = grouping.nearness ?? partitions.#meanNearness();
-    const { residuals = null, starts } = grouping;
     const dense = origin.dense as DenseVectors;
-    if (residuals === null) {
+    const { routing } = partitions;
+    partitions.#nearness =
+      grouping.nearness ?? meanNearness(dense, distinctCodes, { starts, routing });
+    if (residuals === null || (copies !== null && copied === null)) {
       const { bits, hasher } = origin;
       const held = { dense: dense.state, distinctCodes: distinctCodes.state };
       yield* encodeAll(partitions, { ...held, bits, seed: hasher.seed });
-    }
-    for (let p = 0; residuals !== null && p < partitions.count; p++) {
-      const place = partitions.#placeOf(starts[p], p);
-      partitions.residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
-      yield undefined;
-    }
+    } else yield* partitions.#restore(residuals, copied);
     partitions.#gaps = grouping.gaps ?? (yield* partitions.#measuredGaps(dense));
     return partitions;
+  }
+
+  /** Puts residual codes that were read into their places. */
+  *#restore(residuals: ResidualColumns, copied: ResidualColumns | null): Steps<void> {
+    const { starts, residualCodes } = this;
+    for (let p = 0; p < this.count; p++) {
+      const place = this.#entries.placeOf(starts[p], p, 0);
+      residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
+      const codes = this.#entries.copiesIn(p, starts[p + 1] - starts[p]);
+      if (copied !== null && codes.length > 0) {
+        const own = inOrder(copied, codes);
+        residualCodes?.restore(this.#entries.placeOfCopy(codes[0]), own, 0, codes.length);
+      }
+      yield undefined;
+    }
   }
 
   *#measuredGaps(dense: DenseVectors): Steps<number[]> {
@@ -144,21 +159,6 @@ export class Partitions {
       yield undefined;
     }
     return meanGaps(all);
-  }
-
-  /** The mean over a sample of the distinct codes. */
-  #meanNearness(): number {
-    const total = this.starts[this.count];
-    const every = Math.max(1, Math.ceil(total / NEARNESS_CODES));
-    let sum = 0;
-    for (let distinct = 0; distinct < total; distinct += every) {
-      sum += (this.residualCodes as ResidualCodes).nearnessOf(
-        this.#distinctCodes.rowOf(distinct),
-        this.routing.at(this.#partitionOf(distinct)),
-      );
-    }
-    const mean = sum / Math.max(1, Math.ceil(total / every));
-    return Math.max(0, Math.min(1, mean)); // centroids are rounded
   }
 
   /** Makes the residual codes of distinct codes `first` to `end - 1`. */
@@ -173,6 +173,9 @@ export class Partitions {
   #encode(distinct: number, p: number): void {
     const row = this.#distinctCodes.rowOf(distinct);
     this.residualCodes?.set(this.#placeOf(distinct, p), row, this.#shortenedOf(p));
+    if (!this.hasCopies) return;
+    const second = this.#shortenedOf(this.#entries.secondOf(distinct));
+    this.residualCodes?.set(this.#entries.placeOfCopy(distinct), row, second);
   }
 
   #shortenedOf(p: number): ShortenedCentroid {
@@ -181,21 +184,32 @@ export class Partitions {
 
   /**
    * Writes the residual code of a row that is not null to `out[at]..`, also where it shares its
-   * code with an earlier one; returns its scale.
+   * code with an earlier one; returns its scale. With `isCopy` that in the second partition.
    */
-  residualInto(row: number, out: Uint8Array, at: number): number {
+  residualInto(row: number, out: Uint8Array, at: number, isCopy = false): number {
     const residualCodes = this.residualCodes as ResidualCodes;
     const distinct = this.#distinctCodes.distinctOf(row);
-    const p = this.#partitionOf(distinct);
+    const p = isCopy ? this.#entries.secondOf(distinct) : this.#partitionOf(distinct);
     if (this.#distinctCodes.rowOf(distinct) !== row) {
       return residualCodes.encodeInto(row, this.#shortenedOf(p), out, at);
     }
-    return residualCodes.copyInto(this.#placeOf(distinct, p), out, at);
+    const place = isCopy ? this.#entries.placeOfCopy(distinct) : this.#placeOf(distinct, p);
+    return residualCodes.copyInto(place, out, at);
   }
 
   get bytes(): number {
     const near = this.residualCodes?.bytes ?? 0;
-    return this.centroids.byteLength + 20 * this.count + 16 * this.addedCount + near;
+    const copies = this.hasCopies ? 16 * this.starts[this.count] : 0;
+    return this.centroids.byteLength + 20 * this.count + 16 * this.addedCount + near + copies;
+  }
+
+  /** 2 where each distinct code is in a second partition too. */
+  get entriesPerCode(): 1 | 2 {
+    return this.#entries.perCode;
+  }
+
+  get hasCopies(): boolean {
+    return this.entriesPerCode === 2;
   }
 
   /** The mean cosine of vectors with their centroids, by which residual codes are made. */
@@ -215,12 +229,13 @@ export class Partitions {
 
   /** Distinct codes added since the groups were put in order. */
   get addedCount(): number {
-    return this.#partitionOfAdded.length;
+    return this.#entries.addedCount;
   }
 
   /** Makes room for further distinct codes. Throws, and changes nothing, where there is none. */
   reserve(count: number): void {
-    this.residualCodes?.memory.reserve(this.#places[this.count] + this.addedCount + count);
+    const { placeCount, perCode } = this.#entries;
+    this.residualCodes?.memory.reserve(placeCount + perCode * count);
   }
 
   /** Takes a distinct code that was added, or has rows again. */
@@ -233,13 +248,16 @@ export class Partitions {
     const vector = new Int16Array(this.space.width);
     this.space.vectorInto(distinct, vector, 0);
     const nearest = this.routing.nearestTo(vector);
-    this.#added[nearest].push(distinct);
-    this.#partitionOfAdded.push(nearest);
+    const own = Uint32Array.of(nearest);
+    const state = flatSecondsState(this.centroids, this.space.width, this.#kernel);
+    const seconds = this.hasCopies ? new SecondCentroids(state).of(vector, own) : [];
+    this.#entries.add([nearest, ...seconds]);
   }
 
   /** Drops a distinct code whose rows are all removed. */
   drop(distinct: number): void {
     this.residualCodes?.remove(this.#placeOf(distinct, this.#partitionOf(distinct)));
+    if (this.hasCopies) this.residualCodes?.remove(this.#entries.placeOfCopy(distinct));
   }
 
   /** See `Centroids.nearest`. */
@@ -255,10 +273,18 @@ export class Partitions {
     ask: number,
   ): Steps<Weighed> {
     const kernel = weightedKernel(this.#kernel);
-    const begin = (from: RowCodes) => kernel.search(from, weights, ask);
-    const all = this.#distinctCodes.codes.search(begin, weights.maxWeight, ask);
-    const codes = this.#visit(this.nearest(point, probes).order, all);
-    return { search: all.end(), codes, visited: probes };
+    const held = this.heldFor(ask);
+    const begin = (from: RowCodes) => kernel.search(from, weights, held);
+    const all = this.#distinctCodes.codes.search(begin, weights.maxWeight, held);
+    let codes = 0;
+    for (const p of this.nearest(point, probes).order) {
+      const own = { first: this.starts[p], end: this.starts[p + 1] };
+      this.#entries.eachCode(p, own, (first, end) => all.range(first, end));
+      codes += this.#entries.countOf(p);
+    }
+    const found = all.end();
+    const search = this.hasCopies ? withoutCopies(found, ask, (code) => code) : found;
+    return { search, codes, visited: probes };
   }
 
   /**
@@ -269,109 +295,54 @@ export class Partitions {
   *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
     const routes = this.nearest(point, probes);
     const tables = (this.residualCodes as ResidualCodes).tablesOf(unit);
-    return this.weighRouted(tables, routes, ask, gapOf(this.gaps, probes, ask));
+    const gap = gapOf(this.gaps, probes, ask);
+    const { search, ...visited } = this.weighEntries(tables, routes, this.heldFor(ask), gap);
+    return { search: this.codesOf(search, ask), ...visited };
   }
 
-  /** The same in partitions that are known, nearest first. */
-  weighRouted(
+  /** Weighs the entries of known partitions, nearest first; holds the `want` lightest. */
+  weighEntries(
     tables: ResidualTables,
     { order, products }: Routes,
-    ask: number,
+    want: number,
     gap: number,
   ): Weighed {
-    const ranges = this.#rangesOf(order, products);
+    const entries = this.#entries;
+    // Residuals lack the shortened centroid: its product with the query is added to each cosine.
+    const ranges = entries.rangesOf(order, (i) => shortened(products[i], this.#nearness));
     const { memory } = this.residualCodes as ResidualCodes;
-    const search = residualKernel(this.#kernel).search(memory, tables, ask, gap);
-    return { search, ...this.#visitedOf(order, search.ranges(ranges)) };
+    const search = residualKernel(this.#kernel).search(memory, tables, want, gap);
+    return { search, ...entries.visitedOf(order, search.ranges(ranges)) };
   }
 
-  /** Shows the distinct codes of partitions to a search; returns how many. */
-  #visit(partitions: Uint32Array, search: Pick<HitSearch, 'range'>): number {
-    let count = 0;
-    for (const partition of partitions) {
-      const first = this.starts[partition];
-      const end = this.starts[partition + 1];
-      search.range(first, end);
-      const added = this.#added[partition];
-      for (const distinct of added) search.range(distinct, distinct + 1);
-      count += end - first + added.length;
-    }
-    return count;
+  /** How many entries a search for `ask` distinct codes holds. */
+  heldFor(ask: number): number {
+    return this.entriesPerCode * ask;
   }
 
-  /**
-   * The residual codes in partitions, nearest first, by the products of the query with their
-   * centroids: as ranges that are valid until the next call.
-   */
-  #rangesOf(order: Uint32Array, products: Int32Array): Uint32Array {
-    let added = 0;
-    if (this.addedCount > 0) for (const p of order) added += this.#added[p].length;
-    const length = RANGE * (order.length + added);
-    if (length > this.#ranges.length) {
-      this.#ranges = new Uint32Array(2 * length);
-      this.#rangesAsFloats = new Float32Array(this.#ranges.buffer);
-    }
-    let at = 0;
-    for (let i = 0; i < order.length; i++) {
-      const p = order[i];
-      // Residuals lack the shortened centroid: its product with the query is added to each cosine.
-      const more = shortened(products[i], this.#nearness);
-      const first = this.starts[p];
-      const count = this.starts[p + 1] - first;
-      at = this.#range(at, this.#places[p], first, count, more);
-      if (added === 0) continue;
-      for (const distinct of this.#added[p])
-        at = this.#range(at, this.#placeOf(distinct, p), distinct, 1, more);
-    }
-    return this.#ranges.subarray(0, length);
+  /** The `ask` lightest distinct codes of a search that has held `heldFor(ask)` entries. */
+  codesOf(search: Search, ask: number): Search {
+    const codeOf = (entry: number) => this.#entries.codeOf(entry);
+    if (this.hasCopies) return withoutCopies(search, ask, codeOf, codeOf);
+    return search;
   }
 
   /** How many residual codes a partition has. */
   rowsOf(p: number): number {
-    return this.starts[p + 1] - this.starts[p] + this.#added[p].length;
+    return this.#entries.countOf(p);
   }
 
   /** The residual codes of a partition, in the order of a search, as runs of places. */
   runsOf(p: number): RowRun[] {
-    const [first, code, next] = [this.#places[p], this.starts[p], this.starts[p + 1]];
-    const added = this.#added[p].map((distinct) => {
-      const place = this.#placeOf(distinct, p);
-      return { first: place, end: place + 1, code: distinct };
-    });
-    return [{ first, end: first + next - code, code }, ...added];
+    return this.#entries.runsOf(p);
   }
 
-  /** Residual codes and partitions among the first so many of the ranges of an order. */
-  #visitedOf(order: Uint32Array, ranges: number): { codes: number; visited: number } {
-    let codes = 0;
-    for (let i = 0; i < ranges; i++) codes += this.#ranges[RANGE * i + 2];
-    let visited = 0;
-    for (let left = ranges; left > 0; visited++) left -= 1 + this.#added[order[visited]].length;
-    return { codes, visited };
-  }
-
-  #range(at: number, place: number, distinct: number, count: number, more: number): number {
-    const ranges = this.#ranges;
-    ranges[at] = place;
-    ranges[at + 1] = distinct;
-    ranges[at + 2] = count;
-    this.#rangesAsFloats[at + 3] = more;
-    return at + RANGE;
-  }
-
-  /**
-   * Where the residual code of a distinct code is: those of added ones follow the partitions, in
-   * order.
-   */
   #placeOf(distinct: number, p: number): number {
-    const total = this.starts[this.count];
-    if (distinct >= total) return this.#places[this.count] + distinct - total;
-    return this.#places[p] + distinct - this.starts[p];
+    return this.#entries.placeOf(distinct, p, distinct - this.starts[p]);
   }
 
   #partitionOf(distinct: number): number {
-    const added = distinct - this.starts[this.count];
-    if (added >= 0) return this.#partitionOfAdded[added];
+    if (distinct >= this.starts[this.count]) return this.#entries.partitionOfAdded(distinct);
     let low = 0;
     let high = this.count - 1;
     while (low < high) {
@@ -387,8 +358,33 @@ export class Partitions {
     const partitions = new Uint32Array(count);
     for (let p = 0; p < this.count; p++) {
       partitions.fill(p, this.starts[p], this.starts[p + 1]);
-      for (const distinct of this.#added[p]) partitions[distinct] = p;
+    }
+    for (let distinct = this.starts[this.count]; distinct < count; distinct++) {
+      partitions[distinct] = this.#partitionOf(distinct);
     }
     return partitions;
   }
+
+  /** The second partition of each distinct code; null without copies. */
+  secondOfEach(count: number): Uint32Array | null {
+    if (!this.hasCopies) return null;
+    return Uint32Array.from({ length: count }, (_, distinct) => this.#entries.secondOf(distinct));
+  }
+}
+
+/** The mean cosine of vectors with their centroids, over a sample of the distinct codes. */
+export function meanNearness(
+  vectors: DenseVectors,
+  distinctCodes: DistinctCodes,
+  { starts, routing }: { readonly starts: Uint32Array; readonly routing: Centroids },
+): number {
+  const total = starts[routing.count];
+  const every = Math.max(1, Math.ceil(total / NEARNESS_CODES));
+  let sum = 0;
+  for (let distinct = 0, p = 0; distinct < total; distinct += every) {
+    while (starts[p + 1] <= distinct) p++;
+    sum += nearnessOf(vectors, distinctCodes.rowOf(distinct), routing.at(p));
+  }
+  const mean = sum / Math.max(1, Math.ceil(total / every));
+  return Math.max(0, Math.min(1, mean)); // centroids are rounded
 }

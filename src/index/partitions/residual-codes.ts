@@ -82,15 +82,6 @@ export class ResidualCodes {
     return this.memory.byteLength;
   }
 
-  /** How much of the centroid is in a row's vector, at length 1. */
-  nearnessOf(row: number, centroid: Int16Array): number {
-    const vector = this.#vectors.valuesAt(row);
-    let sum = 0;
-    for (let i = 0; i < vector.length; i++) sum += vector[i] * centroid[i];
-    const norm = this.#vectors.normOf(row);
-    return norm > 0 ? sum / (norm * UNIT) : 0;
-  }
-
   /** The residual code at a place, of a row. */
   set(place: number, row: number, shortened: ShortenedCentroid): void {
     this.memory.reserve(place + 1);
@@ -149,6 +140,15 @@ export class ResidualCodes {
     const [zero, entriesPerUnit] = scales;
     return { tables, zero, factor: entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0 };
   }
+}
+
+/** How much of a centroid is in the vector of a row, at length 1. */
+export function nearnessOf(vectors: Encoded, row: number, centroid: Int16Array): number {
+  const vector = vectors.valuesAt(row);
+  let sum = 0;
+  for (let i = 0; i < vector.length; i++) sum += vector[i] * centroid[i];
+  const norm = vectors.normOf(row);
+  return norm > 0 ? sum / (norm * UNIT) : 0;
 }
 
 /**

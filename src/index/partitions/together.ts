@@ -41,6 +41,11 @@ interface Asked {
   readonly kernel: KernelName | undefined;
 }
 
+/** The same of entries: `ask` of them are held. */
+interface AskedEntries extends Asked {
+  readonly gap: number;
+}
+
 /** A query with its tables, and its partitions, nearest first. */
 interface Routed extends Routes {
   readonly tables: ResidualTables;
@@ -66,21 +71,23 @@ export function* weighTogether(
   asked: Asked,
 ): Steps<Weighed[]> {
   const { bytesPerRow } = residualsOf(partitions).memory;
-  const gap = gapOf(partitions.gaps, asked.probes, asked.ask);
+  const { probes, ask } = asked;
+  const searched = { ...asked, gap: gapOf(partitions.gaps, probes, ask) };
+  const entries = { ...searched, ask: partitions.heldFor(ask) };
   const most = mostHolding(bytesPerRow);
   const all: Weighed[] = [];
   for (let from = 0; from < queries.length; from += most) {
-    const some = routed(partitions, queries.slice(from, from + most), asked.probes);
-    if (hasRounds(partitions, some.length, asked.probes)) {
-      all.push(...(yield* inRounds(partitions, some, asked, gap)));
+    const some = routed(partitions, queries.slice(from, from + most), probes);
+    if (hasRounds(partitions, some.length, probes)) {
+      all.push(...(yield* inRounds(partitions, some, entries)));
       continue;
     }
     for (const one of some) {
-      all.push(weighedFirst(partitions, one, asked.probes, asked.ask, gap));
+      all.push(weighedFirst(partitions, one, probes, entries));
       yield undefined;
     }
   }
-  return all;
+  return all.map(({ search, ...one }) => ({ ...one, search: partitions.codesOf(search, ask) }));
 }
 
 function residualsOf({ residualCodes }: Partitions): ResidualCodes {
@@ -89,7 +96,8 @@ function residualsOf({ residualCodes }: Partitions): ResidualCodes {
 
 function hasRounds(partitions: Partitions, queries: number, probes: number): boolean {
   const { count, starts } = partitions;
-  const bytes = (starts[count] / count) * (residualsOf(partitions).memory.bytesPerRow / 2);
+  const entries = partitions.heldFor(starts[count]);
+  const bytes = (entries / count) * (residualsOf(partitions).memory.bytesPerRow / 2);
   return (queries * probes) / count >= LEAST_VISITS && bytes >= LEAST_BYTES;
 }
 
@@ -118,23 +126,22 @@ function weighedFirst(
   partitions: Partitions,
   { tables, order, products }: Routed,
   count: number,
-  ask: number,
-  gap: number,
+  { ask, gap }: AskedEntries,
 ): Weighed {
   const routes = { order: order.subarray(0, count), products: products.subarray(0, count) };
-  const weighed = partitions.weighRouted(tables, routes, ask, gap);
+  const weighed = partitions.weighEntries(tables, routes, ask, gap);
   return ended(weighed.search, copyOfHits(weighed.search.hits()), weighed);
 }
 
 function* inRounds(
   partitions: Partitions,
   some: readonly Routed[],
-  { probes, ask, kernel }: Asked,
-  gap: number,
+  asked: AskedEntries,
 ): Steps<Weighed[]> {
+  const { probes, kernel } = asked;
   const all: Searching[] = [];
   for (const one of some) {
-    all.push(begun(partitions, one, ask, gap));
+    all.push(begun(partitions, one, asked));
     yield undefined;
   }
   for (;;) {
@@ -155,8 +162,9 @@ function* inRounds(
 }
 
 /** A search that has seen its first partitions, in its order. */
-function begun(partitions: Partitions, one: Routed, ask: number, gap: number): Searching {
+function begun(partitions: Partitions, one: Routed, asked: AskedEntries): Searching {
   const { order, products } = one;
+  const { ask, gap } = asked;
   const search = new ReplayedSearch(ask, gap, order.length);
   const cosines = new Float32Array(order.length);
   for (let i = 0; i < order.length; i++) {
@@ -164,7 +172,7 @@ function begun(partitions: Partitions, one: Routed, ask: number, gap: number): S
     search.count(i, partitions.rowsOf(order[i]));
   }
   const end = firstPartitions(cosines, ask, (i) => partitions.rowsOf(order[i]));
-  const { codes, visited, search: first } = weighedFirst(partitions, one, end, ask, gap);
+  const { codes, visited, search: first } = weighedFirst(partitions, one, end, asked);
   const hits = first.hits();
   for (let i = 0; i < hits.count; i++) search.take(hits.codes[i], hits.weights[i]);
   return { ...one, cosines, search, first: 0, end, visited, codes };

@@ -62,6 +62,10 @@ export interface IndexRows {
   /** Residual codes one after another, and their scales, where a file has them. */
   readonly residuals?: Uint8Array | null;
   readonly residualScales?: Float32Array | null;
+  /** Second partitions, and the residual codes there, where a file has them. */
+  readonly seconds?: Uint32Array | null;
+  readonly secondResiduals?: Uint8Array | null;
+  readonly secondScales?: Float32Array | null;
 }
 
 /** Rows to write, which are given in runs that fit one batch each. */
@@ -84,11 +88,18 @@ export const residualColumns = (bytes: number): ColumnSchema[] => [
   { name: 'residual_scale', type: 'float32', isOptional: true },
 ];
 
+/** The columns of rows in second partitions, with residual codes of so many bytes. */
+const secondColumns = (bytes: number): ColumnSchema[] => [
+  { name: 'second', type: 'uint32', isOptional: true },
+  { name: 'second_residual', type: { bytes }, isOptional: true },
+  { name: 'second_scale', type: 'float32', isOptional: true },
+];
+
 /**
  * The columns that a file with this header may have, in their order. Files without `residualBytes`
  * may carry columns that are named like those of residual codes.
  */
-function columnsFor({ bits, dimensions, keep, residualBytes }: Partial<IndexHeader>) {
+function columnsFor({ bits, dimensions, keep, residualBytes, copies }: Partial<IndexHeader>) {
   const vector = keep === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
   const columns: ColumnSchema[] = [
@@ -100,6 +111,7 @@ function columnsFor({ bits, dimensions, keep, residualBytes }: Partial<IndexHead
     ...(keep === 'sparse' ? SPARSE_COLUMNS : []),
     { name: 'partition', type: 'uint32', isOptional },
     ...(residualBytes ? residualColumns(Number(residualBytes)) : []),
+    ...(residualBytes && copies ? secondColumns(Number(residualBytes)) : []),
     { name: 'first', type: 'uint32', isOptional },
   ];
   return columns;
@@ -126,11 +138,12 @@ export function indexToArrow(
     do {
       const end = runs.endOf(first, Math.min(count, first + most));
       const rows = runs.rowsOf(first, end);
-      const own = carried && carriedColumns(carried.slice(first, end));
+      const own = carried && carriedColumns(carried.slice(first, end), taken);
       yield { count: rows.count, rows: tableOf(rows), ...(own && { carried: own }) };
       first = end;
     } while (first < count);
   }
+  const taken = [...OWN, ...(header.copies ? secondColumns(0).map(({ name }) => name) : [])];
   const names = carried?.columns.map(({ name }) => name);
   return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches());
 }
@@ -142,9 +155,9 @@ const OWN = [
 ];
 
 /** Carried columns; a name that another column of the file has gets a `_` at its end. */
-function carriedColumns(batch: RowBatch): Column[] {
+function carriedColumns(batch: RowBatch, own: readonly string[]): Column[] {
   const { schema, data } = batch.toArrow();
-  const taken = new Set(OWN);
+  const taken = new Set(own);
   return schema.fields.map((field, i) => {
     let { name } = field;
     while (taken.has(name)) name += '_';
@@ -160,6 +173,8 @@ function tableOf(given: IndexRows): TableRows {
     ...(sparse && sparseTable(sparse)),
     ...{ partition: partitions, first: firsts, residual_scale: given.residualScales },
     residual: given.residuals && { bytes: given.residuals, validity: null },
+    ...{ second: given.seconds, second_scale: given.secondScales },
+    second_residual: given.secondResiduals && { bytes: given.secondResiduals, validity: null },
   };
 }
 
@@ -252,6 +267,9 @@ function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> 
       partitions: table.partition as Uint32Array | null,
       residuals: (table.residual as Rows | null)?.bytes ?? null,
       residualScales: table.residual_scale as Float32Array | null,
+      seconds: table.second as Uint32Array | null,
+      secondResiduals: (table.second_residual as Rows | null)?.bytes ?? null,
+      secondScales: table.second_scale as Float32Array | null,
       ...firstsOf(header, table.first as Uint32Array | null),
     };
     firstRow += batch.numRows;

@@ -26,11 +26,11 @@ export function rowsOfBlock(
   block: BlockRows,
   vectors: Vectors,
 ): SegmentRows {
-  const { count, partition, rows, firsts, residuals, residualScales, checks } = block;
+  const { count, partition, rows, firsts, links, residuals, residualScales, checks } = block;
   // Files have zeros for codes that are missing, and a bitmap in which no row is present.
   const isNull = partition === NO_PARTITION;
   return {
-    ...{ count, partition, rows, firsts, residuals, residualScales, checks, ...vectors },
+    ...{ count, partition, rows, firsts, links, residuals, residualScales, checks, ...vectors },
     ids: block.ids?.all() ?? null,
     codes: isNull ? new Uint8Array(count * bytesPerCode(layout.bits)) : block.codes,
     validity: isNull ? new Uint8Array(Math.ceil(count / 8)) : null,
@@ -60,6 +60,7 @@ export function picked(given: SegmentRows, places: Uint32Array): SegmentRows {
     ...{ count: places.length, partition, rows: wide(given.rows) as Uint32Array },
     ids: Array.isArray(ids) ? Array.from(places, (p) => ids[p]) : wide(ids as Int32Array | null),
     ...{ firsts: wide(firsts), residualScales: wide(residualScales), checks: wide(checks) },
+    links: wide(given.links),
     ...{ scales: wide(scales), sparse: sparse && pickedSparse(sparse, places) },
     ...{ codes: wide(given.codes) as Uint8Array, residuals: wide(given.residuals) },
     vectors: wide(given.vectors as Int8Array | null),
@@ -98,6 +99,7 @@ export function joined(pieces: readonly SegmentRows[]): SegmentRows {
       : all(({ ids }) => ids as Int32Array),
     ...{ firsts: all(({ firsts }) => firsts), codes: all(({ codes }) => codes) as Uint8Array },
     ...{ residuals: all((one) => one.residuals), checks: all(({ checks }) => checks) },
+    links: all(({ links }) => links),
     ...{ residualScales: all((one) => one.residualScales), scales: all(({ scales }) => scales) },
     vectors: all((piece) => piece.vectors as Int8Array),
     sparse: first.sparse && joinedSparse(pieces.map(({ sparse }) => sparse as SparseColumns)),
@@ -136,7 +138,8 @@ export function pieceBytes(given: SegmentRows): Uint8Array {
   const { count, partition, rows, ids, firsts, residuals, residualScales, checks, sparse } = given;
   const { codes, vectors, scales } = given;
   const entries = sparse && rows.map((_, i) => sparse.offsets[i + 1] - sparse.offsets[i]);
-  const own = [rows, ...idBuffers(ids), firsts, residuals, residualScales, checks, entries];
+  const own = [rows, ...idBuffers(ids), firsts, given.links];
+  own.push(residuals, residualScales, checks, entries);
   if (partition !== NO_PARTITION) own.push(codes);
   const others = sparse
     ? [sparse.offsets, sparse.indices, sparse.offsets, sparse.weights]

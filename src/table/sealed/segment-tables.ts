@@ -36,6 +36,11 @@ export interface SegmentRows extends Omit<IndexRows, 'partitions'> {
   readonly residualScales: Float32Array | null;
   /** The low 32 bits of the checksum of each vector; null without vectors. */
   readonly checks: Uint32Array | null;
+  /**
+   * Where rows have copies: the second partition of each row or, of copies, the position of the row
+   * in the file of rows. Null without copies.
+   */
+  readonly links?: Uint32Array | null;
 }
 
 /** Which columns the blocks of a segment have, and how wide they are. */
@@ -50,6 +55,8 @@ export interface SegmentLayout {
   readonly hasFirsts: boolean;
   /** Bytes of a residual code; 0 where there are none. */
   readonly residualBytes: number;
+  /** The name of the column of links; null where rows have no copies. */
+  readonly link: 'second' | 'at' | null;
 }
 
 /** Where the blocks of a segment are: element i of each array is of block i. */
@@ -58,6 +65,8 @@ export interface BlockTable {
   readonly count: number;
   readonly partitions: Uint32Array;
   readonly rows: Uint32Array;
+  /** The position of the first row of each block in the file of rows. */
+  readonly starts: Uint32Array;
   /** Where the body is in the file of rows, its bytes, and its checksum. */
   readonly at: Float64Array;
   readonly bytes: Uint32Array;
@@ -78,6 +87,7 @@ const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
   { name: 'row', type: 'uint32' },
   { name: 'id', type: 'ids', isOptional: true },
   { name: 'first', type: 'uint32', isOptional: true },
+  ...(layout.link === null ? [] : [{ name: layout.link, type: 'uint32' } as const]),
   ...residualColumns(layout.residualBytes),
   { name: 'vector_check', type: 'uint32', isOptional: true },
   { name: 'entries', type: 'uint32', isOptional: true },
@@ -127,7 +137,9 @@ export class SegmentTables {
     const width = bytesPerCode(layout.bits);
     this.rows = new TableWriter(ROWS(layout), { kind: 'segment', ...header }, width);
     this.vectors =
-      layout.keep === 'none' ? null : new TableWriter(VECTORS(layout), { kind: 'vectors' });
+      layout.keep === 'none' || layout.link === 'at'
+        ? null
+        : new TableWriter(VECTORS(layout), { kind: 'vectors' });
   }
 
   /** How many blocks were added. */
@@ -168,19 +180,20 @@ export class SegmentTables {
         code_checksum: big((i) => this.#codes[i]),
       },
     };
-    const { bits, dimensions, keep, id, hasFirsts, residualBytes } = this.#layout;
-    const header = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
+    const { bits, dimensions, keep, id, hasFirsts, residualBytes, link } = this.#layout;
+    const columns = { keep, id, hasFirsts, residualBytes, ...(link !== null && { link }) };
+    const header = { kind: 'blocks', bits, dimensions, ...columns };
     return writeTable([...BLOCKS, ...PARTS], header, [table]);
   }
 }
 
 function rowsBatch(block: SegmentRows): TableBatch {
-  const { count, rows, ids, codes, validity, residuals, sparse } = block;
+  const { count, rows, ids, codes, validity, residuals, sparse, links = null } = block;
   const offsets = sparse?.offsets;
   return {
     count,
     rows: {
-      ...{ row: rows, id: ids, first: block.firsts ?? null },
+      ...{ row: rows, id: ids, first: block.firsts ?? null, second: links, at: links },
       residual: residuals && { bytes: residuals, validity: null },
       ...{ residual_scale: block.residualScales, vector_check: block.checks },
       entries: offsets && Uint32Array.from(rows, (_, i) => offsets[i + 1] - offsets[i]),
@@ -226,18 +239,34 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
       BLOCKS.map((column) => readNumbers(table, column));
     const hasParts = table.schema.fields.some(({ name }) => name === PARTS[0].name);
     const [heads, codes] = PARTS.map((column) => (hasParts ? readNumbers(table, column) : null));
-    const { bits, dimensions, keep, id, hasFirsts, residualBytes } = table.header;
-    const layout = { bits, dimensions, keep, id, hasFirsts, residualBytes } as SegmentLayout;
+    const { bits, dimensions, keep, id, hasFirsts, residualBytes, link = null } = table.header;
+    const columns = { keep, id, hasFirsts, residualBytes, link: checkLink(link) };
+    const layout = { bits, dimensions, ...columns } as SegmentLayout;
     const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
     return {
       ...{ layout, count: table.count, partitions: partitions as Uint32Array },
       ...{ rows: rows as Uint32Array, at: positions(at), bytes: sizes as Uint32Array },
+      starts: sumsBefore(rows as Uint32Array),
       ...{ checksums: checksums as BigUint64Array, vectorsAt: positions(vectorsAt) },
       vectorsBytes: vectorsBytes as Uint32Array,
       vectorsChecksums: vectorsChecksums as BigUint64Array,
       headChecksums: heads as BigUint64Array | null,
       codeChecksums: codes as BigUint64Array | null,
     };
+  });
+}
+
+function checkLink(link: unknown): unknown {
+  if (link === null || link === 'second' || link === 'at') return link;
+  throw new Error(`"link" cannot be ${link}`);
+}
+
+/** For each number the sum of those before it. */
+function sumsBefore(counts: Uint32Array): Uint32Array {
+  let sum = 0;
+  return counts.map((count) => {
+    sum += count;
+    return sum - count;
   });
 }
 
@@ -266,6 +295,7 @@ export interface BlockRows {
   readonly partition: number;
   readonly rows: Uint32Array;
   readonly firsts: Uint32Array | null;
+  readonly links: Uint32Array | null;
   readonly residuals: Uint8Array | null;
   readonly residualScales: Float32Array | null;
   readonly checks: Uint32Array | null;
@@ -307,6 +337,7 @@ export function readBlock(
   const block = {
     ...{ count, partition, rows: own, ids: id === null ? null : reader.ids(id) },
     firsts: hasFirsts ? reader.uint32() : null,
+    links: layout.link === null ? null : reader.uint32(),
     residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
     residualScales: residualBytes > 0 ? reader.float32() : null,
     checks: keep !== 'none' ? reader.uint32() : null,
