@@ -54,7 +54,7 @@ export interface BuildToMeasure {
  */
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
   const { wanted, training, rows, call } = build;
-  const { queries: heldOut, isTrained } = training;
+  const { queries: heldOut, isTrained, centroids } = training;
   const equal = rowsOfEqualCodes(build);
   const index = await openUnpublished(build);
   try {
@@ -84,7 +84,8 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
     });
     const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
     const tuned = {
-      ...{ vectors: rows.parts.vectors, partitions: training.centroids },
+      vectors: rows.parts.vectors,
+      partitions: { count: centroids.count, entriesPerCode: centroids.seconds === null ? 1 : 2 },
       distinctCodes: { liveCount: rows.count },
     };
     return reportOf(tuned, wanted, { ...settled, others: null, heldOut: training.heldOut });

@@ -253,8 +253,8 @@ export class NewSegments {
   }
 
   /**
-   * Notes the partitions of rows in `of`. Rows take that of the first row with their code, which was
-   * assigned before; old ones are `known`.
+   * Notes the partitions of rows in `of`. Rows take that of the first row with their code, which
+   * was assigned before; old ones are `known`.
    */
   #takeShared(
     { rows }: SegmentRows,

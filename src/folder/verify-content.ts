@@ -72,7 +72,7 @@ export class ContentCheck {
     if (copies !== undefined) await this.#copies(copies, sums.copies);
   }
 
-  /** Checks that copies are those of the rows of their segment, in the partitions that these name. */
+  /** Checks that copies are those of the rows of their segment, in partitions that these name. */
   async #copies(copies: StoredSegment, wanted: CopySum): Promise<void> {
     const path = this.#reader.pathOf(copies.rows);
     asFormatError(path, () => this.#checkColumns(copies));

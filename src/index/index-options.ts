@@ -272,6 +272,8 @@ export interface RecallReport extends EvaluationRecall {
   readonly method: 'scan' | 'partitions';
   /** How many partitions there are and how many a search visits; 0 and 0 for a scan. */
   readonly partitions: number;
+  /** True where rows are in second partitions too; false in reports from before 0.2. */
+  readonly copies: boolean;
   readonly probes: number;
   readonly oversample: number;
   /** Standard errors by which an estimate must fall short for re-ranking to end early. */

@@ -48,9 +48,9 @@ const MIN_DRAWN = 2 ** 14;
 const STEP_ROWS = 4096;
 /**
  * Copies pay where the mean cosine of vectors with their centroids is less, and where there are so
- * many codes that scoring them is most of a search: measured .48 on sentences, where a search scores
- * 2.8 times fewer entries, .57 on GloVe (1.2 times, which its fixed cost hides) and .94 on images
- * (none fewer).
+ * many codes that scoring them is most of a search: measured .48 on sentences, where a search
+ * scores 2.8 times fewer entries, .57 on GloVe (1.2 times, which its fixed cost hides) and .94 on
+ * images (none fewer).
  */
 const MAX_NEARNESS_COPIED = 0.52;
 const MIN_COPIED = 2 ** 16;

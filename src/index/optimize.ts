@@ -200,7 +200,7 @@ export function inTurn(
 /** What a report needs to know of its index. */
 interface Reported {
   readonly vectors: unknown;
-  readonly partitions: { readonly count: number } | null;
+  readonly partitions: { readonly count: number; readonly entriesPerCode: number } | null;
   readonly distinctCodes: { readonly liveCount: number };
 }
 
@@ -290,6 +290,7 @@ export function reportOf(
     cost: figures.found.cost,
     method: probes === null ? 'scan' : 'partitions',
     partitions: probes === null ? 0 : (parts.partitions?.count ?? 0),
+    copies: probes !== null && parts.partitions?.entriesPerCode === 2,
     probes: probes ?? 0,
     oversample: Math.ceil(want / k),
     ...{ margin, doubt },

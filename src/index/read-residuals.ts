@@ -1,4 +1,4 @@
-/** Residual codes that files have, collected by distinct code: those of own or of second partitions. */
+/** Residual codes that files have, by distinct code: those of own or of second partitions. */
 
 import { wrongValue } from '../base/check';
 import type { ResidualColumns } from './partitions/residual-codes';

@@ -31,7 +31,7 @@ const NAMES = [
 const OF_BEFORE = {
   ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
   ...{ warnings: [], seed: 0, heldOutShare: 1, margin: MARGIN, doubt: [], cost: null },
-  kthCosine: null,
+  ...{ kthCosine: null, copies: false },
 } as const;
 
 /** Upper bound of counts and weights in files. */
@@ -55,6 +55,9 @@ export function reportOf(saved: SavedReport): RecallReport {
   }
   if (typeof report.reached !== 'boolean') {
     throw wrongType('report.isReached', 'true or false', report.reached);
+  }
+  if (typeof report.copies !== 'boolean') {
+    throw wrongType('report.copies', 'true or false', report.copies);
   }
   checkOneOf('report.plan', report.method, ['scan', 'partitions']);
   checkOneOf('report.rank', report.rank, RANKS);

@@ -20,7 +20,7 @@ export class NearestLists {
     this.products = new Int32Array(vectors * length).fill(LEAST_PRODUCT);
   }
 
-  /** Takes the products of a vector with `count` centroids from `first` on, `found[at]` and so on. */
+  /** Takes the products of a vector with `count` centroids from `first` on: `found[at]`, ... */
   take(vector: number, first: number, count: number, found: Int32Array, at: number): void {
     const { products, centroids } = this;
     const start = vector * this.length;

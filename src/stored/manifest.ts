@@ -260,7 +260,7 @@ export interface Segment {
   /** Hashes of ids and codes, and the places of their buckets; null in early folders. */
   readonly hashes: FolderFile | null;
   readonly buckets: FolderFile | null;
-  /** Its rows in their second partitions, and where the blocks of these are; null without copies. */
+  /** Its rows in second partitions, and where the blocks of these are; null without copies. */
   readonly copies: FolderFile | null;
   readonly places: FolderFile | null;
 }

@@ -106,7 +106,9 @@ describe('a folder with rows in second partitions', () => {
     }
   });
 
-  it('is saved from memory, also with what came and went since it was opened', async () => {
+  it('is saved from memory, also with what came and went since it was opened', {
+    tags: 'thorough',
+  }, async () => {
     const index = new SimHashIndex<string>(OPTIONS);
     index.addAll(batch(0, 5000).vectors, ids.slice(0, 5000));
     index.optimize(OPTIMIZE);
@@ -122,7 +124,7 @@ describe('a folder with rows in second partitions', () => {
     }
   });
 
-  it('gets them by optimize where it is, and loses them by it', async () => {
+  it('gets them by optimize where it is, and loses them by it', { tags: 'thorough' }, async () => {
     const folder = await built('optimized', { optimize: { ...OPTIMIZE, copies: false } });
     expect(kinds(folder)).not.toContain('copies');
     const opened = await IndexFolder.open(folder);
@@ -133,7 +135,7 @@ describe('a folder with rows in second partitions', () => {
     expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 
-  it('is merged from folders that are like one', async () => {
+  it('is merged from folders that are like one', { tags: 'thorough' }, async () => {
     const model = await built('model', {}, batches(0, 5000));
     const codes = new SimHashIndex(OPTIONS);
     codes.addAll({ values, dimensions: DIMENSIONS });
@@ -199,7 +201,9 @@ describe('damage in the files of copies', () => {
     await stored.close();
   });
 
-  it('is found by verify where checksums hold: copies of other rows', async () => {
+  it('is found by verify where checksums hold: copies of other rows', {
+    tags: 'thorough',
+  }, async () => {
     const [one, two] = [await built('one'), await built('two', {}, batches(0, 5000))];
     const manifest = JSON.parse(readFileSync(join(one, 'manifest.json'), 'utf8'));
     expect(manifest.index.copies).toBe(true);

@@ -18,7 +18,7 @@ export async function writeSmallFolder(folder: string): Promise<void> {
   const values = new Draws(5).gaussians(12 * DIMENSIONS);
   values.copyWithin(6 * DIMENSIONS, 0, DIMENSIONS); // an equal code
   index.addAll({ values, dimensions: DIMENSIONS }, ids);
-  partitioned(index, { recall: 0.5, k: 2, queries: 4, partitions: 2 });
+  partitioned(index, { recall: 0.5, k: 2, queries: 4, partitions: 4, copies: true });
   const frequencies = new TextHasher().fit(['a b', 'b c']);
   const text = { tokens: 'words' };
   await saveIndex(index, folder, { columns: columnsFor(ids), text, frequencies });

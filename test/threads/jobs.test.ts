@@ -64,7 +64,7 @@ function dataOf(kind: Kind) {
   index.addAll(rows);
   const optimized = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });
   optimized.addAll(rows);
-  optimized.optimize({ recall: 0.9, queries: 60 });
+  optimized.optimize({ recall: 0.9, queries: 60, copies: kind === 'uniform' });
   const few = { values: rows.values.slice(0, 2500 * 32), dimensions: 32 };
   const queries = { values: rows.values.slice(0, 600 * 32), dimensions: 32 };
   const filtered = { values: rows.values.slice(0, 130 * 32), dimensions: 32 };
@@ -236,12 +236,12 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
     'nearest rows',
     async (d, call) => {
       const own = fresh(d);
-      await own.optimizeAsync({ recall: 0.9, queries: 100, ...call });
+      await own.optimizeAsync({ recall: 0.9, queries: 100, copies: true, ...call });
       return stateOf(own, d);
     },
     (d) => {
       const own = fresh(d);
-      own.optimize({ recall: 0.9, queries: 100 });
+      own.optimize({ recall: 0.9, queries: 100, copies: true });
       return stateOf(own, d);
     },
   ],

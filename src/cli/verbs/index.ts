@@ -86,7 +86,7 @@ export async function run(call: Call): Promise<0 | 1> {
 }
 
 function checkWanted(call: Call): void {
-  for (const name of ['recall', 'k', 'queries', 'partitions']) {
+  for (const name of ['recall', 'k', 'queries', 'partitions', 'copies']) {
     if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
   }
 }
@@ -107,7 +107,9 @@ async function checkQueries(call: Call, input: string): Promise<void> {
 }
 
 /** What does not go with a merge, whose rows and partitions are there. */
-const NOT_MERGED = ['append', 'remove', 'compact', 'queries', 'partitions', 'first-row'];
+const NOT_MERGED = [
+  ...['append', 'remove', 'compact', 'queries', 'partitions', 'copies', 'first-row'],
+];
 
 /** Folders that were built apart become one, and all rows are measured. */
 async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
@@ -272,7 +274,11 @@ async function optimize(call: Call, built: BuiltIndex): Promise<void> {
 function wantedOf(call: Call): OptimizeOptions & { recall: number } {
   const [recall = 0.95, k = 10] = [call.number('recall'), call.number('k')];
   const partitions = call.number('partitions');
-  return { recall, k, ...(partitions !== undefined && { partitions }) };
+  const copies = call.text('copies');
+  return {
+    ...{ recall, k, ...(partitions !== undefined && { partitions }) },
+    ...(copies !== undefined && { copies: copies === 'yes' }),
+  };
 }
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */

@@ -53,10 +53,11 @@ async function indexFacts(call: Call, path: string) {
 
 /** What `optimize` measured, by which search, and how many rows came and went since then. */
 function recallFact(report: NonNullable<IndexFolder['report']>): string {
-  const { rank, method, rowsAdded, rowsRemoved, stale } = report;
+  const { rank, method, copies, rowsAdded, rowsRemoved, stale } = report;
   return [
     recallWords(report),
     `rank ${rank}, method ${method}`,
+    ...(copies ? ['each row in two of them'] : []),
     ...(rowsAdded > 0 ? [`${grouped(rowsAdded)} rows added since`] : []),
     ...(rowsRemoved > 0 ? [`${grouped(rowsRemoved)} removed since`] : []),
     ...(stale ? ['stale: --optimize measures again'] : []),
