@@ -64,6 +64,10 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
   const request = wanted && { shared, wanted, memory, call };
   const training = request && (await trainingOf(rows, request, given));
   const centroids = training?.centroids ?? given?.centroids ?? null;
+  if (centroids?.seconds) {
+    // Copies wait once and are written once; what rows take was checked before.
+    await checkDisk(folder, 2 * rows.count * copyBytesOf(rows.parts), 'with copies of its rows');
+  }
   const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 3 });
   const index = {
     ...headerOf(rows.parts, rows.nextRow),
@@ -133,6 +137,11 @@ export function rowBytesOf({ bits, hasher, vectors }: IndexParts): number {
   const { dimensions = 0 } = hasher;
   const perValue = vectors?.kind === 'float32' ? 4 : vectors?.kind === 'int8' ? 1 : 0;
   return Math.ceil(bits / 8) + dimensions * (perValue + 0.25) + 64;
+}
+
+/** Bytes of a row in its second partition, about. */
+function copyBytesOf({ bits, hasher }: IndexParts): number {
+  return Math.ceil(bits / 8) + (hasher.dimensions ?? 0) / 4 + 48;
 }
 
 /** Fails where the disk has no room for what is still to be written. */

@@ -7,7 +7,7 @@ import type { QueryCost } from './index-options';
 import type { SearchParts } from './index-parts';
 import type { Work } from './re-rank';
 
-/** Bytes of each: a row, the scale of a residual code, the checksum of a vector. */
+/** Bytes of each: a row, the scale of a residual code, the checksum of a vector, a link. */
 const NUMBER_BYTES = 4;
 
 /** The mean over searches; null for sparse vectors, whose sizes in bytes vary. */
@@ -15,8 +15,9 @@ export function meanCost(parts: SearchParts, searches: readonly Work[]): QueryCo
   const { vectors, hasher, distinctCodes, partitions } = parts;
   if (vectors?.kind === 'sparse' || searches.length === 0) return null;
   const residual = partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+  const hasLinks = partitions?.entriesPerCode === 2;
   const rowBytes =
-    NUMBER_BYTES * (1 + Number(residual > 0) + Number(vectors !== null)) +
+    NUMBER_BYTES * (1 + Number(residual > 0) + Number(vectors !== null) + Number(hasLinks)) +
     distinctCodes.bytesPerCode +
     residual;
   const vectorBytes = (hasher.dimensions ?? 0) * (vectors?.kind === 'float32' ? 4 : 1);

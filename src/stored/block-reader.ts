@@ -101,6 +101,7 @@ export class BlockReader {
       const rows = asFormatError(path, () => {
         const read = readBlock(segment.table, block, bodies[i], isHead);
         checkRows(read, segment.rows);
+        if (segment.home !== null) checkLinks(read, segment.home.rows.rows);
         return read;
       });
       return { segment, block, rows };
@@ -163,6 +164,12 @@ export class BlockReader {
     await Promise.all(reads);
     return results;
   }
+}
+
+/** Copies name rows that their segment has. */
+function checkLinks({ links }: BlockRows, rows: number): void {
+  const wrong = links?.find((at) => at >= rows);
+  if (wrong !== undefined) throw new Error(`damaged: a copy of row ${wrong} of ${rows}`);
 }
 
 /**

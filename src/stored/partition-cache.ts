@@ -6,7 +6,7 @@
  * several rows with equal codes stands for all, as in an index in memory.
  */
 
-import { keyOfBytes, whereOf } from '../base/arrays';
+import { whereOf } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import { CodeMemory, mostCodes } from '../kernels/hamming/code-memory';
 import { NO_ROW } from '../kernels/hits/hits';
@@ -23,6 +23,7 @@ import {
 } from './block-reader';
 import { CellRuns } from './cell-runs';
 import type { StoredContent } from './content';
+import { distinctRows, type Further } from './distinct-rows';
 import type { PassedStore } from './needs';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
@@ -37,12 +38,6 @@ const LEAST_SHARE = 0.75;
  */
 const VECTOR_SHARE = 0.05;
 const MIN_VECTORS = 4096;
-
-/** A further row with the code of a cell, and its position among the rows of all blocks. */
-interface Further {
-  readonly row: number;
-  readonly at: number;
-}
 
 /** A partition in memory. A cell is the place of one code in these memories. */
 interface Entry {
@@ -226,7 +221,8 @@ export class PartitionCache implements PassedStore<boolean> {
 
   /** Takes pages for a partition, and copies its blocks there. */
   #put(partition: number, blocks: readonly LoadedBlock[], hasCodes: boolean): void {
-    const { sources, further } = this.#distinctRows(blocks);
+    const pathOf = ({ segment }: BlockName) => this.#reader.pathOf(segment.rows);
+    const { sources, further } = distinctRows(blocks, this.#content.removed, pathOf);
     const pages = this.#take(Math.ceil(sources.length / PAGE));
     const byFirst = new Map<number, Further[]>();
     const runs: number[] = [];
@@ -270,40 +266,6 @@ export class PartitionCache implements PassedStore<boolean> {
       const own = residuals.subarray(place * bytes, last * bytes);
       this.residuals.setRows(cell, own, residualScales.subarray(place, last));
     }
-  }
-
-  /** The first live row of each code, and the further rows of each by its index in `sources`. */
-  #distinctRows(blocks: readonly LoadedBlock[]): {
-    sources: Uint32Array;
-    further: Map<number, Further[]>;
-  } {
-    const sources = new Uint32Array(blocks.reduce((sum, { rows }) => sum + rows.count, 0));
-    let count = 0;
-    const further = new Map<number, Further[]>();
-    // For each code the index of its first row. Rows with equal codes are in one partition.
-    const known = new Map<string, number>();
-    const isShared = blocks.some(({ segment }) => segment.table.layout.hasFirsts);
-    const width = this.codes.bytesPerCode;
-    let at = 0;
-    for (const { rows: block } of blocks) {
-      for (let place = 0; place < block.count; place++, at++) {
-        const row = block.rows[place];
-        if (this.#content.removed.has(row)) continue;
-        if (isShared) {
-          const code = keyOfBytes(block.codes.subarray(place * width, (place + 1) * width));
-          const first = known.get(code);
-          if (first !== undefined) {
-            const others = further.get(first);
-            if (others === undefined) further.set(first, [{ row, at }]);
-            else others.push({ row, at });
-            continue;
-          }
-          known.set(code, count);
-        }
-        sources[count++] = at;
-      }
-    }
-    return { sources: sources.subarray(0, count), further };
   }
 
   /** Takes pages, evicting others. Ends because everything that `load` wants fits into memory. */

@@ -208,7 +208,7 @@ export function smallIndexes(): SimHashIndex[] {
     vectors(60, 4),
     Array.from({ length: 60 }, (_, i) => `id ${i}`),
   );
-  dense.optimize({ partitions: 4, queries: 10, k: 3, recall: 0.6 });
+  dense.optimize({ partitions: 4, queries: 10, k: 3, recall: 0.6, copies: true });
   for (const id of ['id 3', 'id 9']) dense.remove(id);
   const float = new Index<number>({ bits: 9, dimensions: 3, vectors: 'float32', zero: 'null' });
   float.addAll([...vectors(7, 3), [0, 0, 0]], [9, 8, 7, 6, 5, 4, 3, 2]);

@@ -6,29 +6,37 @@ import { partitioned } from '../folder/partitioned';
 import { clustered, DIMENSIONS } from '../stored/places';
 
 /** What `optimize` says that a search reads, next to what searches of its folder read. */
-it('the cost in a report is what searches of a folder read that find nothing in memory', async () => {
-  const folder = join(await temporaryFolder(), 'cost.hs');
-  const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
-  index.addAll({ values: clustered(1, 20_000), dimensions: DIMENSIONS });
-  const { cost } = partitioned(index, { recall: 0.95, k: 10, queries: 200, partitions: 100 })
-    .report as NonNullable<typeof index.report>;
-  await saveIndex(index, folder);
+it.each([false, true])(
+  'the cost in a report is what searches of a folder read that find nothing in memory, copies %s',
+  async (copies) => {
+    const folder = join(await temporaryFolder(), 'cost.hs');
+    const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
+    index.addAll({ values: clustered(1, 20_000), dimensions: DIMENSIONS });
+    const { cost } = partitioned(index, {
+      recall: 0.95,
+      k: 10,
+      queries: 200,
+      partitions: 100,
+      copies,
+    }).report as NonNullable<typeof index.report>;
+    await saveIndex(index, folder);
 
-  let [bytes, count] = [0, 0];
-  const queries = clustered(9, 40);
-  for (let i = 0; i < 40; i++, count++) {
-    const stored = await openIndex(folder, { memory: '64MB' });
-    const query = queries.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
-    const { explain } = await stored.search(query, { explain: true });
-    bytes += explain?.read?.bytes ?? 0;
-    await stored.close();
-  }
-  expect(cost?.roundTrips).toBe(2);
-  // Vectors are read ahead, ends of blocks are padded.
-  expect((cost?.bytes ?? 0) / (bytes / count)).toBeGreaterThan(0.7);
-  expect((cost?.bytes ?? 0) / (bytes / count)).toBeLessThan(1.3);
-  expect((await openIndex(folder)).report?.cost).toEqual(cost);
-});
+    let [bytes, count] = [0, 0];
+    const queries = clustered(9, 40);
+    for (let i = 0; i < 40; i++, count++) {
+      const stored = await openIndex(folder, { memory: '64MB' });
+      const query = queries.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+      const { explain } = await stored.search(query, { explain: true });
+      bytes += explain?.read?.bytes ?? 0;
+      await stored.close();
+    }
+    expect(cost?.roundTrips).toBe(2);
+    // Vectors are read ahead, ends of blocks are padded.
+    expect((cost?.bytes ?? 0) / (bytes / count)).toBeGreaterThan(0.7);
+    expect((cost?.bytes ?? 0) / (bytes / count)).toBeLessThan(1.3);
+    expect((await openIndex(folder)).report?.cost).toEqual(cost);
+  },
+);
 
 it('of sparse vectors nothing is said, of codes alone one round trip', () => {
   const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
