@@ -7,6 +7,7 @@
 import { checkInteger, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import type { IndexParts } from '../index/index-parts';
+import { residualBytesOf } from '../index/partitions/residual-codes';
 import { checkHeader, optionsOf, takeHeader } from '../index/read-index';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
@@ -238,7 +239,9 @@ function checkTable(
     const { layout } = table;
     let [count, at, vectorsAt, before] = [0, 0, 0, 0];
     // Blocks are read by this layout, so it must be that of the index.
-    if (layout.bits !== bits || layout.keep !== (held?.kind ?? 'none')) {
+    const residualBytes = centroids === null ? layout.residualBytes : residualBytesOf({ dense });
+    const isOfIndex = layout.bits === bits && layout.keep === (held?.kind ?? 'none');
+    if (!isOfIndex || layout.residualBytes !== residualBytes) {
       throw new Error('damaged: its columns are not those of the index');
     }
     const hasCopies = home !== null || copies !== null;
