@@ -10,7 +10,7 @@ import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { HeldOut } from '../index/evaluation';
-import { copiesPay, MIN_CODES, sampleSize, usualPartitions } from '../index/make-partitions';
+import { MIN_CODES, sampleSize, usualPartitions } from '../index/make-partitions';
 import { heldOutFor, type Wanted } from '../index/optimize';
 import { reportOf } from '../index/saved-report';
 import { allocateIntegers } from '../k-means/points';
@@ -42,6 +42,13 @@ export interface TrainingRequest {
   readonly call: LongCall;
 }
 
+/** Centroids that were trained. */
+interface Trained {
+  readonly tree: CentroidTree;
+  /** Rows of a sample in each partition. */
+  readonly sizes: Uint32Array;
+}
+
 export class Training {
   private constructor(
     readonly centroids: Centroids & { readonly width: number; readonly count: number },
@@ -51,6 +58,8 @@ export class Training {
     readonly vectors: PieceVectors,
     /** True where these rows took part in training. */
     readonly isTrained: boolean,
+    /** Null where the centroids were there. */
+    readonly trained: Trained | null = null,
   ) {}
 
   /**
@@ -112,16 +121,24 @@ export class Training {
       trainTree(sample, width, { count, seed: wanted.seed, kernel: rows.parts.kernel }),
       call,
     );
-    const nearness = meanNearness(near, tree, width);
+    const nearest = nearestOf(near, tree);
+    const nearness = meanNearness(near, tree, nearest);
+    const sizes = new Uint32Array(count);
+    for (const p of nearest) sizes[p]++;
     const { centroids: values } = tree;
-    const nearest = (points: Int16Array, out: Uint32Array) => nearestIn(tree, points, out);
+    const toNearest = (points: Int16Array, out: Uint32Array) => nearestIn(tree, points, out);
     const queries = heldOut.rowsOf({ distinctCodes: rows });
-    const copies = count > 1 && (wanted.copies ?? copiesPay(distinct.length, nearness));
-    const state = copies ? secondsStateOf(tree) : null;
-    const seconds =
-      state && ((points: Int16Array, own: Uint32Array) => secondsOf(state, points, own));
-    const all = { values, nearness, nearest, seconds, width, count };
-    return new Training(all, heldOut, queries, vectors, false);
+    const all = { values, nearness, nearest: toNearest, seconds: null, width, count };
+    return new Training(all, heldOut, queries, vectors, false, { tree, sizes });
+  }
+
+  /** The same with rows in second partitions too. */
+  withCopies({ tree }: Trained): Training {
+    const state = secondsStateOf(tree);
+    const seconds = (points: Int16Array, own: Uint32Array) => secondsOf(state, points, own);
+    const { heldOut, queries, vectors, isTrained, trained } = this;
+    const centroids = { ...this.centroids, seconds };
+    return new Training(centroids, heldOut, queries, vectors, isTrained, trained);
   }
 }
 
@@ -197,11 +214,16 @@ async function gather(
   return { units, points };
 }
 
-/** The mean cosine of vectors with their centroids. */
-function meanNearness({ units, points }: Near, tree: CentroidTree, width: number): number {
-  const count = points.length / width;
-  const nearest = new Uint32Array(count);
+function nearestOf({ points }: Near, tree: CentroidTree): Uint32Array {
+  const nearest = new Uint32Array(points.length / tree.state.width);
   tree.nearestInto(points, nearest);
+  return nearest;
+}
+
+/** The mean cosine of vectors with their centroids. */
+function meanNearness({ units }: Near, tree: CentroidTree, nearest: Uint32Array): number {
+  const { width } = tree.state;
+  const count = nearest.length;
   let sum = 0;
   for (let i = 0; i < count; i++) {
     const at = nearest[i] * width;

@@ -9,6 +9,7 @@ import { lengthOf } from '../base/length';
 import { alea } from '../base/random';
 import { Elsewhere, type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { Highest, rowOf } from '../base/top-k';
+import { COPY_QUERIES, copiesPay } from '../index/copies-pay';
 import type { RecallReport } from '../index/index-options';
 import type { IndexParts, Query } from '../index/index-parts';
 import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
@@ -34,16 +35,20 @@ const TOGETHER = 250;
 /** Bytes that searches hold at least while they are measured. */
 const MIN_ROOM = 2 ** 20;
 
-/** Rows in files that are not published yet, and the centroids to whose partitions they went. */
-export interface BuildToMeasure {
-  readonly folder: string;
-  readonly content: Content;
+/** Rows, and the centroids to whose partitions they go. */
+interface Trained {
   readonly rows: PassingRows;
-  readonly shared: SharedCodes;
   readonly training: Training;
   readonly wanted: Wanted;
-  readonly memory: number;
   readonly call: LongCall;
+}
+
+/** The same in files that are not published yet. */
+export interface BuildToMeasure extends Trained {
+  readonly folder: string;
+  readonly content: Content;
+  readonly shared: SharedCodes;
+  readonly memory: number;
   /** The partitions of rows. */
   readonly assigned: Pick<Measured, 'partitionOf' | 'secondOf'>;
 }
@@ -80,7 +85,7 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
     const kind = { isGiven: false, isTrained, ahead: wanted.queries };
     const source = inTurn(heldOut.length, kind, function* (first, end) {
       const some = heldOut.subarray(first, end);
-      return yield* late((own) => evaluated({ ...build, call: own }, index, some));
+      return yield* late((own) => evaluated({ ...build, call: own }, some));
     });
     const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
     const tuned = {
@@ -134,12 +139,51 @@ function* late<T>(make: (call: LongCall) => Promise<T>): Steps<T> {
   return one.made as T;
 }
 
+/**
+ * Whether searches gain by rows in second partitions: by held-out rows and their true neighbours,
+ * for which all rows pass three times.
+ */
+export async function copiesPayIn(build: Trained): Promise<boolean> {
+  const { training, wanted, rows } = build;
+  const { trained, vectors, centroids } = training;
+  const { width } = vectors.space;
+  if (trained === null || vectors.residualCodes === null || centroids.count < 2) return false;
+  const asked = await evaluated(build, training.queries.subarray(0, COPY_QUERIES));
+  const queries = new Int16Array(asked.length * width);
+  for (const [i, { query }] of asked.entries()) {
+    queries.set(vectors.space.queryOf([], query.unit), i * width);
+  }
+  const neighbors = await pointsOf(
+    build,
+    asked.flatMap((one) => [...one.neighbors]),
+  );
+  const own = new Uint32Array(neighbors.length / width);
+  await runStepsAsync(centroids.nearest(neighbors, own), { signal: build.call.signal });
+  const counts = asked.map((one) => one.neighbors.length);
+  const spread = { queries, neighbors, counts, own, sizes: trained.sizes, codes: rows.codedCount };
+  const dimensions = rows.parts.dense?.dimensions ?? width;
+  return copiesPay(trained.tree, spread, { recall: wanted.recall, dimensions });
+}
+
+/** The points of rows, in the order given. */
+async function pointsOf(build: Trained, order: readonly number[]): Promise<Int16Array> {
+  const { space } = build.training.vectors;
+  const points = new Int16Array(order.length * space.width);
+  const placesOf = new Map<number, number[]>();
+  order.forEach((row, place) => {
+    placesOf.set(row, [...(placesOf.get(row) ?? []), place]);
+  });
+  for await (const piece of pieces(build.rows, build.call)) {
+    build.training.vectors.piece = piece;
+    piece.rows.forEach((row, i) => {
+      for (const place of placesOf.get(row) ?? []) space.vectorInto(i, points, place * space.width);
+    });
+  }
+  return points;
+}
+
 /** Rows as queries, with their true neighbours. */
-async function evaluated(
-  build: BuildToMeasure,
-  index: StoredIndex,
-  order: Uint32Array,
-): Promise<Evaluated[]> {
+async function evaluated(build: Trained, order: Uint32Array): Promise<Evaluated[]> {
   const { vectors } = build.training;
   const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
   const queries = new Array<Query>(order.length);
@@ -150,14 +194,14 @@ async function evaluated(
       if (place === undefined) return;
       const values = vectors.valuesAt(i);
       const given = values instanceof Int8Array ? withDigits(values, zerosOf(build), row) : values;
-      queries[place] = queryOf(index.view(), given) as Query;
+      queries[place] = queryOf(build.rows.parts, given) as Query;
     });
   }
   const neighbors = await trueNeighbors(build, order, queries);
   return queries.map((query, i) => ({ row: order[i], query, neighbors: neighbors[i] }));
 }
 
-function zerosOf({ rows: { parts } }: BuildToMeasure): Zeros {
+function zerosOf({ rows: { parts } }: Trained): Zeros {
   return parts.dense?.zeros ?? new Zeros();
 }
 
@@ -173,7 +217,7 @@ function rowsOfEqualCodes({ shared: { firsts }, rows }: BuildToMeasure): Set<num
 
 /** The true neighbours of rows: what is near by integers is compared by cosine. */
 async function trueNeighbors(
-  build: BuildToMeasure,
+  build: Trained,
   order: Uint32Array,
   queries: readonly Query[],
 ): Promise<Uint32Array[]> {

@@ -18,7 +18,7 @@ import type { FolderFile, Manifest } from '../stored/manifest';
 import { centroidsToArrow } from '../table/sealed/small-tables';
 import { measuredGaps } from './build-gaps';
 import { Training, type TrainingRequest } from './build-training';
-import { type BuildToMeasure, measuredBuild } from './build-tuning';
+import { type BuildToMeasure, copiesPayIn, measuredBuild } from './build-tuning';
 import { sharedCodes } from './compared-rows';
 import type { Content, FolderChange } from './folder-change';
 import type { GenerationWriter } from './generations';
@@ -62,7 +62,8 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
   const shared = await sharedCodes(rows, null, () => false);
   await rows.closeGroups();
   const request = wanted && { shared, wanted, memory, call };
-  const training = request && (await trainingOf(rows, request, given));
+  const centred = request && (await trainingOf(rows, request, given));
+  const training = centred && request && (await withCopies(centred, { rows, ...request }));
   const centroids = training?.centroids ?? given?.centroids ?? null;
   if (centroids?.seconds) {
     // Copies wait once and are written once; what rows take was checked before.
@@ -99,6 +100,17 @@ export async function measuredContent(build: BuildToMeasure): Promise<Content> {
   const index = { ...content.index, gaps: await measuredGaps(build) };
   const report = await measuredBuild({ ...build, content: { ...content, index } });
   return { ...content, index: { ...index, report: savedReport(report) } };
+}
+
+/** The same with rows in second partitions too, where that is asked for or pays. */
+async function withCopies(
+  training: Training,
+  { rows, wanted, call }: TrainingRequest & { readonly rows: NewRows },
+): Promise<Training> {
+  const { trained, centroids, vectors } = training;
+  if (trained === null || centroids.count < 2 || vectors.residualCodes === null) return training;
+  const pays = wanted.copies ?? (await copiesPayIn({ training, rows, wanted, call }));
+  return pays ? training.withCopies(trained) : training;
 }
 
 /** Null where searches of so few codes are not measured. */

@@ -3,6 +3,7 @@
  * goes to the nearest and, where codes lie far from all centroids, into a second partition too.
  */
 
+import { lowerBound } from '../base/arrays';
 import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
@@ -10,19 +11,19 @@ import { allocateIntegers } from '../k-means/points';
 import { SECONDS_IN_TREE, secondsStateOf } from '../k-means/second-centroid';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { inParallel } from '../threads/parallel';
+import { copiesPay } from './copies-pay';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { HeldOut } from './evaluation';
 import type { CodeOrder, IndexParts } from './index-parts';
-import { Centroids } from './partitions/centroids';
 import { groupedByPartition } from './partitions/grouped';
-import { meanNearness, Partitions } from './partitions/partitions';
+import { Partitions } from './partitions/partitions';
 import { residualBytesOf } from './partitions/residual-codes';
 import { type Space, spaceOf } from './partitions/space';
+import type { Evaluated } from './recall';
 
 /** What the making of partitions needs of the options of `optimize`. */
 interface PartitionOptions {
   readonly partitions: number | undefined;
-  readonly copies: boolean | undefined;
   readonly seed: string;
 }
 
@@ -46,25 +47,26 @@ const SAMPLE_PER_CENTROID = 40;
 const MIN_DRAWN = 2 ** 14;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
-/**
- * Copies pay where the mean cosine of vectors with their centroids is less, and where there are so
- * many codes that scoring them is most of a search: measured .48 on sentences, where a search
- * scores 2.8 times fewer entries, .57 on GloVe (1.2 times, which its fixed cost hides) and .94 on
- * images (none fewer).
- */
-const MAX_NEARNESS_COPIED = 0.52;
-const MIN_COPIED = 2 ** 16;
+/** The distinct codes in the order of their partitions, whose residual codes are not made yet. */
+interface GroupedCodes {
+  readonly distinctCodes: DistinctCodes;
+  /** Null where there are too few codes for partitions; they are in their present order then. */
+  readonly tree: CentroidTree | null;
+  /** The first distinct code of each partition, and at last their number. */
+  readonly starts: Uint32Array;
+}
 
-/** The distinct codes in partitions; in their present order where they are too few. */
-export function* inPartitions(
+/** Trains centroids, and puts the distinct codes in the order of their partitions. */
+export function* groupedCodes(
   parts: IndexParts,
   wanted: PartitionOptions,
   heldOut: HeldOut,
-): Steps<CodeOrder> {
+): Steps<GroupedCodes> {
   const { distinctCodes } = parts;
   const used = distinctCodes.nonEmpty();
   if (wanted.partitions === undefined && used.length < MIN_CODES) {
-    return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
+    const starts = Uint32Array.of(0, used.length);
+    return { distinctCodes: yield* distinctCodes.rearranged(used), tree: null, starts };
   }
   const others = used.filter((distinct) => !heldOut.has(distinctCodes.rowOf(distinct)));
   const trained = others.length > 0 ? others : used;
@@ -80,39 +82,55 @@ export function* inPartitions(
   const training = { count, seed: wanted.seed, kernel: parts.kernel };
   const tree = yield* trainTree(sample, space.width, training);
   const nearest = yield* nearestCentroids(space, tree, distinctCodes);
-  const { centroids } = tree;
   const grouped = yield* groupedByPartition(distinctCodes, nearest, count);
   yield undefined;
-  const { distinctCodes: ordered, starts } = grouped;
-  const grouping = {
-    centroids,
-    starts,
-    ...(yield* copiesFor(parts, ordered, starts, { tree, wanted })),
-  };
-  const partitions = yield* Partitions.of(parts, ordered, grouping);
-  return { distinctCodes: ordered, partitions };
+  return { ...grouped, tree };
 }
 
-/** The second partition of each code, where copies are wanted or pay; needs residual codes. */
-function* copiesFor(
+/** The partitions of grouped codes, with their residual codes. */
+export function* partitionsOf(
   parts: IndexParts,
-  distinctCodes: DistinctCodes,
-  starts: Uint32Array,
-  { tree, wanted }: { tree: CentroidTree; wanted: PartitionOptions },
-): Steps<{ nearness?: number; seconds?: Uint32Array }> {
+  { distinctCodes, tree, starts }: GroupedCodes,
+  copies: boolean,
+): Steps<CodeOrder> {
+  if (tree === null) return { distinctCodes, partitions: null };
+  const hasCopies = copies && residualBytesOf(parts) > 0 && starts.length > 2;
+  const seconds = hasCopies ? yield* secondCentroids(parts, distinctCodes, starts, tree) : null;
+  const grouping = { centroids: tree.centroids, starts, seconds };
+  return { distinctCodes, partitions: yield* Partitions.of(parts, distinctCodes, grouping) };
+}
+
+/** Whether searches of grouped codes gain by copies, by the neighbours of evaluation queries. */
+export function copiesPayFor(
+  parts: IndexParts,
+  { distinctCodes, tree, starts }: GroupedCodes,
+  asked: readonly Evaluated[],
+  recall: number,
+): boolean {
   const { dense } = parts;
-  if (dense === null || residualBytesOf(parts) === 0 || starts.length < 3) return {};
-  const routing = new Centroids(tree.centroids, tree.state.width, parts.kernel);
-  const nearness = meanNearness(dense, distinctCodes, { starts, routing });
-  if (!(wanted.copies ?? copiesPay(distinctCodes.count, nearness))) return { nearness };
-  return { nearness, seconds: yield* secondCentroids(parts, distinctCodes, starts, tree) };
+  if (tree === null || dense === null || residualBytesOf(parts) === 0) return false;
+  const space = spaceOf(parts, distinctCodes);
+  const { width } = space;
+  const near = asked.map(({ neighbors }) =>
+    Array.from(neighbors, (row) => distinctCodes.distinctOf(row)),
+  );
+  const distinct = near.flat();
+  const neighbors = new Int16Array(distinct.length * width);
+  for (const [i, one] of distinct.entries()) space.vectorInto(one, neighbors, i * width);
+  const queries = new Int16Array(asked.length * width);
+  for (const [i, { query }] of asked.entries()) {
+    queries.set(space.queryOf(query.sums ?? [], query.unit), i * width);
+  }
+  const spread = {
+    ...{ queries, neighbors, counts: near.map(({ length }) => length) },
+    own: Uint32Array.from(distinct, (one) => lowerBound(starts, one + 1) - 1),
+    sizes: Uint32Array.from({ length: starts.length - 1 }, (_, p) => starts[p + 1] - starts[p]),
+    codes: distinctCodes.count,
+  };
+  return copiesPay(tree, spread, { recall, dimensions: dense.dimensions });
 }
 
-/** Whether a search gains by copies more than they cost: see the constants. */
-export function copiesPay(distinctCodes: number, nearness: number): boolean {
-  return distinctCodes >= MIN_COPIED && nearness < MAX_NEARNESS_COPIED;
-}
-
+/** The second partition of each distinct code. */
 function* secondCentroids(
   parts: IndexParts,
   distinctCodes: DistinctCodes,

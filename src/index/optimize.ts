@@ -9,11 +9,12 @@ import { mean } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import type { FullSetting } from './candidates';
 import { doubtOf, withMargin } from './choice';
+import { COPY_QUERIES } from './copies-pay';
 import { kthCosine } from './doubt';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { DoubtModel, EvaluationRecall, RecallReport } from './index-options';
 import type { IndexParts } from './index-parts';
-import { inPartitions, MIN_CODES } from './make-partitions';
+import { copiesPayFor, groupedCodes, MIN_CODES, partitionsOf } from './make-partitions';
 import {
   type Evaluated,
   type Figures,
@@ -62,8 +63,13 @@ const MAX_HELD_OUT = 1 / 4;
 /** Optimizes the index and returns the report. The index changes in the last step alone. */
 export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport> {
   const heldOut = heldOutFor(parts, wanted);
-  const trial = parts.withOrder(yield* inPartitions(parts, wanted, heldOut));
-  const source = yield* sourceOf(trial, wanted, heldOut);
+  const grouped = yield* groupedCodes(parts, wanted, heldOut);
+  const { distinctCodes, tree } = grouped;
+  const ordered = parts.withOrder({ distinctCodes, partitions: null });
+  const source = yield* sourceOf(ordered, wanted, heldOut, tree !== null);
+  const asked = wanted.copies === undefined ? yield* source.first(COPY_QUERIES) : [];
+  const copies = wanted.copies ?? copiesPayFor(ordered, grouped, asked, wanted.recall);
+  const trial = parts.withOrder(yield* partitionsOf(parts, grouped, copies));
   const settled = yield* settledBy(inMemory(trial), source, wanted);
   const { choice } = settled;
   const partitions = choice.probes === null ? null : trial.partitions;
@@ -113,7 +119,7 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
   const { wanted: recall, wantedCoverage: coverage } = report;
   const usual = { partitions: undefined, copies: undefined };
   const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), ...usual };
-  const source = yield* sourceOf(parts, wanted, heldOut);
+  const source = yield* sourceOf(parts, wanted, heldOut, parts.partitions !== null);
   const some = yield* source.next(source.isGiven ? source.left : evaluating.queries);
   const index = inMemory(parts);
   const figures = yield* measured(index, source, some, choice, wanted);
@@ -146,13 +152,20 @@ interface Source {
   readonly isTrained: boolean;
   /** Number of queries that were not given out yet. */
   readonly left: number;
+  /** The queries that `next` will give first, at most `count`, which stay. */
+  first(count: number): Steps<Evaluated[]>;
   /** The next queries, at most `count`. */
   next(count: number): Steps<Evaluated[]>;
 }
 
 /** Given queries in random order, or rows. */
-function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
-  if (wanted.given === null) return rowSource(parts, heldOut, wanted);
+function* sourceOf(
+  parts: IndexParts,
+  wanted: Wanted,
+  heldOut: HeldOut,
+  hasTrained: boolean,
+): Steps<Source> {
+  if (wanted.given === null) return rowSource(parts, heldOut, wanted, hasTrained);
   const all = heldOut.shuffled(yield* evaluatedQueries(parts, wanted.given, wanted));
   // biome-ignore lint/correctness/useYield: those of a caller are ready
   return inTurn(all.length, { isGiven: true, isTrained: false, ahead: 0 }, function* (first, end) {
@@ -161,10 +174,15 @@ function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<S
 }
 
 /** Held-out rows in random order; if there are not two of them, all rows. */
-function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy & Evaluating): Source {
+function rowSource(
+  parts: IndexParts,
+  heldOut: HeldOut,
+  by: TruthBy & Evaluating,
+  hasTrained: boolean,
+): Source {
   const few = heldOut.rowsOf(parts);
   // In an index of a few rows, all of them may have trained the centroids.
-  const isTrained = few.length < 2 && parts.partitions !== null;
+  const isTrained = few.length < 2 && hasTrained;
   const rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
   return inTurn(rows.length, { isGiven: false, isTrained, ahead: by.queries }, (first, end) =>
     evaluatedRows(parts, rows.subarray(first, end), by),
@@ -182,16 +200,23 @@ export function inTurn(
 ): Source {
   const ready: Evaluated[] = [];
   let made = 0;
+  function* fill(wanted: number): Steps<void> {
+    const first = made;
+    const more = first === 0 ? Math.max(ahead, wanted) : wanted - ready.length;
+    made = Math.min(count, first + Math.max(0, more));
+    if (made > first) ready.push(...(yield* evaluated(first, made)));
+  }
   return {
     ...kind,
     get left() {
       return ready.length + count - made;
     },
+    *first(wanted) {
+      yield* fill(wanted);
+      return ready.slice(0, wanted);
+    },
     *next(wanted) {
-      const first = made;
-      const more = first === 0 ? Math.max(ahead, wanted) : wanted - ready.length;
-      made = Math.min(count, first + Math.max(0, more));
-      if (made > first) ready.push(...(yield* evaluated(first, made)));
+      yield* fill(wanted);
       return ready.splice(0, wanted);
     },
   };
@@ -252,7 +277,7 @@ function* measuredByRows(
   wanted: Wanted,
 ): Steps<Figures> {
   const byRows = { ...wanted, given: null, queries: Math.ceil(wanted.queries / 2) };
-  const source = rowSource(parts, heldOut, byRows);
+  const source = rowSource(parts, heldOut, byRows, parts.partitions !== null);
   const some = yield* source.next(byRows.queries);
   return yield* measured(inMemory(parts), source, some, setting, byRows);
 }

@@ -178,10 +178,20 @@ export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
   const ranked = isRanked ? want * (RANKED_ROW + RANKED_VALUE * dimensions) : 0;
   const code = CODE + (CODE_BYTE * bits) / 8;
   if (probes === null || partitions === null) return codes * code + ranked;
-  const near = partitions.isByResidual ? CODE + (CODE_BYTE * dimensions) / 4 : code;
-  const routing = partitions.count * partitions.width * ROUTED_VALUE;
+  const near = partitions.isByResidual ? residualCost(dimensions) : code;
+  const routing = routingCost(partitions.count, partitions.width);
   const entries = codes * partitions.entriesPerCode;
   return routing + (probes / partitions.count) * entries * near + ranked;
+}
+
+/** Estimated nanoseconds to weigh a residual code. */
+export function residualCost(dimensions: number): number {
+  return CODE + (CODE_BYTE * dimensions) / 4;
+}
+
+/** Estimated nanoseconds to route a query to so many centroids. */
+export function routingCost(centroids: number, width: number): number {
+  return centroids * width * ROUTED_VALUE;
 }
 
 /** For each query the position of each partition in the order in which a search visits them. */

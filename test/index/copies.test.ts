@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { copiesPay } from '../../src/index/make-partitions';
 import { partsOf } from '../../src/index/simhash-index';
 import { indexFromArrow, indexToArrow, SimHashIndex } from '../../src/node';
 import { Draws } from '../reference/random';
@@ -130,10 +129,17 @@ describe('rows in second partitions', () => {
     expect(() => made({}, { copies: 'yes' })).toThrow('"copies" expected true or false, got "yes"');
   });
 
-  it('are made by default of many rows that lie far from all centroids, and of no others', () => {
-    expect(copiesPay(2 ** 16, 0.51)).toBe(true);
-    expect(copiesPay(2 ** 16 - 1, 0.51)).toBe(false);
-    expect(copiesPay(10_000_000, 0.53)).toBe(false);
-    expect(partsOf(made({}, { copies: undefined })).partitions?.hasCopies).toBe(false);
+  it('are made by default where they save what a search looks at, and not where they do not', () => {
+    const optimize = { copies: undefined, partitions: 1024, recall: 0.95 };
+    expect(made({}, optimize).report?.copies).toBe(true);
+    // Rows that lie at their centroids are found in one partition.
+    const near = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
+    const draws = new Draws(5);
+    const rows = Float32Array.from({ length: COUNT * DIMENSIONS }, (_, i) => {
+      return values[i % (100 * DIMENSIONS)] + 0.05 * draws.uniform();
+    });
+    near.addAll({ values: rows, dimensions: DIMENSIONS });
+    const report = near.optimize({ partitions: 100, recall: 0.9 });
+    expect([report.method, report.copies]).toEqual(['partitions', false]);
   });
 });

@@ -373,7 +373,7 @@ export class Partitions {
 }
 
 /** The mean cosine of vectors with their centroids, over a sample of the distinct codes. */
-export function meanNearness(
+function meanNearness(
   vectors: DenseVectors,
   distinctCodes: DistinctCodes,
   { starts, routing }: { readonly starts: Uint32Array; readonly routing: Centroids },
