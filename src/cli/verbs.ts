@@ -79,7 +79,7 @@ export const VERBS: readonly Verb[] = [
           'Optimize with N partitions [3.5 times the root of the rows, or 1 for 150 of them]',
         '--copies WHEN: yes|no':
           'Optimize with rows in a second partition too: fewer are looked at, files are larger ' +
-          '[where 65,536 rows or more lie far from all centroids]',
+          '[where that saves a fifth of a search or more]',
         '--compact': 'Write the folder again without what was removed',
         '--like DIR':
           'With --memory: options and centroids of this folder, so that folders can be merged; ' +

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { runSteps } from '../../src/base/steps';
+import { copiesPay } from '../../src/index/copies-pay';
 import { partsOf } from '../../src/index/simhash-index';
+import { allocateIntegers, roundInto } from '../../src/k-means/points';
+import { trainTree } from '../../src/k-means/two-level';
 import { indexFromArrow, indexToArrow, SimHashIndex } from '../../src/node';
 import { Draws } from '../reference/random';
 import { found } from '../stored/places';
@@ -129,17 +133,32 @@ describe('rows in second partitions', () => {
     expect(() => made({}, { copies: 'yes' })).toThrow('"copies" expected true or false, got "yes"');
   });
 
-  it('are made by default where they save what a search looks at, and not where they do not', () => {
-    const optimize = { copies: undefined, partitions: 1024, recall: 0.95 };
-    expect(made({}, optimize).report?.copies).toBe(true);
-    // Rows that lie at their centroids are found in one partition.
-    const near = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
-    const draws = new Draws(5);
-    const rows = Float32Array.from({ length: COUNT * DIMENSIONS }, (_, i) => {
-      return values[i % (100 * DIMENSIONS)] + 0.05 * draws.uniform();
-    });
-    near.addAll({ values: rows, dimensions: DIMENSIONS });
-    const report = near.optimize({ partitions: 100, recall: 0.9 });
-    expect([report.method, report.copies]).toEqual(['partitions', false]);
+  it('are made by default where they save much of what a search looks at', () => {
+    const [width, count] = [40, 3000];
+    const points = (seed: number, near: Int16Array | null) => {
+      const draws = new Draws(seed);
+      const all = allocateIntegers(count, width);
+      for (let i = 0; i < count; i++) {
+        const vector = draws.gaussians(width).map((value, j) => {
+          return near === null ? value : near[i * width + j] / 5200 + 0.45 * value;
+        });
+        roundInto(vector, Math.hypot(...vector), all, i * width);
+      }
+      return all;
+    };
+    const neighbors = points(1, null);
+    const tree = runSteps(trainTree(points(2, null), width, { count: 1024, seed: '1' }), {});
+    const own = new Uint32Array(count);
+    tree.nearestInto(neighbors, own);
+    const queries = points(3, neighbors);
+    const spread = { queries, neighbors, own, counts: Array.from(own, () => 1) };
+    const sizes = new Uint32Array(1024).fill(1);
+    const paysFor = (codes: number) =>
+      copiesPay(tree, { ...spread, sizes, codes }, { recall: 0.95, dimensions: width });
+    // A search of few codes costs what is not changed by partitions.
+    expect([10_000, 10_000_000].map(paysFor)).toEqual([false, true]);
+    // Each query is its neighbour: one partition holds it.
+    const same = { ...spread, queries: neighbors, sizes, codes: 10_000_000 };
+    expect(copiesPay(tree, same, { recall: 0.9, dimensions: width })).toBe(false);
   });
 });
