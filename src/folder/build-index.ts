@@ -129,6 +129,9 @@ export async function buildStored(
   if (model !== null && optimize?.partitions !== undefined) {
     throw wrongType('partitions', `nothing: those of ${like} are taken`, optimize.partitions);
   }
+  if (model !== null && optimize?.copies !== undefined) {
+    throw wrongType('copies', `nothing: rows go where those of ${like} do`, optimize.copies);
+  }
   const wanted = optimize === undefined ? null : checkWantedInFiles(parts, optimize);
   const base = await prepareNew(folder, replace);
   const rowBytes = rowBytesOf(parts);

@@ -133,8 +133,8 @@ export class Training {
   }
 
   /** The same with rows in second partitions too. */
-  withCopies({ tree }: Trained): Training {
-    const state = secondsStateOf(tree);
+  async withCopies({ tree }: Trained, { signal }: LongCall): Promise<Training> {
+    const state = await runStepsAsync(secondsStateOf(tree), { ...(signal && { signal }) });
     const seconds = (points: Int16Array, own: Uint32Array) => secondsOf(state, points, own);
     const { heldOut, queries, vectors, isTrained, trained } = this;
     const centroids = { ...this.centroids, seconds };

@@ -9,7 +9,7 @@ import { lengthOf } from '../base/length';
 import { alea } from '../base/random';
 import { Elsewhere, type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { Highest, rowOf } from '../base/top-k';
-import { COPY_QUERIES, copiesPay } from '../index/copies-pay';
+import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from '../index/copies-pay';
 import type { RecallReport } from '../index/index-options';
 import type { IndexParts, Query } from '../index/index-parts';
 import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
@@ -140,15 +140,18 @@ function* late<T>(make: (call: LongCall) => Promise<T>): Steps<T> {
 }
 
 /**
- * Whether searches gain by rows in second partitions: by held-out rows and their true neighbours,
- * for which all rows pass three times.
+ * Whether searches of so many distinct codes gain by rows in second partitions: by held-out rows
+ * and their true neighbours, for which all rows pass four times.
  */
-export async function copiesPayIn(build: Trained): Promise<boolean> {
+export async function copiesPayIn(build: Trained, codes: number): Promise<boolean> {
   const { training, wanted, rows } = build;
   const { trained, vectors, centroids } = training;
   const { width } = vectors.space;
   if (trained === null || vectors.residualCodes === null || centroids.count < 2) return false;
-  const asked = await evaluated(build, training.queries.subarray(0, COPY_QUERIES));
+  const some = training.queries.subarray(0, COPY_QUERIES);
+  const asked = (await evaluated(build, some)).map((one) => {
+    return { ...one, neighbors: one.neighbors.subarray(0, COPY_NEIGHBORS) };
+  });
   const queries = new Int16Array(asked.length * width);
   for (const [i, { query }] of asked.entries()) {
     queries.set(vectors.space.queryOf([], query.unit), i * width);
@@ -160,7 +163,7 @@ export async function copiesPayIn(build: Trained): Promise<boolean> {
   const own = new Uint32Array(neighbors.length / width);
   await runStepsAsync(centroids.nearest(neighbors, own), { signal: build.call.signal });
   const counts = asked.map((one) => one.neighbors.length);
-  const spread = { queries, neighbors, counts, own, sizes: trained.sizes, codes: rows.codedCount };
+  const spread = { queries, neighbors, counts, own, sizes: trained.sizes, codes };
   const dimensions = rows.parts.dense?.dimensions ?? width;
   return copiesPay(trained.tree, spread, { recall: wanted.recall, dimensions });
 }

@@ -228,6 +228,9 @@ function wantedOf(
   if (asked.partitions !== undefined) {
     throw wrongType('partitions', `nothing: those of ${path} are taken`, asked.partitions);
   }
+  if (asked.copies !== undefined) {
+    throw wrongType('copies', `nothing: rows stay where those of ${path} are`, asked.copies);
+  }
   const wanted = checkWantedInFiles(partsOf(new SimHashIndex(optionsOf({ header: index }))), asked);
   if ((index.distinct ?? 0) < MIN_CODES) return null;
   if (centroidsFileOf({ files })) return wanted;

@@ -105,12 +105,13 @@ export async function measuredContent(build: BuildToMeasure): Promise<Content> {
 /** The same with rows in second partitions too, where that is asked for or pays. */
 async function withCopies(
   training: Training,
-  { rows, wanted, call }: TrainingRequest & { readonly rows: NewRows },
+  { rows, shared, wanted, call }: TrainingRequest & { readonly rows: NewRows },
 ): Promise<Training> {
   const { trained, centroids, vectors } = training;
   if (trained === null || centroids.count < 2 || vectors.residualCodes === null) return training;
-  const pays = wanted.copies ?? (await copiesPayIn({ training, rows, wanted, call }));
-  return pays ? training.withCopies(trained) : training;
+  const build = { training, rows, wanted, call };
+  const pays = wanted.copies ?? (await copiesPayIn(build, shared.distinct));
+  return pays ? training.withCopies(trained, call) : training;
 }
 
 /** Null where searches of so few codes are not measured. */

@@ -79,8 +79,9 @@ export function appendStored(
       ...{ rowsAdded: rows.count, columns: columns.columns, removed: numbersOf(replaced) },
     };
     const incoming = { segments, columns, cuts };
-    const manifest = await change.publish(await change.write(outcome, { incoming }));
-    return { manifest, firstRow };
+    const content = await change.write(outcome, { incoming });
+    for (const waiting of [segments, rows, columns]) await waiting.close();
+    return { manifest: await change.publish(content), firstRow };
   };
   const { signal } = call;
   return changing(folder, base, { memory, ...(signal && { call: { signal } }) }, work);

@@ -1,7 +1,7 @@
 /**
  * Decides whether rows should lie in a second partition too: counts what a search would score until
  * its partitions hold the wanted share of the true neighbours of evaluation queries, with copies
- * and without. Counts alone decide, so the same rows and seed give the same answer everywhere.
+ * and without. Counts alone decide, no clock; those of a build are of a sample.
  */
 
 import { SecondCentroids } from '../k-means/second-centroid';
@@ -9,8 +9,9 @@ import type { CentroidTree } from '../k-means/two-level';
 import { productsKernel } from '../kernels/kernels';
 import { residualCost, routingCost } from './tuning';
 
-/** Queries that decide, at most. */
+/** Queries that decide, and neighbours of each, at most. */
 export const COPY_QUERIES = 100;
+export const COPY_NEIGHBORS = 32;
 /** Nanoseconds of a search that partitions do not change: making the query, ranking, the result. */
 const FIXED_COST = 60_000;
 /**

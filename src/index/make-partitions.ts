@@ -11,7 +11,7 @@ import { allocateIntegers } from '../k-means/points';
 import { SECONDS_IN_TREE, secondsStateOf } from '../k-means/second-centroid';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { inParallel } from '../threads/parallel';
-import { copiesPay } from './copies-pay';
+import { COPY_NEIGHBORS, copiesPay } from './copies-pay';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { HeldOut } from './evaluation';
 import type { CodeOrder, IndexParts } from './index-parts';
@@ -111,9 +111,10 @@ export function copiesPayFor(
   if (tree === null || dense === null || residualBytesOf(parts) === 0) return false;
   const space = spaceOf(parts, distinctCodes);
   const { width } = space;
-  const near = asked.map(({ neighbors }) =>
-    Array.from(neighbors, (row) => distinctCodes.distinctOf(row)),
-  );
+  const near = asked.map(({ neighbors }) => {
+    const coded = neighbors.filter((row) => distinctCodes.hasCode(row));
+    return Array.from(coded.subarray(0, COPY_NEIGHBORS), (row) => distinctCodes.distinctOf(row));
+  });
   const distinct = near.flat();
   const neighbors = new Int16Array(distinct.length * width);
   for (const [i, one] of distinct.entries()) space.vectorInto(one, neighbors, i * width);
@@ -145,7 +146,7 @@ function* secondCentroids(
   for (let p = 0; p + 1 < starts.length; p++) own.fill(p, starts[p], starts[p + 1]);
   yield* inParallel({
     task: SECONDS_IN_TREE,
-    state: secondsStateOf(tree),
+    state: yield* secondsStateOf(tree),
     count: Math.ceil(total / STEP_ROWS),
     part(i) {
       const first = i * STEP_ROWS;

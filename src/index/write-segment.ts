@@ -53,10 +53,11 @@ export function segmentOf(
     renumbered === null ? some : some.map((row) => lowerBound(renumbered, row));
   const firsts = firstsOf(distinctCodes, order);
   const ids = parts.ids.columnOf(order);
+  const whole = isCopies ? parts.ids.columnOf(all) : ids;
   const residualBytes = residualBytesIn(parts);
   const layout: SegmentLayout = {
     ...{ bits: parts.bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
-    ...{ id: typeOf(ids), hasFirsts: firsts !== null, residualBytes, link: linkOf(of, isCopies) },
+    ...{ id: typeOf(whole), hasFirsts: firsts !== null, residualBytes, link: linkOf(of, isCopies) },
   };
   const blockOf = (first: number, end: number): SegmentRows => {
     const some = order.slice(first, end);
@@ -65,7 +66,7 @@ export function segmentOf(
     const partition = partitionOfRow(some[0]);
     return {
       ...{ count: some.length, partition, rows: numbered(some) },
-      ids: ids && (ids.slice(first, end) as Ids),
+      ids: ids && idsLike(ids.slice(first, end) as Ids, whole),
       firsts: firsts && numbered(firsts.slice(first, end)),
       ...codesOf(distinctCodes, some),
       ...columns,
@@ -86,6 +87,14 @@ export function segmentOf(
     }
   }
   return { layout, blocks: blocks() };
+}
+
+/** Ids of some rows as an array of the type that those of all rows have, which is as wide. */
+function idsLike(ids: Ids, whole: Ids | null): Ids {
+  if (whole === null || ids.constructor === whole.constructor) return ids;
+  const Type = whole.constructor as BigInt64ArrayConstructor;
+  const isBig = whole instanceof BigInt64Array || whole instanceof BigUint64Array;
+  return Type.from(ids as never, (isBig ? BigInt : Number) as never);
 }
 
 /** The column of links: none, or those of rows, or of copies. */

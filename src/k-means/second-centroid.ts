@@ -11,6 +11,7 @@
  * chooses alike.
  */
 
+import type { Steps } from '../base/steps';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { sharedValues } from '../kernels/memory';
 import { UNIT } from '../kernels/products/products.scalar';
@@ -31,6 +32,8 @@ const ALONG = 1.5;
 const LENGTH = 0.5;
 /** Products of pairs of centroids are made beforehand for so many: they take a byte each. */
 const MAX_PAIRS = 8192;
+/** Centroids whose products with all are made in one step: some milliseconds. */
+const PAIRED = 64;
 /** A product of 1 in these bytes. */
 const PAIR_UNIT = 127;
 
@@ -54,24 +57,25 @@ export const SECONDS_IN_TREE: Task<SecondsState, SecondsPart, Uint32Array> = {
 };
 
 /** The state of a task that finds the second centroids of many vectors. */
-export function secondsStateOf({ state }: CentroidTree): SecondsState {
+export function* secondsStateOf({ state }: CentroidTree): Steps<SecondsState> {
   const { centroids, width, kernel } = state;
   const count = centroids.length / width;
   if (count > MAX_PAIRS) return { ...state, pairs: null };
   const pairs = sharedValues(Int8Array, count * count);
-  const least = new Int32Array(count).fill(LEAST_PRODUCT);
   const all = { values: centroids, width };
-  const queries = centroids.slice(); // kernels copy queries from memory that is not theirs
-  productsKernel(kernel).productsOfMany(
-    all,
-    0,
-    count,
-    queries,
-    least,
-    (first, some, c, found, at) => {
-      for (let i = 0; i < some; i++) pairs[c * count + first + i] = asPair(found[at + i]);
-    },
-  );
+  for (let from = 0; from < count; from += PAIRED) {
+    const queries = centroids.slice(from * width, (from + PAIRED) * width);
+    const least = new Int32Array(queries.length / width).fill(LEAST_PRODUCT);
+    productsKernel(kernel).productsOfMany(
+      all,
+      ...([0, count, queries, least] as const),
+      (first, some, query, found, at) => {
+        const to = (from + query) * count + first;
+        for (let i = 0; i < some; i++) pairs[to + i] = asPair(found[at + i]);
+      },
+    );
+    yield undefined;
+  }
   return { ...state, pairs };
 }
 
@@ -86,7 +90,7 @@ export function flatSecondsState(
 }
 
 function asPair(product: number): number {
-  return Math.round((PAIR_UNIT * product) / UNIT ** 2);
+  return Math.round((PAIR_UNIT * product) / (UNIT * UNIT));
 }
 
 export class SecondCentroids {
@@ -111,22 +115,23 @@ export class SecondCentroids {
   }
 
   #best(own: number, ownProduct: number, lists: NearestLists, vector: number): number {
-    const product = (LENGTH * ownProduct) / UNIT ** 2;
-    const square = 1 + LENGTH ** 2 - 2 * product;
+    const product = (LENGTH * ownProduct) / (UNIT * UNIT);
+    const square = 1 + LENGTH * LENGTH - 2 * product;
     let [best, least] = [own, Number.POSITIVE_INFINITY];
     const start = vector * lists.length;
     for (let at = start; at < start + lists.length; at++) {
       const centroid = lists.centroids[at];
       if (lists.products[at] === LEAST_PRODUCT) break;
       if (centroid === own) continue;
-      const other = (LENGTH * lists.products[at]) / UNIT ** 2;
-      const distance = 1 + LENGTH ** 2 - 2 * other;
+      const other = (LENGTH * lists.products[at]) / (UNIT * UNIT);
+      const distance = 1 + LENGTH * LENGTH - 2 * other;
       if (distance >= least) break; // of those that follow too
-      const both = 1 - product - other + (LENGTH ** 2 * this.#pair(own, centroid)) / PAIR_UNIT;
-      const loss = distance + (ALONG * both ** 2) / square;
+      const both = 1 - product - other + (LENGTH * LENGTH * this.#pair(own, centroid)) / PAIR_UNIT;
+      const loss = distance + (ALONG * both * both) / square;
       if (loss < least) [best, least] = [centroid, loss];
     }
-    return best;
+    // Groups without other centroids leave none: then any other, so that the two differ.
+    return best === own ? (own + 1) % this.#count : best;
   }
 
   /** The product of two centroids, in units of 1 / PAIR_UNIT. */

@@ -124,6 +124,25 @@ describe('a folder with rows in second partitions', () => {
     }
   });
 
+  it('has copies with ids of the type of all, though only a row without a code needs it', async () => {
+    const index = new SimHashIndex<number>(OPTIONS);
+    const own = Array.from({ length: COUNT }, (_, row) => (row === 7 ? 2 ** 40 : row));
+    index.addAll({ values, dimensions: DIMENSIONS }, own);
+    index.optimize(OPTIMIZE);
+    const folder = join(root, 'wide-ids.hs');
+    await saveIndex(index as unknown as SimHashIndex, folder);
+    const read = await expectSound(folder);
+    expect(read.idOf(7)).toBe(2 ** 40);
+  });
+
+  it('takes the partitions of the folder that it is like, and refuses others', async () => {
+    const like = await built('like', {}, batches(0, 5000));
+    const building = IndexFolder.build(join(root, 'unlike.hs'), batches(), {
+      ...{ like, memory: '1MB', optimize: { copies: false } },
+    });
+    await expect(building).rejects.toThrow(`"copies" expected nothing: rows go where those of`);
+  });
+
   it('gets them by optimize where it is, and loses them by it', { tags: 'thorough' }, async () => {
     const folder = await built('optimized', { optimize: { ...OPTIMIZE, copies: false } });
     expect(kinds(folder)).not.toContain('copies');

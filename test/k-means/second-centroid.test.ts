@@ -93,7 +93,7 @@ describe('the second centroid of a vector', () => {
     const tree = runSteps(trainTree(sample, WIDTH, { count: 200, seed: '1' }), {});
     const nearest = new Uint32Array(300);
     tree.nearestInto(points, nearest);
-    const state = secondsStateOf(tree);
+    const state = runSteps(secondsStateOf(tree), {});
     const wanted = new SecondCentroids(state).of(points, nearest);
     expect(state.pairs).toHaveLength(200 * 200);
     expect(new SecondCentroids({ ...state, pairs: null }).of(points, nearest)).toEqual(wanted);
