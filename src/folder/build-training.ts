@@ -25,7 +25,7 @@ import { inParallel } from '../threads/parallel';
 import type { SharedCodes } from './compared-rows';
 import { FolderFiles } from './folder-files';
 import type { NewRows } from './new-rows';
-import { type Centroids, PART_POINTS, PieceVectors, secondsOf } from './new-segments';
+import { type Centroids, PART_POINTS, PieceVectors, secondsBy } from './new-segments';
 import { type PassingRows, pieces } from './passing-rows';
 
 /** Rows whose mean nearness to their centroids is taken for that of all. */
@@ -135,9 +135,8 @@ export class Training {
   /** The same with rows in second partitions too. */
   async withCopies({ tree }: Trained, { signal }: LongCall): Promise<Training> {
     const state = await runStepsAsync(secondsStateOf(tree), { ...(signal && { signal }) });
-    const seconds = (points: Int16Array, own: Uint32Array) => secondsOf(state, points, own);
     const { heldOut, queries, vectors, isTrained, trained } = this;
-    const centroids = { ...this.centroids, seconds };
+    const centroids = { ...this.centroids, seconds: secondsBy(state) };
     return new Training(centroids, heldOut, queries, vectors, isTrained, trained);
   }
 }

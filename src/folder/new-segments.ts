@@ -8,10 +8,9 @@ import { lengthOf } from '../base/length';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { ResidualCodes } from '../index/partitions/residual-codes';
 import { type Space, spaceOf } from '../index/partitions/space';
-import { SECONDS_IN_TREE, type SecondsState } from '../k-means/second-centroid';
+import { type SecondsState, secondsOf } from '../k-means/second-centroid';
 import { joined, NO_VECTORS, picked, pieceBytes, piecesIn } from '../table/sealed/segment-pieces';
 import { NO_PARTITION, type SegmentLayout, type SegmentRows } from '../table/sealed/segment-tables';
-import { inParallel } from '../threads/parallel';
 import type { BlockCursor } from './block-cursor';
 import { idsAs, widestId } from './block-cursor';
 import type { SharedCodes } from './compared-rows';
@@ -35,28 +34,11 @@ export interface Centroids {
   readonly seconds: ((points: Int16Array, own: Uint32Array) => Steps<Uint32Array>) | null;
 }
 
-/** The second centroids of points, in parts that threads share. */
-export function* secondsOf(
-  state: SecondsState,
-  points: Int16Array,
-  own: Uint32Array,
-): Steps<Uint32Array> {
+/** How the second centroids of points are found. */
+export function secondsBy(state: SecondsState): NonNullable<Centroids['seconds']> {
   const { width } = state;
-  const seconds = new Uint32Array(own.length);
-  yield* inParallel({
-    task: SECONDS_IN_TREE,
-    state,
-    count: Math.ceil(own.length / PART_POINTS),
-    part(i) {
-      const [first, end] = [i * PART_POINTS, (i + 1) * PART_POINTS];
-      return { points: points.slice(first * width, end * width), own: own.slice(first, end) };
-    },
-    take(found, i) {
-      seconds.set(found, i * PART_POINTS);
-      return undefined;
-    },
-  });
-  return seconds;
+  return (points, own) =>
+    secondsOf(state, own, (first, end) => points.slice(first * width, end * width));
 }
 
 /**

@@ -16,7 +16,7 @@ import { columnsOfFile, NewColumns } from './column-stream';
 import { replacedRows, sharedCodes } from './compared-rows';
 import { type Cut, FolderChange, type NewBatch } from './folder-change';
 import { NewRows } from './new-rows';
-import { type Centroids, NewSegments, secondsOf } from './new-segments';
+import { type Centroids, NewSegments, secondsBy } from './new-segments';
 import { type FoundRow, OldRows, wantedId } from './old-rows';
 
 /** Bytes that a change holds, where no limit is given. */
@@ -203,11 +203,12 @@ export function centroidsOf({ centroids, parts, header }: StoredContent): Centro
   if (centroids === null) return null;
   const rows = { values: centroids, width: integerWidth(parts.dense?.dimensions ?? parts.bits) };
   const kernel = productsKernel(parts.kernel);
-  const flat = () => flatSecondsState(centroids, rows.width, parts.kernel);
   return {
     values: centroids,
     nearness,
-    seconds: header.copies ? (points, own) => secondsOf(flat(), points, own) : null,
+    seconds: header.copies
+      ? secondsBy(flatSecondsState(centroids, rows.width, parts.kernel))
+      : null,
     *nearest(points, out): Steps<void> {
       const most = 256;
       for (let first = 0; first < out.length; first += most) {

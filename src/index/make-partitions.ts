@@ -8,7 +8,7 @@ import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { allocateIntegers } from '../k-means/points';
-import { SECONDS_IN_TREE, secondsStateOf } from '../k-means/second-centroid';
+import { secondsOf, secondsStateOf } from '../k-means/second-centroid';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { inParallel } from '../threads/parallel';
 import { COPY_NEIGHBORS, copiesPay } from './copies-pay';
@@ -47,6 +47,7 @@ const SAMPLE_PER_CENTROID = 40;
 const MIN_DRAWN = 2 ** 14;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
+
 /** The distinct codes in the order of their partitions, whose residual codes are not made yet. */
 interface GroupedCodes {
   readonly distinctCodes: DistinctCodes;
@@ -140,27 +141,13 @@ function* secondCentroids(
 ): Steps<Uint32Array> {
   const space = spaceOf(parts, distinctCodes);
   const { width } = space;
-  const total = starts[starts.length - 1];
-  const seconds = new Uint32Array(total);
-  const own = new Uint32Array(total);
+  const own = new Uint32Array(starts[starts.length - 1]);
   for (let p = 0; p + 1 < starts.length; p++) own.fill(p, starts[p], starts[p + 1]);
-  yield* inParallel({
-    task: SECONDS_IN_TREE,
-    state: yield* secondsStateOf(tree),
-    count: Math.ceil(total / STEP_ROWS),
-    part(i) {
-      const first = i * STEP_ROWS;
-      const some = own.slice(first, first + STEP_ROWS);
-      const points = new Int16Array(some.length * width);
-      for (let j = 0; j < some.length; j++) space.vectorInto(first + j, points, j * width);
-      return { points, own: some };
-    },
-    take(found, i) {
-      seconds.set(found, i * STEP_ROWS);
-      return [i * STEP_ROWS + found.length, total];
-    },
+  return yield* secondsOf(yield* secondsStateOf(tree), own, (first, end) => {
+    const points = new Int16Array((end - first) * width);
+    for (let i = first; i < end; i++) space.vectorInto(i, points, (i - first) * width);
+    return points;
   });
-  return seconds;
 }
 
 /** The nearest centroid of each distinct code; 0 of empty codes, which are left out later. */

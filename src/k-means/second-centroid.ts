@@ -14,16 +14,18 @@
 import type { Steps } from '../base/steps';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { sharedValues } from '../kernels/memory';
-import { UNIT } from '../kernels/products/products.scalar';
+import { product, UNIT } from '../kernels/products/products.scalar';
 import type { Task } from '../threads/job';
+import { inParallel } from '../threads/parallel';
 import { LEAST_PRODUCT, NearestLists } from './nearest-lists';
 import { CentroidTree, type TreeState } from './two-level';
 
 /**
  * Measured on 352,575 sentences with 2,048 partitions: entries that a search scores until it has
  * seen .95 of the true neighbours are 63,000 without second centroids, 27,500 where 8 groups are
- * compared, 24,000 with 16, and 23,300 where all are, with lists of 32; those of 16 lose some 2 %
- * and take half of the time. ALONG of 1 or 2 changes them by less than a tenth.
+ * compared, 24,000 with 16, and 23,300 where all are, with lists of 32. Those of 16 lose 2 %, as
+ * measured with 4 groups, and take half of the time. ALONG of 1 or 2 changes them by less than a
+ * tenth.
  */
 const GROUPS = 16;
 const CANDIDATES = 16;
@@ -79,6 +81,34 @@ export function* secondsStateOf({ state }: CentroidTree): Steps<SecondsState> {
   return { ...state, pairs };
 }
 
+/** Vectors of a part. */
+const PART_POINTS = 2048;
+
+/** The second centroids of vectors, in parts that threads share; `pointsOf` gives some of them. */
+export function* secondsOf(
+  state: SecondsState,
+  own: Uint32Array,
+  pointsOf: (first: number, end: number) => Int16Array,
+): Steps<Uint32Array> {
+  const seconds = new Uint32Array(own.length);
+  yield* inParallel({
+    task: SECONDS_IN_TREE,
+    state,
+    count: Math.ceil(own.length / PART_POINTS),
+    part(i) {
+      const first = i * PART_POINTS;
+      const end = Math.min(own.length, first + PART_POINTS);
+      return { points: pointsOf(first, end), own: own.slice(first, end) };
+    },
+    take(found, i) {
+      const first = i * PART_POINTS;
+      seconds.set(found, first);
+      return [first + found.length, own.length];
+    },
+  });
+  return seconds;
+}
+
 /** The state for a few vectors: compares all centroids, and makes nothing beforehand. */
 export function flatSecondsState(
   centroids: Int16Array,
@@ -115,8 +145,8 @@ export class SecondCentroids {
   }
 
   #best(own: number, ownProduct: number, lists: NearestLists, vector: number): number {
-    const product = (LENGTH * ownProduct) / (UNIT * UNIT);
-    const square = 1 + LENGTH * LENGTH - 2 * product;
+    const first = (LENGTH * ownProduct) / (UNIT * UNIT);
+    const square = 1 + LENGTH * LENGTH - 2 * first;
     let [best, least] = [own, Number.POSITIVE_INFINITY];
     const start = vector * lists.length;
     for (let at = start; at < start + lists.length; at++) {
@@ -126,7 +156,7 @@ export class SecondCentroids {
       const other = (LENGTH * lists.products[at]) / (UNIT * UNIT);
       const distance = 1 + LENGTH * LENGTH - 2 * other;
       if (distance >= least) break; // of those that follow too
-      const both = 1 - product - other + (LENGTH * LENGTH * this.#pair(own, centroid)) / PAIR_UNIT;
+      const both = 1 - first - other + (LENGTH * LENGTH * this.#pair(own, centroid)) / PAIR_UNIT;
       const loss = distance + (ALONG * both * both) / square;
       if (loss < least) [best, least] = [centroid, loss];
     }
@@ -138,19 +168,11 @@ export class SecondCentroids {
   #pair(a: number, b: number): number {
     const { pairs, centroids, width } = this.#state;
     if (pairs !== null) return pairs[a * this.#count + b];
-    return asPair(productOf(centroids, a * width, centroids, b * width, width));
+    return asPair(product(centroids, a * width, centroids, b * width, width));
   }
 
   #ownProducts(vectors: Int16Array, own: Uint32Array): Int32Array {
     const { centroids, width } = this.#state;
-    return Int32Array.from(own, (c, i) =>
-      productOf(vectors, i * width, centroids, c * width, width),
-    );
+    return Int32Array.from(own, (c, i) => product(vectors, i * width, centroids, c * width, width));
   }
-}
-
-function productOf(a: Int16Array, aAt: number, b: Int16Array, bAt: number, width: number): number {
-  let sum = 0;
-  for (let i = 0; i < width; i++) sum += a[aAt + i] * b[bAt + i];
-  return sum;
 }

@@ -61,7 +61,13 @@ export function integerWidth(dimensions: number): number {
 }
 
 /** The product of two vectors of `width` values that begin at `aAt` and `bAt`. */
-function product(a: Int16Array, aAt: number, b: Int16Array, bAt: number, width: number): number {
+export function product(
+  a: Int16Array,
+  aAt: number,
+  b: Int16Array,
+  bAt: number,
+  width: number,
+): number {
   let sum = 0; // below 2^31 by the lengths of the vectors, so exact
   for (let i = 0; i < width; i++) sum += a[aAt + i] * b[bAt + i];
   return sum;
