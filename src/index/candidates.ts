@@ -177,8 +177,9 @@ function byEstimates(parts: SearchParts, partitions: SearchedPartitions, query: 
   const sums = sumsOf(parts, query);
   const weights = weightsOf(sums);
   const point = partitions.space.queryOf(sums, query.unit);
+  const unit = query.unit instanceof Float64Array ? query.unit : null;
   const weighPartitions: WeighPartitions = (probes, ask) =>
-    partitions.weighCodes(point, probes, weights, ask);
+    partitions.weighCodes({ point, unit }, probes, weights, ask);
   // Equal estimates are ranked by row, also if all candidates are re-ranked.
   const { cosineOf } = weights;
   return { weighPartitions, cosineOf, error: Number.POSITIVE_INFINITY, mayTakeTies: false };

@@ -204,9 +204,11 @@ function* visitingPlaces(
   for (const { query } of asked) {
     const point = partitions.space.queryOf(query.sums ?? evenSums(query.code, bits), query.unit);
     const own = new Uint16Array(partitions.count);
-    partitions.nearest(point, partitions.count).order.forEach((partition, place) => {
-      own[partition] = place;
-    });
+    partitions
+      .nearest({ point, unit: null }, partitions.count)
+      .order.forEach((partition, place) => {
+        own[partition] = place;
+      });
     places.push(own);
     yield undefined;
   }

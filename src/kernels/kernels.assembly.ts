@@ -13,7 +13,7 @@ export * from './sums/signs.assembly';
 export { hitsOfTile, planesInto, slicesInto } from './hamming/slices.assembly';
 export * from './joins/joins.assembly';
 export * from './minwise/minwise.assembly';
-export { largestInto, orderInto, productsInto } from './products/products.assembly';
+export { largestInto, orderInto, productsInto, productsAmong } from './products/products.assembly';
 export { residualTablesInto, rotate, twoBitsInto } from './rotation/rotation.assembly';
 export * from './sums/sums.assembly';
 export { choicesInto, hitsOfTables, tablesInto } from './hamming/tables.assembly';

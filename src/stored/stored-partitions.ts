@@ -12,7 +12,12 @@ import { withoutCopies } from '../index/partitions/entries';
 import { ended, gapOf, shortened, type Weighed } from '../index/partitions/gaps';
 import { firstPartitions, ReplayedSearch } from '../index/partitions/replayed-search';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
-import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
+import {
+  type PartitionQuery,
+  type RoutedQuery,
+  type Space,
+  spaceOf,
+} from '../index/partitions/space';
 import { FallingLimit, type HitSearch, type Hits, type Search } from '../kernels/hits/hits';
 import { residualKernel, weightedKernel } from '../kernels/kernels';
 import {
@@ -42,18 +47,18 @@ export class Router {
   constructor({ parts, header }: StoredContent, centroids: Int16Array) {
     const { dense, bits, kernel, hasher } = parts;
     this.space = spaceOf({ dense, bits }, parts.distinctCodes);
-    this.#centroids = new Centroids(centroids, this.space.width, kernel);
-    this.count = this.#centroids.count;
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, 0);
+    this.#centroids = new Centroids(centroids, this.space.width, this.residualCodes, kernel);
+    this.count = this.#centroids.count;
     this.gaps = header.gaps ?? [];
     this.nearness = header.nearness ?? 0;
     this.entriesPerCode = header.copies ? 2 : 1;
   }
 
   /** See `Centroids.nearest`; valid for good, since other searches run while one waits. */
-  nearest(query: Int16Array, probes: number): Routes {
-    return this.#centroids.nearestOfMany(query, probes);
+  nearest(query: RoutedQuery, probes: number): Routes {
+    return this.#centroids.nearestOfMany([query], probes);
   }
 }
 
@@ -126,17 +131,17 @@ export class StoredPartitions implements SearchedPartitions {
     return standardError(this.space.width, this.#router.nearness);
   }
 
-  nearest(point: Int16Array, probes: number) {
-    return this.#router.nearest(point, probes);
+  nearest(query: RoutedQuery, probes: number) {
+    return this.#router.nearest(query, probes);
   }
 
   *weighCodes(
-    point: Int16Array,
+    query: RoutedQuery,
     probes: number,
     weights: WeightTables,
     ask: number,
   ): Steps<Weighed> {
-    const { order } = this.nearest(point, probes);
+    const { order } = this.nearest(query, probes);
     const held = this.entriesPerCode * ask;
     const { codes: memory } = this.#cache;
     const kernel = weightedKernel(this.#content.parts.kernel);
@@ -180,7 +185,7 @@ export class StoredPartitions implements SearchedPartitions {
 
   *weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
     const { gaps, nearness } = this.#router;
-    const { order, products } = this.nearest(query.point, probes);
+    const { order, products } = this.nearest(query, probes);
     // As in Partitions.ranges: the product with the shortened centroid.
     const visit = { order, products: new Float32Array(probes) };
     for (let i = 0; i < probes; i++) {

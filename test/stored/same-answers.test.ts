@@ -1,9 +1,11 @@
 // @module-tag full
 
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openIndex, openIndexUrl, type SimHashIndex } from '../../src/node';
+import { openIndex, openIndexUrl, SimHashIndex, saveIndex } from '../../src/node';
 import type { StoredIndex } from '../../src/stored/stored-index';
 import { temporaryFolder } from '../folder/collection';
+import { Draws } from '../reference/random';
 import { blobsIn, bytesIn } from './files';
 import { clustered, DIMENSIONS, found, KINDS, searchesOf, shaped, writeFolder } from './places';
 import { startHost } from './web-host';
@@ -111,4 +113,43 @@ describe.each(KINDS)('$name', (kind) => {
     if (kind.isPartitioned) expect(large.figures.reads).toBe(before.reads);
     expect(large.figures.evictions).toBe(0);
   });
+});
+
+it('finds the same rows where the nearest of wide centroids are found by their codes', async () => {
+  const [count, dimensions] = [3000, 700];
+  const draws = new Draws(70);
+  const middles = draws.gaussians(100 * dimensions);
+  const values = Float32Array.from({ length: count * dimensions }, (_, at) => {
+    const middle = Math.floor(at / dimensions) % 100;
+    return middles[middle * dimensions + (at % dimensions)];
+  });
+  draws.gaussians(values.length).forEach((value, at) => {
+    values[at] += value;
+  });
+  const index = new SimHashIndex({ bits: 64, dimensions, vectors: 'int8', projection: 'hadamard' });
+  index.addAll(values);
+  index.optimize({ partitions: 1000, queries: 20, recall: 0.5, k: 5 });
+  const folder = join(root, 'wide.hs');
+  await saveIndex(index, folder);
+  const opened = await openIndex(folder);
+  const stored = [
+    await openIndex(folder, { memory: '64MB' }),
+    await openIndex(folder, { memory: '4MB' }),
+    await openIndexUrl(blobsIn(folder), { memory: '64MB' }),
+  ];
+  const queries = { values: values.subarray(0, 40 * dimensions), dimensions };
+  for (const probes of [3, 24, 62, 63]) {
+    const options = { k: 7, method: 'partitions', probes } as const;
+    const alone = Array.from({ length: 40 }, (_, row) =>
+      found(index.search(values.subarray(row * dimensions, (row + 1) * dimensions), options)),
+    );
+    expect(index.searchAll(queries, options).map(found)).toEqual(alone);
+    expect(opened.searchAll(queries, options).map(found)).toEqual(alone);
+    const onThreads = await opened.searchAllAsync(queries, { ...options, threads: 2 });
+    expect(onThreads.map(found)).toEqual(alone);
+    for (const one of stored) {
+      expect((await one.searchAll(queries, options)).map(found)).toEqual(alone);
+    }
+  }
+  for (const one of stored) await one.close();
 });

@@ -10,7 +10,7 @@ import type { Steps } from '../../base/steps';
 import type { Hits, Search } from '../../kernels/hits/hits';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { NO_GAP, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
-import type { PartitionQuery, Space } from './space';
+import type { PartitionQuery, RoutedQuery, Space } from './space';
 
 /** Rows searched for, and candidates held. */
 const SAMPLE = 64;
@@ -26,7 +26,7 @@ interface Searched {
   readonly count: number;
   readonly nearness: number;
   readonly space: Pick<Space, 'queryOf'>;
-  nearest(point: Int16Array, probes: number): { readonly products: Int32Array };
+  nearest(query: RoutedQuery, probes: number): { readonly products: Int32Array };
   /** Must not end early. */
   weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed>;
 }
@@ -60,7 +60,7 @@ export function* gapsOf(partitions: Searched, unit: Float64Array): Steps<number[
   const { count, nearness, space } = partitions;
   const most = Math.min(count, MAX_VISITED);
   const point = space.queryOf([], unit);
-  const products = partitions.nearest(point, most).products.slice();
+  const products = partitions.nearest({ point, unit }, most).products.slice();
   const gaps: number[] = [];
   for (let visited = 1; visited < most; visited *= 2) {
     const { search } = yield* partitions.weighResiduals({ point, unit }, visited, WANT);

@@ -28,7 +28,7 @@ import {
   type ShortenedCentroid,
   standardError,
 } from './residual-codes';
-import { type PartitionQuery, type Space, spaceOf } from './space';
+import { type PartitionQuery, type RoutedQuery, type Space, spaceOf } from './space';
 
 /** Distinct codes whose mean nearness to their centroids is taken for that of all. */
 const NEARNESS_CODES = 2 ** 14;
@@ -91,12 +91,12 @@ export class Partitions {
     this.#distinctCodes = distinctCodes;
     this.space = spaceOf({ dense, bits }, distinctCodes);
     this.centroids = centroids;
-    this.routing = new Centroids(centroids, this.space.width, kernel);
-    this.count = this.routing.count;
     this.starts = starts;
     this.#entries = new Entries(starts, made.copies, made);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, made.memory ?? this.#entries.placeCount);
+    this.routing = new Centroids(centroids, this.space.width, this.residualCodes, kernel);
+    this.count = this.routing.count;
     this.#kernel = kernel;
   }
 
@@ -261,13 +261,13 @@ export class Partitions {
   }
 
   /** See `Centroids.nearest`. */
-  nearest(query: Int16Array, probes: number): Routes {
+  nearest(query: RoutedQuery, probes: number): Routes {
     return this.routing.nearest(query, probes);
   }
 
   /** Weighs the distinct codes in the partitions nearest to a point; holds the `ask` lightest. */
   *weighCodes(
-    point: Int16Array,
+    query: RoutedQuery,
     probes: number,
     weights: WeightTables,
     ask: number,
@@ -277,7 +277,7 @@ export class Partitions {
     const begin = (from: RowCodes) => kernel.search(from, weights, held);
     const all = this.#distinctCodes.codes.search(begin, weights.maxWeight, held);
     let codes = 0;
-    for (const p of this.nearest(point, probes).order) {
+    for (const p of this.nearest(query, probes).order) {
       const own = { first: this.starts[p], end: this.starts[p + 1] };
       this.#entries.eachCode(p, own, (first, end) => all.range(first, end));
       codes += this.#entries.countOf(p);
@@ -292,9 +292,9 @@ export class Partitions {
    * call, since a filter that searches in turn overwrites them.
    */
   // biome-ignore lint/correctness/useYield: as above
-  *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
-    const routes = this.nearest(point, probes);
-    const tables = (this.residualCodes as ResidualCodes).tablesOf(unit);
+  *weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
+    const routes = this.nearest(query, probes);
+    const tables = (this.residualCodes as ResidualCodes).tablesOf(query.unit);
     const gap = gapOf(this.gaps, probes, ask);
     const { search, ...visited } = this.weighEntries(tables, routes, this.heldFor(ask), gap);
     return { search: this.codesOf(search, ask), ...visited };

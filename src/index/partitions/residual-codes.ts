@@ -8,7 +8,7 @@
 import { padded } from '../../base/arrays';
 import { gatherCodes } from '../../codes/gather';
 import { type KernelName, rotationKernel } from '../../kernels/kernels';
-import { UNIT } from '../../kernels/products/products.scalar';
+import { type IntegerRows, UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
 import {
   MAX_RESIDUAL_BYTES,
@@ -55,6 +55,8 @@ export class ResidualCodes {
   readonly #vectors: Encoded;
   readonly #rotation: Rotation;
   readonly #kernel: RotationKernel;
+  /** The tables that were made last. */
+  #tables: (ResidualTables & { readonly query: Float64Array }) | null = null;
 
   /** Null where no vectors are kept, or too wide ones. */
   static of(
@@ -119,10 +121,27 @@ export class ResidualCodes {
     const { vector: sums } = this.#rotation;
     const less = length / UNIT;
     for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centroid[i];
-    sums.fill(0, vector.length);
+    return this.#encodeSums(vector.length);
+  }
+
+  /** Encodes the first values of the rotation's vector. */
+  #encodeSums(count: number): number {
+    this.#rotation.vector.fill(0, count);
     this.#kernel.rotate(this.#rotation);
     const scale = this.#kernel.encode(this.#rotation);
     return scale > 0 ? scale : NO_DIFFERENCE;
+  }
+
+  /** Codes of whole vectors of length UNIT, by which those near a query are found. */
+  codesOf({ values, width }: IntegerRows): ResidualMemory {
+    const count = values.length / width;
+    const codes = new ResidualMemory(this.memory.bytesPerRow, count);
+    const { vector, code } = this.#rotation;
+    for (let row = 0, at = 0; row < count; row++) {
+      for (let i = 0; i < width; i++) vector[i] = values[at++] / UNIT;
+      codes.set(row, code, this.#encodeSums(width));
+    }
+    return codes;
   }
 
   /** A place whose rows are all removed. */
@@ -130,8 +149,16 @@ export class ResidualCodes {
     this.memory.setScale(place, 0);
   }
 
-  /** The lookup tables of a query, a vector of length 1. Valid until the next call. */
+  /**
+   * The lookup tables of a query, a vector of length 1 that stays as it is. Valid until the next
+   * call for another one: routing and scoring ask for the same.
+   */
   tablesOf(query: Float64Array): ResidualTables {
+    if (this.#tables?.query !== query) this.#tables = { query, ...this.#newTables(query) };
+    return this.#tables;
+  }
+
+  #newTables(query: Float64Array): ResidualTables {
     const { vector, tables, scales } = this.#rotation;
     vector.set(query);
     vector.fill(0, query.length);

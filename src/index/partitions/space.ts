@@ -20,9 +20,14 @@ export interface Space {
   queryOf(sums: ArrayLike<number>, unit: UnitVector | null): Int16Array;
 }
 
-/** A query of partitions: as integers among the centroids, and its vector of length 1. */
-export interface PartitionQuery {
+/** What partitions are near: a point among their centroids, and its vector of length 1, if known. */
+export interface RoutedQuery {
   readonly point: Int16Array;
+  readonly unit: Float64Array | null;
+}
+
+/** A query of residual codes. */
+export interface PartitionQuery extends RoutedQuery {
   readonly unit: Float64Array;
 }
 

@@ -107,9 +107,7 @@ function routed(
   probes: number,
 ): Routed[] {
   const { routing } = partitions;
-  const points = new Int16Array(queries.length * routing.width);
-  for (const [i, { point }] of queries.entries()) points.set(point, i * routing.width);
-  const { order, products } = routing.nearestOfMany(points, probes);
+  const { order, products } = routing.nearestOfMany(queries, probes);
   return queries.map(({ unit }, i) => {
     const { tables, ...formula } = residualsOf(partitions).tablesOf(unit);
     const [from, end] = [i * probes, (i + 1) * probes];

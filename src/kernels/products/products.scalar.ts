@@ -33,6 +33,15 @@ export interface ProductsKernel {
     products: Int32Array,
   ): void;
 
+  /** The same for one query among some rows: of equal steps those that `among` has first. */
+  orderAmong(
+    rows: IntegerRows,
+    query: Int16Array,
+    among: Uint32Array,
+    order: Uint32Array,
+    products: Int32Array,
+  ): void;
+
   /** Writes for each query the row of the largest product, the first of equal ones, to `out`. */
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void;
 
@@ -73,6 +82,21 @@ export function product(
   return sum;
 }
 
+/** Writes the numbers of the largest products to `order`, and these to `products`. */
+function orderOf(all: Int32Array, order: Uint32Array, products: Int32Array): void {
+  let most = all[0];
+  let least = all[0];
+  for (const one of all) {
+    most = Math.max(most, one);
+    least = Math.min(least, one);
+  }
+  const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
+  const steps = all.map((one) => (most - one) >>> shift);
+  const sorted = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
+  order.set(sorted.subarray(0, order.length));
+  for (let i = 0; i < order.length; i++) products[i] = all[order[i]];
+}
+
 export const scalarProducts: ProductsKernel = {
   name: 'scalar',
 
@@ -88,18 +112,14 @@ export const scalarProducts: ProductsKernel = {
     const probes = (orders.length * width) / queries.length;
     for (let query = 0, to = 0; to < orders.length; query++, to += probes) {
       scalarProducts.productsInto(rows, queries.subarray(query * width, (query + 1) * width), all);
-      let most = all[0];
-      let least = all[0];
-      for (const one of all) {
-        most = Math.max(most, one);
-        least = Math.min(least, one);
-      }
-      const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
-      const steps = all.map((one) => (most - one) >>> shift);
-      const order = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
-      orders.set(order.subarray(0, probes), to);
-      for (let i = to; i < to + probes; i++) products[i] = all[orders[i]];
+      orderOf(all, orders.subarray(to, to + probes), products.subarray(to, to + probes));
     }
+  },
+
+  orderAmong({ values, width }, query, among, order, products) {
+    const all = Int32Array.from(among, (row) => product(values, row * width, query, 0, width));
+    orderOf(all, order, products);
+    for (let i = 0; i < order.length; i++) order[i] = among[order[i]];
   },
 
   nearestInto({ values, width }, queries, out) {

@@ -76,6 +76,34 @@ export const wasmProducts: ProductsKernel = {
     }
   },
 
+  orderAmong(rows, query, among, order, products) {
+    const { values, width } = rows;
+    const home = memoryOf(values);
+    const padded = (among.length + 3) & ~3;
+    // The query, and for each row its number, its product and its place in the order.
+    if (home === undefined || 2 * width + 12 * padded + ORDER_BYTES > SCAN_BYTES) {
+      return scalarProducts.orderAmong(rows, query, among, order, products);
+    }
+    const { kernels, bytes, free } = home;
+    const { buffer } = bytes;
+    const amongAt = free + 2 * width;
+    const productsAt = amongAt + 4 * padded;
+    const countsAt = productsAt + 4 * padded;
+    const orderAt = countsAt + ORDER_BYTES;
+    new Int16Array(buffer, free, width).set(query);
+    const own = new Uint32Array(buffer, amongAt, padded);
+    own.set(among);
+    own.fill(0, among.length);
+    kernels.productsAmong(values.byteOffset, amongAt, padded, free, width, productsAt);
+    kernels.orderInto(productsAt, among.length, order.length, countsAt, orderAt);
+    const all = new Int32Array(buffer, productsAt, padded);
+    const places = new Uint32Array(buffer, orderAt, order.length);
+    for (let i = 0; i < order.length; i++) {
+      order[i] = among[places[i]];
+      products[i] = all[places[i]];
+    }
+  },
+
   nearestInto(rows, queries, out) {
     const { width } = rows;
     if (!fits(width)) return scalarProducts.nearestInto(rows, queries, out);
