@@ -31,11 +31,10 @@ export function cosineRequests(
   // Kernels count in 32 bits, in which a larger k would be a small one.
   const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
   const margin = report?.margin ?? MARGIN;
-  const { method, probes, oversample, filter, recall, isExplained } = request;
+  const { filter, recall, isExplained } = request;
   const isMeasured = report?.k === request.k && report.rank === rank && filter === null;
   const models = isMeasured ? report.doubt : [];
-  const settingBy = (asked: Pick<Request, 'probes' | 'oversample'>) =>
-    settingOf(parts, { ...asked, method, k }, rank);
+  const of = { method: request.method, k, rank };
   const requestBy = (
     { probes, want }: Setting,
     doubt: DoubtModel | null,
@@ -44,12 +43,14 @@ export function cosineRequests(
     return { k, filter, recall, rank, margin, probes, want, doubt, isLast };
   };
   if (recall !== null) {
-    return models.map((doubt, i) => requestBy(settingBy(doubt), doubt, i === models.length - 1));
+    const last = models.length - 1;
+    return models.map((doubt, i) => requestBy(settingOf(parts, of, doubt), doubt, i === last));
   }
-  const setting = settingBy({ probes, oversample });
+  const setting = settingOf(parts, of, request);
+  const { probes } = request;
   const isSame = (one: DoubtModel) =>
     one.probes === (setting.probes ?? 0) &&
-    settingBy({ probes, oversample: one.oversample }).want === setting.want;
+    settingOf(parts, of, { probes, oversample: one.oversample }).want === setting.want;
   const doubt = (isExplained && models.find(isSame)) || null;
   return [requestBy(setting, doubt, true)];
 }
@@ -69,21 +70,19 @@ export function isFound({ k, recall, isLast }: CosineRequest, missing: number | 
   return isLast || recall === null || missing === null || missing <= (1 - recall) * k;
 }
 
-/** How to search: as `optimize` measured it, or as the request says. */
+/** How to search: as `optimize` measured it, or as asked for. */
 function settingOf(
-  parts: SearchParts,
-  request: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
-  rank: Rank,
+  { report, partitions, distinctCodes }: SearchParts,
+  { method, k, rank }: Pick<Request, 'method' | 'k'> & { readonly rank: Rank },
+  asked: Pick<Request, 'oversample' | 'probes'>,
 ): Setting {
-  const { method, k, oversample } = request;
-  const { report, partitions } = parts;
   const isPartitioned =
     partitions !== null && (method === 'partitions' || (method === 'auto' && report !== null));
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
-  const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
-  const want = Math.min(Math.ceil(times * k), Math.max(k, parts.distinctCodes.rowCount));
+  const times = asked.oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
+  const want = Math.min(Math.ceil(times * k), Math.max(k, distinctCodes.rowCount));
   return {
-    probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    probes: isPartitioned ? (asked.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
     want: rank === 'exact' ? want : k,
   };
 }

@@ -9,7 +9,7 @@ import { cosineRequests } from './cosine-request';
 import type { IndexParts, Query, SearchParts } from './index-parts';
 import type { Weighed } from './partitions/gaps';
 import type { Partitions } from './partitions/partitions';
-import { weighTogether } from './partitions/together';
+import { paysTogether, weighTogether } from './partitions/together';
 import { answer, noResult, ofDistances, rankOf, type SearchResult } from './search';
 import { methodError, type Request } from './search-request';
 
@@ -87,6 +87,7 @@ function* weighed(
   const { probes, want } = cosineRequests(parts, request, 'exact')[0];
   if (probes === null) return null;
   const visited = Math.min(probes, partitions.count);
+  if (!paysTogether(partitions, queries.length, visited)) return null;
   const points = queries.map(({ unit }) => ({
     unit: unit as Float64Array,
     point: partitions.space.queryOf([], unit),

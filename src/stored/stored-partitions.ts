@@ -56,9 +56,10 @@ export class Router {
     this.entriesPerCode = header.copies ? 2 : 1;
   }
 
-  /** See `Centroids.nearest`; valid for good, since other searches run while one waits. */
+  /** As `Centroids.nearest`, but valid for good: other searches run while one waits. */
   nearest(query: RoutedQuery, probes: number): Routes {
-    return this.#centroids.nearestOfMany([query], probes);
+    const { order, products } = this.#centroids.nearest(query, probes);
+    return { order: order.slice(), products: products.slice() };
   }
 }
 

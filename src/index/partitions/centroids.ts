@@ -75,22 +75,26 @@ export class Centroids {
     return { order, products };
   }
 
-  /** The same of several queries, one after another in new arrays. */
-  nearestOfMany(queries: readonly RoutedQuery[], probes: number): Routes {
+  /**
+   * The same of several queries, in new arrays, in their order. Each is routed when it is asked
+   * for, so that a caller who then asks for its tables finds them made.
+   */
+  *nearestOfEach(queries: readonly RoutedQuery[], probes: number): Generator<Routes> {
     const { width } = this;
     const total = queries.length * probes;
     const [order, products] = [new Uint32Array(total), new Int32Array(total)];
-    if (this.#candidatesFor(probes) === null) {
+    const isCoded = this.isCoded(probes);
+    if (!isCoded) {
       const points = new Int16Array(queries.length * width);
       for (const [i, { point }] of queries.entries()) points.set(point, i * width);
       productsKernel(this.#kernel).orderInto(this, points, order, products);
-      return { order, products };
     }
     for (const [i, query] of queries.entries()) {
       const [from, end] = [i * probes, (i + 1) * probes];
-      this.#routeInto(query, order.subarray(from, end), products.subarray(from, end));
+      const own = { order: order.subarray(from, end), products: products.subarray(from, end) };
+      if (isCoded) this.#routeInto(query, own.order, own.products);
+      yield own;
     }
-    return { order, products };
   }
 
   #routeInto({ point, unit }: RoutedQuery, order: Uint32Array, products: Int32Array): void {
@@ -98,6 +102,11 @@ export class Centroids {
     const candidates = this.#candidatesFor(order.length);
     if (candidates === null || unit === null) kernel.orderInto(this, point, order, products);
     else kernel.orderAmong(this, point, this.#likeliest(unit, candidates), order, products);
+  }
+
+  /** Whether queries with vectors are routed by codes, which gains nothing for many at once. */
+  isCoded(probes: number): boolean {
+    return this.#candidatesFor(probes) !== null;
   }
 
   /** How many centroids are compared themselves; null where all are. */

@@ -64,6 +64,11 @@ interface Searching extends Routed {
   codes: number;
 }
 
+/** Whether so many queries gain by being routed, or by visiting partitions, together. */
+export function paysTogether(partitions: Partitions, queries: number, probes: number): boolean {
+  return !partitions.routing.isCoded(probes) || hasRounds(partitions, queries, probes);
+}
+
 /** For each query what `Partitions.weighResiduals` gives for it. */
 export function* weighTogether(
   partitions: Partitions,
@@ -106,16 +111,10 @@ function routed(
   queries: readonly PartitionQuery[],
   probes: number,
 ): Routed[] {
-  const { routing } = partitions;
-  const { order, products } = routing.nearestOfMany(queries, probes);
-  return queries.map(({ unit }, i) => {
-    const { tables, ...formula } = residualsOf(partitions).tablesOf(unit);
-    const [from, end] = [i * probes, (i + 1) * probes];
-    return {
-      tables: { ...formula, tables: tables.slice() },
-      order: order.subarray(from, end),
-      products: products.subarray(from, end),
-    };
+  const routes = partitions.routing.nearestOfEach(queries, probes);
+  return Array.from(routes, (own, i) => {
+    const { tables, ...formula } = residualsOf(partitions).tablesOf(queries[i].unit);
+    return { ...own, tables: { ...formula, tables: tables.slice() } };
   });
 }
 
