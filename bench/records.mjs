@@ -1,11 +1,16 @@
 // Which records are of one person, or of one restaurant? Short records with typing errors, whose truth
 // is known: simhash codes of TF-IDF vectors, minwise codes of sets, and both with each pair checked
-// exactly, next to MinHash (npm minhash) of the same tokens. Each has the threshold of its best F1;
-// groups are the chains of its pairs, compared with the true ones by the adjusted Rand index.
+// exactly, next to MinHash of npm (minhash) and of PyPI (datasketch, rensa) of the same tokens, all pairs
+// compared, so that no band loses any. Each has the threshold of its best F1; groups are the chains of
+// its pairs, compared with the true ones by the adjusted Rand index.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { characters, pairs, TextHasher, words } from '../dist/index.js';
 import { adjustedRand } from './lib/adjusted-rand.mjs';
+import { findPython, pythonChild } from './lib/python.mjs';
 import { matrixOf } from './lib/sparse-matrix.mjs';
 import { announce, printTable } from './lib/table.mjs';
 import { isThere, textsOf } from './lib/text-files.mjs';
@@ -18,25 +23,33 @@ const [LEAST, WIDEST] = [0.3, 104];
 const TOKENS = [words, characters(2), characters(3)];
 
 await announce();
-for (const set of ['people', 'restaurants']) if (isThere(set)) measure(set);
-
-function measure(set) {
+const python = findPython('datasketch, rensa');
+const child = python && pythonChild(python, 'shingles.py');
+async function measure(set) {
   const texts = textsOf(set, 'text');
   const entities = textsOf(set, 'entity');
   const sizes = new Map();
   for (const one of entities) sizes.set(one, (sizes.get(one) ?? 0) + 1);
   const count = [...sizes.values()].reduce((sum, n) => sum + (n * (n - 1)) / 2, 0);
   const truth = { entities, count };
-  const rows = TOKENS.flatMap((tokens) =>
-    Object.entries(methodsOf(texts, tokens)).map(([method, { bytes, find, name }]) => {
+  const rows = [];
+  for (const tokens of TOKENS) {
+    for (const [method, { bytes, find, name }] of Object.entries(methodsOf(texts, tokens))) {
       const started = performance.now();
-      const found = find();
+      const found = await find();
       const seconds = (performance.now() - started) / 1000;
       const { threshold, precision, recall, f1, rand } = best(found, truth);
       const shares = [precision, recall, f1, rand].map((share) => share.toFixed(3));
-      return [tokens.kind, method, bytes, `${name} ${threshold}`, ...shares, seconds.toFixed(1)];
-    }),
-  );
+      rows.push([
+        tokens.kind,
+        method,
+        bytes,
+        `${name} ${threshold}`,
+        ...shares,
+        seconds.toFixed(1),
+      ]);
+    }
+  }
   printTable(
     `${set}: ${texts.length} records, ${count} pairs of one entity`,
     ['tokens', 'method', 'bytes', 'threshold', 'precision', 'recall', 'F1', 'Rand', 's'],
@@ -66,8 +79,45 @@ function methodsOf(texts, tokens) {
     'minwise, checked': {
       ...{ bytes: BITS / 8, name: 'Jaccard', find: checked(sets, 'minJaccard', 'jaccards') },
     },
-    MinHash: { bytes: 4 * VALUES, name: 'differ', find: () => byMinHash(texts, tokens) },
+    ...Object.fromEntries(
+      Object.entries(MIN_HASHES).map(([method, hashesOf]) => [
+        method,
+        {
+          ...{ bytes: 4 * VALUES, name: 'differ' },
+          find: async () => alike(await hashesOf(texts.map((text) => [...new Set(tokens(text))]))),
+        },
+      ]),
+    ),
   };
+}
+
+/** VALUES min-hashes of each of some sets, one set after another. */
+const MIN_HASHES = {
+  'MinHash of npm': (sets) => {
+    const values = new Uint32Array(VALUES * sets.length);
+    for (const [row, set] of sets.entries()) {
+      const one = new Minhash({ numPerm: VALUES });
+      for (const token of set) one.update(token);
+      values.set(one.hashvalues, VALUES * row);
+    }
+    return values;
+  },
+  ...(child && {
+    datasketch: (sets) => hashesBy('datasketch', sets),
+    rensa: (sets) => hashesBy('rensa', sets),
+  }),
+};
+
+for (const set of ['people', 'restaurants']) if (isThere(set)) await measure(set);
+child?.close();
+
+async function hashesBy(engine, sets) {
+  const folder = mkdtempSync(join(tmpdir(), 'halfspace-bench-'));
+  const path = join(folder, 'sets.json');
+  writeFileSync(path, JSON.stringify(sets));
+  const { values } = await child.ask('hashes', { engine, path });
+  rmSync(folder, { recursive: true });
+  return Float64Array.from(values);
 }
 
 /** All pairs of batches, with their keys. */
@@ -82,16 +132,10 @@ function listed(batches, keysOf) {
   return found;
 }
 
-/** All pairs that have three tenths of their values in common; the key is how many differ. */
-function byMinHash(texts, tokens) {
-  const values = new Uint32Array(VALUES * texts.length);
-  texts.forEach((text, row) => {
-    const one = new Minhash({ numPerm: VALUES });
-    for (const token of new Set(tokens(text))) one.update(token);
-    values.set(one.hashvalues, VALUES * row);
-  });
+/** All pairs that have three tenths of their min-hashes in common; the key is how many differ. */
+function alike(values) {
   const found = [];
-  for (let b = 0; b < texts.length; b++) {
+  for (let b = 0; b < values.length / VALUES; b++) {
     for (let a = 0; a < b; a++) {
       let key = 0;
       for (let i = 0; i < VALUES; i++) {

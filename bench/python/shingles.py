@@ -1,4 +1,7 @@
-"""Rivals on sets of 5-word shingles: datasketch and rensa, 128 min-hashes of a text, CPU time."""
+"""Rivals on sets: datasketch and rensa, 128 min-hashes of a text.
+
+Of sets of 5-word shingles the CPU time, and of given sets the min-hashes themselves.
+"""
 
 import json
 import re
@@ -23,30 +26,42 @@ def shingles(text):
     return runs or [" ".join(words)]
 
 
-def datasketch(text):
+def datasketch(tokens):
     from datasketch import MinHash
 
     one = MinHash(num_perm=128)
-    one.update_batch([shingle.encode() for shingle in shingles(text)])
+    one.update_batch([token.encode() for token in tokens])
+    return one.hashvalues
 
 
-def rensa(text):
+def rensa(tokens):
     from rensa import RMinHash
 
     one = RMinHash(num_perm=128, seed=7)
-    one.update(shingles(text))
-    one.digest()
+    one.update(tokens)
+    return one.digest()
+
+
+ENGINES = {"datasketch": datasketch, "rensa": rensa}
 
 
 def run(engine, count):
     """Seconds for the first `count` texts."""
-    of_one = {"datasketch": datasketch, "rensa": rensa}[engine]
-    of_one("a first text, so that imports are done")
+    of_one = ENGINES[engine]
+    of_one(shingles("a first text, so that imports are done"))
     started = time.process_time()
     for text in state["texts"][:count]:
-        of_one(text)
+        of_one(shingles(text))
     return {"seconds": time.process_time() - started}
 
 
+def hashes(engine, path):
+    """The min-hashes of sets, lists of tokens in a file, one set after another."""
+    with open(path, encoding="utf-8") as opened:
+        sets = json.load(opened)
+    of_one = ENGINES[engine]
+    return {"values": [int(value) for tokens in sets for value in of_one(tokens)]}
+
+
 if __name__ == "__main__":
-    serve([load, run])
+    serve([load, run, hashes])

@@ -4,6 +4,7 @@
  * several candidates the call is a misuse that names them.
  */
 
+import { ahead } from '../../base/ahead';
 import { openRecords } from '../../formats/open-rows';
 import { formatOfPath } from '../../formats/row-format';
 import type {
@@ -14,6 +15,7 @@ import type {
   RowFormat,
   RowReader,
 } from '../../node';
+import { threadsFor } from '../../threads/parallel';
 import type { Call } from '../call';
 import { holdLimit } from './memory-limit';
 
@@ -118,9 +120,11 @@ export async function* batchesOf(
   const isByBytes = rowCount === null && byteCount !== null;
   const total = isByBytes ? byteCount : rowCount;
   const progress = call.progress(`reading ${reader.file}`, total, isByBytes ? 'bytes' : 'rows');
+  // Threads hash while this one decodes the next rows.
+  const isAhead = threadsFor(Number.POSITIVE_INFINITY) > 0;
   let rows = 0;
   try {
-    for await (const batch of reader) {
+    for await (const batch of isAhead ? ahead(reader) : reader) {
       call.signal.throwIfAborted();
       yield batch;
       rows += batch.count;

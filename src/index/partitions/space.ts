@@ -20,7 +20,7 @@ export interface Space {
   queryOf(sums: ArrayLike<number>, unit: UnitVector | null): Int16Array;
 }
 
-/** What partitions are near: a point among their centroids, and its vector of length 1, if known. */
+/** What partitions are near to: a point among their centroids, and its unit vector, if known. */
 export interface RoutedQuery {
   readonly point: Int16Array;
   readonly unit: Float64Array | null;
