@@ -56,6 +56,10 @@ export class Centroids {
     this.#products = new Int32Array(this.count);
   }
 
+  get bytes(): number {
+    return this.values.byteLength + (this.#codes?.byteLength ?? 0);
+  }
+
   at(p: number): Int16Array {
     return this.values.subarray(p * this.width, (p + 1) * this.width);
   }

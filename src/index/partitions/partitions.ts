@@ -200,7 +200,7 @@ export class Partitions {
   get bytes(): number {
     const near = this.residualCodes?.bytes ?? 0;
     const copies = this.hasCopies ? 16 * this.starts[this.count] : 0;
-    return this.centroids.byteLength + 20 * this.count + 16 * this.addedCount + near + copies;
+    return this.routing.bytes + 20 * this.count + 16 * this.addedCount + near + copies;
   }
 
   /** 2 where each distinct code is in a second partition too. */
