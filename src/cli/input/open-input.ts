@@ -4,7 +4,6 @@
  * several candidates the call is a misuse that names them.
  */
 
-import { ahead } from '../../base/ahead';
 import { openRecords } from '../../formats/open-rows';
 import { formatOfPath } from '../../formats/row-format';
 import type {
@@ -15,7 +14,6 @@ import type {
   RowFormat,
   RowReader,
 } from '../../node';
-import { threadsFor } from '../../threads/parallel';
 import type { Call } from '../call';
 import { holdLimit } from './memory-limit';
 
@@ -120,11 +118,9 @@ export async function* batchesOf(
   const isByBytes = rowCount === null && byteCount !== null;
   const total = isByBytes ? byteCount : rowCount;
   const progress = call.progress(`reading ${reader.file}`, total, isByBytes ? 'bytes' : 'rows');
-  // Threads hash while this one decodes the next rows.
-  const isAhead = threadsFor(Number.POSITIVE_INFINITY) > 0;
   let rows = 0;
   try {
-    for await (const batch of isAhead ? ahead(reader) : reader) {
+    for await (const batch of reader) {
       call.signal.throwIfAborted();
       yield batch;
       rows += batch.count;
