@@ -46,7 +46,7 @@ const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
   { names: '{ SimHashIndex }', limit: 80, arrow: false }, // 60 is wanted
-  { names: '{ openIndexUrl }', limit: 121, arrow: true },
+  { names: '{ openIndexUrl }', limit: 89, arrow: true },
   { names: '*', limit: 171, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */

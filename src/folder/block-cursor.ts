@@ -5,14 +5,12 @@
  * rows; memory holds some MiB of each source.
  */
 
-import { FormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
-import { checksum } from '../kernels/kernels';
 import type { BlockName, BlockReader } from '../stored/block-reader';
 import type { StoredSegment } from '../stored/content';
 import type { RowSet } from '../stored/row-set';
 import { joined, NO_VECTORS, picked, range, rowsOfBlock } from '../table/sealed/segment-pieces';
-import { readVectors, type SegmentLayout, type SegmentRows } from '../table/sealed/segment-tables';
+import type { SegmentLayout, SegmentRows } from '../table/sealed/segment-tables';
 
 /**
  * A stream of blocks in ascending order of partition; rows without a code (NO_PARTITION) come last.
@@ -62,7 +60,7 @@ export class SegmentCursor implements BlockCursor {
   /** Reads the next blocks, about TOGETHER_BYTES of them, and their vectors. */
   async #read(): Promise<void> {
     const segment = this.#segment;
-    const { table, vectors } = segment;
+    const { table } = segment;
     const names: BlockName[] = [];
     let bytes = 0;
     for (let block = this.#at; block < table.count && bytes < TOGETHER_BYTES; block++) {
@@ -70,23 +68,10 @@ export class SegmentCursor implements BlockCursor {
       bytes += table.bytes[block] + table.vectorsBytes[block];
     }
     const blocks = await this.#reader.blocks(names);
-    const bodies =
-      vectors === null
-        ? null
-        : await this.#reader.ranges(
-            names.map(({ block }) => {
-              const [at, length] = [table.vectorsAt[block], table.vectorsBytes[block]];
-              return { file: vectors, range: { at, length } };
-            }),
-          );
-    this.#ready = blocks.map(({ block, rows }, i) => {
+    const vectors = segment.vectors && (await this.#reader.vectors(names));
+    this.#ready = blocks.map(({ rows }, i) => {
       for (const row of rows.rows) this.held?.add(row);
-      if (bodies === null || vectors === null) return rowsOfBlock(table.layout, rows, NO_VECTORS);
-      if (checksum(bodies[i]) !== table.vectorsChecksums[block]) {
-        const path = this.#reader.pathOf(vectors);
-        throw new FormatError(`damaged: block ${block} fails its checksum`, path);
-      }
-      return rowsOfBlock(table.layout, rows, readVectors(table, block, bodies[i]));
+      return rowsOfBlock(table.layout, rows, vectors?.[i] ?? NO_VECTORS);
     });
   }
 }

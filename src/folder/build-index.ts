@@ -11,8 +11,9 @@ import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, type LongCall } from '../base/steps';
 import type { OptimizeOptions, SimHashIndexOptions } from '../index/index-options';
-import { optionsOf } from '../index/read-index';
-import { partsOf, SimHashIndex } from '../index/simhash-index';
+import { checkIndexOptions } from '../index/index-options';
+import { IndexParts } from '../index/index-parts';
+import { optionsOf } from '../index/saved-header';
 import { contentNamed, type StoredContent } from '../stored/content';
 import {
   type FolderFile,
@@ -125,7 +126,7 @@ export async function buildStored(
   const memory = checkByteCount('memory', given.memory);
   checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
   const model = like === undefined ? null : await modelIn(like);
-  const parts = partsOf(new SimHashIndex(model === null ? options : optionsOf(model)));
+  const parts = IndexParts.of(checkIndexOptions(model === null ? options : optionsOf(model)));
   if (model !== null && optimize?.partitions !== undefined) {
     throw wrongType('partitions', `nothing: those of ${like} are taken`, optimize.partitions);
   }

@@ -13,7 +13,7 @@ import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id, IdKind } from '../index/id-table';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
-import { optionsOf } from '../index/read-index';
+import { optionsOf } from '../index/saved-header';
 import { reportOf } from '../index/saved-report';
 import type { IdList, SimHashIndex } from '../index/simhash-index';
 import {

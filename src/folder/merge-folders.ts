@@ -14,9 +14,8 @@ import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { afterChanges, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { MIN_CODES } from '../index/make-partitions';
 import type { Wanted } from '../index/optimize';
-import { checkHeader, optionsOf } from '../index/read-index';
+import { checkHeader, emptyPartsOf, queryPartsOf } from '../index/saved-header';
 import { reportOf, type SavedReport, savedReport } from '../index/saved-report';
-import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
 import { BlockReader } from '../stored/block-reader';
 import { contentNamed, type StoredContent } from '../stored/content';
@@ -209,7 +208,7 @@ const reportsIn = (headers: readonly IndexHeader[]): RecallReport[] =>
 function askedOf(parts: readonly Part[]): OptimizeOptions | null {
   const reports = reportsIn(parts.map(({ manifest }) => manifest.index));
   const { manifest } = parts[0];
-  const { dense } = partsOf(new SimHashIndex(optionsOf({ header: manifest.index })));
+  const { dense } = queryPartsOf(manifest.index);
   if (reports.length === 0 || dense === null || !centroidsFileOf(manifest)) return null;
   const { wanted, wantedCoverage, k, seed } = reports.reduce((a, b) =>
     b.wanted > a.wanted ? b : a,
@@ -231,7 +230,7 @@ function wantedOf(
   if (asked.copies !== undefined) {
     throw wrongType('copies', `nothing: rows stay where those of ${path} are`, asked.copies);
   }
-  const wanted = checkWantedInFiles(partsOf(new SimHashIndex(optionsOf({ header: index }))), asked);
+  const wanted = checkWantedInFiles(emptyPartsOf(index), asked);
   if ((index.distinct ?? 0) < MIN_CODES) return null;
   if (centroidsFileOf({ files })) return wanted;
   throw new Error(`${path} has no centroids: build the parts like a folder that was optimized`);

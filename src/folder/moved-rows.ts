@@ -39,8 +39,8 @@ export async function movedRows(
   old: OldRows,
   { memory, call }: { memory: number; call: LongCall },
 ): Promise<MovedRows> {
-  const { header, parts, removed, manifest } = old.content;
-  const rows = new NewRows(writer, { parts, ids: header.ids, firstRow: 0, memory });
+  const { header, removed, manifest } = old.content;
+  const rows = new NewRows(writer, { parts: old.parts, ids: header.ids, firstRow: 0, memory });
   rows.isForeign = header.isForeign;
   const limit = Math.min(ORDERED_BYTES, memory / 16);
   const segments: MovedSegment[] = [];

@@ -8,6 +8,7 @@ import { lengthOf } from '../base/length';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { ResidualCodes } from '../index/partitions/residual-codes';
 import { type Space, spaceOf } from '../index/partitions/space';
+import type { QueryParts } from '../index/query-parts';
 import { type SecondsState, secondsOf } from '../k-means/second-centroid';
 import { joined, NO_VECTORS, picked, pieceBytes, piecesIn } from '../table/sealed/segment-pieces';
 import { NO_PARTITION, type SegmentLayout, type SegmentRows } from '../table/sealed/segment-tables';
@@ -51,7 +52,7 @@ export class PieceVectors {
   readonly #dimensions: number;
   #piece: SegmentRows | null = null;
 
-  constructor({ parts }: Pick<NewRows, 'parts'>) {
+  constructor({ parts }: { readonly parts: QueryParts }) {
     const { bits, hasher, kernel, vectors } = parts;
     const isDense = vectors !== null && vectors.kind !== 'sparse';
     const dimensions = hasher.dimensions ?? 0;

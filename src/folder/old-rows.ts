@@ -5,6 +5,8 @@
 
 import { equalBytes, lowerBound } from '../base/arrays';
 import type { Id } from '../index/id-table';
+import type { IndexParts } from '../index/index-parts';
+import { emptyPartsOf, takeHeader } from '../index/saved-header';
 import { BlockReader, type LoadedBlock } from '../stored/block-reader';
 import { openContent, type StoredContent, type StoredSegment } from '../stored/content';
 import { type HashMatch, LookUps } from '../stored/look-ups';
@@ -36,11 +38,16 @@ const TOGETHER = 16;
 /** The rows of one generation. */
 export class OldRows {
   readonly content: StoredContent;
+  /** The parts of an index of the same options, without rows: new rows are made by them. */
+  readonly parts: IndexParts;
   readonly reader: BlockReader;
   readonly #lookUps: LookUps;
 
   private constructor(content: StoredContent) {
+    const { header } = content;
     this.content = content;
+    this.parts = emptyPartsOf(header);
+    takeHeader(this.parts, header);
     this.reader = new BlockReader(content);
     this.#lookUps = new LookUps(content, this.reader);
   }

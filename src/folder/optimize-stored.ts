@@ -43,7 +43,7 @@ export function optimizeStored(
   const { signal } = call;
   const how = { memory, ...(signal && { call: { signal } }) };
   return changing(folder, base, how, async (change, old) => {
-    const { parts } = old.content;
+    const { parts } = old;
     const wanted = checkWantedInFiles(parts, optimize);
     const { distinct = 0 } = base.index;
     if (distinct < (wanted.partitions === undefined ? MIN_CODES : 1)) return null;

@@ -4,7 +4,7 @@
  */
 
 import type { LongCall } from '../base/steps';
-import type { IndexParts } from '../index/index-parts';
+import type { QueryParts } from '../index/query-parts';
 import { BlockReader } from '../stored/block-reader';
 import type { StoredContent, StoredSegment } from '../stored/content';
 import { RowSet } from '../stored/row-set';
@@ -15,7 +15,7 @@ import type { SharedCodes } from './compared-rows';
 import { TOGETHER_ROWS } from './new-segments';
 
 export interface PassingRows {
-  readonly parts: IndexParts;
+  readonly parts: QueryParts;
   /** Rows have numbers from here on. */
   readonly firstRow: number;
   readonly count: number;
@@ -55,7 +55,7 @@ const WITHOUT = {
  * four more where rows share codes.
  */
 export class RowsInSegments implements PassingRows {
-  readonly parts: IndexParts;
+  readonly parts: QueryParts;
   readonly firstRow: number;
   readonly count: number;
   codedCount = 0;

@@ -12,6 +12,7 @@ import type { IndexParts } from '../index/index-parts';
 import { MIN_CODES } from '../index/make-partitions';
 import type { Wanted } from '../index/optimize';
 import { checkWanted } from '../index/optimize-options';
+import type { QueryParts } from '../index/query-parts';
 import { savedReport } from '../index/saved-report';
 import { headerOf, type IndexHeader } from '../index/write-index';
 import type { FolderFile, Manifest } from '../stored/manifest';
@@ -146,14 +147,14 @@ export function checkWantedInFiles(parts: IndexParts, options: OptimizeOptions):
 }
 
 /** Bytes of a row in the files, about. */
-export function rowBytesOf({ bits, hasher, vectors }: IndexParts): number {
+export function rowBytesOf({ bits, hasher, vectors }: QueryParts): number {
   const { dimensions = 0 } = hasher;
   const perValue = vectors?.kind === 'float32' ? 4 : vectors?.kind === 'int8' ? 1 : 0;
   return Math.ceil(bits / 8) + dimensions * (perValue + 0.25) + 64;
 }
 
 /** Bytes of a row in its second partition, about. */
-function copyBytesOf({ bits, hasher }: IndexParts): number {
+function copyBytesOf({ bits, hasher }: QueryParts): number {
   return Math.ceil(bits / 8) + (hasher.dimensions ?? 0) / 4 + 48;
 }
 

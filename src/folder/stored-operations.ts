@@ -44,7 +44,7 @@ export function appendStored(
   const work = async (change: FolderChange, old: OldRows) => {
     const { writer } = change;
     const { index } = base;
-    const { parts } = old.content;
+    const { parts } = old;
     const firstRow = index.nextRow;
     const rows = new NewRows(writer, { parts, ids: index.ids, firstRow, memory });
     const columns = new NewColumns(writer, base.columns, await withoutRows(folder, base));
@@ -129,7 +129,7 @@ export async function changing<T>(
   work: (change: FolderChange, old: OldRows) => Promise<T>,
 ): Promise<T> {
   const old = await OldRows.open(folder, base.generation);
-  const start = { folder, base, old, ...how, parts: old.content.parts };
+  const start = { folder, base, old, ...how, parts: old.parts };
   return FolderChange.run(start, (change) => work(change, old));
 }
 

@@ -6,18 +6,16 @@
 
 import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import { type Measure, measureOf } from '../codes/measure';
-import { SimHasher } from '../hashing/simhash';
-import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BandMethod } from './bands/band-method';
 import { DistinctCodes } from './distinct/distinct-codes';
 import { type Id, type IdKind, IdTable } from './id-table';
-import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
+import { afterChanges, type CheckedOptions } from './index-options';
 import { groupedByPartition, inNewOrder } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
+import { noVectors, type QueryFields, QueryParts, queryFields } from './query-parts';
 import { DenseVectors } from './vectors/dense-vectors';
-import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
+import type { RowVectors, UnitVector } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
 /** Bytes of memory, by what they hold. */
@@ -113,10 +111,7 @@ export interface CodeOrder {
   readonly partitions: Partitions | null;
 }
 
-type Fields = Pick<
-  IndexParts,
-  'hasher' | 'mean' | 'kernel' | 'ids' | 'vectors' | 'bandMethod' | 'distinctCodes'
->;
+type Fields = QueryFields & Pick<IndexParts, 'ids' | 'bandMethod' | 'distinctCodes'>;
 
 /** Rows added between two steps, which take some milliseconds. */
 const BLOCK_ROWS = 2048;
@@ -127,21 +122,12 @@ const BLOCK_ROWS = 2048;
 const REGROUP_ABOVE = 1024;
 
 /** The state of one index in memory. Fields that are not readonly may be replaced between steps. */
-export class IndexParts {
-  readonly bits: number;
-  readonly hasher: SimHasher;
-  readonly mean: Float64Array | null;
-  readonly kernel: KernelName | undefined;
+export class IndexParts extends QueryParts {
   readonly ids: IdTable;
-  vectors: RowVectors | null;
   /** Chooses between bands and scan for searches by distance, and owns the bands. */
   bandMethod: BandMethod;
   distinctCodes: DistinctCodes;
   partitions: Partitions | null = null;
-  /** What `optimize` measured, with the rows added and removed since; null before. */
-  report: RecallReport | null = null;
-  /** True if codes were added that other options made: then only codes can be searched for. */
-  isForeign = false;
   readonly readVectors: ReadVectors | null = null;
   /** How often `compact` numbered the rows again: files then have them under other numbers. */
   numbering = 0;
@@ -151,28 +137,18 @@ export class IndexParts {
   #filtering = 0;
 
   private constructor(fields: Fields) {
-    this.hasher = fields.hasher;
-    this.bits = fields.hasher.bits;
-    this.mean = fields.mean;
-    this.kernel = fields.kernel;
+    super(fields);
     this.ids = fields.ids;
-    this.vectors = fields.vectors;
     this.bandMethod = fields.bandMethod;
     this.distinctCodes = fields.distinctCodes;
   }
 
   /** The parts of an empty index. */
-  static of(
-    { hasher: given, vectors: storage, mean }: CheckedOptions,
-    ids = new IdTable(),
-  ): IndexParts {
-    const hasher = new SimHasher(given);
-    // Resolved once, since each search asks for its kernels several times.
-    const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
-    const vectors = noVectors(storage, hasher.dimensions, kernel);
-    const distinctCodes = new DistinctCodes(hasher.bytesPerCode);
-    const bandMethod = new BandMethod(hasher.bits);
-    return new IndexParts({ hasher, mean, kernel, ids, vectors, bandMethod, distinctCodes });
+  static of(options: CheckedOptions, ids = new IdTable()): IndexParts {
+    const fields = queryFields(options);
+    const { bits, bytesPerCode } = fields.hasher;
+    const distinctCodes = new DistinctCodes(bytesPerCode);
+    return new IndexParts({ ...fields, ids, bandMethod: new BandMethod(bits), distinctCodes });
   }
 
   /** The same rows in another order of codes, without a report: what `optimize` tries. */
@@ -192,11 +168,6 @@ export class IndexParts {
   setOrder({ distinctCodes, partitions }: CodeOrder): void {
     this.distinctCodes = distinctCodes;
     this.partitions = partitions;
-  }
-
-  /** The vectors where they are dense; partitions and joins work on dense ones alone. */
-  get dense(): DenseVectors | null {
-    return this.vectors instanceof DenseVectors ? this.vectors : null;
   }
 
   /** Throws while a long call changes the index, and inside a filter. */
@@ -224,16 +195,6 @@ export class IndexParts {
       bands: this.bandMethod.bytes,
     };
     return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
-  }
-
-  /** True if exact similarities of the query with the held vectors can be computed. */
-  canCompare({ unit }: Query): boolean {
-    return unit !== null && (this.vectors?.accepts(unit) ?? false);
-  }
-
-  /** What distances estimate: cosines, or Jaccard similarities with projection 'minwise'. */
-  get measure(): Measure {
-    return measureOf(this.hasher.projection);
   }
 
   /** The exact similarities of rows with a comparable query. Valid until the next call. */
@@ -378,18 +339,6 @@ export class IndexParts {
     this.ids.skip(missing, kind);
     this.vectors?.skip(missing);
   }
-}
-
-/** An empty container for vectors of a kind; null for 'none'. */
-function noVectors(
-  storage: VectorStorage,
-  dimensions: number | undefined,
-  kernel: KernelName | undefined,
-): RowVectors | null {
-  if (storage === 'none') return null;
-  return storage === 'sparse'
-    ? new SparseVectors()
-    : new DenseVectors(storage, dimensions as number, kernel);
 }
 
 /** Entries of sparse rows, before repeated dimensions are summed; 0 for dense rows. */

@@ -29,9 +29,12 @@ import { codeOf } from './candidates';
 import type { IndexParts, Query, SearchParts } from './index-parts';
 import { halvesOf } from './vectors/sparse-vectors';
 
+/** What queries are made by. */
+type QueryMaker = Pick<SearchParts, 'bits' | 'hasher' | 'mean' | 'isForeign' | 'vectors'>;
+
 /** The query of a vector or a code; null for a zero vector where the index has `zero: 'null'`. */
 export function queryOf(
-  parts: SearchParts,
+  parts: QueryMaker,
   given: Vector | Uint8Array,
   name = 'query',
 ): Query | null {
@@ -46,7 +49,7 @@ export function queryOf(
 }
 
 /** A vector as a query. The unit vector is of the vector itself; the mean only shifts its sums. */
-function ofVector(parts: SearchParts, given: Vector): Query | null {
+function ofVector(parts: QueryMaker, given: Vector): Query | null {
   // NaN for values that are no numbers: `accumulate` or `hash` below then throws.
   const length = lengthOfQuery(isDense(given) ? given : given.values);
   const query = ofUsualLength(given, length);
@@ -96,7 +99,7 @@ function ofUsualLength(vector: Vector, length: number): Vector {
 }
 
 /** A set as its code, with its members where the index holds sets to compare them with. */
-function ofSet({ hasher, vectors }: SearchParts, vector: Vector): Query {
+function ofSet({ hasher, vectors }: QueryMaker, vector: Vector): Query {
   const query = { code: hasher.hash(vector), sums: null };
   if (vectors === null || isDense(vector)) return { ...query, unit: null };
   const set = { offsets: [0, vector.indices.length], ...vector };
@@ -104,8 +107,8 @@ function ofSet({ hasher, vectors }: SearchParts, vector: Vector): Query {
 }
 
 /** A code as a query: checked, and copied. */
-function ofCode(parts: SearchParts, code: Uint8Array, name: string): Query {
-  const { bytesPerCode } = parts.distinctCodes;
+function ofCode(parts: QueryMaker, code: Uint8Array, name: string): Query {
+  const { bytesPerCode } = parts.hasher;
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
   checkUnusedBits(code, parts.bits, 0);

@@ -4,35 +4,24 @@
  * knows that they are.
  */
 
-import {
-  checkInteger,
-  checkNumber,
-  checkOneOf,
-  checkOptions,
-  wrongType,
-  wrongValue,
-} from '../base/check';
+import { checkInteger, checkOptions, wrongType } from '../base/check';
 import type { Ids } from '../base/ids';
 import { runSteps, type Steps } from '../base/steps';
 import { allocateIntegers } from '../k-means/points';
 import { NO_ROW } from '../kernels/hits/hits';
 import { integerWidth } from '../kernels/products/products.scalar';
-import { NO_GAP } from '../kernels/residuals/residuals.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
 import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
 import type { IdKind } from './id-table';
-import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition, inNewOrder } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
 import { inOrder, residualBytesOf } from './partitions/residual-codes';
 import { ReadResiduals } from './read-residuals';
-import { reportOf } from './saved-report';
+import { checkHeader, optionsOf, takeHeader } from './saved-header';
 import { partsOf, SimHashIndex } from './simhash-index';
-import { Zeros } from './vectors/rounding';
-import { VECTOR_STORAGES } from './vectors/row-vectors';
-import { type IndexHeader, maxRowNumbers } from './write-index';
+import type { IndexHeader } from './write-index';
 
 /**
  * An index that `indexToArrow` wrote. Damaged bytes throw a FormatError, with the name given by
@@ -263,51 +252,6 @@ export class Restoring {
     const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
     parts.setOrder({ distinctCodes: grouped.distinctCodes, partitions });
   }
-}
-
-/** The options with which a saved index was made, from its header. */
-export function optionsOf({ header }: { readonly header: object }): SimHashIndexOptions {
-  const { bits, projection, seed, dimensions, texts, zero, keep, mean } = header as IndexHeader;
-  if (typeof seed !== 'string' || !/^\d{1,20}$/.test(seed)) {
-    throw wrongValue('seed', 'an integer as a string', seed);
-  }
-  return {
-    ...{ bits, projection: projection as 'signs', seed: BigInt(seed) },
-    ...(dimensions !== undefined && { dimensions }),
-    ...(texts !== undefined && { texts }),
-    ...{ zero: zero as 'error', vectors: checkOneOf('keep', keep, VECTOR_STORAGES) },
-    ...(mean !== null && { mean }),
-  };
-}
-
-/** Sets what a header says of all rows. */
-export function takeHeader(parts: IndexParts, { isForeign, report, zeros }: IndexHeader): void {
-  parts.isForeign = isForeign;
-  parts.report = report && reportOf(report);
-  parts.dense?.zeros.add(new Zeros(...(zeros ?? [])));
-}
-
-/** Checks the parts of a header that are not options; `count` rows belong to it. */
-export function checkHeader(header: object, count: number): IndexHeader {
-  const {
-    isForeign,
-    nextRow,
-    ids,
-    report,
-    nearness,
-    gaps = [],
-    zeros = [],
-  } = header as IndexHeader;
-  if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
-  checkInteger('nextRow', nextRow, count, maxRowNumbers(count));
-  checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
-  if (report !== null) reportOf(report);
-  if (nearness !== undefined) checkNumber('nearness', nearness, 0, 1);
-  if (!Array.isArray(gaps)) throw wrongType('gaps', 'an array', gaps);
-  for (const gap of gaps) checkNumber('gaps', gap, -NO_GAP, NO_GAP);
-  if (!Array.isArray(zeros)) throw wrongType('zeros', 'an array', zeros);
-  for (const value of zeros) checkNumber('zeros', value, 0, Number.MAX_SAFE_INTEGER);
-  return header as IndexHeader;
 }
 
 /** 16-bit integers of a base64 text, in the byte order of this machine. */

@@ -14,6 +14,7 @@ import { MAX_ROWS } from './distinct/distinct-codes';
 import { codesOf, firstsOf } from './distinct/row-codes';
 import type { IdKind } from './id-table';
 import type { IndexParts } from './index-parts';
+import type { QueryParts } from './query-parts';
 import { type SavedReport, savedReport } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { residualBytesIn, residualsOf, segmentOf } from './write-segment';
@@ -65,7 +66,7 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
 }
 
 /** What zeros of int8 lost, as headers state it; nothing for other vectors. */
-export function zerosOf({ dense }: IndexParts): Pick<IndexHeader, 'zeros'> {
+export function zerosOf({ dense }: QueryParts): Pick<IndexHeader, 'zeros'> {
   if (dense?.kind !== 'int8') return {};
   return { zeros: [dense.zeros.count, dense.zeros.squares] };
 }

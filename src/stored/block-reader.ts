@@ -13,8 +13,11 @@ import {
   hasHeads,
   headBytes,
   readBlock,
+  readVectors,
 } from '../table/sealed/segment-tables';
 import type { StoredContent, StoredSegment } from './content';
+import type { FolderFile } from './manifest';
+import type { ByteRange } from './stored-files';
 
 /** A block: its segment, and its number there. */
 export interface BlockName {
@@ -55,6 +58,15 @@ interface ReadCounts {
   bytes: number;
 }
 
+/** A range of a file, the checksum of its bytes, and what the error says where it fails. */
+interface CheckedRange extends ByteRange {
+  readonly file: FolderFile;
+  readonly checksum: bigint | undefined;
+  readonly what: string;
+}
+
+type BlockVectors = ReturnType<typeof readVectors>;
+
 /** Reads blocks, codes and other ranges of one generation. */
 export class BlockReader {
   readonly #content: StoredContent;
@@ -82,23 +94,16 @@ export class BlockReader {
     signal?: AbortSignal,
     isHead = false,
   ): Promise<LoadedBlock[]> {
-    const bodies = await this.ranges(
-      names.map(({ segment, block }) => ({
-        file: segment.rows,
-        range: {
-          at: segment.table.at[block],
-          length: isHead ? headBytes(segment.table, block) : segment.table.bytes[block],
-        },
+    const bodies = await this.checked(
+      names.map(({ segment: { rows: file, table }, block }) => ({
+        ...{ file, at: table.at[block], what: `block ${block} fails its checksum` },
+        length: isHead ? headBytes(table, block) : table.bytes[block],
+        checksum: (isHead ? table.headChecksums : table.checksums)?.[block],
       })),
       signal,
     );
     return names.map(({ segment, block }, i) => {
-      const path = this.pathOf(segment.rows);
-      const { checksums, headChecksums } = segment.table;
-      if (checksum(bodies[i]) !== (isHead ? headChecksums : checksums)?.[block]) {
-        throw new FormatError(`damaged: block ${block} fails its checksum`, path);
-      }
-      const rows = asFormatError(path, () => {
+      const rows = asFormatError(this.pathOf(segment.rows), () => {
         const read = readBlock(segment.table, block, bodies[i], isHead);
         checkRows(read, segment.rows);
         if (segment.home !== null) checkLinks(read, segment.home.rows.rows);
@@ -112,23 +117,44 @@ export class BlockReader {
   async codes(names: readonly BlockName[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const { bits } = this.#content.parts;
     const width = bytesPerCode(bits);
-    const read = await this.ranges(
-      names.map(({ segment, block }) => {
-        const { table, rows: file } = segment;
-        const at = table.at[block] + headBytes(table, block);
-        return { file, range: { at, length: table.rows[block] * width } };
-      }),
+    const read = await this.checked(
+      names.map(({ segment: { rows: file, table }, block }) => ({
+        ...{ file, what: `the codes of block ${block} fail their checksum` },
+        ...{ at: table.at[block] + headBytes(table, block), length: table.rows[block] * width },
+        checksum: table.codeChecksums?.[block],
+      })),
       signal,
     );
     read.forEach((codes, i) => {
-      const { segment, block } = names[i];
-      const path = this.pathOf(segment.rows);
-      if (checksum(codes) !== segment.table.codeChecksums?.[block]) {
-        throw new FormatError(`damaged: the codes of block ${block} fail their checksum`, path);
-      }
+      const path = this.pathOf(names[i].segment.rows);
       asFormatError(path, () => checkUnusedBits(codes, bits, 0));
     });
     return read;
+  }
+
+  /** Reads all vectors of blocks, in the order given; of segments without vectors none. */
+  async vectors(names: readonly BlockName[], signal?: AbortSignal): Promise<BlockVectors[]> {
+    const held = names.filter(({ segment }) => segment.vectors !== null);
+    const bodies = await this.checked(
+      held.map(({ segment: { vectors, table }, block }) => ({
+        ...{ file: vectors as FolderFile, what: `block ${block} fails its checksum` },
+        ...{ at: table.vectorsAt[block], length: table.vectorsBytes[block] },
+        checksum: table.vectorsChecksums[block],
+      })),
+      signal,
+    );
+    return held.map(({ segment, block }, i) => readVectors(segment.table, block, bodies[i]));
+  }
+
+  /** Reads ranges, in the order given; a FormatError where one fails its checksum. */
+  async checked(wanted: readonly CheckedRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
+    const ranges = wanted.map(({ file, at, length }) => ({ file, range: { at, length } }));
+    const bodies = await this.ranges(ranges, signal);
+    for (const [i, { file, what, checksum: stated }] of wanted.entries()) {
+      if (checksum(bodies[i]) === stated) continue;
+      throw new FormatError(`damaged: ${what}`, this.pathOf(file));
+    }
+    return bodies;
   }
 
   /** The name of a file in errors. */
@@ -141,12 +167,12 @@ export class BlockReader {
    * in its buffer.
    */
   async ranges(
-    wanted: readonly { file: StoredSegment['rows']; range: { at: number; length: number } }[],
+    wanted: readonly { file: FolderFile; range: ByteRange }[],
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
     const { files } = this.#content;
     const results = new Array<Uint8Array>(wanted.length);
-    const byFile = new Map<StoredSegment['rows'], number[]>();
+    const byFile = new Map<FolderFile, number[]>();
     wanted.forEach(({ file }, i) => {
       const own = byFile.get(file);
       if (own === undefined) byFile.set(file, [i]);

@@ -6,10 +6,9 @@
 
 import { checkInteger, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import type { IndexParts } from '../index/index-parts';
 import { residualBytesOf } from '../index/partitions/residual-codes';
-import { checkHeader, optionsOf, takeHeader } from '../index/read-index';
-import { partsOf, SimHashIndex } from '../index/simhash-index';
+import type { QueryParts } from '../index/query-parts';
+import { checkHeader, queryPartsOf, takeHeader } from '../index/saved-header';
 import type { IndexHeader } from '../index/write-index';
 import { allocateIntegers } from '../k-means/points';
 import { integerWidth } from '../kernels/products/products.scalar';
@@ -46,10 +45,8 @@ export interface StoredContent {
   readonly files: StoredFiles;
   readonly manifest: Manifest;
   readonly header: IndexHeader;
-  /** An index of the same options without rows, which makes queries. */
-  readonly empty: SimHashIndex;
-  /** The parts of `empty`. */
-  readonly parts: IndexParts;
+  /** Makes queries, and holds no rows. */
+  readonly parts: QueryParts;
   readonly segments: readonly StoredSegment[];
   /** The copies of each segment; empty without copies. */
   readonly copies: readonly StoredSegment[];
@@ -110,8 +107,7 @@ export async function contentNamed(
     throw new Error(`${files.place} is of format version 1: write it again by compact() first`);
   }
   const header = asFormatError(path, () => headerIn(whole));
-  const empty = asFormatError(path, () => new SimHashIndex(optionsOf({ header })));
-  const parts = partsOf(empty);
+  const parts = asFormatError(path, () => queryPartsOf(header));
   asFormatError(path, () => takeHeader(parts, header));
   const named = segmentsIn(whole, range);
   const one = async <T>(
@@ -145,7 +141,7 @@ export async function contentNamed(
   const numbers = header.nextRow - (removed === null ? (named[0]?.rows.firstRow ?? 0) : 0);
   const bytes = (centroids?.byteLength ?? 0) + TABLE_BYTES * blocks + Math.ceil(numbers / 8);
   const read = { segments, copies, removed: rows, centroids };
-  return { files, manifest, header, empty, parts, ...read, bytes };
+  return { files, manifest, header, parts, ...read, bytes };
 }
 
 /** The copies of a segment as a segment; null where it has none. */
@@ -215,7 +211,7 @@ export async function checkWhole(files: StoredFiles, file: FolderFile): Promise<
  * Copies the centroids to memory that kernels can read in place. Throws if their width does not fit
  * the index.
  */
-function centroidsOf(values: Int16Array, { dense, bits }: IndexParts): Int16Array {
+function centroidsOf(values: Int16Array, { dense, bits }: QueryParts): Int16Array {
   const width = integerWidth(dense?.dimensions ?? bits);
   const count = values.length / width;
   if (!Number.isInteger(count)) throw new Error(`its centroids are not ${width} integers wide`);
@@ -232,7 +228,7 @@ function checkTable(
   files: StoredFiles,
   { rows, vectors, blocks, copies, table, home }: StoredSegment,
   centroids: Int16Array | null,
-  { dense, bits, vectors: held }: IndexParts,
+  { dense, bits, vectors: held }: QueryParts,
 ): void {
   asFormatError(`${files.place}/${blocks?.name}`, () => {
     const partitions = (centroids?.length ?? 0) / integerWidth(dense?.dimensions ?? bits) || 1;

@@ -5,7 +5,6 @@
  */
 
 import { asFormatError, FormatError } from '../base/format-error';
-import { checksum } from '../kernels/kernels';
 import {
   type BucketTable,
   bucketOf,
@@ -115,14 +114,14 @@ export class LookUps {
   ) {
     const file = hashes as FolderFile;
     const path = this.#reader.pathOf(file);
-    const bodies = await this.#reader.ranges(
-      buckets.map((i) => ({ file, range: { at: table.at[i], length: table.bytes[i] } })),
+    const bodies = await this.#reader.checked(
+      buckets.map((i) => ({
+        ...{ file, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] },
+        what: `bucket ${i} fails its checksum`,
+      })),
       signal,
     );
     return buckets.map((i, at) => {
-      if (checksum(bodies[at]) !== table.checksums[i]) {
-        throw new FormatError(`damaged: bucket ${i} fails its checksum`, path);
-      }
       return asFormatError(path, () => {
         const bucket = readBucket(table, i, bodies[at]);
         // Callers use these numbers to read blocks.

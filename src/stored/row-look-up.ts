@@ -3,12 +3,10 @@
  * no hashes, all blocks pass until the row is found. Then its vector is read.
  */
 
-import { FormatError } from '../base/format-error';
 import type { Id } from '../index/id-table';
 import type { IndexRow } from '../index/search';
-import { checksum } from '../kernels/kernels';
 import { hashOfId } from '../table/sealed/look-up-tables';
-import { NO_PARTITION, readVectors } from '../table/sealed/segment-tables';
+import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { type LoadedBlock, type RowPlace, rowPlace } from './block-reader';
 import type { LookUps } from './look-ups';
 import { type Passing, passingBlocks } from './passing-blocks';
@@ -75,9 +73,9 @@ export async function readRow(
   { reader, signal }: Passing,
   { row, id, code, place: at }: FoundRow,
 ): Promise<IndexRow> {
-  const { segment, block, place } = at;
-  const { vectors: file, table } = segment;
-  if (file === null || code === null) return { row, id, code, vector: null };
+  const { segment, place } = at;
+  const { table } = segment;
+  if (segment.vectors === null || code === null) return { row, id, code, vector: null };
   if (table.layout.keep === 'float32') {
     const [bytes] = await readVectorsAt(reader, [at], 4 * table.layout.dimensions, signal);
     // A copy that the caller may keep and change.
@@ -86,13 +84,7 @@ export async function readRow(
     return { row, id, code, vector };
   }
   // The data of an int8 or sparse row lie in several columns of the block.
-  const range = { at: table.vectorsAt[block], length: table.vectorsBytes[block] };
-  const [body] = await reader.ranges([{ file, range }], signal);
-  if (checksum(body) !== table.vectorsChecksums[block]) {
-    const path = reader.pathOf(file);
-    throw new FormatError(`damaged: block ${block} fails its checksum`, path);
-  }
-  const { vectors, scales, sparse } = readVectors(table, block, body);
+  const [{ vectors, scales, sparse }] = await reader.vectors([at], signal);
   if (sparse !== null) {
     const [from, to] = [sparse.offsets[place], sparse.offsets[place + 1]];
     const vector = {

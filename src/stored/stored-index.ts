@@ -104,12 +104,12 @@ export class StoredIndex<I extends Id = Id> {
       const needs = `more than ${content.bytes}: centroids and the places of blocks`;
       throw wrongValue('memory', needs, memory);
     }
-    const { empty, manifest, centroids, segments } = content;
-    this.bits = empty.bits;
-    this.dimensions = empty.dimensions;
-    this.vectors = empty.vectors;
-    this.hasher = empty.hasher;
-    this.report = empty.report;
+    const { parts, manifest, centroids, segments } = content;
+    this.bits = parts.bits;
+    this.dimensions = parts.hasher.dimensions;
+    this.vectors = parts.vectors?.kind ?? 'none';
+    this.hasher = parts.hasher;
+    this.report = parts.report && { ...parts.report };
     this.count = manifest.rows;
     this.#content = content;
     this.#memory = memory;

@@ -46,7 +46,9 @@ export class Router {
 
   constructor({ parts, header }: StoredContent, centroids: Int16Array) {
     const { dense, bits, kernel, hasher } = parts;
-    this.space = spaceOf({ dense, bits }, parts.distinctCodes);
+    // For queries alone: rows were assigned to partitions when they were written.
+    const noCodes = { rowOf: (row: number) => row, codeAt: () => new Uint8Array() };
+    this.space = spaceOf({ dense, bits }, noCodes);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, 0);
     this.#centroids = new Centroids(centroids, this.space.width, this.residualCodes, kernel);

@@ -277,7 +277,7 @@ export class StoredView implements SearchParts, Notes {
     const { header, parts } = this.#content;
     const cache = this.#cache;
     return {
-      bytesPerCode: parts.distinctCodes.bytesPerCode,
+      bytesPerCode: parts.hasher.bytesPerCode,
       count: header.distinct ?? 0,
       rowCount: header.nextRow,
       hasDuplicates: header.shared ?? false,

@@ -75,7 +75,7 @@ export class VectorCache implements Store<RowPlace> {
     this.#kernel = parts.kernel;
     this.#reader = reader;
     this.#limit = limit;
-    this.#codeBytes = reader.readsHeads ? parts.distinctCodes.bytesPerCode : 0;
+    this.#codeBytes = reader.readsHeads ? parts.hasher.bytesPerCode : 0;
     // 24 bytes cover the norm, the row, the mark of use and the entry in `#cellOf`.
     const rowBytes = this.#rowBytes + this.#codeBytes + 24;
     const most = Math.floor(Math.min(limit, MAX_BYTES) / rowBytes);
