@@ -46,8 +46,8 @@ export interface Collection {
   readonly vectors: 'dense' | 'sparse' | null;
   /** Keys of the rows' sets, which near rows share; null where they were not made. */
   readonly keys: BandKeys | null;
-  /** Reads the vectors of the rows again; null where they came by a stream, or are codes. */
-  readonly again: (() => Promise<HashSource>) | null;
+  /** Reads the vectors of wanted rows again; null where they came by a stream, or are codes. */
+  readonly again: ((isWanted?: (row: number) => boolean) => Promise<HashSource>) | null;
   /** The file of a row, where they lie in several. */
   readonly fileAt: (row: number) => string | undefined;
   /** Bytes of the rows and their ids, as predicted; 0 without --max-memory. */
@@ -169,7 +169,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
     vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
     keys: hasKeys(source.keys, count) ? source.keys : null,
-    again: path === '-' || kind === 'code' ? null : () => source.again(),
+    again: path === '-' || kind === 'code' ? null : (isWanted) => source.again(isWanted),
     fileAt: (row) => source.reader.shardAt(row),
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
