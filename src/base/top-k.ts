@@ -90,7 +90,7 @@ export class Smallest {
  * Moves the k smallest of `count` keys to the front, the k-th smallest to index k - 1 (Hoare's
  * quickselect). The time grows with `count` on average; k is in 1..`count`.
  */
-function selectSmallest(keys: Float64Array, count: number, k: number): void {
+export function selectSmallest(keys: Float64Array, count: number, k: number): void {
   let low = 0;
   let high = count - 1;
   while (low < high) {

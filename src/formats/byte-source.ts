@@ -22,6 +22,8 @@ const CHUNK_BYTES = 1 << 20;
 const MAX_STREAM_BYTES = 2 ** 31;
 /** Bytes of memory for each of them, as measured: in the parts that came, and in one array. */
 const WHOLE_COPIES = 2.3;
+/** The same of a long line: its chunks, the line, its text and that of the column, at least. */
+const LINE_COPIES = 4;
 
 /** Bytes of a file or a stream, read once from front to back; `close` closes the file. */
 export class ByteSource implements BytePipe {
@@ -275,6 +277,7 @@ export async function* lineBlocks(
       // Parts of a long line are joined once, when its end comes: no byte is copied twice.
       pending.push(chunk);
       held += chunk.length;
+      checkHeld(source.limit, `${source.name}: line ${firstLine}`, LINE_COPIES * held);
       if (held > maxLineBytes) throw lineError(firstLine, tooLong(maxLineBytes), source.name);
       continue;
     }

@@ -127,7 +127,12 @@ export async function openRecords(
     const shards = await shardsOf(source as string | readonly string[]);
     const name = isPath ? source : `${source[0]} and others`;
     if (shards !== null) {
-      return openShards(shards, name, skips, (file) => openOne(file, given, inner));
+      const { isWanted, ...rest } = inner;
+      return openShards(shards, name, skips, (file, first) =>
+        openOne(file, given, {
+          ...{ ...rest, ...(isWanted && { isWanted: (row) => isWanted(first + row) }) },
+        }),
+      );
     }
   }
   return openOne(source as string, given, inner);

@@ -87,18 +87,19 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
 }
 
 /**
- * The rows of all shards, one after another. `open` opens one of them. `skips` counts the lines
- * that are left out of all shards and, with onError 'skip', shards that cannot be opened.
+ * The rows of all shards, one after another. `open` opens one of them, whose rows follow `firstRow`
+ * others. `skips` counts the lines that are left out of all shards and, with onError 'skip', shards
+ * that cannot be opened.
  */
 export async function openShards(
   files: readonly string[],
   name: string,
   skips: Skips,
-  open: (file: string) => Promise<OpenRows>,
+  open: (file: string, firstRow: number) => Promise<OpenRows>,
 ): Promise<OpenRows> {
-  const opened = async (file: string) => {
+  const opened = async (file: string, firstRow = 0) => {
     try {
-      return await open(file);
+      return await open(file, firstRow);
     } catch (error) {
       if (!(error instanceof FormatError) || skips.onError === 'stop') throw error;
       skips.skip(0, error, file);
@@ -118,7 +119,7 @@ export async function openShards(
   async function* batches(): AsyncGenerator<RowBatch> {
     let firstRow = 0;
     for (let shard = first; shard !== null || next < files.length; ) {
-      shard ??= await opened(files[next++]);
+      shard ??= await opened(files[next++], firstRow);
       if (shard === null) continue;
       const own = sorted(shard.columns);
       if (own !== names) {

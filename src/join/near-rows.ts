@@ -17,6 +17,7 @@ interface RowKeys {
 
 /** Bits of a digit of the radix sort: three digits cover 32 bits. */
 const DIGIT_BITS = 11;
+const DIGIT_MASK = 0x7ff;
 /** Comparisons between two steps. */
 const STEP_COMPARISONS = 2 ** 18;
 /** Comparisons that are always allowed, and the share of all pairs that is allowed beyond. */
@@ -108,5 +109,5 @@ function sortBy(keys: Uint32Array, order: Uint32Array, spare: Uint32Array): void
 }
 
 function digitOf(key: number, shift: number): number {
-  return (key >>> shift) & (2 ** DIGIT_BITS - 1);
+  return (key >>> shift) & DIGIT_MASK;
 }

@@ -7,6 +7,7 @@
  */
 import { grown } from '../base/arrays';
 import { Item, type Steps, type Stream } from '../base/steps';
+import { selectSmallest } from '../base/top-k';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { RowPairs } from './exact-task';
 import type { Rows } from './source';
@@ -104,7 +105,7 @@ class MemberOrder {
     return member >>> this.#shift;
   }
 
-  /** Writes the lists of the first members of a row of `size` members, as many as fit `lists`. */
+  /** Writes the lists of the first members of a row of `size` members to `lists`, in no order. */
   firstInto(rows: Rows, row: number, size: number, lists: Uint32Array): void {
     if (size > this.#keys.length) this.#keys = new Float64Array(2 * size);
     const keys = this.#keys.subarray(0, size);
@@ -113,8 +114,9 @@ class MemberOrder {
       const occurrences = Math.min(MAX_OCCURRENCES, this.#counts[this.listOf(member)]);
       keys[at++] = occurrences * 2 ** 32 + member;
     });
-    keys.sort();
-    for (let i = 0; i < lists.length; i++) lists[i] = this.listOf(keys[i] % 2 ** 32);
+    selectSmallest(keys, size, lists.length);
+    // The lower 32 bits of a key are the member.
+    for (let i = 0; i < lists.length; i++) lists[i] = this.listOf(keys[i] >>> 0);
   }
 }
 

@@ -19,6 +19,8 @@ import { type Normalization, normalized } from './normalize';
 import { areShingles, type LetterCase, type Tokens, wordsIn } from './tokens';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
+const encoder = new TextEncoder();
+
 /** Largest number of texts of a batch of codes. */
 const MAX_TEXTS = 1024;
 
@@ -53,16 +55,24 @@ export class SetReader {
   /** The distinct members of a text's set, ascending, and `countOf(occurrences)` of each. */
   vectorOf(text: string, countOf: (occurrences: number) => number): SparseVector {
     const { members, memberCount } = this.#read(text);
-    const sorted = new BigUint64Array(members.slice(0, 2 * memberCount).buffer).sort();
-    let distinct = memberCount > 0 ? 1 : 0;
-    for (let i = 1; i < memberCount; i++) if (sorted[i] !== sorted[i - 1]) distinct++;
+    const halves = members.slice(0, 2 * memberCount);
+    const sorted = new BigUint64Array(halves.buffer).sort();
+    // By halves, since each element of a BigUint64Array that is read makes an object.
+    const isLast = (i: number) =>
+      i + 1 === memberCount ||
+      halves[2 * i] !== halves[2 * i + 2] ||
+      halves[2 * i + 1] !== halves[2 * i + 3];
+    let distinct = 0;
+    for (let i = 0; i < memberCount; i++) if (isLast(i)) distinct++;
     // Arrays of the final length: of a text of 100 MB each has 100 MB too.
     const indices = distinct === memberCount ? sorted : new BigUint64Array(distinct);
     const values = new Float64Array(distinct);
+    const kept = new Uint32Array(indices.buffer);
     for (let i = 0, from = 0, to = 0; i < memberCount; i++) {
-      if (i + 1 < memberCount && sorted[i + 1] === sorted[i]) continue;
+      if (!isLast(i)) continue;
       values[to] = countOf(i + 1 - from);
-      indices[to++] = sorted[i];
+      kept[2 * to] = halves[2 * i];
+      kept[2 * to++ + 1] = halves[2 * i + 1];
       from = i + 1;
     }
     return { indices, values };
@@ -130,10 +140,20 @@ export class SetReader {
         at = next > at ? next : end;
       }
     };
-    eachStretch(text, letterCase, readPlain, readOdd);
+    if (!this.#readAscii(text, memory)) eachStretch(text, letterCase, readPlain, readOdd);
     roll();
     if (from === 0 && memory.hashCount > 0) kernel.readShingles(memory, memory.hashCount);
     return memory;
+  }
+
+  /** Reads the words of a text of ASCII alone; false for a longer text and any other. */
+  #readAscii(text: string, memory: SetMemory): boolean {
+    const { length } = text;
+    if (length > MAX_LETTERS) return false;
+    // Other characters take more bytes, so that a part of the text stays.
+    if (encoder.encodeInto(text, memory.word.subarray(0, length)).read < length) return false;
+    this.#kernel.readAscii(memory, length, this.#letterCase === 'lower');
+    return true;
   }
 }
 

@@ -23,7 +23,7 @@ import type { Call } from '../call';
 import { type HashSource, openSource } from './hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { againBytes, checkMemory, idBytes, readingBytes, rowsToCome } from './memory';
+import { againBytes, checkMemory, idBytes, isLong, readingBytes, rowsToCome } from './memory';
 import type { Input } from './open-input';
 import type { TextTerms } from './texts';
 
@@ -46,8 +46,8 @@ export interface Collection {
   readonly vectors: 'dense' | 'sparse' | null;
   /** Keys of the rows' sets, which near rows share; null where they were not made. */
   readonly keys: BandKeys | null;
-  /** Reads the vectors of the rows again; null where they came by a stream, or are codes. */
-  readonly again: (() => Promise<HashSource>) | null;
+  /** Reads the vectors of wanted rows again; null where they came by a stream, or are codes. */
+  readonly again: ((isWanted?: (row: number) => boolean) => Promise<HashSource>) | null;
   /** The file of a row, where they lie in several. */
   readonly fileAt: (row: number) => string | undefined;
   /** Bytes of the rows and their ids, as predicted; 0 without --max-memory. */
@@ -133,11 +133,8 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
   const isStream = source.reader.expectedRows === null;
-  const isReadAgain =
-    wish.bands !== undefined &&
-    path !== '-' &&
-    isCompared(call) &&
-    (kind === 'text' || kind === 'sparse');
+  const isSparse = kind === 'text' || kind === 'sparse';
+  const isReadAgain = wish.bands !== undefined && path !== '-' && isCompared(call) && isSparse;
   const shards = idColumn === null ? null : new ShardIds(call, source);
   let [count, heldBytes] = [0, 0];
   for await (const batch of source) {
@@ -147,17 +144,21 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
       shards?.take(own, batch.firstRow);
     }
     take?.(batch);
+    const room = () => {
+      const held = index ?? codes[0];
+      const perRow = heldPerRow(held, { hasSums: sums !== null, keys: source.keys });
+      const workBytes = (rows: number) => wish.workBytes?.(rows, held) ?? 0;
+      const bytesPerRow = perRow + (wish.bytesPerRow ?? 0);
+      const rows = { count, batch, ids: own };
+      return checkRoom(call, source, { bytesPerRow, workBytes, ...rows, isLeast: isReadAgain });
+    };
+    count += batch.count;
+    const isFirst = count === batch.count;
+    // Hashing a long text takes memory that the first rows did not show.
+    if (!isFirst && isLong(batch)) room();
     if (isIndexed) index = addTo(index, source, { batch, options: like?.index ?? null });
     else codes.push(await source.hash(batch, sums ?? undefined));
-    count += batch.count;
-    if (count === batch.count || isStream) {
-      const held = index ?? codes[0];
-      const bytesPerRow =
-        heldPerRow(held, { hasSums: sums !== null, keys: source.keys }) + (wish.bytesPerRow ?? 0);
-      const workBytes = (rows: number) => wish.workBytes?.(rows, held) ?? 0;
-      const room = { bytesPerRow, workBytes, count, batch, ids: own, isLeast: isReadAgain };
-      heldBytes = checkRoom(call, source, room);
-    }
+    if (isFirst || isStream) heldBytes = room();
   }
   source.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
@@ -169,7 +170,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
     vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
     keys: hasKeys(source.keys, count) ? source.keys : null,
-    again: path === '-' || kind === 'code' ? null : () => source.again(),
+    again: path === '-' || kind === 'code' ? null : (isWanted) => source.again(isWanted),
     fileAt: (row) => source.reader.shardAt(row),
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
@@ -243,7 +244,8 @@ interface Held {
 
 /**
  * Refuses what would need more memory than is allowed: at the first rows, which show how wide they
- * are, or of a stream as soon as too many have come. Returns the bytes of the rows with their ids.
+ * are, at a long text, or of a stream as soon as too many have come. Returns the bytes of the rows
+ * with their ids.
  */
 function checkRoom(
   call: Call,
@@ -251,7 +253,7 @@ function checkRoom(
   { bytesPerRow, workBytes, count, batch, ids, isLeast }: Held,
 ): number {
   if (!call.has('max-memory')) return 0;
-  const known = rowsToCome(source.reader, batch);
+  const known = count === batch.count ? rowsToCome(source.reader, batch) : null;
   const rows = known ?? count;
   const advice = 'take fewer --bits, or a part of the file';
   const held = { rows: rows * bytesPerRow, ids: idBytes(rows, ids) };

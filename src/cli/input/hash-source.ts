@@ -125,10 +125,10 @@ export class HashSource {
     this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])], reading);
   }
 
-  /** Opens a file for another reading of its rows, of which only the vectors are read. */
-  async again(): Promise<HashSource> {
+  /** Opens a file for another reading of its rows, of which only the wanted vectors are read. */
+  async again(isWanted?: (row: number) => boolean): Promise<HashSource> {
     const { path, columns, reading } = this.choice;
-    const reader = await openInput(this.call, path, columns, reading);
+    const reader = await openInput(this.call, path, columns, reading, isWanted);
     const again = new HashSource(this.call, reader, { ...this.choice, idColumn: null });
     again.#isOfSets = this.#isOfSets;
     return again;

@@ -21,7 +21,7 @@ import type { Call } from '../call';
 import { type HashSource, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
 import { needOf } from './index-memory';
-import { checkMemory, rowsToCome } from './memory';
+import { checkMemory, isLong, rowsToCome } from './memory';
 import { limitOf } from './memory-limit';
 import { columnOf, type SourceKind } from './open-input';
 
@@ -90,9 +90,11 @@ export async function buildIndex(
   let index: SimHashIndex | null = null;
   for await (const batch of source) {
     for (const piece of withIds(source, batch)) {
-      const isSoFar = source.reader.expectedRows === null;
-      if (call.has('max-memory') && (index === null || isSoFar)) {
-        const rows = rowsToCome(source.reader, batch) ?? batch.firstRow + batch.count;
+      const isStream = source.reader.expectedRows === null;
+      const isSoFar = isStream || index !== null;
+      if (call.has('max-memory') && (index === null || isStream || isLong(batch))) {
+        const known = isSoFar ? null : rowsToCome(source.reader, batch);
+        const rows = known ?? batch.firstRow + batch.count;
         const own = carried.length > 0 ? only(batch, carried) : null;
         const need = needOf(call, { rows, storage, source, batch, piece, carried: own });
         checkMemory(call, rows, { ...need, isSoFar });

@@ -30,7 +30,7 @@ export function holdLimit(call: Call): HoldLimit | undefined {
       const need = `at least ${bytesText(PROGRAM_BYTES + bytes)}`;
       const parts = `program ${bytesText(PROGRAM_BYTES)}, reading ${bytesText(bytes)}`;
       const why = `it needs ${need} (${parts}), more than --max-memory ${bytesText(limit)}`;
-      const advice = 'take a file that is not compressed, or allow more';
+      const advice = 'take a file that is not compressed, of shorter lines, or allow more';
       return new CommandError(`${name}: ${why}: ${advice}`, 1);
     },
   };

@@ -98,6 +98,9 @@ function longBytes(byteLength: number): number {
   return Math.max(0, byteLength - LONG_BYTES);
 }
 
+/** Whether a batch has a long text, which takes memory that the first rows do not show. */
+export const isLong = ({ byteLength }: Pick<RowBatch, 'byteLength'>) => longBytes(byteLength) > 0;
+
 /** Bytes of ids, as measured, by the first of them; rows that go by numbers need none. */
 export function idBytes(rows: number, first: Ids | null): number {
   if (first === null || first.length === 0) return 0;

@@ -232,11 +232,12 @@ async function vectorsOf(
   knownCount: number,
 ): Promise<[known: SparseVectors, others: SparseVectors]> {
   const vectors: [SparseVectors, SparseVectors] = [new SparseVectors(), new SparseVectors()];
-  const rows = (await again?.()) as HashSource;
+  const isWanted = (row: number) => isCandidate[row] === 1;
+  const rows = (await again?.(isWanted)) as HashSource;
   let at = 0;
   for await (const batch of rows) {
     const isFirst = at === 0;
-    for (const piece of rows.piecesOf(batch, (row) => isCandidate[row] === 1)) {
+    for (const piece of rows.piecesOf(batch, isWanted)) {
       const matrix = piece.vectors as SparseMatrix;
       const isThere = (row: number) => isCandidate[at + row] === 1;
       const cut = Math.max(0, Math.min(piece.count, knownCount - at));

@@ -28,13 +28,16 @@ export function nameOfInput(input: Input): string {
 
 /**
  * Opens an input to be read once; of `columns`, where given, and of no others. `reading` says how,
- * by default as the options of the call do. The reader is closed when the verb ends.
+ * by default as the options of the call do. The reader is closed when the verb ends. Of an input
+ * that was read before, lines of rows that `isWanted` does not want may be left out unread: these
+ * rows have nulls.
  */
 export async function openInput(
   call: Call,
   path: Input,
   columns?: readonly string[],
   reading: OpenRowsOptions = readingOptions(call, path),
+  isWanted?: (row: number) => boolean,
 ): Promise<RowReader> {
   const isStdin = path === '-';
   if (isStdin && process.stdin.isTTY) {
@@ -46,7 +49,8 @@ export async function openInput(
   const reader = await openRecords(
     isStdin ? stdinUntil(call.signal) : path,
     { ...{ file: isStdin ? 'stdin' : undefined, columns }, ...reading },
-    { limit: holdLimit(call) },
+    // Where lines may be skipped, a line must be read to know whether it is a row.
+    { limit: holdLimit(call), isWanted: reading.onError === 'skip' ? undefined : isWanted },
   );
   call.atEnd(() => reader.close());
   return reader;

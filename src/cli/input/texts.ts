@@ -11,7 +11,6 @@ import {
   frequenciesFromArrow,
   IndexFolder,
   jieba,
-  openRows,
   type RowReader,
   type SimHasher,
   type SparseMatrix,
@@ -27,7 +26,7 @@ import {
 } from '../../node';
 import { MAX_ENTRIES, TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
-import { batchesOf, type Input, readingOptions } from './open-input';
+import { batchesOf, type Input, openInput } from './open-input';
 
 /** All that decides how texts become vectors; an index folder holds it. */
 export interface TextTerms {
@@ -149,7 +148,8 @@ export async function textsOfRows(
   if (!hasTexts(place) || rows.length === 0) return texts;
   const { path, textColumn } = place;
   const wanted = [...rows].sort((a, b) => a - b);
-  const reader = await openRows(path, { ...readingOptions(call, path), columns: [textColumn] });
+  const places = new Set(rows);
+  const reader = await openInput(call, path, [textColumn], undefined, (row) => places.has(row));
   const progress = call.progress('reading examples', reader.byteCount, 'bytes');
   let next = 0;
   try {

@@ -124,7 +124,10 @@ export function beginning(text: string, most: number): string {
 
 /** The beginning of a text on one line, at most so many characters, without invisible ones. */
 export function excerpt(text: string, most = WIDTH): string {
-  return cut(inOneLine(text.slice(0, SCANNED * most)), 0, most);
+  // What is shown lies in the first characters, unless many of them are blanks.
+  const near = inOneLine(text.slice(0, 3 * most));
+  const isEnough = near.length > unitsOf(most);
+  return cut(isEnough ? near : inOneLine(text.slice(0, SCANNED * most)), 0, most);
 }
 
 /** Excerpts of two texts from shortly before they differ; short texts are shown whole. */
@@ -147,10 +150,13 @@ function firstDifference(a: string, b: string): number {
   return at;
 }
 
+/** UTF-16 units that have more than `most` code points, or all of a shorter text. */
+const unitsOf = (most: number) => 2 * most + 2;
+
 /** At most `most` characters from a position on, with a … where some are left out. */
 function cut(text: string, from: number, most: number): string {
   // Array.from splits by code points; the slice bounds the work on a long text.
-  const characters = Array.from(text.slice(from, from + 4 * most));
+  const characters = Array.from(text.slice(from, from + unitsOf(most)));
   const isWhole = characters.length <= most;
   const shown = isWhole ? characters : characters.slice(0, most - 1);
   return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;

@@ -81,6 +81,43 @@ export function wordHashesInto(letters: usize, count: u32, bytes: usize, hashes:
   return <u32>(hashes - first) >> 3;
 }
 
+/**
+ * The same for `count` bytes of ASCII, in which a word is a run of letters and digits, with capital
+ * letters made small where `toLower` is not 0. Words are hashed where they lie; reads up to 15
+ * bytes behind the last.
+ */
+export function asciiHashesInto(bytes: usize, count: u32, toLower: u32, hashes: usize): u32 {
+  const end = bytes + count;
+  const first = hashes;
+  const caseBit = i8x16.splat(toLower == 0 ? 0 : 0x20);
+  let start: usize = 0; // of a word that goes on
+  for (let at = bytes; at < end; at += 16) {
+    const block = v128.load(at);
+    const small = v128.or(block, i8x16.splat(0x20));
+    const isLetter = i8x16.lt_u(i8x16.sub(small, i8x16.splat(0x61)), i8x16.splat(26));
+    const isDigit = i8x16.lt_u(i8x16.sub(block, i8x16.splat(0x30)), i8x16.splat(10));
+    v128.store(at, v128.or(block, v128.and(isLetter, caseBit)));
+    let isWord = <u32>i8x16.bitmask(v128.or(isLetter, isDigit));
+    if (end - at < 16) isWord &= (1 << <u32>(end - at)) - 1;
+    // A bit for each byte that is of a word where the byte before is not, or the other way.
+    let edges = (isWord ^ ((isWord << 1) | u32(start != 0))) & 0xffff;
+    for (; edges != 0; edges &= edges - 1) {
+      const edge = at + ctz<u32>(edges);
+      if (start == 0) start = edge;
+      else {
+        store<u64>(hashes, hashBytes(start, edge - start, 0));
+        hashes += 8;
+        start = 0;
+      }
+    }
+  }
+  if (start != 0) {
+    store<u64>(hashes, hashBytes(start, end - start, 0));
+    hashes += 8;
+  }
+  return <u32>(hashes - first) >> 3;
+}
+
 const LOW: u32 = 0x9e37_79b1;
 const HIGH: u32 = 0x85eb_ca77;
 

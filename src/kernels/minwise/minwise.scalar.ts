@@ -23,6 +23,12 @@ export interface MinwiseKernel {
   readWords(memory: SetMemory, count: number): void;
 
   /**
+   * The same for a text of ASCII, the first `count` bytes of `word`, at most MAX_LETTERS: a word is
+   * a run of letters and digits, with capital letters made small by `toLower`. May overwrite both.
+   */
+  readAscii(memory: SetMemory, count: number, toLower: boolean): void;
+
+  /**
    * Appends to `members` the number of each run of `width` hashes (a shingle): the halves of the
    * hashes are the digits of `low` to base LOW and of `high` to base HIGH, modulo 2^32. Fewer than
    * `width` hashes give no number.
@@ -95,6 +101,18 @@ export const scalarMinwise: MinwiseKernel = {
       }
     }
     take();
+  },
+
+  readAscii(memory, count, toLower) {
+    const { letters, word } = memory;
+    for (let at = 0; at < count; at++) {
+      const byte = word[at];
+      const small = byte | 0x20;
+      const isLetter = small >= 0x61 && small <= 0x7a;
+      const isDigit = byte >= 0x30 && byte <= 0x39;
+      letters[at] = isDigit || (isLetter && !toLower) ? byte : isLetter ? small : 0;
+    }
+    this.readWords(memory, count);
   },
 
   readShingles(memory, width) {

@@ -18,6 +18,14 @@ export const wasmMinwise: MinwiseKernel = {
     memory.hashCount += kernels.wordHashesInto(letters.byteOffset, count, word.byteOffset, to);
   },
 
+  readAscii(memory, count, toLower) {
+    const { word, hashes, hashCount } = memory;
+    const home = memoryOf(word);
+    if (home === undefined) return scalarMinwise.readAscii(memory, count, toLower);
+    const to = hashes.byteOffset + 8 * hashCount;
+    memory.hashCount += home.kernels.asciiHashesInto(word.byteOffset, count, Number(toLower), to);
+  },
+
   readShingles(memory, width) {
     const added = memory.hashCount - width + 1;
     if (added <= 0) return;

@@ -41,6 +41,9 @@ export const JSON_METADATA = new Map([['ARROW:extension:name', 'arrow.json']]);
  */
 const MAX_BYTES = 0x7fff_ffff;
 
+/** Texts of fewer characters get room for the most bytes that they may take: 768 KiB. */
+const MAX_UNCOUNTED = 2 ** 18;
+
 const encoder = new TextEncoder();
 
 /** The arrays that a builder of numbers fills. */
@@ -243,9 +246,9 @@ export class BytesBuilder extends ColumnBuilder {
       this.#filled += value.length;
     } else if (value !== null) {
       const text = String(value);
-      // A UTF-16 unit takes 3 bytes of UTF-8 at most. For long texts the exact number is counted,
-      // since most take far less.
-      const room = text.length < 1024 ? 3 * text.length : byteLength(text);
+      // A UTF-16 unit takes 3 bytes of UTF-8 at most. Counting them takes longer than encoding, so
+      // the exact number is counted only of texts whose room would be memory of note.
+      const room = text.length < MAX_UNCOUNTED ? 3 * text.length : byteLength(text);
       const target = this.#room(room).subarray(this.#filled);
       this.#filled += encoder.encodeInto(text, target).written;
     }
