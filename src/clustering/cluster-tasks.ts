@@ -76,8 +76,8 @@ export function* clusterSums(
     const first = firsts[firsts.length - 1];
     if ((starts[cluster + 1] - starts[first]) * dimensions > PART_VALUES) firsts.push(cluster);
   }
-  yield* overPoints(points, {
-    ...{ task: SUMS, state: { sums }, count: firsts.length },
+  const isSplit = yield* overPoints(points, {
+    ...{ task: SUMS, state: { sums }, count: firsts.length, threadsOnly: true },
     part(i) {
       const first = firsts[i];
       const end = isLarge(first) ? first : (firsts[i + 1] ?? count);
@@ -86,24 +86,31 @@ export function* clusterSums(
     },
     take: () => undefined,
   });
-  for (const first of firsts) {
-    if (isLarge(first))
-      yield* addInSteps(points, ordered.subarray(starts[first], starts[first + 1]), sums, first);
+  // In the order of rows: by clusters, k-means of 340,000 x 100 took 8 % more CPU on one thread.
+  if (!isSplit) yield* addInSteps(points, rows, sums, (i) => clusterOf[i]);
+  else {
+    for (const first of firsts) {
+      const own = ordered.subarray(starts[first], starts[first + 1]);
+      if (isLarge(first)) yield* addInSteps(points, own, sums, () => first);
+    }
   }
   return sums;
 }
 
-/** Adds rows to sum number `sum`. */
+/** Adds rows to the sums of their clusters, of which `rows[i]` is in number `clusterOf(i)`. */
 function* addInSteps(
   points: Points,
   rows: Uint32Array,
   sums: Float64Array,
-  sum: number,
+  clusterOf: (i: number) => number,
 ): Steps<void> {
   const block = new PointBlock(points, POINTS_OF_PART);
   for (let first = 0; first < rows.length; first += POINTS_OF_PART) {
     const count = block.take(rows, first);
-    for (let i = 0; i < count; i++) block.addTo(sums, sum, i);
+    for (let i = 0; i < count; i++) {
+      const cluster = clusterOf(first + i);
+      if (cluster >= 0) block.addTo(sums, cluster, i);
+    }
     yield undefined;
   }
 }

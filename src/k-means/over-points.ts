@@ -31,30 +31,35 @@ export type PointSource = SharedPoints | Points;
 export const blockOf = (source: PointSource, rows: number) =>
   new PointBlock('into' in source ? source : { ...source, into: readerOf(source) }, rows);
 
-/** Runs a task over points: on threads where these can read them. */
+/**
+ * Runs a task over points: on threads where these can read them. Else on the calling thread, or,
+ * with `threadsOnly`, not at all: returns false.
+ */
 export function* overPoints<S extends { source: PointSource }, P, R>(
   points: Points,
   {
     task,
     state,
+    threadsOnly = false,
     ...job
   }: {
     task: Task<S, P, R>;
     state: Omit<S, 'source'>;
+    threadsOnly?: boolean;
     count: number;
     part(i: number): P;
     take(result: R, i: number): undefined;
   },
-): Steps<void> {
+): Steps<boolean> {
   let run: ((part: P) => R) | undefined;
-  yield* inParallel({
-    ...{ ...job, task, sharesRows: true },
+  const here = (part: P) => {
+    run ??= task.open({ ...state, source: points } as unknown as S);
+    return run(part);
+  };
+  return yield* inParallel({
+    ...{ ...job, task: { name: task.name }, sharesRows: true, ...(threadsOnly ? {} : { here }) },
     get state() {
       return { ...state, source: points.shared?.() ?? points } as unknown as S;
-    },
-    here(part) {
-      run ??= task.open({ ...state, source: points } as unknown as S);
-      return run(part);
     },
   });
 }
