@@ -7,7 +7,8 @@
 import { clampedCosine, lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
-import { PointBlock, type Points } from '../k-means/points';
+import type { Points } from '../k-means/points';
+import { clusterProducts, clusterSums } from './cluster-tasks';
 
 export interface Cluster {
   /** Number of rows. */
@@ -19,9 +20,6 @@ export interface Cluster {
   /** The rows nearest to the centroid, nearest first. */
   readonly exemplars: Uint32Array;
 }
-
-/** Rows of a step. */
-const BLOCK_ROWS = 512;
 
 /**
  * Describes each cluster. Row `rows[i]` is in cluster `clusterOf[i]`, or in none if that is below
@@ -35,21 +33,13 @@ export function* summaries(
   { centroids, exemplars }: { centroids: Float64Array; exemplars: number },
 ): Steps<Cluster[]> {
   const { dimensions, length } = points;
-  const sums = yield* sumsOf(points, rows, clusterOf, centroids.length);
-  const found = Array.from({ length: centroids.length / dimensions }, () => new Found(exemplars));
-  const block = new PointBlock(points, BLOCK_ROWS);
-  for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
-    const count = block.take(rows, first);
-    for (let i = 0; i < count; i++) {
-      const cluster = clusterOf[first + i];
-      if (cluster < 0) continue;
-      const to = cluster * dimensions;
-      const cosine = block.dot(i, centroids, to) / length;
-      const toSum = block.dot(i, sums, to);
-      found[cluster].take(rows[first + i], clampedCosine(cosine), toSum);
-    }
-    yield undefined;
-  }
+  const count = centroids.length / dimensions;
+  const sums = yield* clusterSums(points, rows, clusterOf, count);
+  const found = Array.from({ length: count }, () => new Found(exemplars));
+  const all = { centroids, sums };
+  yield* clusterProducts(points, { rows, clusterOf }, all, (row, cluster, toCentroid, toSum) => {
+    found[cluster].take(row, clampedCosine(toCentroid / length), toSum);
+  });
   return found.map((one) => one.result());
 }
 
@@ -70,32 +60,12 @@ export function* directionsOf(
   count: number,
 ): Steps<Float64Array> {
   const { dimensions } = points;
-  const centroids = yield* sumsOf(points, rows, clusterOf, count * dimensions);
+  const centroids = yield* clusterSums(points, rows, clusterOf, count);
   for (let at = 0; at < centroids.length; at += dimensions) {
     const length = lengthOf(centroids, at, at + dimensions);
     for (let i = 0; length > 0 && i < dimensions; i++) centroids[at + i] /= length;
   }
   return centroids;
-}
-
-/** The sums of the clusters' rows, `values` values in all. */
-function* sumsOf(
-  points: Points,
-  rows: Uint32Array,
-  clusterOf: ArrayLike<number>,
-  values: number,
-): Steps<Float64Array> {
-  const sums = new Float64Array(values);
-  const block = new PointBlock(points, BLOCK_ROWS);
-  for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
-    const count = block.take(rows, first);
-    for (let i = 0; i < count; i++) {
-      const cluster = clusterOf[first + i];
-      if (cluster >= 0) block.addTo(sums, cluster, i);
-    }
-    yield undefined;
-  }
-  return sums;
 }
 
 /** Describes one cluster, whose rows come in ascending order. */

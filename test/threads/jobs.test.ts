@@ -310,6 +310,26 @@ describe.each(RUNS)('on %s rows by %j threads', (kind, counts) => {
   );
 });
 
+it('clusters are rounded, summed and described on threads, a very large one in steps', async () => {
+  const rows = denseRows('clustered', 9000, 500); // of 4.5 million values
+  for (const vectors of ['float32', 'int8'] as const) {
+    const index = new SimHashIndex({ bits: 64, dimensions: 500, vectors });
+    index.addAll(rows);
+    index.remove(17);
+    for (const clusters of [1, 40]) {
+      const options = { clusters, starts: 1, iterations: 2, sample: 2000 };
+      const wanted = cluster(index, options);
+      for (const threads of [3]) {
+        given.clear();
+        expect(await clusterAsync(index, { ...options, threads })).toEqual(wanted);
+        const tasks = ['rounding points', 'products with clusters'];
+        if (clusters > 1) tasks.push('sums of clusters');
+        expect([...given]).toEqual(expect.arrayContaining(tasks));
+      }
+    }
+  }
+});
+
 it('searches, pairs and groups of sets and sparse vectors are equal', async () => {
   const random = alea('sparse');
   const texts = Array.from({ length: 900 }, (_, row) =>
