@@ -6,6 +6,7 @@
 import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
 import { PARTS, RIGHT } from '../../measure/planted';
+import { optionNameOf } from '../errors';
 import { counted, fixed, grouped, percent } from './figures';
 import type { Findings } from './parts';
 
@@ -39,8 +40,7 @@ const FEW = 20;
 
 /** The threshold of a judged setting as options of dedup: `--min-jaccard 0.6`. */
 export function optionOf({ by, threshold }: Pick<Judged, 'by' | 'threshold'>): string[] {
-  const name = by.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
-  return [`--${name}`, String(threshold)];
+  return [`--${optionNameOf(by)}`, String(threshold)];
 }
 
 /** The outcomes for people, and as data. */

@@ -19,13 +19,13 @@ import { hasDirection } from '../../measure/rows';
 import { SimHasher } from '../../node';
 import { isSparse, packVectors, type Vector } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { CommandError } from '../errors';
+import { badData } from '../errors';
 import type { HashSource } from '../input/hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from '../input/hasher-options';
 import { type NamedLabel, readLabels } from '../input/labels';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
-import { type ReadRows, readRows } from '../input/row-values';
+import { type ReadRows, readRows, textsDrawn } from '../input/row-values';
 import { textHasherOf, textHashersOf, textSettingsOf } from '../input/texts';
 import { commandLine, similarityWords } from '../output/figures';
 import { optionOf, outcomesFindings, type Truth } from '../output/outcomes';
@@ -95,7 +95,7 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Findin
   ]);
   return outcomesFindings({
     ...{ file: source.reader.file, source: sourceWords(source.choice), seed, truth, settings },
-    ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn : null },
+    ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn.length : null },
     ...{ contest: found, command: found && command },
   });
 }
@@ -105,12 +105,10 @@ function refuseOptions(call: Call, isText: boolean): void {
   const isLabelled = call.has('pairs');
   if (isLabelled && call.has('edits')) call.misuse('--edits plants copies, --pairs has labels');
   const refused = isText ? COMPARED : ['cosine-error', 'jaccard-error', 'edits'];
-  const given = refused.find((name) => call.has(name));
-  if (given === undefined) return;
-  call.misuse(
+  call.refuse(refused, (name) =>
     isText
-      ? `--${given} is what calibrate compares for texts: leave it out`
-      : `--${given} does not go with --pairs: labels decide`,
+      ? `--${name} is what calibrate compares for texts: leave it out`
+      : `--${name} does not go with --pairs: labels decide`,
   );
 }
 
@@ -152,14 +150,15 @@ async function judgeTexts({ call, source, read, labels, seed }: Task): Promise<O
   const { signal } = call;
   if (labels === null) {
     const share = call.number('edits') as number;
-    const { fileRows, texts } = read;
+    const { fileRows } = read;
+    const texts = textsDrawn(read);
     const options = { copies: COPIES, share, seed, fileRows, signal };
     const halves = await plantedHalves(texts, options);
     return judge(call, await textEntries(call, texts), { halves, usual: NEAR_JACCARD });
   }
   const names = numbersOf(labels, source, read);
   const texts = [...names.keys()].map((id) => String(read.named.get(id)?.value ?? ''));
-  const entries = await textEntries(call, [...read.texts, ...texts]);
+  const entries = await textEntries(call, [...textsDrawn(read), ...texts]);
   const halves = halvesOf(call, { rows: texts, labels, names, seed });
   return judge(call, entries, { halves, usual: NEAR_JACCARD });
 }
@@ -195,7 +194,7 @@ function numbersOf(
         const message =
           `${call.text('pairs')}: "${a}" and "${b}": ${reader.file} has no ${where} ${id}; ` +
           '--id chooses the column of the ids';
-        throw new CommandError(message, 3);
+        throw badData(message);
       }
       if (!numbers.has(id)) numbers.set(id, numbers.size);
     }
@@ -229,10 +228,9 @@ function halvesOf<Row>(
     seed,
   );
   if (halves.every(({ same }) => same.some((count) => count > 0))) return halves;
-  throw new CommandError(
+  throw badData(
     `${call.text('pairs')}: expected two groups or more of rows that are the same, one to choose ` +
       'by and one to judge by',
-    3,
   );
 }
 
