@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
 import { PARTS, RIGHT } from '../../measure/planted';
 import { optionNameOf } from '../errors';
-import { counted, fixed, grouped, percent } from './figures';
+import { counted, drawnWords, fixed, grouped, percent } from './figures';
 import type { Findings } from './parts';
 
 /** How it is known which pairs of rows are the same. */
@@ -93,11 +93,8 @@ function cellsOf({ settings }: Contest, names: OutcomesReport['settings']): stri
 function baseSentences(report: OutcomesReport): string[] {
   const { fileRows, drawn, seed, source, truth, contest } = report;
   const isPlanted = truth.kind === 'planted';
-  const which =
-    drawn === null || drawn === fileRows
-      ? `All ${counted(fileRows, 'row')}`
-      : `${grouped(drawn)} of ${counted(fileRows, 'row')}, drawn at random (seed ${seed})`;
-  const sentences = [`${isPlanted ? which : counted(fileRows, 'row')}: ${source}.`];
+  const which = drawn === null ? counted(fileRows, 'row') : drawnWords(drawn, fileRows, seed);
+  const sentences = [`${which}: ${source}.`];
   // All settings are judged by the same pairs, so the first one has their number.
   const same = contest?.settings[0] && [contest.settings[0].chosen, contest.settings[0].held];
   if (same === undefined) {
