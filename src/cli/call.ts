@@ -87,7 +87,7 @@ export class Call {
     return text === undefined ? undefined : Number(text);
   }
 
-  /** As `number`, of several options, by the names of the library: --max-distance as maxDistance. */
+  /** As `number`, of several options, by the library's names: --max-distance as maxDistance. */
   numbers<N extends string>(...fields: readonly N[]): Record<N, number | undefined> {
     const values = fields.map((field) => [field, this.number(optionNameOf(field))]);
     return Object.fromEntries(values) as Record<N, number | undefined>;

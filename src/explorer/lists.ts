@@ -5,8 +5,8 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { State } from './app';
+import { estimateOf } from './estimate';
 import { shareText } from './format';
-import { measureNamed } from './measure-named';
 import type { About, Card, Hit, SearchAnswer, WhyAnswer } from './messages';
 
 /** Columns of a table, at most, besides the id and the text. */
@@ -72,7 +72,7 @@ export function hitItem(
   actions: HitActions,
 ): TemplateResult {
   // Shown for exact similarities too: it says what the code alone would know.
-  const [low, high] = measureNamed(measure).doubtOf(hit.distance, bits).interval;
+  const [low, high] = estimateOf(measure, hit.distance, bits).interval;
   const what = `${isExact ? 'exact' : 'estimated'} ${measure}`;
   const isOpen = why?.row === hit.row;
   return html`<li>

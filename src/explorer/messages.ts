@@ -4,9 +4,6 @@
  * their bytes. A row is a row number of the index or the file; distances are in bits.
  */
 
-import type { Threshold } from '../measure/pair-tally';
-import type { SetRecall } from '../measure/set-recall';
-
 /** Bytes of a typed array, lowest byte first, as base64. */
 type Packed = string;
 
@@ -115,6 +112,12 @@ export interface WhyAnswer {
   readonly onlyB: readonly string[];
 }
 
+/** A cluster of the map; `size` is in rows. */
+interface ClusterName {
+  readonly name: string;
+  readonly size: number;
+}
+
 /** Where rows are on the map. Arrays are parallel: one element for each row of the map. */
 export interface MapAnswer {
   /** Ascending, Uint32. */
@@ -124,8 +127,7 @@ export interface MapAnswer {
   readonly y: Packed;
   /** The cluster of each row, as an index into `clusters`, Uint8. */
   readonly labels: Packed;
-  /** `size` is in rows. */
-  readonly clusters: readonly { readonly name: string; readonly size: number }[];
+  readonly clusters: readonly ClusterName[];
   /** True for a preview: the map of the same rows, in the same order, is being made. */
   readonly isDraft: boolean;
 }
@@ -253,16 +255,30 @@ export interface Section {
   readonly command?: string;
 }
 
+/** What a distance finds of the near pairs of a sample, which are those at `minCosine` or more. */
+interface ThresholdLine {
+  readonly maxDistance: number;
+  readonly precision: number;
+  readonly recall: number;
+}
+
+/** What a plan finds of the pairs of a sample at the Jaccard similarity `least` or more. */
+interface SetLine {
+  readonly least: number;
+  readonly pairs: number;
+  readonly recall: number;
+}
+
 /** The figures of an index or of a calibration. */
 export interface HealthAnswer {
   readonly sections: readonly Section[];
-  /** Element d is what distance d finds of the near pairs; empty where nothing was measured. */
-  readonly thresholds: readonly Pick<Threshold, 'maxDistance' | 'precision' | 'recall'>[];
+  /** Element d is what distance d finds; empty where nothing was measured. */
+  readonly thresholds: readonly ThresholdLine[];
   /**
    * By least Jaccard similarity, ascending, without those that too few pairs of the sample reach;
    * empty where the rows are no sets.
    */
-  readonly sets: readonly SetRecall[];
+  readonly sets: readonly SetLine[];
   /** The distance to make a plan with, by these figures; null without one. */
   readonly recommended: number | null;
   /** The cosine from which pairs count as near in `thresholds`. */

@@ -4,8 +4,8 @@
  */
 
 import { Codes, scan } from '../index';
+import { estimateOf } from './estimate';
 import { HeldReview } from './held-review';
-import { measureNamed } from './measure-named';
 import type { Card, Held, Question, Questions, SearchAnswer, SearchRequest } from './messages';
 import { bytesOf } from './packed';
 
@@ -119,7 +119,7 @@ function searchHeld(held: Held, { id, row, k, filter }: SearchRequest): SearchAn
   const { rows, distances } = scan(codes, codes.at(at), { k: codes.count });
   const milliseconds = performance.now() - start;
   const found = Array.from(rows, (other, i) => {
-    const similarity = measureNamed(measure).estimateOf(distances[i], bits);
+    const { similarity } = estimateOf(measure, distances[i], bits);
     return { ...cards[other], distance: distances[i], similarity };
   });
   const hits = found

@@ -231,7 +231,7 @@ function settingsTable({ points }: SpeedCurve, report: RecallReport | null) {
   };
 }
 
-/** Distances of a sample, and what they say of similarities; needs two rows. */
+/** Distances of a sample, and the similarities that they stand for; needs two rows. */
 function distanceSections(measured: Measured): Section[] {
   const { tally, groups, sampled, rows, options, sets } = measured;
   if (tally === null) {

@@ -115,7 +115,7 @@ export async function readCollection(
   };
 }
 
-/** Rows of a file or stream, hashed batch by batch; fails early where memory would not do. */
+/** Rows of a file or stream, hashed batch by batch; fails early if memory does not suffice. */
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
   const { like, take, hold } = needs;
   const source = await openSource(call, path, { text: like?.text });

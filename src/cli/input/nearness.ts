@@ -185,7 +185,7 @@ interface Found {
   readonly maxDistance: number;
 }
 
-/** By the keys of the rows where they tell near rows from others, else by distance. */
+/** By the keys of the rows where these separate near rows from others, else by distance. */
 async function candidates(
   call: Call,
   { source, keys, count, bits }: Collection,

@@ -18,10 +18,9 @@ import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
 import { readRows, textsDrawn } from '../input/row-values';
 import { type CalibrationReport, calibrationFindings } from '../output/calibration';
-import { commandLine } from '../output/figures';
 import { type Findings, findingsPage, findingsText } from '../output/parts';
 import { PageFile } from '../output/rows';
-import { drawSeedOf, givenWords, outcomesOf } from './outcomes';
+import { dedupCommand, drawSeedOf, outcomesOf } from './outcomes';
 
 /** Prints text, or JSON with --json; with -o writes a page, or data under a name in .json. */
 export async function run(call: Call): Promise<0> {
@@ -58,19 +57,15 @@ async function measured(call: Call, path: string): Promise<Findings> {
         : '--edits is of texts: vectors have no words to edit',
     );
   }
-  return calibrationFindings(await calibrated(call, path, source));
+  return calibrationFindings(await calibrated(call, source));
 }
 
 /**
  * Measures a sample of the rows, and makes the command line that uses what was found. Both are null
  * in the report if fewer than two of the rows drawn have a direction.
  */
-async function calibrated(
-  call: Call,
-  path: string,
-  source: HashSource,
-): Promise<CalibrationReport> {
-  const { kind, columns } = source.choice;
+async function calibrated(call: Call, source: HashSource): Promise<CalibrationReport> {
+  const { kind } = source.choice;
   const { seed } = hasherOptionsOf(call, undefined);
   const projection = projectionOf(call, kind === 'vector');
   const near = nearOf(call, source, projection);
@@ -89,15 +84,13 @@ async function calibrated(
     }),
   );
   const { recommended } = found;
-  const command = commandLine([
-    ...['halfspace', 'dedup', path, kind === 'text' ? '--text' : '--vector', columns.join(',')],
-    ...givenWords(call, kind === 'text'),
+  const command = dedupCommand(source, [
     ...(kind === 'text' ? weighingWords(call) : []),
     ...(found.measure === 'jaccard'
       ? ['--measure', 'jaccard']
       : ['--projection', found.projection]),
     ...['--bits', String(recommended.bits)],
-    ...['--max-distance', String(recommended.maxDistance), '-o', 'plan.jsonl'],
+    ...['--max-distance', String(recommended.maxDistance)],
   ]);
   return { ...base, calibration: found, command };
 }

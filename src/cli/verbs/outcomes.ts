@@ -68,7 +68,7 @@ interface Outcome {
 
 /** Compares settings for the rows of a source, and recommends a command line of dedup. */
 export async function outcomesOf(call: Call, source: HashSource): Promise<Findings> {
-  const { kind, path, columns } = source.choice;
+  const { kind, path } = source.choice;
   const isText = kind === 'text';
   refuseOptions(call, isText);
   if (path === '-') {
@@ -89,10 +89,7 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Findin
   // The default needs no threshold on the command line of texts: dedup has the same one.
   const at = found?.recommended ?? 0;
   const threshold = found === null || (isText && at === 0) ? [] : optionOf(found.settings[at]);
-  const command = commandLine([
-    ...['halfspace', 'dedup', path as string, isText ? '--text' : '--vector', columns.join(',')],
-    ...[...givenWords(call, isText), ...settings[at].words, ...threshold, '-o', 'plan.jsonl'],
-  ]);
+  const command = dedupCommand(source, [...settings[at].words, ...threshold]);
   return outcomesFindings({
     ...{ file: source.reader.file, source: sourceWords(source.choice), seed, truth, settings },
     ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn.length : null },
@@ -119,13 +116,20 @@ export function drawSeedOf(call: Call): number {
 }
 
 /**
- * The options of this call that decide how rows are read and hashed, and are not compared here, as
- * words of the dedup command line: so that dedup makes the same codes.
+ * The command line by which dedup reads and hashes the rows of a source as this call does, with
+ * further words for what was found here.
  */
-export function givenWords(call: Call, isText: boolean): string[] {
+export function dedupCommand({ call, choice }: HashSource, words: readonly string[]): string {
+  const isText = choice.kind === 'text';
   const names = ['from', 'types', 'on-error', 'seed'];
   if (isText) names.push('normalize', 'case', 'stop-words', 'hash');
-  return names.flatMap((name) => (call.has(name) ? [`--${name}`, call.list(name).join(',')] : []));
+  const given = names.filter((name) => call.has(name));
+  return commandLine([
+    ...['halfspace', 'dedup', choice.path as string],
+    ...[isText ? '--text' : '--vector', choice.columns.join(',')],
+    ...given.flatMap((name) => [`--${name}`, call.list(name).join(',')]),
+    ...[...words, '-o', 'plan.jsonl'],
+  ]);
 }
 
 /**
