@@ -4,7 +4,7 @@
  */
 
 import type { InStages } from '../base/steps';
-import { CommandError } from './errors';
+import { CommandError, optionNameOf } from './errors';
 import type { Option } from './options';
 import { printable } from './output/figures';
 import type { Progress, Talk } from './output/progress';
@@ -85,6 +85,18 @@ export class Call {
   number(name: string): number | undefined {
     const text = this.text(name);
     return text === undefined ? undefined : Number(text);
+  }
+
+  /** As `number`, of several options, by the library's names: --max-distance as maxDistance. */
+  numbers<N extends string>(...fields: readonly N[]): Record<N, number | undefined> {
+    const values = fields.map((field) => [field, this.number(optionNameOf(field))]);
+    return Object.fromEntries(values) as Record<N, number | undefined>;
+  }
+
+  /** Throws a misuse for the first of these options that is on the command line. */
+  refuse(names: readonly string[], messageOf: (name: string) => string): void {
+    const given = names.find((name) => this.has(name));
+    if (given !== undefined) this.misuse(messageOf(given));
   }
 
   /** All values of an option, in order; else its initial value split at commas; else none. */

@@ -53,9 +53,14 @@ export function misuseOf(
 ): CommandError | undefined {
   if (!(error instanceof RangeError || error instanceof TypeError)) return undefined;
   const [, name, rest] = /^"(\w+)" (expected .*)$/s.exec(error.message) ?? [];
-  const option = name?.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  if (option === undefined || !call.has(option)) return undefined;
+  const option = optionNameOf(name ?? '');
+  if (!call.has(option)) return undefined;
   return new CommandError(`--${option} ${rest}`, 2, { cause: error });
+}
+
+/** The option that sets a field of the library: `max-distance` for `maxDistance`. */
+export function optionNameOf(field: string): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** True if the program that reads stdout has ended, as `head` does after its lines. */
@@ -67,6 +72,11 @@ export function isClosedPipe(error: unknown): boolean {
 /** True for the error that an aborted AbortSignal throws by default. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
+}
+
+/** An error that ends the command with exit code 3: data that cannot be read at the next try. */
+export function badData(message: string, options?: { cause?: unknown }): CommandError {
+  return new CommandError(message, 3, options);
 }
 
 /** An error that ends the command with exit code 2: the command line is wrong. */

@@ -28,7 +28,7 @@ export function helpOfVerb(verb: Verb): string {
       ...others.map((line) => ' '.repeat(width + 4) + line),
     ];
   });
-  // Further lines of title and usage, and further commands of an example, are lines of their own.
+  // Title and usage may take several lines; each command of an example has its own line.
   const title = wrapped(`halfspace ${verb.name}: ${verb.summary}`, 98);
   const usage = wrapped(`halfspace ${verb.name} ${verb.usage}`, 96);
   return `${title.join('\n')}

@@ -212,7 +212,7 @@ function knownOf(extend: Extension, added: Rows): Known {
   return { plan, rows };
 }
 
-/** The known plan, followed by the added rows, each kept in a group of its own. */
+/** The known plan, followed by the added rows, each kept in its own group. */
 function blankPlan(added: Rows, known: Known | null): DedupPlan {
   const count = (known?.plan.count ?? 0) + added.codes.count;
   const all = [added, ...(known ? [known.rows] : [])];

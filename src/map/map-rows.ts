@@ -70,7 +70,10 @@ export async function mapRows(
 ): Promise<PlacedRows> {
   const all = rowsOf('index', index);
   const rows = presentRows(all);
-  if (rows.length === 0) return emptyMap();
+  if (rows.length === 0) {
+    const none = new Uint8Array();
+    return { rows, ...sidesOf(new Float32Array()), labels: none, exemplars: none };
+  }
   const sample = sampleOf(index, rows, { count: LAID_OUT, seed });
   const by = index.dimensions !== undefined && index.vectors !== 'none' ? 'vectors' : 'bits';
   const usual = Math.round(Math.sqrt(rows.length) / 3);
@@ -164,11 +167,6 @@ const sidesOf = (places: Float32Array) => {
     Float32Array.from({ length: places.length / 2 }, (_, i) => places[2 * i + axis]);
   return { x: side(0), y: side(1) };
 };
-
-function emptyMap(): PlacedRows {
-  const [none, nothing] = [new Float32Array(), new Uint8Array()];
-  return { rows: new Uint32Array(), x: none, y: none, labels: nothing, exemplars: nothing };
-}
 
 /** The rows to start, and the centroids of the clusters by the same points. */
 interface StartRequest {

@@ -2,7 +2,7 @@
  * Confidence limits of F1, and of the difference of two F1 on the same pairs. Pairs come in units,
  * such as all pairs of one row, within which they may depend on each other. F1 is computed again
  * under random weights of the units (the Bayesian bootstrap, Rubin 1981). As in mean-limits.ts, one
- * more unit that speaks against the limit has a weight too (Gaffke 2005): without it, no doubt
+ * more unit that contradicts the limit has a weight too (Gaffke 2005): without it, no doubt
  * would be left where all pairs seen are right. For units of one pair, and two settings that differ
  * in d pairs, all in favour of one, the chance that it is not better is 2^-d, as in the sign test.
  */

@@ -3,7 +3,7 @@
  * rows are grouped if that takes at most a minute, else a sample of them.
  */
 import { type LongCall, runStepsAsync } from '../base/steps';
-import { groupRowsAsync } from '../groups/row-groups';
+import { groupRowsAsync, type RowGroup } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
 import { pairsWork } from '../join/pairs';
 import { rowsOf } from '../join/source';
@@ -52,20 +52,17 @@ export async function groupSizes(
   const present = groupOf.reduce((sum, name) => sum + Number(name !== 0xffff_ffff), 0);
   const bySize = new Map<number, number>(present > grouped ? [[1, present - grouped]] : []);
   for (const { rows } of groups) bySize.set(rows.length, (bySize.get(rows.length) ?? 0) + 1);
-  let [largest] = groups;
-  for (const group of groups) if (group.rows.length > largest.rows.length) largest = group;
+  let largest: RowGroup | null = null;
+  for (const group of groups) if (group.rows.length > (largest?.rows.length ?? 0)) largest = group;
   return {
     ...{ maxDistance, rows: present, isSample: sample !== null },
     sizes: [...bySize]
       .map(([size, count]) => ({ size, groups: count }))
       .sort((a, b) => a.size - b.size),
     dropped: grouped - groups.length,
-    largest:
-      largest === undefined
-        ? null
-        : {
-            rows: Array.from(largest.rows, (row) => sample?.rows[row] ?? row),
-            widest: largest.widest,
-          },
+    largest: largest && {
+      rows: Array.from(largest.rows, (row) => sample?.rows[row] ?? row),
+      widest: largest.widest,
+    },
   };
 }

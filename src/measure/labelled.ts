@@ -36,23 +36,15 @@ export function labelledHalves<Row>(
     const own = labels.filter((label) => held.has(unitOf(label)) === isHeld);
     const ownRows = numbered(own.flatMap(({ a, b }) => [a, b]));
     const ownUnits = numbered(own.map(unitOf));
-    const numbersOf = (some: readonly number[], numbers: ReadonlyMap<number, number>) =>
-      Uint32Array.from(some, (one) => numbers.get(one) ?? 0);
-    return labelledHalf(
-      [...ownRows.keys()].map((row) => rows[row]),
-      {
-        a: numbersOf(
-          own.map(({ a }) => a),
-          ownRows,
-        ),
-        b: numbersOf(
-          own.map(({ b }) => b),
-          ownRows,
-        ),
-        isSame: own.map(({ isSame }) => isSame),
-        unit: numbersOf(own.map(unitOf), ownUnits),
-      },
-    );
+    const numbersOf = (of: (label: Label) => number, numbers: ReadonlyMap<number, number>) =>
+      Uint32Array.from(own, (label) => numbers.get(of(label)) ?? 0);
+    const rowsOfHalf = Array.from(ownRows.keys(), (row) => rows[row]);
+    return labelledHalf(rowsOfHalf, {
+      a: numbersOf(({ a }) => a, ownRows),
+      b: numbersOf(({ b }) => b, ownRows),
+      isSame: own.map(({ isSame }) => isSame),
+      unit: numbersOf(unitOf, ownUnits),
+    });
   };
   return [half(false), half(true)];
 }

@@ -166,7 +166,7 @@ export class Explored {
     );
   }
 
-  /** The cards of some rows, in the order given. The text by which rows are shown stands apart. */
+  /** The cards of some rows, in the order given; the text that rows are shown by is a field. */
   cardsOf(rows: readonly number[]): Card[] {
     return this.textsOf(rows, SNIPPET).map((values, i) => ({
       ...{ row: rows[i], id: shown(this.index.idOf(rows[i]), SNIPPET) },

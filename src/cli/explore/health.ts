@@ -15,6 +15,7 @@ import { type Fact, folderFacts } from '../input/index-folder';
 import {
   bytesText,
   counted,
+  drawnWords,
   excerpt,
   fixed,
   grouped,
@@ -88,11 +89,9 @@ export function healthAnswer(
       ...(folder === null ? [] : folderSections(folder)),
       ...(measured === null ? [] : measuredSections(measured, nameOf)),
     ],
-    thresholds: isMeasured
-      ? tally.thresholds().map(({ maxDistance, precision, recall }) => {
-          return { maxDistance, precision, recall };
-        })
-      : [],
+    thresholds: (isMeasured ? tally.thresholds() : []).map(({ maxDistance, precision, recall }) => {
+      return { maxDistance, precision, recall };
+    }),
     sets: wellMeasured(measured?.sets),
     recommended: calibrated?.maxDistance ?? null,
     minCosine: options?.minCosine ?? OPTIONS.minCosine,
@@ -232,17 +231,14 @@ function settingsTable({ points }: SpeedCurve, report: RecallReport | null) {
   };
 }
 
-/** Distances of a sample, and what they say of similarities; needs two rows. */
+/** Distances of a sample, and the similarities that they stand for; needs two rows. */
 function distanceSections(measured: Measured): Section[] {
   const { tally, groups, sampled, rows, options, sets } = measured;
   if (tally === null) {
     const sentences = ['One row can be compared with no other.'];
     return [{ name: 'distance', heading: 'Distances', sentences }];
   }
-  const base =
-    sampled === rows
-      ? `All ${counted(rows, 'row')}`
-      : `${grouped(sampled)} of ${counted(rows, 'row')}, drawn at random (seed ${options.seed})`;
+  const base = drawnWords(sampled, rows, options.seed);
   const marked = groups?.maxDistance ?? null; // where groups end, shown in the histogram
   return [
     {

@@ -198,7 +198,7 @@ function clusterNames(explored: Explored, placed: PlacedRows, count: number): st
   });
 }
 
-/** Categories that have a colour of their own, the most frequent ones; the others share one. */
+/** Most categories that have their own colour, the most frequent ones; the others share one. */
 const CATEGORIES = 8;
 
 /**

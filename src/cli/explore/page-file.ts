@@ -58,7 +58,7 @@ export async function servedPage(title: string): Promise<PageFiles> {
 }
 
 /**
- * The page in one file, with what it shows as JSON in an element of its own. It loads nothing; its
+ * The page in one file, with what it shows as JSON in its own element. It loads nothing; its
  * policy allows the script and the style by their digests.
  */
 export async function singlePage(held: Held): Promise<string> {

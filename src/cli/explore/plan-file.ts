@@ -11,7 +11,7 @@ import { linesOfPlan } from '../input/plan-lines';
 import type { SourceMarks } from '../input/source-marks';
 import { Conflict } from './server';
 
-/** What lines of a plan say of their rows besides the plan. */
+/** Columns of the lines of a plan that the plan does not hold. */
 interface RowNames {
   /** By row; undefined where lines have no ids. */
   readonly ids: Ids | undefined;

@@ -219,7 +219,7 @@ export class Review {
     return call.long('grouping', (work) => dedupAsync(index, { ...options, ...work }));
   }
 
-  /** What lines of the plan say of rows: ids, unless these are the rows' numbers, and files. */
+  /** Ids and files of rows for the lines of the plan; no ids where these are the rows' numbers. */
   #names() {
     const { index, rows, fileAt } = this.#explored;
     const ids = rows.some((row) => index.idOf(row) !== row)

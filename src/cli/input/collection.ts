@@ -67,7 +67,7 @@ interface Likeness {
 }
 
 /** What a verb needs of the rows, beyond their codes and ids. */
-export interface CollectionWish {
+export interface CollectionNeeds {
   /** Hold with the codes the vectors, where there are dense ones, or the sums. */
   readonly hold?: 'vectors' | 'sums' | undefined;
   /** Texts are compared as sets, unless an option asks for something else. */
@@ -95,10 +95,10 @@ export type HeldRows = SimHashIndex | Codes;
 export async function readCollection(
   call: Call,
   path: Input,
-  wish: CollectionWish = {},
+  needs: CollectionNeeds = {},
 ): Promise<Collection> {
-  if (typeof path !== 'string' || !(await isIndexFolder(path))) return readRows(call, path, wish);
-  wish.begin?.(null);
+  if (typeof path !== 'string' || !(await isIndexFolder(path))) return readRows(call, path, needs);
+  needs.begin?.(null);
   const folder = await IndexFolder.open(path);
   refuseOtherSettings(call, folder);
   const index = await call.long(`opening ${path}`, (work) => folder.index(work));
@@ -115,16 +115,16 @@ export async function readCollection(
   };
 }
 
-/** Rows of a file or stream, hashed batch by batch; fails early where memory would not do. */
-async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<Collection> {
-  const { like, take, hold } = wish;
+/** Rows of a file or stream, hashed batch by batch; fails early if memory does not suffice. */
+async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
+  const { like, take, hold } = needs;
   const source = await openSource(call, path, { text: like?.text });
   const { kind, columns, idColumn, text } = source.choice;
-  wish.begin?.(source);
+  needs.begin?.(source);
   if (like?.index) source.hashAs(like.index);
-  else if (wish.areTextsSets) source.takeTextsAsSets();
-  if (wish.bands && like === undefined) source.keys = keysFor(source, wish.bands);
-  await source.narrow(wish.columns?.() ?? []);
+  else if (needs.areTextsSets) source.takeTextsAsSets();
+  if (needs.bands && like === undefined) source.keys = keysFor(source, needs.bands);
+  await source.narrow(needs.columns?.() ?? []);
   // Codes that came ready have no vectors and no sums; texts need an index for their vectors only.
   const isLikeIndex = Boolean(like?.index && (kind !== 'text' || holdsVectors(like.index)));
   const isIndexed = isLikeIndex || (hold === 'vectors' && kind === 'vector');
@@ -134,7 +134,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   let index: SimHashIndex | null = null;
   const isStream = source.reader.expectedRows === null;
   const isSparse = kind === 'text' || kind === 'sparse';
-  const isReadAgain = wish.bands !== undefined && path !== '-' && isCompared(call) && isSparse;
+  const isReadAgain = needs.bands !== undefined && path !== '-' && isCompared(call) && isSparse;
   const shards = idColumn === null ? null : new ShardIds(call, source);
   let [count, heldBytes] = [0, 0];
   for await (const batch of source) {
@@ -147,8 +147,8 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     const room = () => {
       const held = index ?? codes[0];
       const perRow = heldPerRow(held, { hasSums: sums !== null, keys: source.keys });
-      const workBytes = (rows: number) => wish.workBytes?.(rows, held) ?? 0;
-      const bytesPerRow = perRow + (wish.bytesPerRow ?? 0);
+      const workBytes = (rows: number) => needs.workBytes?.(rows, held) ?? 0;
+      const bytesPerRow = perRow + (needs.bytesPerRow ?? 0);
       const rows = { count, batch, ids: own };
       return checkRoom(call, source, { bytesPerRow, workBytes, ...rows, isLeast: isReadAgain });
     };

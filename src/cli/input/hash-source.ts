@@ -24,7 +24,7 @@ import { partEnds } from '../../text/text-vectors';
 import { threadsFor } from '../../threads/parallel';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { CommandError, sentenceOf } from '../errors';
+import { badData, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
 import { DEFAULT_BITS, hasherOptionsOf, isOfSets } from './hasher-options';
 import {
@@ -312,7 +312,7 @@ export class HashSource {
       const place = `${this.reader.file}: row ${rows?.[at] ?? at + firstRow}:`;
       const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
       const rest = (error as Error).message.slice(found.length);
-      throw new CommandError(place + column + rest, 3, { cause: error });
+      throw badData(place + column + rest, { cause: error });
     };
     try {
       const result = work();

@@ -133,7 +133,7 @@ export function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
   );
 }
 
-/** What the manifest of a folder says of the index: rows, options, columns and size. */
+/** Facts from the manifest of a folder: rows, options, columns and size. */
 export function folderFacts(folder: IndexFolder): Fact[] {
   const { generation, rowCount, options, text, files, columnInfo } = folder;
   const { bits, projection, seed, dimensions, vectors, mean } = options;

@@ -5,7 +5,7 @@
 
 import { openRows } from '../../node';
 import type { Call } from '../call';
-import { CommandError } from '../errors';
+import { badData } from '../errors';
 
 /** A line of the file: the ids of two rows. */
 export interface NamedLabel {
@@ -28,7 +28,7 @@ export async function readLabels(call: Call, path: string): Promise<NamedLabel[]
   call.atEnd(() => reader.close());
   const names = reader.columns.map(({ name }) => name);
   if (names.length < 3) {
-    throw new CommandError(`${path}: expected ${COLUMNS}; got ${names.join(', ') || 'none'}`, 3);
+    throw badData(`${path}: expected ${COLUMNS}; got ${names.join(', ') || 'none'}`);
   }
   const known = new Map<string, NamedLabel & { readonly row: number }>();
   for await (const batch of reader) {
@@ -37,7 +37,7 @@ export async function readLabels(call: Call, path: string): Promise<NamedLabel[]
     for (let i = 0; i < batch.count; i++) {
       const row = batch.firstRow + i;
       const fail = (text: string): never => {
-        throw new CommandError(`${path}: row ${row}: ${text}`, 3);
+        throw badData(`${path}: row ${row}: ${text}`);
       };
       const [a, b] = [one[i], other[i]].map((id) => {
         return id === null || id === undefined || typeof id === 'object'

@@ -51,12 +51,12 @@ export function checkMemory(
   if (limit === null) return;
   const all = { program: PROGRAM_BYTES, ...parts };
   const peak = Object.values(all).reduce((sum, bytes) => sum + bytes, 0);
-  const told = Object.entries(all).flatMap(([name, bytes]) =>
+  const listed = Object.entries(all).flatMap(([name, bytes]) =>
     bytes > 0 ? [`${name} ${bytesText(bytes)}`] : [],
   );
   const which = isSoFar ? 'the first' : 'about';
   const least = isLeast ? 'at least ' : '';
-  const need = `${least}${bytesText(peak)} (${told.join(', ')})`;
+  const need = `${least}${bytesText(peak)} (${listed.join(', ')})`;
   const sentence = `${which} ${grouped(rows)} rows need ${need}`;
   if (peak > limit) call.fail(`${sentence}, more than --max-memory ${bytesText(limit)}: ${advice}`);
   if (!isSoFar) call.say(`${sentence} of at most ${bytesText(limit)}`);

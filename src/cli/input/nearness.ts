@@ -14,6 +14,7 @@ import {
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
+import type { Nearness as UsualNearness } from '../../explorer/messages';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../join/near-rows';
@@ -44,10 +45,7 @@ interface KnownNearness extends Nearness {
 }
 
 /** What is near in an index where no option says it: a distance, or a similarity of sets. */
-export function usualNearness({ bits, vectors, hasher }: SimHashIndex): {
-  readonly by: 'distance' | 'jaccard';
-  readonly usual: number;
-} {
+export function usualNearness({ bits, vectors, hasher }: SimHashIndex): UsualNearness {
   if (hasher.projection !== 'minwise') {
     return { by: 'distance', usual: Math.round(NEAR_TEXT_SHARE * bits) };
   }
@@ -187,7 +185,7 @@ interface Found {
   readonly maxDistance: number;
 }
 
-/** By the keys of the rows where they tell near rows from others, else by distance. */
+/** By the keys of the rows where these separate near rows from others, else by distance. */
 async function candidates(
   call: Call,
   { source, keys, count, bits }: Collection,

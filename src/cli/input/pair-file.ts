@@ -11,7 +11,7 @@ import { rowsOf } from '../../join/source';
 import type { RowReader } from '../../node';
 import type { KindHeader } from '../../table/arrow/writer';
 import type { Call } from '../call';
-import { CommandError } from '../errors';
+import { badData } from '../errors';
 import type { Collection } from './collection';
 import { LEAST } from './nearness';
 import { batchesOf, type Input, nameOfInput, openInput } from './open-input';
@@ -28,8 +28,7 @@ const ENDS = ['a', 'b'] as const;
  */
 export async function openPairs(call: Call, input: Input): Promise<RowReader> {
   const path = call.text('pairs') as string;
-  const other = NOT_WITH_PAIRS.find((name) => call.has(name));
-  if (other !== undefined) call.misuse(`--${other} does not go with --pairs, which decide`);
+  call.refuse(NOT_WITH_PAIRS, (name) => `--${name} does not go with --pairs, which decide`);
   const isStdin = path === '-';
   if (isStdin && input === '-') call.misuse('stdin has the rows or their pairs, not both');
   const stream = { format: 'arrows', expectEnd: call.has('expect-end') } as const;
@@ -39,7 +38,7 @@ export async function openPairs(call: Call, input: Input): Promise<RowReader> {
   const columns = [ENDS, ids].filter((two) => two.every((name) => names.includes(name))).flat();
   if (columns.length === 0) {
     const expected = 'expected the columns a and b (rows) or id_a and id_b (their ids)';
-    throw new CommandError(`${reader.file}: ${expected}, got ${names.join(', ') || 'none'}`, 3);
+    throw badData(`${reader.file}: ${expected}, got ${names.join(', ') || 'none'}`);
   }
   const { header = '{}' } = reader as { header?: string };
   const { only } = JSON.parse(header) as Partial<KindHeader>;
@@ -78,7 +77,7 @@ export async function readPairs(
       const own = new Uint32Array(batch.count);
       for (let i = 0; i < batch.count; i++) {
         const fail = (text: string): never => {
-          throw new CommandError(`${reader.file}: row ${batch.firstRow + i}: ${text}`, 3);
+          throw badData(`${reader.file}: row ${batch.firstRow + i}: ${text}`);
         };
         const id = ids && idOf(ids[i]);
         const row = numbers === null ? rowOf?.get(id as string) : Number(numbers[i] ?? -1);
@@ -98,7 +97,7 @@ export async function readPairs(
     checkPairs(pairs, rowsOf('rows', rows.source).codes);
   } catch (error) {
     const text = (error as Error).message.replace(/^pairs\."(.)"\[(\d+)\]/, 'row $2: "$1"');
-    throw new CommandError(`${reader.file}: ${text}`, 3, { cause: error });
+    throw badData(`${reader.file}: ${text}`, { cause: error });
   }
   return pairs;
 }

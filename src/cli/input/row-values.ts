@@ -7,14 +7,20 @@ import { Reservoir } from '../../base/draw';
 import { isMissing } from '../../measure/rows';
 import type { RowBatch, Vector } from '../../node';
 import { vectorAt } from '../../vectors/vectors';
-import { CommandError } from '../errors';
+import { badData } from '../errors';
 import type { HashSource } from './hash-source';
 
 /**
- * For each row of a batch a function that copies its vector, or gives null if the row is missing.
- * As long as a function is referenced, the batch stays in memory. Yields nothing for ready codes.
+ * For each row of a batch a function that gives its text, or copies its vector; null if the row is
+ * missing. As long as a function of a vector is referenced, the batch stays in memory. Yields
+ * nothing for ready codes.
  */
-export function* vectorsOf(source: HashSource, batch: RowBatch): Generator<() => Vector | null> {
+function* valuesOf(source: HashSource, batch: RowBatch): Generator<() => RowValue> {
+  const { kind, columns } = source.choice;
+  if (kind === 'text') {
+    for (const text of batch.texts(columns[0])) yield () => text;
+    return;
+  }
   for (const { count, vectors } of source.piecesOf(batch)) {
     if ('bytesPerCode' in vectors) continue;
     for (let i = 0; i < count; i++) {
@@ -27,58 +33,61 @@ export function* vectorsOf(source: HashSource, batch: RowBatch): Generator<() =>
   }
 }
 
+/** The vector or the text of a row; null if it is missing. */
+type RowValue = Vector | string | null;
+
+/** A row of an input. */
+interface ReadRow {
+  readonly row: number;
+  readonly value: RowValue;
+}
+
 /** What one reading of an input found. */
 export interface ReadRows {
   /** Rows of the input. */
   readonly fileRows: number;
-  /** The texts that were drawn, without null and empty ones; none if the rows are vectors. */
-  readonly texts: readonly string[];
-  /** Rows that were drawn, those with null and empty texts included; 0 if they are vectors. */
-  readonly drawn: number;
-  /** The rows that were wanted, by their ids as text; a value is null if the row has none. */
-  readonly named: ReadonlyMap<string, { readonly value: Vector | string | null; row: number }>;
+  /** The rows that were drawn, in their order, those that are missing included. */
+  readonly drawn: readonly ReadRow[];
+  /** The rows that were wanted, by their ids as text. */
+  readonly named: ReadonlyMap<string, ReadRow>;
+}
+
+/** The texts of rows that were drawn, without null and empty ones. */
+export function textsDrawn({ drawn }: ReadRows): string[] {
+  return drawn.flatMap(({ value }) => (typeof value === 'string' && value !== '' ? [value] : []));
 }
 
 /**
- * Reads an input once: draws `count` of its texts by `seed`, and finds the rows whose ids, as text,
- * are `wanted`. Without a column of ids, a row's number is its id. Throws bad data (exit code 3)
- * where two rows have a wanted id.
+ * Reads an input once: draws `count` of its rows by `seed`, and finds those whose ids, as text, are
+ * `wanted`. Without a column of ids, a row's number is its id. Throws bad data (exit code 3) where
+ * two rows have a wanted id.
  */
 export async function readRows(
   source: HashSource,
   { count, seed }: { count: number; seed: number },
-  wanted: ReadonlySet<string>,
+  wanted: ReadonlySet<string> = new Set(),
 ): Promise<ReadRows> {
-  const { kind, columns } = source.choice;
-  const texts = new Reservoir<string | null>(count, seed);
-  const named = new Map<string, { value: Vector | string | null; row: number }>();
-  let row = 0;
+  const rows = new Reservoir<ReadRow>(count, seed);
+  const named = new Map<string, ReadRow>();
   for await (const batch of source) {
     const ids = wanted.size > 0 ? source.idsOf(batch) : null;
-    const values =
-      kind === 'text'
-        ? batch.texts(columns[0]).map((text) => () => text)
-        : vectorsOf(source, batch);
     let i = 0;
-    for (const value of values) {
+    for (const value of valuesOf(source, batch)) {
+      const row = rows.offered;
       const id = String(ids === null ? row : ids[i]);
-      if (kind === 'text') texts.offer(() => value() as string | null);
+      // Only rows that are drawn are copied: `offer` calls its argument for these alone.
+      rows.offer(() => ({ row, value: value() }));
       if (wanted.has(id)) {
         const before = named.get(id);
         if (before !== undefined) {
-          const rows = `rows ${before.row} and ${row}`;
+          const places = `rows ${before.row} and ${row}`;
           const { file } = source.reader;
-          throw new CommandError(`${file}: the id "${id}" of a labelled pair is of ${rows}`, 3);
+          throw badData(`${file}: the id "${id}" of a labelled pair is of ${places}`);
         }
         named.set(id, { value: value(), row });
       }
       i++;
-      row++;
     }
   }
-  const drawn = texts.result();
-  return {
-    ...{ fileRows: row, named, drawn: drawn.length },
-    texts: drawn.filter((text) => text !== null && text !== '') as string[],
-  };
+  return { fileRows: rows.offered, named, drawn: rows.result() };
 }

@@ -8,7 +8,7 @@ import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
 import type { PairTally } from '../../measure/pair-tally';
 import { distanceChart, sharesOf, similarityChart, stepName, usedSteps } from '../explore/charts';
 import { leastWords, thresholdSection } from '../explore/health';
-import { counted, fixed, grouped, percent, similarityWords } from './figures';
+import { counted, drawnWords, fixed, grouped, percent, similarityWords } from './figures';
 import type { Findings, Part } from './parts';
 import { aligned } from './table';
 
@@ -197,11 +197,7 @@ function calibrationData(report: CalibrationReport): object {
 /** Which rows were compared, and how many of their pairs are near. */
 function baseSentences(report: CalibrationReport): string[] {
   const { fileRows, drawn, withoutDirection, drawSeed, source, calibration } = report;
-  const which =
-    drawn === fileRows
-      ? `All ${counted(fileRows, 'row')}`
-      : `${grouped(drawn)} of ${counted(fileRows, 'row')}, drawn at random (seed ${drawSeed})`;
-  const sentences = [`${which}: ${source}.`];
+  const sentences = [`${drawnWords(drawn, fileRows, drawSeed)}: ${source}.`];
   if (withoutDirection > 0) {
     sentences.push(
       `${counted(withoutDirection, 'row')} without a direction (null, empty or all-zero) left out.`,

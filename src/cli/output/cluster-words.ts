@@ -40,7 +40,7 @@ export function wordsApart(clusters: Iterable<readonly string[]>): string[][] {
 }
 
 /**
- * How much a word says of a cluster: 0 if it is too rare there or too frequent elsewhere. `share`
+ * How well a word describes a cluster: 0 if it is too rare there or too frequent elsewhere. `share`
  * is the part of the cluster's texts that have it, `sum` that of all clusters added up.
  */
 function scoreOf(share: number, sum: number, clusters: number): number {

@@ -6,7 +6,8 @@
 import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
 import { PARTS, RIGHT } from '../../measure/planted';
-import { counted, fixed, grouped, percent } from './figures';
+import { optionNameOf } from '../errors';
+import { counted, drawnWords, fixed, grouped, percent } from './figures';
 import type { Findings } from './parts';
 
 /** How it is known which pairs of rows are the same. */
@@ -39,8 +40,7 @@ const FEW = 20;
 
 /** The threshold of a judged setting as options of dedup: `--min-jaccard 0.6`. */
 export function optionOf({ by, threshold }: Pick<Judged, 'by' | 'threshold'>): string[] {
-  const name = by.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
-  return [`--${name}`, String(threshold)];
+  return [`--${optionNameOf(by)}`, String(threshold)];
 }
 
 /** The outcomes for people, and as data. */
@@ -93,11 +93,8 @@ function cellsOf({ settings }: Contest, names: OutcomesReport['settings']): stri
 function baseSentences(report: OutcomesReport): string[] {
   const { fileRows, drawn, seed, source, truth, contest } = report;
   const isPlanted = truth.kind === 'planted';
-  const which =
-    drawn === null || drawn === fileRows
-      ? `All ${counted(fileRows, 'row')}`
-      : `${grouped(drawn)} of ${counted(fileRows, 'row')}, drawn at random (seed ${seed})`;
-  const sentences = [`${isPlanted ? which : counted(fileRows, 'row')}: ${source}.`];
+  const which = drawn === null ? counted(fileRows, 'row') : drawnWords(drawn, fileRows, seed);
+  const sentences = [`${which}: ${source}.`];
   // All settings are judged by the same pairs, so the first one has their number.
   const same = contest?.settings[0] && [contest.settings[0].chosen, contest.settings[0].held];
   if (same === undefined) {

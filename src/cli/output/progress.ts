@@ -40,7 +40,7 @@ export class Talk {
     this.#showsProgress = stream.isTTY === true && !isQuiet && process.env.TERM !== 'dumb';
   }
 
-  /** Writes a message on a line of its own; nothing with `--quiet`. */
+  /** Writes a message on its own line; nothing with `--quiet`. */
   say(sentence: string): void {
     if (!this.#isQuiet) this.error(sentence);
   }

@@ -5,7 +5,12 @@
  */
 
 import { Writable } from 'node:stream';
-import { openOutput as openFile, type RowOutput, StreamOutput } from '../../formats/file-io';
+import {
+  openOutput as openFile,
+  type RowOutput,
+  StreamOutput,
+  writeWhole,
+} from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-format';
 import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
@@ -140,13 +145,6 @@ export class PageFile {
 
   /** Writes the file, whole or not at all. */
   async write(text: string): Promise<void> {
-    const output = await openFile(this.path, this.options);
-    try {
-      await output.write([new TextEncoder().encode(text)]);
-      await output.close();
-    } catch (error) {
-      await output.abort();
-      throw error;
-    }
+    await writeWhole(this.path, [new TextEncoder().encode(text)], this.options);
   }
 }

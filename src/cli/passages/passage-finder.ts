@@ -22,14 +22,14 @@ import { WordPlaces } from './word-places';
 
 /** Documents that a passage names. */
 export const EXAMPLES = 3;
-/** Candidates for each passage that is wanted: most turn out to be parts of others. */
+/** Candidates for each passage that is wanted: most are parts of others. */
 const CANDIDATES_PER_PASSAGE = 100;
 /** Words of the texts around candidates, and of one such text. */
 const MAX_HELD_WORDS = 2 ** 22;
 const MAX_WORDS = 2 ** 19;
 /** The text, where its words are, and their hashes. */
 const BYTES_PER_HELD_WORD = 26;
-/** Of a document in hand, as measured: where its words are, their hashes, and its drawn runs. */
+/** Of the present document, as measured: places and hashes of its words, and its drawn runs. */
 const BYTES_PER_WORD = 28;
 
 /** A document that has a passage. */
@@ -265,7 +265,7 @@ export class PassageFinder {
   }
 
   /**
-   * Words `from` to `to` of the text in hand, and as many around them as a passage may have beyond
+   * Words `from` to `to` of the present text, and as many around them as a passage may have beyond
    * its drawn runs: less than two windows and a run.
    */
   #hold(first: number, last: number): HeldText {
@@ -284,7 +284,7 @@ export class PassageFinder {
     return { text, places, from };
   }
 
-  /** Leaves of a candidate what the next document has too, where it has the drawn run. */
+  /** Cuts a candidate to what the next document also has, around the drawn run. */
   #narrow(candidate: Candidate, { row, id, at }: { row: number; id: Id; at: number }): void {
     const { minWords } = this.options;
     const { seed, held } = candidate;

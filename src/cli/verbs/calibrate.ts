@@ -6,7 +6,6 @@
  * counted and left out.
  */
 
-import { Reservoir } from '../../base/draw';
 import { COSINE, JACCARD, measureOf } from '../../codes/measure';
 import { calibrate } from '../../measure/calibrate';
 import { hasDirection } from '../../measure/rows';
@@ -17,12 +16,11 @@ import { type HashSource, openSource } from '../input/hash-source';
 import { hasherOptionsOf, projectionOf } from '../input/hasher-options';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
-import { readRows, vectorsOf } from '../input/row-values';
+import { readRows, textsDrawn } from '../input/row-values';
 import { type CalibrationReport, calibrationFindings } from '../output/calibration';
-import { commandLine } from '../output/figures';
 import { type Findings, findingsPage, findingsText } from '../output/parts';
 import { PageFile } from '../output/rows';
-import { drawSeedOf, givenWords, outcomesOf } from './outcomes';
+import { dedupCommand, drawSeedOf, outcomesOf } from './outcomes';
 
 /** Prints text, or JSON with --json; with -o writes a page, or data under a name in .json. */
 export async function run(call: Call): Promise<0> {
@@ -59,19 +57,15 @@ async function measured(call: Call, path: string): Promise<Findings> {
         : '--edits is of texts: vectors have no words to edit',
     );
   }
-  return calibrationFindings(await calibrated(call, path, source));
+  return calibrationFindings(await calibrated(call, source));
 }
 
 /**
  * Measures a sample of the rows, and makes the command line that uses what was found. Both are null
  * in the report if fewer than two of the rows drawn have a direction.
  */
-async function calibrated(
-  call: Call,
-  path: string,
-  source: HashSource,
-): Promise<CalibrationReport> {
-  const { kind, columns } = source.choice;
+async function calibrated(call: Call, source: HashSource): Promise<CalibrationReport> {
+  const { kind } = source.choice;
   const { seed } = hasherOptionsOf(call, undefined);
   const projection = projectionOf(call, kind === 'vector');
   const near = nearOf(call, source, projection);
@@ -90,15 +84,13 @@ async function calibrated(
     }),
   );
   const { recommended } = found;
-  const command = commandLine([
-    ...['halfspace', 'dedup', path, kind === 'text' ? '--text' : '--vector', columns.join(',')],
-    ...givenWords(call, kind === 'text'),
+  const command = dedupCommand(source, [
     ...(kind === 'text' ? weighingWords(call) : []),
     ...(found.measure === 'jaccard'
       ? ['--measure', 'jaccard']
       : ['--projection', found.projection]),
     ...['--bits', String(recommended.bits)],
-    ...['--max-distance', String(recommended.maxDistance), '-o', 'plan.jsonl'],
+    ...['--max-distance', String(recommended.maxDistance)],
   ]);
   return { ...base, calibration: found, command };
 }
@@ -115,19 +107,14 @@ function nearOf(call: Call, { choice, reader }: HashSource, projection: string) 
   if (call.has(`${other.name}-error`)) {
     call.misuse(`--${other.name}-error is not of ${measure.name}: give --${own.name}-error`);
   }
-  if (measure === COSINE) {
-    return {
-      minCosine: call.number('min-cosine'),
-      cosineError: call.number('cosine-error'),
-    };
-  }
+  if (measure === COSINE) return call.numbers('minCosine', 'cosineError');
   if (choice.kind === 'vector') {
     call.misuse(
       `--${call.has('min-jaccard') ? 'min-jaccard' : 'measure jaccard'} compares sets, which are ` +
         `texts or sparse vectors: ${reader.file} has dense ones in "${choice.columns[0]}"`,
     );
   }
-  return { minJaccard: call.number('min-jaccard'), jaccardError: call.number('jaccard-error') };
+  return call.numbers('minJaccard', 'jaccardError');
 }
 
 /** The options of this call that decide how words weigh, as words of the dedup command line. */
@@ -158,26 +145,16 @@ async function sampleRows(
   { count, seed }: { count: number; seed: number },
 ): Promise<SampledRows> {
   const hasher = source.textHasher;
-  if (hasher !== null) {
-    const { fileRows, drawn, texts } = await readRows(source, { count, seed }, new Set());
-    const vectors = texts.map((text) => hasher.vectorize(text)).filter(hasEntries);
-    return { vectors, fileRows, drawn, withoutDirection: drawn - vectors.length };
-  }
-  // Only rows that are drawn are copied: `offer` calls its argument for these alone.
-  const rows = new Reservoir<{ readonly row: number; readonly value: Vector | null }>(count, seed);
-  for await (const batch of source) {
-    for (const copy of vectorsOf(source, batch)) {
-      rows.offer(() => ({ row: rows.offered - 1, value: copy() }));
-    }
-  }
-  const drawn = rows.result();
-  const vectors = drawn.flatMap(({ row, value }) =>
-    source.named(0, () => hasDirection(value, row)) ? [value as Vector] : [],
-  );
-  return {
-    vectors,
-    fileRows: rows.offered,
-    drawn: drawn.length,
-    withoutDirection: drawn.length - vectors.length,
-  };
+  const read = await readRows(source, { count, seed });
+  const { fileRows, drawn } = read;
+  const vectors =
+    hasher === null
+      ? drawn.flatMap(({ row, value }) =>
+          source.named(0, () => hasDirection(value as Vector | null, row)) ? [value as Vector] : [],
+        )
+      : textsDrawn(read)
+          .map((text) => hasher.vectorize(text))
+          .filter(hasEntries);
+  const withoutDirection = drawn.length - vectors.length;
+  return { vectors, fileRows, drawn: drawn.length, withoutDirection };
 }

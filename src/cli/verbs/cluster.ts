@@ -9,7 +9,7 @@ import { threadsFor } from '../../threads/parallel';
 import type { Call } from '../call';
 import {
   type Collection,
-  type CollectionWish,
+  type CollectionNeeds,
   type HeldRows,
   readCollection,
 } from '../input/collection';
@@ -30,7 +30,7 @@ const SAMPLE = { perCluster: 64, least: 2 ** 14 } as const;
 /** Rows of which threads look for the centroids at once, about. */
 const PART_ROWS = 1024;
 /** By value of --by what k-means runs on, and must be held besides the codes if rows have it. */
-const HOLD: Record<string, CollectionWish['hold']> = {
+const HOLD: Record<string, CollectionNeeds['hold']> = {
   vectors: 'vectors',
   accumulators: 'sums',
 };
@@ -110,9 +110,8 @@ function checkOptions(call: Call): void {
   const others = isByDensity
     ? ['by', 'starts', 'iterations']
     : ['min-cluster-size', 'min-samples', 'max-distance', ...LEAST];
-  const wrong = others.find((name) => call.has(name));
-  if (wrong === undefined) return;
-  call.misuse(`--${wrong} is for ${isByDensity ? '--clusters' : '--density'}`);
+  const right = isByDensity ? '--clusters' : '--density';
+  call.refuse(others, (name) => `--${name} is for ${right}`);
 }
 
 /** Refuses --by vectors or accumulators (sums) where the rows have none. */
@@ -140,9 +139,7 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
       clusters: call.number('clusters') as number,
       seed: call.number('start-seed') as number,
       by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
-      starts: call.number('starts'),
-      iterations: call.number('iterations'),
-      exemplars: call.number('exemplars'),
+      ...call.numbers('starts', 'iterations', 'exemplars'),
       ...work,
     }),
   );
@@ -161,12 +158,8 @@ async function byDensity(call: Call, { source, count }: Collection): Promise<Fou
   if (count === 0) return NOTHING;
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
     clusterByDensityAsync(source, {
-      minClusterSize: call.number('min-cluster-size'),
-      minSamples: call.number('min-samples'),
-      maxDistance: call.number('max-distance'),
-      minCosine: call.number('min-cosine'),
-      minJaccard: call.number('min-jaccard'),
-      exemplars: call.number('exemplars'),
+      ...call.numbers('minClusterSize', 'minSamples', 'exemplars'),
+      ...call.numbers('maxDistance', 'minCosine', 'minJaccard'),
       ...work,
     }),
   );

@@ -58,9 +58,8 @@ export async function run(call: Call): Promise<0 | 1> {
       '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
     );
   }
-  for (const name of ['like', 'first-row']) {
-    const isBuilt = call.has('memory') && output !== undefined && !call.has('append');
-    if (call.has(name) && !isBuilt) call.misuse(`--${name} is for a new index with --memory`);
+  if (!call.has('memory') || output === undefined || call.has('append')) {
+    call.refuse(['like', 'first-row'], (name) => `--${name} is for a new index with --memory`);
   }
   checkWanted(call);
   await checkQueries(call, input);
@@ -86,9 +85,9 @@ export async function run(call: Call): Promise<0 | 1> {
 }
 
 function checkWanted(call: Call): void {
-  for (const name of ['recall', 'k', 'queries', 'partitions', 'copies']) {
-    if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
-  }
+  if (call.has('optimize')) return;
+  const names = ['recall', 'k', 'queries', 'partitions', 'copies'];
+  call.refuse(names, (name) => `--${name} is for --optimize`);
 }
 
 /** Refuses queries that cannot be read, or not be used, before the rows are read. */
@@ -116,7 +115,7 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
   if (call.args.length === 0 || output === undefined) {
     call.misuse('say which folders to merge, and where to: halfspace index A B --merge -o DIR');
   }
-  for (const name of NOT_MERGED) if (call.has(name)) call.misuse(`--${name} is not for --merge`);
+  call.refuse(NOT_MERGED, (name) => `--${name} is not for --merge`);
   checkWanted(call);
   await refuseOther(call, output);
   const [like, memory] = [call.text('like'), limitOf(call, 'memory')];

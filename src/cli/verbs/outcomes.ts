@@ -19,13 +19,13 @@ import { hasDirection } from '../../measure/rows';
 import { SimHasher } from '../../node';
 import { isSparse, packVectors, type Vector } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { CommandError } from '../errors';
+import { badData } from '../errors';
 import type { HashSource } from '../input/hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from '../input/hasher-options';
 import { type NamedLabel, readLabels } from '../input/labels';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
-import { type ReadRows, readRows } from '../input/row-values';
+import { type ReadRows, readRows, textsDrawn } from '../input/row-values';
 import { textHasherOf, textHashersOf, textSettingsOf } from '../input/texts';
 import { commandLine, similarityWords } from '../output/figures';
 import { optionOf, outcomesFindings, type Truth } from '../output/outcomes';
@@ -68,7 +68,7 @@ interface Outcome {
 
 /** Compares settings for the rows of a source, and recommends a command line of dedup. */
 export async function outcomesOf(call: Call, source: HashSource): Promise<Findings> {
-  const { kind, path, columns } = source.choice;
+  const { kind, path } = source.choice;
   const isText = kind === 'text';
   refuseOptions(call, isText);
   if (path === '-') {
@@ -89,13 +89,10 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Findin
   // The default needs no threshold on the command line of texts: dedup has the same one.
   const at = found?.recommended ?? 0;
   const threshold = found === null || (isText && at === 0) ? [] : optionOf(found.settings[at]);
-  const command = commandLine([
-    ...['halfspace', 'dedup', path as string, isText ? '--text' : '--vector', columns.join(',')],
-    ...[...givenWords(call, isText), ...settings[at].words, ...threshold, '-o', 'plan.jsonl'],
-  ]);
+  const command = dedupCommand(source, [...settings[at].words, ...threshold]);
   return outcomesFindings({
     ...{ file: source.reader.file, source: sourceWords(source.choice), seed, truth, settings },
-    ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn : null },
+    ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn.length : null },
     ...{ contest: found, command: found && command },
   });
 }
@@ -105,12 +102,10 @@ function refuseOptions(call: Call, isText: boolean): void {
   const isLabelled = call.has('pairs');
   if (isLabelled && call.has('edits')) call.misuse('--edits plants copies, --pairs has labels');
   const refused = isText ? COMPARED : ['cosine-error', 'jaccard-error', 'edits'];
-  const given = refused.find((name) => call.has(name));
-  if (given === undefined) return;
-  call.misuse(
+  call.refuse(refused, (name) =>
     isText
-      ? `--${given} is what calibrate compares for texts: leave it out`
-      : `--${given} does not go with --pairs: labels decide`,
+      ? `--${name} is what calibrate compares for texts: leave it out`
+      : `--${name} does not go with --pairs: labels decide`,
   );
 }
 
@@ -121,13 +116,20 @@ export function drawSeedOf(call: Call): number {
 }
 
 /**
- * The options of this call that decide how rows are read and hashed, and are not compared here, as
- * words of the dedup command line: so that dedup makes the same codes.
+ * The command line by which dedup reads and hashes the rows of a source as this call does, with
+ * further words for what was found here.
  */
-export function givenWords(call: Call, isText: boolean): string[] {
+export function dedupCommand({ call, choice }: HashSource, words: readonly string[]): string {
+  const isText = choice.kind === 'text';
   const names = ['from', 'types', 'on-error', 'seed'];
   if (isText) names.push('normalize', 'case', 'stop-words', 'hash');
-  return names.flatMap((name) => (call.has(name) ? [`--${name}`, call.list(name).join(',')] : []));
+  const given = names.filter((name) => call.has(name));
+  return commandLine([
+    ...['halfspace', 'dedup', choice.path as string],
+    ...[isText ? '--text' : '--vector', choice.columns.join(',')],
+    ...given.flatMap((name) => [`--${name}`, call.list(name).join(',')]),
+    ...[...words, '-o', 'plan.jsonl'],
+  ]);
 }
 
 /**
@@ -152,14 +154,15 @@ async function judgeTexts({ call, source, read, labels, seed }: Task): Promise<O
   const { signal } = call;
   if (labels === null) {
     const share = call.number('edits') as number;
-    const { fileRows, texts } = read;
+    const { fileRows } = read;
+    const texts = textsDrawn(read);
     const options = { copies: COPIES, share, seed, fileRows, signal };
     const halves = await plantedHalves(texts, options);
     return judge(call, await textEntries(call, texts), { halves, usual: NEAR_JACCARD });
   }
   const names = numbersOf(labels, source, read);
   const texts = [...names.keys()].map((id) => String(read.named.get(id)?.value ?? ''));
-  const entries = await textEntries(call, [...read.texts, ...texts]);
+  const entries = await textEntries(call, [...textsDrawn(read), ...texts]);
   const halves = halvesOf(call, { rows: texts, labels, names, seed });
   return judge(call, entries, { halves, usual: NEAR_JACCARD });
 }
@@ -195,7 +198,7 @@ function numbersOf(
         const message =
           `${call.text('pairs')}: "${a}" and "${b}": ${reader.file} has no ${where} ${id}; ` +
           '--id chooses the column of the ids';
-        throw new CommandError(message, 3);
+        throw badData(message);
       }
       if (!numbers.has(id)) numbers.set(id, numbers.size);
     }
@@ -229,10 +232,9 @@ function halvesOf<Row>(
     seed,
   );
   if (halves.every(({ same }) => same.some((count) => count > 0))) return halves;
-  throw new CommandError(
+  throw badData(
     `${call.text('pairs')}: expected two groups or more of rows that are the same, one to choose ` +
       'by and one to judge by',
-    3,
   );
 }
 

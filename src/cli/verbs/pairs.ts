@@ -162,9 +162,9 @@ function pairColumns(
   const estimates = Float64Array.from({ length: bits + 1 }, (_, distance) =>
     Number(measure.estimateOf(distance, bits).toFixed(DIGITS)),
   );
-  const columnsOf = ({ a, b, distances, cosines, jaccards }: PairBatch) => {
+  return ({ a, b, distances, cosines, jaccards }) => {
     const exact = cosines ?? jaccards;
-    const columns: Record<string, ColumnData> = {
+    const all: Record<string, ColumnData> = {
       ...{ a, b },
       ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
       ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
@@ -172,10 +172,6 @@ function pairColumns(
       [exact === null ? estimatedName(measure) : measure.name]:
         exact ?? Float64Array.from(distances, (distance) => estimates[distance]),
     };
-    return columns;
-  };
-  return (batch) => {
-    const all = columnsOf(batch);
     if (shown === null) return all;
     const missing = shown.find((name) => !(name in all));
     if (missing !== undefined) throw noColumn(missing, Object.keys(all));

@@ -77,16 +77,11 @@ function damagedPage(state: FolderState): Promise<string> {
 
 /** What to measure by the options of the call; `bits` is the width of the index's codes. */
 function optionsOf(call: Call, bits: number): MeasureOptions {
-  const maxDistance = call.number('max-distance');
+  const numbers = call.numbers('sample', 'seed', 'minCosine', 'minJaccard', 'maxDistance');
+  const { maxDistance } = numbers;
   if (maxDistance !== undefined && maxDistance > bits) {
     call.misuse(`--max-distance expected an integer in 0..${bits}, got ${maxDistance}`);
   }
-  return {
-    sample: call.number('sample') as number,
-    seed: call.number('seed') as number,
-    minCosine: call.number('min-cosine') as number,
-    minJaccard: call.number('min-jaccard') as number,
-    maxDistance,
-    isTimed: !call.has('no-times'),
-  };
+  // All but the distance have an initial value.
+  return { ...(numbers as MeasureOptions), isTimed: !call.has('no-times') };
 }

@@ -138,7 +138,7 @@ function kindOf(ids: Ids | null): IdKind {
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
-/** Query i alone, for a search of its own; it must not be missing. */
+/** Query i alone, to be searched for separately; it must not be missing. */
 export function onlyOne(queries: Queries, i: number): Queries {
   const query = queryAt(queries, i) as Vector | Uint8Array;
   const { vectors } = queries;
