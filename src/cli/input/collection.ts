@@ -155,7 +155,8 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
       const bytesPerRow =
         heldPerRow(held, { hasSums: sums !== null, keys: source.keys }) + (wish.bytesPerRow ?? 0);
       const workBytes = (rows: number) => wish.workBytes?.(rows, held) ?? 0;
-      const room = { bytesPerRow, workBytes, count, batch, ids: own, isLeast: isReadAgain };
+      const ofRows = { bytesPerRow, workBytes, count, batch, ids: own };
+      const room = { ...ofRows, isLeast: isReadAgain, isHashed: !isIndexed };
       heldBytes = checkRoom(call, source, room);
     }
   }
@@ -239,6 +240,8 @@ interface Held {
   readonly ids: Ids | null;
   /** Vectors of some rows are held later. */
   readonly isLeast: boolean;
+  /** Codes are made batch by batch, on threads; an index makes them on this one. */
+  readonly isHashed: boolean;
 }
 
 /**
@@ -248,7 +251,7 @@ interface Held {
 function checkRoom(
   call: Call,
   source: HashSource,
-  { bytesPerRow, workBytes, count, batch, ids, isLeast }: Held,
+  { bytesPerRow, workBytes, count, batch, ids, isLeast, isHashed }: Held,
 ): number {
   if (!call.has('max-memory')) return 0;
   const known = rowsToCome(source.reader, batch);
@@ -260,7 +263,7 @@ function checkRoom(
   const reading = readingBytes(source.reader, kind, batch, heldBytes / Math.max(1, rows));
   const parts = {
     ...held,
-    ...{ work: workBytes(rows), reading, threads: source.threadBytes(batch) },
+    ...{ work: workBytes(rows), reading, threads: isHashed ? source.threadBytes(batch, rows) : 0 },
     'second reading': isLeast ? againBytes(batch) : 0,
   };
   checkMemory(call, rows, { parts, advice, isSoFar: known === null, isLeast });
