@@ -10,10 +10,13 @@ import type { Job } from './job';
 
 /**
  * With fewer parts, messages cost more than threads save. The second limit holds while no threads
- * run: starting two takes some 400 ms of CPU until they have compiled their code.
+ * run, for the parts of a job and those that the calling thread has done before: starting two takes
+ * some 400 ms of CPU until they have compiled their code.
  */
 const MIN_PARTS = 4;
 const MIN_PARTS_COLD = 32;
+/** Parts that the calling thread has done itself, of jobs of `MIN_PARTS` or more. */
+let partsDone = 0;
 
 /**
  * Does a job in steps: on worker threads if the caller's runner can wait for them
@@ -48,7 +51,8 @@ class ParallelStep<S, P, R> extends Elsewhere {
 
   async run({ threads, signal, onProgress }: LongCall): Promise<void> {
     const { count } = this.#job;
-    const wanted = threadsFor(count, threads, pool?.isWarm());
+    const wanted = threadsFor(count, threads, pool?.isWarm(), partsDone);
+    if (wanted === 0 && count >= MIN_PARTS) partsDone += count;
     if (wanted === 0 || (this.#job.sharesRows && !canShareMemory())) return;
     pool ??= await loadPool();
     this.isDone = await pool.runJob(this.#job, wanted, {
@@ -62,20 +66,23 @@ class ParallelStep<S, P, R> extends Elsewhere {
 /**
  * The number of threads for a job of `parts` parts. A number as `option` is used as it is, up to
  * one thread a part; 'auto' needs enough parts to pay, which is fewer where threads run already
- * (`isWarm`). Returns 0, never 1, where the calling thread does the job.
+ * (`isWarm`), or where the calling thread has `done` many in earlier jobs. Returns 0, never 1,
+ * where the calling thread does the job.
  */
 export function threadsFor(
   parts: number,
   option: LongCall['threads'] = 'auto',
   isWarm = false,
+  done = 0,
 ): number {
   const wanted = Math.min(parts, threadsOf(option));
-  const least = option !== 'auto' ? 2 : isWarm ? MIN_PARTS : MIN_PARTS_COLD;
-  return wanted < 2 || parts < least ? 0 : wanted;
+  const least = option !== 'auto' ? 2 : MIN_PARTS;
+  const isCold = option === 'auto' && !isWarm && parts + done < MIN_PARTS_COLD;
+  return wanted < 2 || parts < least || isCold ? 0 : wanted;
 }
 
 /** The option, else the environment variable HALFSPACE_THREADS, else the number of cores. */
-function threadsOf(option: Exclude<LongCall['threads'], undefined>): number {
+export function threadsOf(option: Exclude<LongCall['threads'], undefined>): number {
   if (option !== 'auto') return option;
   const { env } = globalThis.process ?? {};
   const given = env?.HALFSPACE_THREADS || 'auto';

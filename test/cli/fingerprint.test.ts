@@ -21,12 +21,13 @@ const VECTORS = Array.from({ length: 50 }, (_, row) =>
   Array.from({ length: 6 }, (_, i) => ((row * 37 + i * 101) % 23) - 11),
 );
 
+// Both inputs have several batches, so that one is decoded while another is hashed.
 it('writes the same bytes with any number of threads, of vectors and of texts', {
   tags: 'thorough',
 }, async () => {
   const folder = await ownFolder();
   const texts = join(folder, 'texts.jsonl');
-  const lines = Array.from({ length: 4000 }, (_, i) =>
+  const lines = Array.from({ length: 20_000 }, (_, i) =>
     JSON.stringify({
       text: Array.from({ length: 60 }, (_, j) => `w${(i * j * j) % 997}`).join(' '),
     }),
@@ -34,7 +35,7 @@ it('writes the same bytes with any number of threads, of vectors and of texts', 
   await writeFile(texts, lines.join('\n'));
   for (const input of [NOUNS, texts]) {
     const [one, ...others] = await Promise.all(
-      ['1', '2', '5'].map(async (threads) => {
+      ['1', '2', '3', '5'].map(async (threads) => {
         const { code, out } = await fingerprint(input, '--threads', threads);
         expect(code).toBe(0);
         return readFile(out);

@@ -5,7 +5,7 @@ import { runStepsAsync } from '../../src/base/steps';
 import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { characters, shingles } from '../../src/text/tokens';
-import { closeThreads, inParallel } from '../../src/threads/parallel';
+import { closeThreads, inParallel, threadsFor } from '../../src/threads/parallel';
 import { quickIf } from '../reference/tags';
 
 const THREADS = [1, 2, 3, 5];
@@ -113,6 +113,21 @@ describe('hashAllAsync', () => {
   it.each([0, -1, 'many', 10_000, 1.5, null])('refuses threads: %s', async (threads) => {
     const call = new SimHasher({ bits: 64 }).hashAllAsync([[1]], { threads: threads as never });
     await expect(call).rejects.toThrow(/^"threads" expected /);
+  });
+
+  it('starts threads for many parts, also of several calls, and never for very few', () => {
+    process.env.HALFSPACE_THREADS = '2';
+    try {
+      expect(threadsFor(31)).toBe(0);
+      expect(threadsFor(32)).toBe(2);
+      expect(threadsFor(13, 'auto', false, 13)).toBe(0);
+      expect(threadsFor(13, 'auto', false, 26)).toBe(2);
+      expect(threadsFor(3, 'auto', false, 1000)).toBe(0);
+      expect([threadsFor(4, 'auto', true), threadsFor(3, 'auto', true)]).toEqual([2, 0]);
+      expect([threadsFor(2, 5), threadsFor(9, 1)]).toEqual([2, 0]);
+    } finally {
+      delete process.env.HALFSPACE_THREADS;
+    }
   });
 
   it('refuses a bad HALFSPACE_THREADS', async () => {

@@ -149,8 +149,8 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
       const perRow = heldPerRow(held, { hasSums: sums !== null, keys: source.keys });
       const workBytes = (rows: number) => needs.workBytes?.(rows, held) ?? 0;
       const bytesPerRow = perRow + (needs.bytesPerRow ?? 0);
-      const rows = { count, batch, ids: own };
-      return checkRoom(call, source, { bytesPerRow, workBytes, ...rows, isLeast: isReadAgain });
+      const rows = { count, batch, ids: own, isLeast: isReadAgain, isHashed: !isIndexed };
+      return checkRoom(call, source, { bytesPerRow, workBytes, ...rows });
     };
     count += batch.count;
     const isFirst = count === batch.count;
@@ -240,6 +240,8 @@ interface Held {
   readonly ids: Ids | null;
   /** Vectors of some rows are held later. */
   readonly isLeast: boolean;
+  /** Codes are made batch by batch, on threads; an index makes them on this one. */
+  readonly isHashed: boolean;
 }
 
 /**
@@ -250,7 +252,7 @@ interface Held {
 function checkRoom(
   call: Call,
   source: HashSource,
-  { bytesPerRow, workBytes, count, batch, ids, isLeast }: Held,
+  { bytesPerRow, workBytes, count, batch, ids, isLeast, isHashed }: Held,
 ): number {
   if (!call.has('max-memory')) return 0;
   const known = count === batch.count ? rowsToCome(source.reader, batch) : null;
@@ -262,7 +264,7 @@ function checkRoom(
   const reading = readingBytes(source.reader, kind, batch, heldBytes / Math.max(1, rows));
   const parts = {
     ...held,
-    ...{ work: workBytes(rows), reading, threads: source.threadBytes(batch) },
+    ...{ work: workBytes(rows), reading, threads: isHashed ? source.threadBytes(batch, rows) : 0 },
     'second reading': isLeast ? againBytes(batch) : 0,
   };
   checkMemory(call, rows, { parts, advice, isSoFar: known === null, isLeast });

@@ -45,7 +45,12 @@ import {
   textHashersOf,
   textSettingsOf,
 } from './texts';
-import { SET_THREAD_BYTES, vectorThreadBytes } from './thread-memory';
+import {
+  DENSE_THREAD_BYTES,
+  PART_BYTES,
+  SET_THREAD_BYTES,
+  vectorThreadBytes,
+} from './thread-memory';
 
 /** The vectors of some consecutive rows, or their ready codes. */
 export interface Piece {
@@ -268,13 +273,15 @@ export class HashSource {
     return Codes.join(parts, { bits: this.#bits });
   }
 
-  /** Bytes that the threads take which hash such a batch; 0 where none are started. */
-  threadBytes(batch: RowBatch): number {
-    const { text, columns } = this.choice;
-    if (text === null) return 0;
-    const texts = batch.texts(columns[0]).map((one) => one ?? '');
-    const threads = threadsFor(partEnds(texts).length);
-    if (threads === 0) return 0;
+  /** Bytes of the threads that hash `rows` rows like those of a batch; 0 where none are started. */
+  threadBytes(batch: RowBatch, rows: number): number {
+    const { kind, text, columns } = this.choice;
+    if (kind === 'code') return 0;
+    const texts = text === null ? [] : batch.texts(columns[0]).map((one) => one ?? '');
+    const parts = text === null ? batch.byteLength / PART_BYTES : partEnds(texts).length;
+    const toCome = parts * Math.max(0, rows / Math.max(1, batch.count) - 1);
+    const threads = threadsFor(Math.ceil(parts), 'auto', false, toCome);
+    if (threads === 0 || text === null) return threads * DENSE_THREAD_BYTES;
     const isOfSets = this.textHasher?.hasher.projection === 'minwise';
     return threads * (isOfSets ? SET_THREAD_BYTES : vectorThreadBytes(texts));
   }

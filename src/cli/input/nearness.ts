@@ -277,7 +277,7 @@ function checkCompared(
     'compared rows': ENTRY_BYTES * perRow * rows,
     'second reading': againBytes(batch),
     reading: readingBytes(source.reader, source.choice.kind, batch),
-    threads: source.threadBytes(batch),
+    threads: source.threadBytes(batch, isCandidate.length),
   };
   const advice =
     'a larger --min-jaccard or --min-cosine compares fewer, or take a part of the file';

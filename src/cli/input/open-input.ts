@@ -16,6 +16,7 @@ import type {
 } from '../../node';
 import type { Call } from '../call';
 import { holdLimit } from './memory-limit';
+import { readAhead } from './read-ahead';
 
 /** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
@@ -109,9 +110,10 @@ async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * The batches of a reader. Shows progress, by rows or else by bytes; throws the signal's reason at
- * Ctrl-C. At the end says which lines were skipped, unless `saysSkipped` is false because another
- * reading of the same rows says it.
+ * The batches of a reader, the next of which is decoded while threads work on one (`readAhead`).
+ * Shows progress, by rows or else by bytes; throws the signal's reason at Ctrl-C. At the end says
+ * which lines were skipped, unless `saysSkipped` is false because another reading of the same rows
+ * says it.
  */
 export async function* batchesOf(
   call: Call,
@@ -124,7 +126,7 @@ export async function* batchesOf(
   const progress = call.progress(`reading ${reader.file}`, total, isByBytes ? 'bytes' : 'rows');
   let rows = 0;
   try {
-    for await (const batch of reader) {
+    for await (const batch of readAhead(reader)) {
       call.signal.throwIfAborted();
       yield batch;
       rows += batch.count;

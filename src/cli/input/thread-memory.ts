@@ -3,6 +3,9 @@
 /** Bytes of a thread that makes codes of texts as sets, and of one that looks for centroids. */
 export const SET_THREAD_BYTES = 20 * 2 ** 20;
 export const CENTROID_THREAD_BYTES = 30 * 2 ** 20;
+/** Bytes of a thread that makes codes of vectors, and about those of the vectors of one part. */
+export const DENSE_THREAD_BYTES = 10 * 2 ** 20;
+export const PART_BYTES = 2 ** 18;
 /** Bytes of a thread that makes codes of texts as vectors, and for each word that it knows. */
 const VECTOR_THREAD_BYTES = 28 * 2 ** 20;
 const BYTES_PER_WORD = 370;

@@ -44,6 +44,7 @@ function checkRoom(call: Call, source: HashSource, batch: RowBatch): void {
   const known = rowsToCome(source.reader, batch);
   const reading = readingBytes(source.reader, source.choice.kind, batch);
   const advice = 'a smaller size than that is taken by the program alone';
-  const parts = { reading, threads: source.threadBytes(batch) };
-  checkMemory(call, known ?? batch.count, { parts, advice, isSoFar: known === null });
+  const rows = known ?? batch.count;
+  const parts = { reading, threads: source.threadBytes(batch, rows) };
+  checkMemory(call, rows, { parts, advice, isSoFar: known === null });
 }
