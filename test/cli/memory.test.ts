@@ -308,3 +308,29 @@ describe.runIf(process.platform === 'linux')('a text of 104 MB', () => {
     },
   );
 });
+
+describe.runIf(process.platform === 'linux')('a long text behind the first rows', () => {
+  beforeAll(() => {
+    const line = (id: number, words: number) =>
+      `${JSON.stringify({ id, text: `word-${id} `.repeat(words) })}\n`;
+    const file = openSync(at('late.jsonl'), 'w');
+    for (let id = 0; id < 20_000; id++) writeSync(file, line(id, 40));
+    writeSync(file, line(20_000, 5_000_000));
+    writeSync(file, line(20_001, 40));
+    closeSync(file);
+  });
+
+  it.each([
+    ['fingerprint', '250M'],
+    ['dedup', '300M'],
+    ['pairs', '300M'],
+    ['index', '330M'],
+    ['cluster --clusters 3', '300M'],
+  ])('is refused by %s where it is met', { timeout: 120_000 }, async (verb, limit) => {
+    const out = at(OUTPUTS[verb.split(' ')[0]] ?? 'pairs.jsonl');
+    const words = [...verb.split(' '), at('late.jsonl'), '--threads', '1', '-o', out];
+    const { code, stderr } = await run([...words, '--max-memory', limit]);
+    expect(stderr).toMatch(/ rows need .* of at most .*[^]*more than --max-memory/);
+    expect(code).toBe(1);
+  });
+});
