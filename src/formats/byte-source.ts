@@ -117,8 +117,8 @@ export class ByteSource implements BytePipe {
   }
 
   /** Stands for a folder, whose files are opened one by one; it has no bytes. */
-  static folder(path: string): ByteSource {
-    return new ByteSource(path, noChunks(), null, async () => {});
+  static folder(path: string, close = async () => {}): ByteSource {
+    return new ByteSource(path, noChunks(), null, close);
   }
 
   /** The size of a file; null for a stream. */

@@ -143,7 +143,8 @@ export async function openShards(
   return new OpenRows(
     { columns, shards, expectedRows, heldBytes, heldRows, batches },
     format,
-    ByteSource.folder(name),
+    // The first shard is open before rows are read, which they may never be.
+    ByteSource.folder(name, async () => first?.close()),
     skips,
   );
 }
