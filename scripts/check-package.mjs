@@ -45,12 +45,12 @@ const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
 const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
-  { names: '{ SimHashIndex }', limit: 80, arrow: false }, // 60 is wanted
+  { names: '{ SimHashIndex }', limit: 81, arrow: false }, // 60 is wanted
   { names: '{ openIndexUrl }', limit: 89, arrow: true },
-  { names: '*', limit: 171, arrow: true }, // 110 is wanted
+  { names: '*', limit: 173, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */
-const THREADS_LIMIT = 80;
+const THREADS_LIMIT = 82;
 
 const tool = (name) => join(root, 'node_modules/.bin', name);
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
@@ -276,7 +276,7 @@ async function main() {
   await check('only what reads or writes Arrow imports apache-arrow', async () => {
     const all = Object.keys(await import(join(consumer, 'node_modules/halfspace/dist/index.js')));
     const others = all.filter((name) => !/Arrow|openIndexUrl/.test(name));
-    return checkBundle({ names: `{ ${others.join()} }`, limit: 123, arrow: false });
+    return checkBundle({ names: `{ ${others.join()} }`, limit: 124, arrow: false });
   });
 
   let script;

@@ -47,6 +47,7 @@ export function appendNumberLists(
   }
   // Definition level of an item that may be null: one higher where the list may be null too.
   const isNullable = elements.length > 1 && elements[0].repetition_type !== 'REQUIRED';
+  builder.reserve(own.length);
   const lists = new Lists(builder, own, { maxDefinition, firstItem: Number(isNullable) + 1 });
   for (const page of pages) lists.take(page);
   lists.close();
@@ -109,7 +110,10 @@ class Lists {
     const begins = new Uint8Array(levelCount);
     const depths = new Uint8Array(levelCount);
     levels(repetitions, 1, levelCount, begins);
-    levels(definitions, maxDefinition, levelCount, depths);
+    if (levels(definitions, maxDefinition, levelCount, depths) === levelCount) {
+      this.#takeValues(begins);
+      return;
+    }
     for (let i = 0; i < levelCount; i++) {
       const depth = depths[i];
       // Repetition level 0 begins a new list.
@@ -127,6 +131,25 @@ class Lists {
         this.#withNulls ??= Array.from(this.values.subarray(this.#first, this.#next));
         this.#withNulls.push(null);
       }
+    }
+  }
+
+  /** Takes the levels of a page that has a value at each: no null, and no list without items. */
+  #takeValues(begins: Uint8Array): void {
+    for (let i = 0; i < begins.length; ) {
+      if (begins[i] === 0) {
+        this.close();
+        this.#definition = this.at.maxDefinition;
+        this.#first = this.#next;
+      } else if (this.#definition === null || this.#definition < this.at.firstItem) {
+        throw new Error('an item outside of a list');
+      }
+      const next = begins.indexOf(0, i + 1);
+      const end = next === -1 ? begins.length : next;
+      const items = this.values.subarray(this.#next, this.#next + end - i);
+      if (this.#withNulls !== null) for (const item of items) this.#withNulls.push(item);
+      this.#next += items.length;
+      i = end;
     }
   }
 

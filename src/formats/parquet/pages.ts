@@ -4,6 +4,7 @@
  * the chunk bounds every count, and a memory budget bounds the chunk.
  */
 
+import { POPCOUNT } from '../../kernels/hamming/hamming.scalar';
 import { decodePage } from './codecs';
 import { Cursor, integerOf, readStruct, type Struct } from './thrift';
 
@@ -227,6 +228,10 @@ export function runs(cursor: Cursor, { width, count, wanted, into }: Runs): numb
     cursor.take(Math.ceil(bits / 8));
     if (wanted === undefined && into === undefined) continue;
     const first = count - left - used;
+    if (isPacked && width === 1 && wanted === 1) {
+      equal += bitsInto(cursor.bytes, from / 8, used, into?.subarray(first, first + used));
+      continue;
+    }
     for (let i = 0; i < (isPacked ? used : 1); i++) {
       const value = bitsAt(cursor.bytes, from + i * width, width);
       if (wanted !== undefined && value > wanted) {
@@ -238,6 +243,18 @@ export function runs(cursor: Cursor, { width, count, wanted, into }: Runs): numb
     }
   }
   return equal;
+}
+
+/** Puts `count` bits, the lowest of byte `at` first, `into` an array; returns how many are 1. */
+function bitsInto(bytes: Uint8Array, at: number, count: number, into?: Uint8Array | Uint32Array) {
+  let ones = 0;
+  for (let i = 0; i < count; i += 8, at++) {
+    const bits = Math.min(8, count - i);
+    const byte = bytes[at] & ((1 << bits) - 1);
+    ones += POPCOUNT[byte];
+    if (into !== undefined) for (let j = 0; j < bits; j++) into[i + j] = (byte >> j) & 1;
+  }
+  return ones;
 }
 
 /** An integer of `width` bits, at most 32, from bit `at` on, lowest first. */

@@ -81,6 +81,9 @@ export abstract class ColumnBuilder {
     return this.count;
   }
 
+  /** Makes room for so many further numbers, of lists for their items, which need not grow then. */
+  reserve(_count: number): void {}
+
   /** Adds a row. */
   append(value: unknown): void {
     if (value === null || value === undefined) {
@@ -158,6 +161,10 @@ class NumberBuilder extends ColumnBuilder {
     this.#values = new Values(64) as Numbers;
   }
 
+  override reserve(count: number): void {
+    this.#values = grown(this.#values, this.count + count);
+  }
+
   protected put(value: unknown): void {
     this.#values = grown(this.#values, this.count + 1);
     if (!this.isWide) this.#values[this.count] = Number(value);
@@ -167,7 +174,7 @@ class NumberBuilder extends ColumnBuilder {
 
   /** Adds numbers at once, none of them null; not for integers of 64 bits. */
   appendAll(values: Floats): void {
-    this.#values = grown(this.#values, this.count + values.length);
+    this.reserve(values.length);
     (this.#values as Float64Array).set(values, this.count);
     this.count += values.length;
   }
@@ -306,6 +313,10 @@ class ListBuilder extends ColumnBuilder {
   constructor(readonly items: ColumnBuilder) {
     super();
     this.type = new List(new Field('item', items.type, true));
+  }
+
+  override reserve(count: number): void {
+    this.items.reserve(count);
   }
 
   protected put(value: unknown): void {
