@@ -57,8 +57,8 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
   const seen = { codes: 0, ranked: 0 };
 
   /**
-   * The times of the stages of a search. Partitions route, make the tables and score in one call, so
-   * that routing and tables are timed once more by themselves and taken off that call's time.
+   * The times of the stages of a search. Partitions route and score in one call, so that routing is
+   * timed once more by itself and taken off that call's time.
    */
   function stagesOf(query) {
     const clocks = [performance.now()];
@@ -68,13 +68,14 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
     const made = lap();
     partitions.residualCodes.tablesOf(ready.unit);
     const tables = lap();
-    partitions.nearest(point, probes);
+    partitions.nearest({ point, unit: ready.unit }, probes);
     const route = lap();
     const weighed = runSteps(
       partitions.weighResiduals({ point, unit: ready.unit }, probes, want),
       {},
     );
-    const score = Math.max(0, lap() - tables - route);
+    // The tables of this query are made already.
+    const score = Math.max(0, lap() - route);
     const hits = weighed.search.hits();
     const select = lap();
     const work = { codesCompared: 0, candidates: 0, probes: 0 };
@@ -113,7 +114,10 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
   const floors = [
     // Transforms of the code and of the residual codes' rotation, two additions an instruction.
     floor(8 * dimensions, (4 * Math.ceil(BITS / size) + 8) * (size / 2) * Math.log2(size)),
-    floor(0, (partitions.count * width * 3) / 8),
+    // Products of values, or codes of two bits a value and products with four candidates a probe.
+    partitions.routing.isCoded(probes)
+      ? floor(0, (partitions.count * (width / 4) * 10) / 16 + (4 * probes * width * 3) / 8)
+      : floor(0, (partitions.count * width * 3) / 8),
     // Of the first halves of residual codes: the second of few rows are looked at.
     floor(codes * (width / 8 + 4), (codes * (width / 8) * 10) / 16),
     floor(8 * want, 2 * want),

@@ -336,8 +336,8 @@ function costsOf(name, count) {
       sums[what] += fastest(work);
     };
     add('whole', () => () => index.search(query, setting));
-    add('routeFew', () => () => partitions.nearest(point, few));
-    add('routeMany', () => () => partitions.nearest(point, many));
+    add('routeFew', () => () => partitions.nearest({ point, unit: null }, few));
+    add('routeMany', () => () => partitions.nearest({ point, unit: null }, many));
     for (const [what, some] of Object.entries({ score: whole, split })) {
       add(what, () => {
         const { memory } = partitions.residualCodes;
@@ -368,7 +368,7 @@ function rangesOf(partitions, point, probes) {
   for (let p = 1; p < count; p++) {
     places[p] = places[p - 1] + BLOCK_ROWS * Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
   }
-  const { order, products } = partitions.nearest(point, probes);
+  const { order, products } = partitions.nearest({ point, unit: null }, probes);
   const ranges = new Uint32Array(RANGE * probes);
   const floats = new Float32Array(ranges.buffer);
   order.forEach((p, i) => {
