@@ -22,7 +22,7 @@ const STEP = 20_000;
 
 await announce();
 const folder = join(mkdtempSync(join(process.argv[4] ?? tmpdir(), 'halfspace-build-')), 'rows.hs');
-const draw = likeSentences(ROWS, DIMENSIONS);
+const draw = likeSentences(DIMENSIONS);
 const queries = draw(QUERIES);
 const nearest = nearestOfBatches(K);
 let apartMs = 0;

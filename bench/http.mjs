@@ -118,7 +118,7 @@ function counting(files) {
 /** The folder of an index of so many rows; queries, and their true neighbours. */
 async function built(count, dimensions) {
   const folder = `${cache}http-${count}-${dimensions}.hs`;
-  const draw = likeSentences(count, dimensions);
+  const draw = likeSentences(dimensions);
   const asked = draw(QUERIES);
   const queries = rowsOf(asked);
   const truthFile = `${folder}.truth.json`;

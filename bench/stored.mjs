@@ -43,7 +43,7 @@ console.log(`resident at the end: ${Math.round(resident() / 2 ** 20)} MB`);
 rmSync(join(folder, '..'), { recursive: true });
 
 async function build() {
-  const draw = likeSentences(ROWS, DIMENSIONS);
+  const draw = likeSentences(DIMENSIONS);
   const queries = rowsOf(draw(QUERIES));
   const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
   for (let row = 0; row < ROWS; row += STEP) index.addAll(draw(Math.min(STEP, ROWS - row)));

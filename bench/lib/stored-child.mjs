@@ -10,7 +10,7 @@ const { folder, memory, k, ...drawn } = request();
 /** Queries that others are searched after, so that memory holds what searches usually want. */
 const OTHERS = 2000;
 
-const draw = likeSentences(drawn.count, drawn.dimensions);
+const draw = likeSentences(drawn.dimensions);
 const queries = rowsOf(draw(drawn.queries));
 // Three rounds: with files dropped, with files in the page cache but no partition in memory, and
 // after other queries.

@@ -145,7 +145,7 @@ export class NewSegments {
     this.#partitionOf = centroids && new Uint16Array(rows.nextRow - rows.firstRow);
     this.#secondOf = hasCopies ? new Uint16Array(rows.nextRow - rows.firstRow) : null;
     this.residualBytes =
-      centroids === null ? 0 : (this.#vectors.residualCodes?.memory.bytesPerRow ?? 0);
+      centroids === null ? 0 : (this.#vectors.residualCodes?.parts.bytesPerRow ?? 0);
   }
 
   /** The columns of the blocks. */

@@ -14,7 +14,7 @@ const NUMBER_BYTES = 4;
 export function meanCost(parts: SearchParts, searches: readonly Work[]): QueryCost | null {
   const { vectors, hasher, distinctCodes, partitions } = parts;
   if (vectors?.kind === 'sparse' || searches.length === 0) return null;
-  const residual = partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+  const residual = partitions?.residualCodes?.parts.bytesPerRow ?? 0;
   const hasLinks = partitions?.entriesPerCode === 2;
   const rowBytes =
     NUMBER_BYTES * (1 + Number(residual > 0) + Number(vectors !== null) + Number(hasLinks)) +

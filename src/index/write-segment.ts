@@ -135,7 +135,7 @@ function byPartition(
 
 /** Bytes of a residual code of this index; 0 where it holds none. */
 export function residualBytesIn({ partitions }: IndexParts): number {
-  return partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+  return partitions?.residualCodes?.parts.bytesPerRow ?? 0;
 }
 
 /**

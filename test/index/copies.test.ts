@@ -119,7 +119,7 @@ describe('rows in second partitions', () => {
     const read = indexFromArrow(indexToArrow(index));
     const [a, b] = [index, read].map((own) => partsOf(own).partitions);
     expect(b?.secondOfEach(100)).toEqual(a?.secondOfEach(100));
-    const [own, other] = [a, b].map((one) => one?.residualCodes?.memory.bytes);
+    const [own, other] = [a, b].map((one) => one?.residualCodes?.parts.memories[0].bytes);
     expect(other).toEqual(own);
     for (const query of queries) {
       expect(found(read.search(query))).toEqual(found(index.search(query)));

@@ -45,7 +45,11 @@ function errorsOf(
 ) {
   const dimensions = query.length;
   const unit = query.map((value) => value / Math.sqrt(dot(query, query)));
-  const search = scalarResiduals.search(residualCodes.memory, residualCodes.tablesOf(unit), ROWS);
+  const search = scalarResiduals.search(
+    residualCodes.parts.memories[0],
+    residualCodes.tablesOf(unit),
+    ROWS,
+  );
   const more = (ONE_WEIGHT * shortened.length * dot(unit, shortened.centroid)) / UNIT;
   const [bits] = new Uint32Array(Float32Array.of(more).buffer);
   search.ranges(Uint32Array.of(0, 0, ROWS, bits));
@@ -99,7 +103,7 @@ it('a row that is as its shortened centroid is there, and a removed one is not',
   }
   residualCodes.remove(1);
   const search = scalarResiduals.search(
-    residualCodes.memory,
+    residualCodes.parts.memories[0],
     residualCodes.tablesOf(Float64Array.of(1)),
     2,
   );

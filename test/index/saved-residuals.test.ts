@@ -53,7 +53,7 @@ function residualsOf(index: SimHashIndex<Id>) {
   const { distinctCodes, partitions } = partsOf(index);
   const { residualCodes } = partitions as Partitions;
   const partitionOf = (partitions as Partitions).partitionOfEach(distinctCodes.count);
-  const width = residualCodes?.memory.bytesPerRow ?? 0;
+  const width = residualCodes?.parts.bytesPerRow ?? 0;
   return Array.from(distinctCodes.rowsWithCodes()).flatMap((row) => {
     const distinct = distinctCodes.distinctOf(row);
     if (distinctCodes.rowOf(distinct) !== row) return [];

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
-import type { Codes } from '../../src/codes/codes';
 import type { Weighed } from '../../src/index/partitions/gaps';
 import type { Partitions } from '../../src/index/partitions/partitions';
 import { weighTogether } from '../../src/index/partitions/together';
@@ -120,12 +119,4 @@ it('rows that are removed between answers are in none that follow', async () => 
   for (const id of gone) expect(found.at(-1)?.ids).not.toContain(id);
   const after = index.searchAll(queries, { k: 10, probes: 16 });
   expect(found.at(-1)).toEqual(after.at(-1));
-});
-
-it('a batch for whose residual codes there is no room is refused before any row is added', () => {
-  const parts = partsOf(indexOf());
-  const codes = { count: 2 ** 28 } as Codes;
-  expect(() => parts.reserve({ codes, ids: null, vectors: null, isForeign: false })).toThrow(
-    /^an index in memory has room for \d+ residual codes of 24 bytes, not for \d+: build a folder/,
-  );
 });

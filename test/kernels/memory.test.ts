@@ -50,9 +50,7 @@ it('grows residual codes to what one memory of 4 GiB holds, and no further', {
   const most = memory.byteLength / 8196;
   expect(most).toBeGreaterThanOrEqual(440_000);
   expect(() => memory.reserve(600_000)).toThrow(
-    new RegExp(
-      `^an index in memory has room for ${most} residual codes of 8192 bytes, not for 600000`,
-    ),
+    new RegExp(`^one memory has room for ${most} residual codes of 8192 bytes, not for 600000`),
   );
   const bytes = code.map((_, i) => memory.bytes[residualByte(memory, 429_999, i)]);
   expect(difference(bytes, code)).toBeNull();

@@ -11,7 +11,7 @@ import type { SimHasher } from '../../hashing/simhash';
 import { flatSecondsState, SecondCentroids } from '../../k-means/second-centroid';
 import type { RowCodes, Search } from '../../kernels/hits/hits';
 import { type KernelName, residualKernel, weightedKernel } from '../../kernels/kernels';
-import { ResidualMemory } from '../../kernels/residuals/residual-memory';
+import { ResidualParts } from '../../kernels/residuals/residual-parts';
 import type { ResidualTables, RowRun } from '../../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
@@ -60,11 +60,11 @@ export interface PartitionState extends Pick<Grouping, 'centroids' | 'starts'>, 
   readonly nearness: number;
   readonly gaps: readonly number[];
   readonly copies: Copies | null;
-  readonly residualCodes: ResidualMemory['state'] | null;
+  readonly residualCodes: ResidualParts['state'] | null;
 }
 
 /** What a constructor is given besides centroids and starts: of another thread, or nothing. */
-type Made = Pick<PartitionState, 'copies' | 'added'> & { readonly memory?: ResidualMemory };
+type Made = Pick<PartitionState, 'copies' | 'added'> & { readonly parts?: ResidualParts };
 
 export class Partitions {
   readonly count: number;
@@ -94,7 +94,7 @@ export class Partitions {
     this.starts = starts;
     this.#entries = new Entries(starts, made.copies, made);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
-    this.residualCodes = ResidualCodes.of(encoded, made.memory ?? this.#entries.placeCount);
+    this.residualCodes = ResidualCodes.of(encoded, made.parts ?? this.#entries.placeCount);
     this.routing = new Centroids(centroids, this.space.width, this.residualCodes, kernel);
     this.count = this.routing.count;
     this.#kernel = kernel;
@@ -103,8 +103,8 @@ export class Partitions {
   /** The partitions of another thread, to be searched. */
   static over(origin: Origin, distinctCodes: DistinctCodes, state: PartitionState): Partitions {
     const { residualCodes, nearness, gaps, copies, added } = state;
-    const memory = residualCodes === null ? {} : { memory: ResidualMemory.over(residualCodes) };
-    const partitions = new Partitions(origin, distinctCodes, state, { copies, added, ...memory });
+    const made = residualCodes === null ? {} : { parts: ResidualParts.over(residualCodes) };
+    const partitions = new Partitions(origin, distinctCodes, state, { copies, added, ...made });
     partitions.#nearness = nearness;
     partitions.#gaps = gaps;
     return partitions;
@@ -113,7 +113,7 @@ export class Partitions {
   get state(): PartitionState {
     const { centroids, starts, nearness, gaps, residualCodes } = this;
     const entries = { copies: this.#entries.copies, ...this.#entries.state };
-    const held = residualCodes?.memory.state ?? null;
+    const held = residualCodes?.parts.state ?? null;
     return { ...{ centroids, starts, nearness, gaps }, ...entries, residualCodes: held };
   }
 
@@ -235,7 +235,7 @@ export class Partitions {
   /** Makes room for further distinct codes. Throws, and changes nothing, where there is none. */
   reserve(count: number): void {
     const { placeCount, perCode } = this.#entries;
-    this.residualCodes?.memory.reserve(placeCount + perCode * count);
+    this.residualCodes?.parts.reserve(placeCount + perCode * count);
   }
 
   /** Takes a distinct code that was added, or has rows again. */
@@ -310,9 +310,10 @@ export class Partitions {
     const entries = this.#entries;
     // Residuals lack the shortened centroid: its product with the query is added to each cosine.
     const ranges = entries.rangesOf(order, (i) => shortened(products[i], this.#nearness));
-    const { memory } = this.residualCodes as ResidualCodes;
-    const search = residualKernel(this.#kernel).search(memory, tables, want, gap);
-    return { search, ...entries.visitedOf(order, search.ranges(ranges)) };
+    const { parts } = this.residualCodes as ResidualCodes;
+    const query = { tables, want, gap };
+    const { search, seen } = parts.search(residualKernel(this.#kernel), query, ranges);
+    return { search, ...entries.visitedOf(order, seen) };
   }
 
   /** How many entries a search for `ask` distinct codes holds. */

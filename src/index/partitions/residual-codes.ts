@@ -10,12 +10,11 @@ import { gatherCodes } from '../../codes/gather';
 import { type KernelName, rotationKernel } from '../../kernels/kernels';
 import { type IntegerRows, UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
+import { ResidualParts } from '../../kernels/residuals/residual-parts';
 import {
   MAX_RESIDUAL_BYTES,
   ONE_WEIGHT,
   type ResidualTables,
-  residualByte,
-  residualScale,
 } from '../../kernels/residuals/residuals.scalar';
 import { Rotation, type RotationKernel } from '../../kernels/rotation/rotation.scalar';
 import type { DenseVectors } from '../vectors/dense-vectors';
@@ -51,7 +50,7 @@ export function inOrder({ codes, scales }: ResidualColumns, order: Uint32Array):
 }
 
 export class ResidualCodes {
-  readonly memory: ResidualMemory;
+  readonly parts: ResidualParts;
   readonly #vectors: Encoded;
   readonly #rotation: Rotation;
   readonly #kernel: RotationKernel;
@@ -61,7 +60,7 @@ export class ResidualCodes {
   /** Null where no vectors are kept, or too wide ones. */
   static of(
     { vectors, seed, kernel }: { vectors: Encoded | null; seed: bigint; kernel?: KernelName },
-    places: number | ResidualMemory,
+    places: number | ResidualParts,
   ): ResidualCodes | null {
     if (vectors === null || residualBytesOf({ dense: vectors }) === 0) return null;
     return new ResidualCodes(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
@@ -70,32 +69,32 @@ export class ResidualCodes {
   private constructor(
     vectors: Encoded,
     rotation: Rotation,
-    places: number | ResidualMemory,
+    places: number | ResidualParts,
     kernel: KernelName | undefined,
   ) {
     const isMade = typeof places !== 'number';
-    this.memory = isMade ? places : new ResidualMemory(rotation.width / 4, places);
+    this.parts = isMade ? places : new ResidualParts(rotation.width / 4, Math.max(places, 1));
     this.#vectors = vectors;
     this.#rotation = rotation;
     this.#kernel = rotationKernel(kernel);
   }
 
   get bytes(): number {
-    return this.memory.byteLength;
+    return this.parts.byteLength;
   }
 
   /** The residual code at a place, of a row. */
   set(place: number, row: number, shortened: ShortenedCentroid): void {
-    this.memory.reserve(place + 1);
+    this.parts.reserve(place + 1);
     const { code } = this.#rotation;
-    this.memory.set(place, code, this.#encode(row, shortened));
+    this.parts.set(place, code, this.#encode(row, shortened));
   }
 
   /** Puts the residual codes that were read of distinct codes `first` to `end - 1` at a place. */
   restore(place: number, { codes, scales }: ResidualColumns, first: number, end: number): void {
-    const { bytesPerRow: bytes } = this.memory;
+    const { bytesPerRow: bytes } = this.parts;
     const own = codes.subarray(first * bytes, end * bytes);
-    this.memory.setRows(place, own, scales.subarray(first, end));
+    this.parts.setRows(place, own, scales.subarray(first, end));
   }
 
   /** Writes the residual code of a row to `out[at]..`; returns its scale, 0 of a zero vector. */
@@ -107,10 +106,7 @@ export class ResidualCodes {
 
   /** Copies the residual code at a place to `out[at]..`; returns its scale. */
   copyInto(place: number, out: Uint8Array, at: number): number {
-    const { memory } = this;
-    const { bytes, floats, bytesPerRow } = memory;
-    for (let i = 0; i < bytesPerRow; i++) out[at + i] = bytes[residualByte(memory, place, i)];
-    return floats[residualScale(bytesPerRow, place)];
+    return this.parts.copyInto(place, out, at);
   }
 
   /** Encodes into the rotation. */
@@ -135,7 +131,7 @@ export class ResidualCodes {
   /** Codes of whole vectors of length UNIT, by which those near a query are found. */
   codesOf({ values, width }: IntegerRows): ResidualMemory {
     const count = values.length / width;
-    const codes = new ResidualMemory(this.memory.bytesPerRow, count);
+    const codes = new ResidualMemory(this.parts.bytesPerRow, count);
     const { vector, code } = this.#rotation;
     for (let row = 0, at = 0; row < count; row++) {
       for (let i = 0; i < width; i++) vector[i] = values[at++] / UNIT;
@@ -146,7 +142,7 @@ export class ResidualCodes {
 
   /** A place whose rows are all removed. */
   remove(place: number): void {
-    this.memory.setScale(place, 0);
+    this.parts.setScale(place, 0);
   }
 
   /**

@@ -75,7 +75,7 @@ export function* weighTogether(
   queries: readonly PartitionQuery[],
   asked: Asked,
 ): Steps<Weighed[]> {
-  const { bytesPerRow } = residualsOf(partitions).memory;
+  const { bytesPerRow } = residualsOf(partitions).parts;
   const { probes, ask } = asked;
   const searched = { ...asked, gap: gapOf(partitions.gaps, probes, ask) };
   const entries = { ...searched, ask: partitions.heldFor(ask) };
@@ -102,7 +102,7 @@ function residualsOf({ residualCodes }: Partitions): ResidualCodes {
 function hasRounds(partitions: Partitions, queries: number, probes: number): boolean {
   const { count, starts } = partitions;
   const entries = partitions.heldFor(starts[count]);
-  const bytes = (entries / count) * (residualsOf(partitions).memory.bytesPerRow / 2);
+  const bytes = (entries / count) * (residualsOf(partitions).parts.bytesPerRow / 2);
   return (queries * probes) / count >= LEAST_VISITS && bytes >= LEAST_BYTES;
 }
 
@@ -188,7 +188,7 @@ function* look(
   let rows: HeldRows | null = null;
   for (let p = 0, from = 0; p < partitions.count; from = ends[p++]) {
     if (ends[p] === from) continue;
-    rows ??= residualKernel(kernel).holding(residualsOf(partitions).memory, tables);
+    rows ??= residualsOf(partitions).parts.holding(residualKernel(kernel), tables);
     const own = visits.subarray(VISIT * from, VISIT * ends[p]);
     const first = from;
     for (const run of partitions.runsOf(p)) {

@@ -59,6 +59,17 @@ export class HitState {
     return this.#state[HELD];
   }
 
+  /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
+  goOn({ codes, weights, count }: Hits, limit: number): void {
+    this.#list = new HitList();
+    this.#state[LIMIT] = limit;
+    this.#state[HELD] = count;
+    for (let i = 0; i < count; i++) {
+      this.#list.push(codes[i], weights[i]);
+      this.#state[COUNTS + weights[i]]++;
+    }
+  }
+
   /**
    * Moves the hits within the limit to the list of the search, so that their space is free again.
    * Returns the list, which may also have hits within an earlier limit.

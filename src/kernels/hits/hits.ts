@@ -114,6 +114,16 @@ export class FallingLimit {
     }
   }
 
+  /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
+  goOn({ codes, weights, count }: Hits, limit: number): void {
+    this.limit = limit;
+    for (let i = 0; i < count; i++) {
+      this.list.push(codes[i], weights[i]);
+      this.#counts[weights[i]]++;
+    }
+    this.held = count;
+  }
+
   /** A search that calls `look`, which weighs and takes a code, for one code after another. */
   search(look: (code: number) => void): HitSearch {
     const hits = this;

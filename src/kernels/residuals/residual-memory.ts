@@ -18,15 +18,17 @@ const TURN_BYTES = 512;
 export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
   readonly #arena = new Arena(0, true);
+  readonly #most: number;
   #capacity = 0;
   /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();
   secondAt = 0;
 
-  /** `bytesPerRow` must be even. */
-  constructor(bytesPerRow: number, count = 0) {
+  /** Never for more than `most` rows: by default all that fit. `bytesPerRow` must be even. */
+  constructor(bytesPerRow: number, count = 0, most = mostRows(bytesPerRow)) {
     this.bytesPerRow = bytesPerRow;
+    this.#most = most;
     this.reserve(count);
   }
 
@@ -52,18 +54,17 @@ export class ResidualMemory implements ResidualRows {
   /** Grows to at least `count` rows. Throws, and changes nothing, where so many do not fit. */
   reserve(count: number): void {
     if (count <= this.#capacity) return;
-    const rowBytes = this.bytesPerRow + SCALE_BYTES;
-    const most = Math.floor(MAX_DATA_BYTES / (BLOCK_ROWS * rowBytes)) * BLOCK_ROWS;
+    const most = this.#most;
     if (count > most) {
       throw new RangeError(
-        `an index in memory has room for ${most} residual codes of ${this.bytesPerRow} bytes, ` +
-          `not for ${count}: build a folder in its place`,
+        `one memory has room for ${most} residual codes of ${this.bytesPerRow} bytes, ` +
+          `not for ${count}`,
       );
     }
     const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
     const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
     const [oldSecondAt, oldEnd] = [this.secondAt, this.bytes.length]; // growing detaches the view
-    const byteLength = capacity * rowBytes;
+    const byteLength = capacity * (this.bytesPerRow + SCALE_BYTES);
     this.#arena.reserve(byteLength);
     this.#capacity = capacity;
     const { buffer, byteOffset } = this.#arena.bytes;
@@ -126,6 +127,11 @@ export class ResidualMemory implements ResidualRows {
   setScale(row: number, scale: number): void {
     this.floats[residualScale(this.bytesPerRow, row)] = scale;
   }
+}
+
+function mostRows(bytesPerRow: number): number {
+  const blockBytes = BLOCK_ROWS * (bytesPerRow + SCALE_BYTES);
+  return Math.floor(MAX_DATA_BYTES / blockBytes) * BLOCK_ROWS;
 }
 
 /**

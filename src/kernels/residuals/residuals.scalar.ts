@@ -99,13 +99,16 @@ export const RANGE = 4;
 export interface ResidualSearch {
   readonly limit: number;
   readonly held: number;
+  /** The limit when the search came to the centroid of the last range. */
+  readonly before: number;
   /**
    * Looks at the rows of some ranges, `RANGE` numbers each, those of the largest products first.
    * Ends before a range whose product with the query is more than the search's `gap` below the
    * limit, both in units of 1 / 2,048, once `want` rows are held, but never between two ranges of
-   * equal products: those of one centroid are seen together. Returns how many ranges were seen.
+   * equal products: those of one centroid are seen together. With `isSame` the first goes on with
+   * the centroid of the last before. Returns how many ranges were seen.
    */
-  ranges(ranges: Uint32Array): number;
+  ranges(ranges: Uint32Array, isSame?: boolean): number;
   /** Ends the search: the rows within the limit by weight, equal ones as they were seen. */
   hits(): Hits;
 }
@@ -153,9 +156,16 @@ export interface ResidualKernel {
   /** At most `mostHolding` queries; valid until another search begins in the same memory. */
   holding(from: ResidualRows, queries: readonly ResidualTables[]): HeldRows;
   /**
-   * A search for the `want` rows of the largest cosines, which ends early by `gap`.
+   * A search for the `want` rows of the largest cosines, which ends early by `gap`. It goes on
+   * where `earlier` is, the same search among rows in another memory.
    */
-  search(from: ResidualRows, query: ResidualTables, want: number, gap?: number): ResidualSearch;
+  search(
+    from: ResidualRows,
+    query: ResidualTables,
+    want: number,
+    gap?: number,
+    earlier?: ResidualSearch,
+  ): ResidualSearch;
 }
 
 /** Looks up the entries of half a residual code, that of the sides or, from `first` on, another. */
@@ -235,12 +245,15 @@ export const scalarResiduals: ResidualKernel = {
     };
   },
 
-  search(rows, tables, want, gap = NO_GAP) {
+  search(rows, tables, want, gap = NO_GAP, earlier) {
     const query = { ...tables, ...formulasOf(tables) };
     const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
     const reach = Math.fround(gap);
-    /** The limit when the search came to the current centroid. */
     let before = hits.limit;
+    if (earlier !== undefined) {
+      before = earlier.before;
+      hits.goOn(earlier.hits(), earlier.limit);
+    }
     const take = (row: number, code: number, more: number) => {
       const weight = weightOf(rows, query, { row, more, before });
       if (weight !== null) hits.take(code, weight);
@@ -252,12 +265,15 @@ export const scalarResiduals: ResidualKernel = {
       get held() {
         return hits.held;
       },
-      ranges(ranges) {
+      get before() {
+        return before;
+      },
+      ranges(ranges, isSame = false) {
         const floats32 = new Float32Array(ranges.buffer, ranges.byteOffset, ranges.length);
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
           const more = floats32[at + 3];
-          if (at === 0 || ranges[at + 3] !== ranges[at - 1]) {
+          if (at === 0 ? !isSame : ranges[at + 3] !== ranges[at - 1]) {
             const below = Math.fround(ONE_WEIGHT - hits.limit - more);
             if (hits.held >= want && below > reach) return at / RANGE;
             before = hits.limit;

@@ -30,14 +30,18 @@ const ENDED = 1 << 31;
 /** Space for 16-bit sums and a limit, and for the numbers of the formulas before the tables. */
 const WORK_BYTES = 112;
 const FORMULA_BYTES = 16;
+/** Where in this space the limit is. */
+const BEFORE = 96;
 
 export const wasmResiduals: ResidualKernel = {
   name: 'wasm',
 
-  search(from, query, want, gap = NO_GAP) {
+  search(from, query, want, gap = NO_GAP, earlier) {
     const memory = memoryOf(from.bytes);
-    if (memory === undefined) return scalarResiduals.search(from, query, want, gap);
-    return new WasmResidualSearch(memory, from, query, want, gap);
+    if (memory === undefined) return scalarResiduals.search(from, query, want, gap, earlier);
+    const search = new WasmResidualSearch(memory, from, query, want, gap);
+    if (earlier !== undefined) search.goOn(earlier);
+    return search;
   },
 
   holding(from, queries) {
@@ -69,6 +73,7 @@ class WasmResidualSearch implements ResidualSearch {
   readonly #half: number;
   readonly #queryAt: number;
   readonly #workAt: number;
+  readonly #before: Int32Array;
 
   constructor(
     memory: LinearMemory,
@@ -88,6 +93,7 @@ class WasmResidualSearch implements ResidualSearch {
     this.#half = bytesPerRow / 2;
     this.#queryAt = this.#state.extraAt;
     this.#workAt = this.#queryAt + queryBytes;
+    this.#before = new Int32Array(memory.bytes.buffer, this.#workAt + BEFORE, 1);
     writeQuery(memory, this.#queryAt, query);
   }
 
@@ -99,11 +105,21 @@ class WasmResidualSearch implements ResidualSearch {
     return this.#state.held;
   }
 
-  ranges(ranges: Uint32Array): number {
+  get before(): number {
+    return this.#before[0];
+  }
+
+  /** See `ResidualKernel.search`. */
+  goOn(earlier: ResidualSearch): void {
+    this.#before[0] = earlier.before;
+    this.#state.goOn(earlier.hits(), earlier.limit);
+  }
+
+  ranges(ranges: Uint32Array, isSame = false): number {
     for (let first = 0; first < ranges.length; first += RANGE * MAX_RANGES) {
       const some = ranges.subarray(first, first + RANGE * MAX_RANGES);
-      const isSame = first > 0 && ranges[first + 3] === ranges[first - 1];
-      const done = this.#some(some, isSame);
+      const goesOn = first === 0 ? isSame : ranges[first + 3] === ranges[first - 1];
+      const done = this.#some(some, goesOn);
       if (RANGE * done < some.length) return first / RANGE + done;
     }
     return ranges.length / RANGE;
