@@ -1,15 +1,8 @@
 // Generated vectors for sizes that no data set here has, with the structure of what a model makes of sentences. A row
 // is the sum of what four subjects say, each in three steps of ten unequal choices, the later within the earlier, and
 // of noise. So neighbours come nearer as rows become more, and no partition has all rows that share something. The
-// numbers were fitted to all-MiniLM-L6-v2 (384 dimensions) of the 352,575 sentences of datasets/sentences:
-//
-// | | of 1,100 | 11,000 | 110,000 | 351,575 rows |
-// | --- | --- | --- | --- | --- |
-// | cosines of the nearest, tenth, hundredth: sentences | .41 .28 .16 | .50 .38 .28 | .60 .48 .38 | .63 .51 .42 |
-// | generated | .42 .31 .19 | .51 .40 .31 | .58 .49 .40 | .61 .53 .45 |
-//
-// Unrelated rows have .03 +- .08 and .07 +- .10. An index of 2,048 partitions with copies finds .96 of the 10 nearest
-// of the sentences at 3,006 queries/s, in 2.19 MB; of generated rows .958 at 3,351, in 2.03 MB.
+// numbers were fitted to the vectors of all-MiniLM-L6-v2 for the sentences of datasets/sentences:
+// `node bench/like-sentences.mjs` shows both side by side.
 
 import { scanVectorsAll } from '../../dist/index.js';
 import { generator } from './random.mjs';

@@ -18,6 +18,8 @@ import {
   type StoredFiles,
 } from '../stored/stored-files';
 import { generationsIn, missingFile } from './generations';
+import { ReadBuffers } from './read-buffers';
+import { readByThreads, readsByThreads } from './read-threads';
 
 /**
  * How many ranges of one file are read at once: the number of threads that Node uses for files by
@@ -36,6 +38,7 @@ export class FolderFiles implements StoredFiles {
   readonly #open = new Map<string, Promise<FileHandle>>();
   /** Reads that have not ended; their files must stay open. */
   readonly #running = new Set<Promise<unknown>>();
+  readonly #buffers = new ReadBuffers();
   #isClosed = false;
   /** The generation whose manifest was read or given last, for errors. */
   #generation: number | null;
@@ -65,25 +68,17 @@ export class FolderFiles implements StoredFiles {
     ranges: readonly ByteRange[],
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array[]> {
-    const handle = quickly(await this.#handle(file));
+    const { fd } = await this.#handle(file);
     const results = ranges.map(() => new Uint8Array());
     const reads = joined(ranges, MAX_GAP);
-    let next = 0;
-    // PARALLEL loops run at once; each takes the next read until none is left.
-    const readSome = async () => {
-      while (next < reads.length) {
-        signal?.throwIfAborted();
-        const { at, length, parts } = reads[next++];
-        // Not zeroed, and not from Node's pool: the array starts at byte 0 of its own buffer.
-        const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
-        if ((await fill(handle, bytes, at)) < length) throw cutShort(this.#path(file), at);
-        for (const part of parts) {
-          const from = ranges[part].at - at;
-          results[part] = bytes.subarray(from, from + ranges[part].length);
-        }
+    const all = await bytesOf({ fd, buffers: this.#buffers }, reads, signal);
+    reads.forEach(({ at, length, parts }, i) => {
+      if (all[i].length < length) throw cutShort(this.#path(file), at);
+      for (const part of parts) {
+        const from = ranges[part].at - at;
+        results[part] = all[i].subarray(from, from + ranges[part].length);
       }
-    };
-    await Promise.all(Array.from({ length: Math.min(PARALLEL, reads.length) }, readSome));
+    });
     return results;
   }
 
@@ -116,6 +111,10 @@ export class FolderFiles implements StoredFiles {
     return handle;
   }
 
+  giveBack(all: Iterable<ArrayBufferView>): void {
+    this.#buffers.giveBack(all);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true; // reads that still run must not open further files
     await Promise.allSettled(this.#running);
@@ -125,11 +124,37 @@ export class FolderFiles implements StoredFiles {
   }
 }
 
+/** The bytes of each range, fewer where the file ends within it. */
+async function bytesOf(
+  { fd, buffers }: { fd: number; buffers: ReadBuffers },
+  ranges: readonly ByteRange[],
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  signal?.throwIfAborted();
+  const read = readsByThreads(ranges) ? await readByThreads(fd, ranges, buffers) : null;
+  if (read !== null) return read;
+  const file = quickly(fd);
+  const all: Uint8Array<ArrayBuffer>[] = [];
+  let next = 0;
+  // PARALLEL loops run at once; each takes the next range until none is left.
+  const readSome = async () => {
+    while (next < ranges.length) {
+      signal?.throwIfAborted();
+      const i = next++;
+      const { at, length } = ranges[i];
+      const bytes = buffers.take(length);
+      all[i] = bytes.subarray(0, await fill(file, bytes, at));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, ranges.length) }, readSome));
+  return all;
+}
+
 /**
  * Reads by callbacks, in half the time of `FileHandle.read`. The handle must not be closed before
  * they end.
  */
-function quickly({ fd }: FileHandle): Readable {
+function quickly(fd: number): Readable {
   return {
     read: (bytes, offset, count, at) =>
       new Promise((resolve, reject) => {

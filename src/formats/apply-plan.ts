@@ -18,7 +18,7 @@ import { batchRanges } from '../table/sealed/sealed-table';
 import { writerTo } from './create-rows';
 import { checksumOf, isThere, openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
-import { formatOfPath, type RowFormat } from './row-format';
+import { formatOfPath, OF_LINES, type RowFormat } from './row-format';
 import type { RowReader, SkippedLine } from './row-reader';
 import { ShardProgress } from './shard-progress';
 import { shardsOf } from './shards';
@@ -60,9 +60,6 @@ const OPTIONS = [
   ...[...OPEN_OPTIONS, ...LONG_CALL],
   ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force', 'resume'],
 ];
-
-/** Formats whose kept records are copied byte for byte. */
-const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
 
 /** What was read, and which lines were left out where `onError` is 'skip'. */
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
@@ -289,7 +286,7 @@ async function applyToOne(
     const reader = await openRecords(source, read);
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     const isFolder = reader.columns.some(({ name }) => name === 'file');
-    const areRecords = RECORDS.includes(format) && !isSharded;
+    const areRecords = OF_LINES.includes(format) && !isSharded;
     if (format === reader.format && areRecords && !(isFolder && format === 'text')) {
       await reader.close();
       const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);

@@ -12,7 +12,14 @@ import type { HoldLimit } from './hold-limit';
 import { jsonlRows } from './jsonl/jsonl-rows';
 import { npyRows } from './npy/npy-rows';
 import { parquetRows } from './parquet/parquet-rows';
-import { detectFormat, isTabbed, MAGIC_BYTES, ROW_FORMATS, type RowFormat } from './row-format';
+import {
+  detectFormat,
+  isTabbed,
+  MAGIC_BYTES,
+  OF_LINES,
+  ROW_FORMATS,
+  type RowFormat,
+} from './row-format';
 import {
   type ColumnType,
   type Delimiter,
@@ -73,9 +80,6 @@ export const OPEN_OPTIONS = [
 const BATCH_ROWS = 8192;
 const MAX_COLUMNS = 100_000;
 const MAX_LINE_BYTES = 2 ** 28;
-
-/** Formats that may end after any line, so that nothing shows where a file was cut. */
-const LINES: readonly RowFormat[] = ['csv', 'jsonl', 'text'];
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
@@ -160,10 +164,10 @@ async function openOne(
     }
     if (head.length === 0) throw new FormatError('empty', bytes.name);
     const delimiter = read.delimiter ?? (isTabbed(bytes.name) ? '\t' : undefined);
-    if (read.expectEnd && LINES.includes(format)) {
+    if (read.expectEnd && OF_LINES.includes(format)) {
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
-    const expectedRows = LINES.includes(format) ? await rowsByLength(bytes) : null;
+    const expectedRows = OF_LINES.includes(format) ? await rowsByLength(bytes) : null;
     const rows = await READERS[format](bytes, { ...read, delimiter });
     return new OpenRows({ expectedRows, ...rows }, format, bytes, read.skips);
   } catch (error) {

@@ -19,7 +19,7 @@ import { batchRanges } from '../table/sealed/sealed-table';
 import { type CreateRowsOptions, createRows, encoderOf } from './create-rows';
 import { openOutput } from './file-io';
 import { openRecords, openRows } from './open-rows';
-import { formatOfPath, type RowFormat } from './row-format';
+import { formatOfPath, OF_LINES, type RowFormat } from './row-format';
 
 /**
  * Writes pairs as a sealed Arrow stream of a, b, distance and, if known, cosine or jaccard, in the
@@ -74,8 +74,6 @@ export async function writePlan(
   await savePlan(path, plan, { ids, rows });
 }
 
-/** Formats in which the bytes of a row do not depend on the rows before it. */
-const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl'];
 /** Rows that are encoded and held together: a decision encodes all of them again. */
 const KEPT_ROWS = 2048;
 

@@ -32,6 +32,9 @@ const EXTENSIONS: Record<RowFormat, readonly string[]> = {
   json: ['.json'],
 };
 
+/** Formats of lines: one may end after any of them, and each can be copied byte for byte. */
+export const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl', 'text'];
+
 /** The first bytes of formats that have a magic number, as text with a character for each byte. */
 const MAGICS: readonly (readonly [string, RowFormat])[] = [
   ['ARROW1', 'arrow'],

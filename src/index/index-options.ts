@@ -93,8 +93,8 @@ export interface SearchOptions<I extends Id = Id> {
   k?: number;
   /**
    * What orders the results: 'hamming' (distance, then row), 'estimate' (cosine estimated from the
-   * query's sums and the bits of rows) or 'exact' (true cosine). By default 'exact' where the index
-   * holds vectors of the query's kind, else 'estimate', and 'hamming' for a code.
+   * query's sums and the bits of rows) or 'exact' (the cosine, of candidates). By default 'exact'
+   * where the index holds vectors of the query's kind, else 'estimate', and 'hamming' for a code.
    */
   rank?: Rank;
   /** How rows are found: all compared, by bands, or by partitions; 'auto' chooses. */

@@ -113,6 +113,11 @@ export class BlockReader {
     });
   }
 
+  /** Lets the bytes of all blocks of a call of `blocks` be used again. */
+  giveBack(blocks: readonly LoadedBlock[]): void {
+    this.#content.files.giveBack?.(blocks.map(({ rows }) => rows.rows));
+  }
+
   /** Reads the codes of blocks, in the order given. Damage throws a FormatError. */
   async codes(names: readonly BlockName[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const { bits } = this.#content.parts;
@@ -194,8 +199,9 @@ export class BlockReader {
 
 /** Copies name rows that their segment has. */
 function checkLinks({ links }: BlockRows, rows: number): void {
-  const wrong = links?.find((at) => at >= rows);
-  if (wrong !== undefined) throw new Error(`damaged: a copy of row ${wrong} of ${rows}`);
+  for (let i = 0; links !== null && i < links.length; i++) {
+    if (links[i] >= rows) throw new Error(`damaged: a copy of row ${links[i]} of ${rows}`);
+  }
 }
 
 /**

@@ -6,6 +6,7 @@
 import { keyOfBytes } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { LoadedBlock } from './block-reader';
+import type { RowSet } from './row-set';
 
 /** A further row with the code of a cell, and its position among the rows of all blocks. */
 export interface Further {
@@ -23,15 +24,19 @@ interface DistinctRows {
 /** `pathOf` names the file of a block in errors. */
 export function distinctRows(
   blocks: readonly LoadedBlock[],
-  removed: { has(row: number): boolean },
+  removed: RowSet,
   pathOf: (block: LoadedBlock) => string,
 ): DistinctRows {
   const sources = new Uint32Array(blocks.reduce((sum, { rows }) => sum + rows.count, 0));
   let count = 0;
   const further = new Map<number, Further[]>();
+  const isShared = blocks.some(({ segment }) => segment.table.layout.hasFirsts);
+  if (!isShared && removed.isEmpty) {
+    for (let at = 0; at < sources.length; at++) sources[at] = at;
+    return { sources, further };
+  }
   /** For each code the index of its first row, and its last row: rows of a code ascend. */
   const known = new Map<string, { first: number; last: number }>();
-  const isShared = blocks.some(({ segment }) => segment.table.layout.hasFirsts);
   let at = 0;
   for (const loaded of blocks) {
     const { rows, codes, count: rowCount } = loaded.rows;

@@ -1,7 +1,7 @@
 /**
  * Partitions in memory, up to a limit. When memory is full, partitions are evicted in turn; one
  * that was searched since its last turn is spared once (second chance). Codes, row numbers and
- * residual codes lie in WebAssembly memories, in pages of PAGE rows, so that the kernels of an
+ * residual codes lie in WebAssembly memories, in pages of as many rows, so that the kernels of an
  * index in memory search them in place. A partition has the rows of all segments; the first of
  * several rows with equal codes stands for all, as in an index in memory.
  */
@@ -26,8 +26,10 @@ import type { StoredContent } from './content';
 import { distinctRows, type Further } from './distinct-rows';
 import type { PassedStore } from './needs';
 
-/** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
-const PAGE = 64;
+/** Rows of a page at least: a multiple of the 16 rows that the kernel reads together. */
+const MIN_PAGE = 64;
+/** Pages of a usual partition: with more, it lies in many places once others were evicted. */
+const PAGES = 8;
 /** Blocks are read together until they reach this many bytes. */
 const READ_BYTES = 2 ** 24;
 /** The least share of a limit that partitions get; */
@@ -81,6 +83,8 @@ export class PartitionCache implements PassedStore<boolean> {
   /** What the last `load` was for; these partitions are not evicted. */
   #wanted: Wanted = new Map();
   readonly #free: number[] = [];
+  /** Rows of a page, a power of two. */
+  readonly #page: number;
   readonly #pageCount: number;
   /** For each page its entry, and the position of the page's first cell in that entry. */
   readonly #owners: (Entry | null)[];
@@ -104,6 +108,8 @@ export class PartitionCache implements PassedStore<boolean> {
         bytes += segment.table.bytes[block];
       });
     }
+    const usual = Math.floor(rows / (PAGES * Math.max(1, partitions)));
+    this.#page = Math.max(MIN_PAGE, 2 ** (31 - Math.clz32(usual)));
     const width = bytesPerCode(content.parts.bits);
     const residualBytes = content.segments[0]?.table.layout.residualBytes ?? 0;
     // Estimate for one cell: the mean bytes of a row in the blocks, plus 12.
@@ -111,19 +117,24 @@ export class PartitionCache implements PassedStore<boolean> {
     const all = this.rows.reduce((sum, _, partition) => sum + this.#pagesOf(partition), 0);
     // Codes lie in one memory and residual codes in another; each limits the number of rows.
     const most = mostCodes(Math.max(width, residualBytes));
-    this.#pageCount = Math.floor(Math.min(PAGE * all, limit / rowBytes, most) / PAGE);
+    this.#pageCount = Math.floor(Math.min(this.#page * all, limit / rowBytes, most) / this.#page);
     this.holdsAll = all <= this.#pageCount;
-    this.bytes = PAGE * rowBytes * this.#pageCount;
-    this.codes = new CodeMemory(width, PAGE * this.#pageCount);
+    this.bytes = this.#page * rowBytes * this.#pageCount;
+    this.codes = new CodeMemory(width, this.#page * this.#pageCount);
     this.residuals =
-      residualBytes > 0 ? new ResidualMemory(residualBytes, PAGE * this.#pageCount) : null;
+      residualBytes > 0 ? new ResidualMemory(residualBytes, this.#page * this.#pageCount) : null;
     this.#owners = new Array(this.#pageCount).fill(null);
     this.#firsts = new Uint32Array(this.#pageCount);
     for (let page = this.#pageCount - 1; page >= 0; page--) this.#free.push(page);
   }
 
+  /** The cell at position `local` of a partition that has these pages. */
+  #cellAt(pages: Uint32Array, local: number): number {
+    return this.#page * pages[Math.floor(local / this.#page)] + (local % this.#page);
+  }
+
   #pagesOf(partition: number): number {
-    return Math.ceil(this.rows[partition] / PAGE);
+    return Math.ceil(this.rows[partition] / this.#page);
   }
 
   /** The partitions that are not in memory, or whose codes are needed but were not read. */
@@ -184,7 +195,7 @@ export class PartitionCache implements PassedStore<boolean> {
     }
     const most = Math.max(0, ...missing.map((partition) => this.#pagesOf(partition)));
     if (most > this.#pageCount) {
-      const bytes = (this.codes.bytesPerCode + (this.residuals?.bytesPerRow ?? 0) + 8) * PAGE;
+      const bytes = (this.codes.bytesPerCode + (this.residuals?.bytesPerRow ?? 0) + 8) * this.#page;
       throw new RangeError(
         `"memory" is too small: a partition has ${most * bytes} bytes, there is room for ` +
           `${this.#pageCount * bytes}`,
@@ -211,6 +222,7 @@ export class PartitionCache implements PassedStore<boolean> {
         if (before !== undefined) this.#drop(partition, before);
         this.#put(partition, own, !isHead);
       });
+      this.#reader.giveBack(blocks);
     }
   }
 
@@ -223,13 +235,13 @@ export class PartitionCache implements PassedStore<boolean> {
   #put(partition: number, blocks: readonly LoadedBlock[], hasCodes: boolean): void {
     const pathOf = ({ segment }: BlockName) => this.#reader.pathOf(segment.rows);
     const { sources, further } = distinctRows(blocks, this.#content.removed, pathOf);
-    const pages = this.#take(Math.ceil(sources.length / PAGE));
+    const pages = this.#take(Math.ceil(sources.length / this.#page));
     const byFirst = new Map<number, Further[]>();
     const runs: number[] = [];
     pages.forEach((page, i) => {
-      const count = Math.min(PAGE, sources.length - PAGE * i);
+      const count = Math.min(this.#page, sources.length - this.#page * i);
       if (i > 0 && page === pages[i - 1] + 1) runs[runs.length - 1] += count;
-      else runs.push(PAGE * page, count);
+      else runs.push(this.#page * page, count);
     });
     const kept = blocks.map((block) => ({ ...block, rows: keptRows(block) }));
     const codeless = new Set(hasCodes ? [] : kept);
@@ -238,9 +250,9 @@ export class PartitionCache implements PassedStore<boolean> {
     this.runs.set(partition, runs);
     pages.forEach((page, i) => {
       this.#owners[page] = entry;
-      this.#firsts[page] = PAGE * i;
+      this.#firsts[page] = this.#page * i;
     });
-    for (const [local, others] of further) byFirst.set(cellAt(pages, local), others);
+    for (const [local, others] of further) byFirst.set(this.#cellAt(pages, local), others);
     this.#write(blocks, sources, pages);
   }
 
@@ -249,13 +261,13 @@ export class PartitionCache implements PassedStore<boolean> {
     const width = this.codes.bytesPerCode;
     for (let first = 0, end = 0; first < sources.length; first = end) {
       const { block, place } = placeIn(blocks, sources[first]);
-      const cell = cellAt(pages, first);
+      const cell = this.#cellAt(pages, first);
       const most = Math.min(sources.length, first + block.rows.count - place);
       do end++;
       while (
         end < most &&
         sources[end] === sources[end - 1] + 1 &&
-        (end % PAGE !== 0 || cellAt(pages, end) === cell + end - first)
+        (end % this.#page !== 0 || this.#cellAt(pages, end) === cell + end - first)
       );
       const { rows, codes, residuals, residualScales } = block.rows;
       const last = place + end - first;
@@ -275,7 +287,8 @@ export class PartitionCache implements PassedStore<boolean> {
       this.counts.evictions++;
       this.#drop(partition, this.#entries[partition] as Entry);
     }
-    return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
+    // Those of one partition come back in turn: sorted, most of them are next to each other again.
+    return Uint32Array.from({ length: count }, () => this.#free.pop() as number).sort();
   }
 
   /**
@@ -290,7 +303,7 @@ export class PartitionCache implements PassedStore<boolean> {
     entry.sources.forEach((at, local) => {
       const { block: found, place } = placeIn(entry.blocks, at);
       if (found !== own) return;
-      const cell = cellAt(entry.pages, local);
+      const cell = this.#cellAt(entry.pages, local);
       this.codes.codes.set(codes.subarray(place * width, (place + 1) * width), cell * width);
     });
   }
@@ -301,7 +314,7 @@ export class PartitionCache implements PassedStore<boolean> {
     this.runs.delete(partition);
     for (const page of pages) {
       this.#owners[page] = null;
-      this.codes.rows.fill(NO_ROW, PAGE * page, PAGE * (page + 1));
+      this.codes.rows.fill(NO_ROW, this.#page * page, this.#page * (page + 1));
       this.#free.push(page);
     }
   }
@@ -338,13 +351,13 @@ export class PartitionCache implements PassedStore<boolean> {
 
   /** The block of a row, and its position there. */
   locate(cell: number, further?: Further) {
-    const page = Math.floor(cell / PAGE);
+    const page = Math.floor(cell / this.#page);
     const { blocks, sources } = this.#ownerOf(cell);
-    return placeIn(blocks, further?.at ?? sources[this.#firsts[page] + (cell % PAGE)]);
+    return placeIn(blocks, further?.at ?? sources[this.#firsts[page] + (cell % this.#page)]);
   }
 
   #ownerOf(cell: number): Entry {
-    return this.#owners[Math.floor(cell / PAGE)] as Entry;
+    return this.#owners[Math.floor(cell / this.#page)] as Entry;
   }
 }
 
@@ -353,9 +366,4 @@ export function partitionShare(limit: number, vectorBytes: number, rows: number)
   const all = 1.25 * vectorBytes + 24 * rows;
   const some = (all / Math.max(1, rows)) * MIN_VECTORS;
   return Math.max(LEAST_SHARE * limit, limit - Math.min(all, Math.max(VECTOR_SHARE * limit, some)));
-}
-
-/** The cell at position `local` of a partition that has these pages. */
-function cellAt(pages: Uint32Array, local: number): number {
-  return PAGE * pages[Math.floor(local / PAGE)] + (local % PAGE);
 }

@@ -3,6 +3,11 @@
 /** Memory grows with the highest number. */
 export class RowSet {
   #bits = new Uint8Array(64);
+  #isEmpty = true;
+
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
 
   add(row: number): void {
     this.addRange(row, row + 1);
@@ -10,6 +15,7 @@ export class RowSet {
 
   /** Adds the rows `first` to `end - 1`, whole bytes at once. */
   addRange(first: number, end: number): void {
+    if (first < end) this.#isEmpty = false;
     if (8 * this.#bits.length < end) {
       const grown = new Uint8Array(Math.max(Math.ceil(end / 8), 2 * this.#bits.length));
       grown.set(this.#bits);

@@ -42,6 +42,11 @@ export interface StoredFiles {
    * the file is missing, ends early, or has another size than the manifest states.
    */
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]>;
+  /**
+   * Takes back what `read` returned, once no caller reads any result of that call: the space is
+   * used again.
+   */
+  giveBack?(all: Iterable<ArrayBufferView>): void;
   /** Frees open resources. Running reads may fail. */
   close(): Promise<void>;
 }

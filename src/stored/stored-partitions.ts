@@ -21,8 +21,10 @@ import {
 import { FallingLimit, type HitSearch, type Hits, type Search } from '../kernels/hits/hits';
 import { residualKernel, weightedKernel } from '../kernels/kernels';
 import {
+  type EarlierSearch,
   HELD,
   NO_GAP,
+  paused,
   RANGE,
   type ResidualRows,
   type ResidualTables,
@@ -224,13 +226,22 @@ export class StoredPartitions implements SearchedPartitions {
     const isAtOnce = gap === NO_GAP || this.#content.files.isFar === true;
     const isHere = isAtOnce || this.#cache.missing(all, false).length === 0;
     const step = isHere ? first : Math.ceil(first / READS);
+    let earlier: EarlierSearch | undefined;
+    let searched = new Uint32Array();
     for (let [from, end] = [0, step]; ; [from, end] = [end, Math.min(first, end + step)]) {
       yield* this.#loaded(all.subarray(0, end), false, from);
-      const search = this.#search(this.#tablesOf(unit), ask, gap);
       const { ranges, owners } = this.#rangesOf(visit, ascending(end));
-      const seen = search.ranges(ranges);
+      // While it waited, others may have made partitions lie elsewhere: then it starts again.
+      const isMoved = searched.some((value, at) => value !== ranges[at]);
+      const at = isMoved ? 0 : searched.length;
+      const search = this.#search(this.#tablesOf(unit), ask, gap, isMoved ? undefined : earlier);
+      const seen =
+        at / RANGE + search.ranges(ranges.subarray(at), ranges[at + 3] === ranges[at - 1]);
       const isEarly = seen < owners.length;
-      if (!isEarly && end < first) continue;
+      if (!isEarly && end < first) {
+        [earlier, searched] = [paused(search), ranges];
+        continue;
+      }
       let codes = 0;
       for (let at = 0; at < seen; at++) codes += ranges[RANGE * at + 2];
       const visited = seen === 0 ? 0 : owners[seen - 1] + 1;
@@ -246,9 +257,9 @@ export class StoredPartitions implements SearchedPartitions {
     return (this.#router.residualCodes as ResidualCodes).tablesOf(unit);
   }
 
-  #search(tables: ResidualTables, want: number, gap: number) {
+  #search(tables: ResidualTables, want: number, gap: number, earlier?: EarlierSearch) {
     const kernel = residualKernel(this.#content.parts.kernel);
-    return kernel.search(this.#cache.residuals as ResidualRows, tables, want, gap);
+    return kernel.search(this.#cache.residuals as ResidualRows, tables, want, gap, earlier);
   }
 
   /** How many partitions of an order are weighed together, never between two of equal products. */

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FolderFiles } from '../../src/folder/folder-files';
-import { FormatError } from '../../src/index';
+import { closeThreads, FormatError } from '../../src/index';
 
 let folder = '';
 let files: FolderFiles;
@@ -65,6 +68,45 @@ it('ends the reads that run before its files are closed', async () => {
     expect(read).toEqual(wanted.map(({ at, length }) => bytes.slice(at, at + length)));
   }
   await expect(files.read(large, wanted)).rejects.toThrow('it is closed');
+});
+
+it('reads many ranges by threads, which may be ended at any time', async () => {
+  const large = { name: 'large.arrow', bytes: 2 ** 22 };
+  const bytes = Uint8Array.from({ length: large.bytes }, (_, i) => i % 251);
+  writeFileSync(join(folder, large.name), bytes);
+  const wanted = Array.from({ length: 60 }, (_, i) => ({
+    at: 69_000 * (59 - i),
+    length: 1 + 80 * i,
+  }));
+  const expected = wanted.map(({ at, length }) => bytes.slice(at, at + length));
+  for (let i = 0; i < 5; i++) {
+    const reads = Array.from({ length: 4 }, () => files.read(large, wanted));
+    if (i % 2 === 1) await closeThreads();
+    for (const read of await Promise.all(reads)) expect(read).toEqual(expected);
+  }
+  truncateSync(join(folder, large.name), 4_000_000);
+  const error = await files.read(large, wanted).catch((one) => one);
+  expect(error).toBeInstanceOf(FormatError);
+  expect(error.message).toContain('large.arrow: cut short while it was open: it ends before byte');
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(files.read(large, wanted, signal)).rejects.toThrow('enough');
+});
+
+it('a program that read by threads ends by itself', async () => {
+  const source = `
+    import { writeFileSync } from 'node:fs';
+    import { FolderFiles } from './src/folder/folder-files';
+    const [folder] = process.argv.slice(2);
+    writeFileSync(folder + '/many', new Uint8Array(2 ** 21).map((_, i) => i % 251));
+    const ranges = Array.from({ length: 30 }, (_, i) => ({ at: 69_000 * i, length: 3 }));
+    const read = await new FolderFiles(folder).read({ name: 'many', bytes: 2 ** 21 }, ranges);
+    console.log(read.every((own, i) => own.every((one, j) => one === (69_000 * i + j) % 251)));
+  `;
+  const outfile = join(folder, 'program.mjs');
+  const stdin = { contents: source, loader: 'ts', resolveDir: process.cwd() } as const;
+  await build({ stdin, outfile, bundle: true, format: 'esm', platform: 'node' });
+  const { stdout } = await promisify(execFile)(process.execPath, [outfile, folder]);
+  expect(stdout).toBe('true\n');
 });
 
 it('stops by its signal', async () => {

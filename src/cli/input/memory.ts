@@ -4,6 +4,7 @@
  */
 
 import type { Ids } from '../../base/ids';
+import { OF_LINES } from '../../formats/row-format';
 import type { RowReader } from '../../node';
 import type { RowBatch } from '../../table/row-batch';
 import type { Call } from '../call';
@@ -25,7 +26,6 @@ const AGAIN_BYTES = 15 * 2 ** 20;
 /** A larger batch has a long text, of which more copies wait: of one reading, of another. */
 const LONG_BYTES = 32 * 2 ** 20;
 const LONG_COPIES = { once: 1.5, again: 3 } as const;
-const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
 
 /** Bytes by what they hold: `{ codes: 3200, ids: 800 }`. */
 type Parts = Readonly<Record<string, number>>;

@@ -1,6 +1,7 @@
 /**
- * `halfspace dedup`: a plan of which rows to keep, a line for each row, and a review for the person
- * who decides. Nothing is dropped here, and the input is only read; `--apply` is in apply-plan.ts.
+ * `halfspace dedup`: a plan of which rows to keep, a line for each row that has a near one, and a
+ * review for the person who decides. Nothing is dropped here, and the input is only read; `--apply`
+ * is in apply-plan.ts.
  */
 
 import { stat } from 'node:fs/promises';
@@ -189,7 +190,9 @@ async function sayReview(call: Call, made: Made): Promise<void> {
   call.say(`Digest of this answer: ${digest}. The same rows and options give it each time.`);
   const target = call.text('output');
   if (target === undefined || target === '-') {
-    call.say('Nothing is changed; -o plan.jsonl writes the plan, a line for each row.');
+    call.say(
+      'Nothing is changed; -o plan.jsonl writes the plan, a line for each row of these groups.',
+    );
   } else if (rows.isIndex) {
     call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
   } else {
@@ -313,7 +316,15 @@ class KeepRule {
     if (this.#kind === 'random') return { random: this.#seed };
     if (this.column === null) return this.#kind as 'first' | 'last' | 'medoid';
     const values = first === 0 ? this.#values : this.#values.slice(first);
-    return this.#kind === 'lowest' ? { lowest: values } : { highest: values };
+    switch (this.#kind) {
+      case 'lowest':
+        return { lowest: values };
+      case 'highest':
+      case 'longest': // its values are lengths, see `take`
+        return { highest: values };
+      default:
+        throw new Error(`--keep ${this.#kind} has no rule`);
+    }
   }
 }
 

@@ -105,23 +105,30 @@ export class ResidualMemory implements ResidualRows {
     }
   }
 
-  /** The same of whole blocks, turned elsewhere: this memory may hold the state of a search. */
+  /**
+   * The same of whole blocks, laid out elsewhere, since this memory may hold the state of a search,
+   * and copied at once.
+   */
   #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
     const half = bytesPerRow / 2;
-    const turnedAt = FREE_START + TURN_BYTES;
-    const codesAt = turnedAt + BLOCK_ROWS * half;
+    const blocks = scales.length / BLOCK_ROWS;
+    const [firstBytes, secondBytes] = [BLOCK_ROWS * (half + SCALE_BYTES), BLOCK_ROWS * half];
+    const firstAt = FREE_START + TURN_BYTES;
+    const secondAt = firstAt + blocks * firstBytes;
+    const codesAt = secondAt + blocks * secondBytes;
     const { bytes, kernels } = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
-    const turned = bytes.subarray(turnedAt, codesAt);
     bytes.set(codes, codesAt);
-    for (let i = 0, at = codesAt; i < scales.length; i += BLOCK_ROWS) {
-      kernels.turnRows(at, bytesPerRow, half, turnedAt, FREE_START);
-      this.bytes.set(turned, residualByte(this, row + i, 0));
-      kernels.turnRows(at + half, bytesPerRow, half, turnedAt, FREE_START);
-      this.bytes.set(turned, residualByte(this, row + i, half));
-      this.floats.set(scales.subarray(i, i + BLOCK_ROWS), residualScale(bytesPerRow, row + i));
-      at += BLOCK_ROWS * bytesPerRow;
+    const laidOut = new Float32Array(bytes.buffer, firstAt, (blocks * firstBytes) / SCALE_BYTES);
+    for (let block = 0; block < blocks; block++) {
+      const [from, to] = [codesAt + block * secondBytes * 2, firstAt + block * firstBytes];
+      kernels.turnRows(from, bytesPerRow, half, to, FREE_START);
+      kernels.turnRows(from + half, bytesPerRow, half, secondAt + block * secondBytes, FREE_START);
+      const scaleAt = residualScale(bytesPerRow, BLOCK_ROWS * block);
+      for (let i = 0; i < BLOCK_ROWS; i++) laidOut[scaleAt + i] = scales[BLOCK_ROWS * block + i];
     }
+    this.bytes.set(bytes.subarray(firstAt, secondAt), residualByte(this, row, 0));
+    this.bytes.set(bytes.subarray(secondAt, codesAt), residualByte(this, row, half));
   }
 
   setScale(row: number, scale: number): void {

@@ -16,7 +16,7 @@
  * came to the row's centroid. That rules out most rows, for half the work.
  */
 
-import { FallingLimit, type Hits, sortedHits } from '../hits/hits';
+import { copyOfHits, FallingLimit, type Hits, sortedHits } from '../hits/hits';
 
 /**
  * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first half of
@@ -113,6 +113,16 @@ export interface ResidualSearch {
   hits(): Hits;
 }
 
+/** A search that goes on elsewhere, or later. */
+export type EarlierSearch = Pick<ResidualSearch, 'limit' | 'before' | 'hits'>;
+
+/** What a search has found so far, for one that goes on when others have used its memory. */
+export function paused(search: EarlierSearch): EarlierSearch {
+  const { limit, before } = search;
+  const found = copyOfHits(search.hits());
+  return { limit, before, hits: () => found };
+}
+
 /**
  * 32-bit numbers of a visit of rows by a query: the query's number, as the bits of a float32 2,048
  * times its product with the centroid of the rows, and its limit. A fourth is the kernel's.
@@ -157,14 +167,14 @@ export interface ResidualKernel {
   holding(from: ResidualRows, queries: readonly ResidualTables[]): HeldRows;
   /**
    * A search for the `want` rows of the largest cosines, which ends early by `gap`. It goes on
-   * where `earlier` is, the same search among rows in another memory.
+   * where `earlier` is, the same search among other rows.
    */
   search(
     from: ResidualRows,
     query: ResidualTables,
     want: number,
     gap?: number,
-    earlier?: ResidualSearch,
+    earlier?: EarlierSearch,
   ): ResidualSearch;
 }
 

@@ -8,6 +8,7 @@ import type { Hits } from '../hits/hits';
 import { type LinearMemory, memoryOf, SCAN_BYTES } from '../memory';
 import {
   BLOCK_ROWS,
+  type EarlierSearch,
   formulasOf,
   type HeldRows,
   MAX_RESIDUAL_WEIGHT,
@@ -110,7 +111,7 @@ class WasmResidualSearch implements ResidualSearch {
   }
 
   /** See `ResidualKernel.search`. */
-  goOn(earlier: ResidualSearch): void {
+  goOn(earlier: EarlierSearch): void {
     this.#before[0] = earlier.before;
     this.#state.goOn(earlier.hits(), earlier.limit);
   }

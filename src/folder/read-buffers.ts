@@ -1,0 +1,45 @@
+/**
+ * Buffers for reads, used again once their bytes were copied: to touch new pages of memory takes
+ * two or three times as long as the system takes to copy a file's bytes into old ones.
+ */
+
+/** Buffers have a power of two of bytes, at least so many. */
+const MIN_SHIFT = 12;
+/** Bytes that wait to be used again, at most. */
+const MAX_FREE_BYTES = 2 ** 23;
+
+export class ReadBuffers {
+  /** By the exponent of their size. */
+  readonly #free: ArrayBuffer[][] = [];
+  #freeBytes = 0;
+  /** Those that may come back. */
+  readonly #lent = new WeakSet<ArrayBuffer>();
+
+  /** Space for so many bytes, which are not zeroed, at the beginning of a buffer. */
+  take(length: number): Uint8Array<ArrayBuffer> {
+    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(length - 1));
+    // Not from Node's pool: other buffers would share the memory.
+    const old = this.#free[shift]?.pop();
+    if (old !== undefined) this.#freeBytes -= old.byteLength;
+    const buffer = old ?? Buffer.allocUnsafeSlow(2 ** shift).buffer;
+    this.lend(buffer);
+    return new Uint8Array(buffer, 0, length);
+  }
+
+  /** Lets a buffer come back that went to another thread, and came from there as another object. */
+  lend(buffer: ArrayBuffer): void {
+    this.#lent.add(buffer);
+  }
+
+  /** Takes back the buffers of these bytes, once no caller reads any of them. */
+  giveBack(all: Iterable<ArrayBufferView>): void {
+    for (const buffer of new Set(Array.from(all, (one) => one.buffer as ArrayBuffer))) {
+      const { byteLength } = buffer;
+      if (!this.#lent.delete(buffer) || this.#freeBytes + byteLength > MAX_FREE_BYTES) continue;
+      const shift = 31 - Math.clz32(byteLength);
+      this.#free[shift] ??= [];
+      this.#free[shift].push(buffer);
+      this.#freeBytes += byteLength;
+    }
+  }
+}
