@@ -1,6 +1,6 @@
 // An index of more rows than memory holds: time to build it, peak resident memory, size, recall; then what a process
 // that opens the folder with the same limit gets: time to open, queries a second with the files in the page cache
-// and dropped from it, resident memory. Vectors are those of lib/like-sentences.mjs; the time to make them, and
+// and dropped from it, peak of memory. Vectors are those of lib/like-sentences.mjs; the time to make them, and
 // the true neighbours of the queries as they pass, is shown apart. `node bench/build.mjs 10000000 1GB` (rows, limit
 // of memory; then a folder to build in) prints two tables.
 
@@ -60,7 +60,7 @@ printTable(
   [
     ...['open, ms', 'recall found', 'queries/s, files dropped from the page cache', 'files in it'],
     ...['KB a query', 'ranges a query', 'queries/s after 2,000 others', 'KB then', 'ranges then'],
-    'resident, MB',
+    'peak of memory, MB',
   ],
   [
     [
@@ -70,7 +70,7 @@ printTable(
       ...[found.bytes / QUERIES / 1024, found.reads / QUERIES].map(Math.round),
       found.later.toFixed(1),
       ...[found.laterBytes / QUERIES / 1024, found.laterReads / QUERIES].map(Math.round),
-      Math.round(found.resident / 2 ** 20),
+      Math.round(found.peak / 2 ** 20),
     ],
   ],
 );

@@ -45,9 +45,9 @@ const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
 const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
-  { names: '{ SimHashIndex }', limit: 81, arrow: false }, // 60 is wanted
-  { names: '{ openIndexUrl }', limit: 89, arrow: true },
-  { names: '*', limit: 173, arrow: true }, // 110 is wanted
+  { names: '{ SimHashIndex }', limit: 81.5, arrow: false }, // 60 is wanted
+  { names: '{ openIndexUrl }', limit: 89.5, arrow: true },
+  { names: '*', limit: 173.5, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */
 const THREADS_LIMIT = 82;

@@ -3,7 +3,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { openIndex } from '../../dist/node.js';
-import { answer, request, resident } from './child.mjs';
+import { answer, peak, request } from './child.mjs';
 import { likeSentences, rowsOf } from './like-sentences.mjs';
 
 const { folder, memory, k, ...drawn } = request();
@@ -23,7 +23,7 @@ answer({
   dropped: isDropped ? first.speed : null,
   cached: second.speed,
   later: last.speed,
-  ...{ reads: second.reads, bytes: second.bytes, rows: second.rows, resident: resident() },
+  ...{ reads: second.reads, bytes: second.bytes, rows: second.rows, peak: peak() },
   ...{ laterReads: last.reads, laterBytes: last.bytes },
 });
 
