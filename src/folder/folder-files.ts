@@ -88,9 +88,10 @@ export class FolderFiles implements StoredFiles {
 
   /** The handle of a file, opened once for all its reads; rejects after `close`. */
   #handle(file: NamedFile): Promise<FileHandle> {
+    // Before all else: the number of a file that is being closed may soon be that of another.
+    if (this.#isClosed) return Promise.reject(new Error(`${this.place}: it is closed`));
     const known = this.#open.get(file.name);
     if (known !== undefined) return known;
-    if (this.#isClosed) return Promise.reject(new Error(`${this.place}: it is closed`));
     const opening = this.#opened(file);
     this.#open.set(file.name, opening);
     opening.catch(() => this.#open.delete(file.name)); // may be tried again
@@ -132,6 +133,7 @@ async function bytesOf(
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   signal?.throwIfAborted();
   const read = readsByThreads(ranges) ? await readByThreads(fd, ranges, buffers) : null;
+  signal?.throwIfAborted();
   if (read !== null) return read;
   const file = quickly(fd);
   const all: Uint8Array<ArrayBuffer>[] = [];

@@ -6,11 +6,11 @@
 /** Buffers have a power of two of bytes, at least so many. */
 const MIN_SHIFT = 12;
 /** Bytes that wait to be used again, at most. */
-const MAX_FREE_BYTES = 2 ** 23;
+const MAX_FREE_BYTES = 2 ** 24;
 
 export class ReadBuffers {
   /** By the exponent of their size. */
-  readonly #free: ArrayBuffer[][] = [];
+  #free: ArrayBuffer[][] = [];
   #freeBytes = 0;
   /** Those that may come back. */
   readonly #lent = new WeakSet<ArrayBuffer>();
@@ -35,7 +35,9 @@ export class ReadBuffers {
   giveBack(all: Iterable<ArrayBufferView>): void {
     for (const buffer of new Set(Array.from(all, (one) => one.buffer as ArrayBuffer))) {
       const { byteLength } = buffer;
-      if (!this.#lent.delete(buffer) || this.#freeBytes + byteLength > MAX_FREE_BYTES) continue;
+      if (!this.#lent.delete(buffer)) continue;
+      // Those of sizes that are wanted now take the place of all others.
+      if (this.#freeBytes + byteLength > MAX_FREE_BYTES) [this.#free, this.#freeBytes] = [[], 0];
       const shift = 31 - Math.clz32(byteLength);
       this.#free[shift] ??= [];
       this.#free[shift].push(buffer);

@@ -80,12 +80,16 @@ class ReadThread {
   readonly #host: Host;
   readonly #waiting = new Map<number, (reply: Reply | null) => void>();
   #last = 0;
+  #hasReplied = false;
+  #isEnded = false;
 
-  constructor(onEnd: () => void) {
+  constructor(onEnd: (thread: ReadThread) => void) {
     this.#host = startHost(SCRIPT, {
       onMessage: (message) => this.#take(message as Reply),
       onEnd: () => {
-        onEnd();
+        // A thread that never replied could not start, unless it was ended at once.
+        if (!this.#hasReplied && !this.#isEnded) isForbidden = true;
+        onEnd(this);
         for (const reply of this.#waiting.values()) reply(null);
         this.#waiting.clear();
       },
@@ -93,6 +97,7 @@ class ReadThread {
   }
 
   #take(reply: Reply): void {
+    this.#hasReplied = true;
     this.#waiting.get(reply.number)?.(reply);
     this.#waiting.delete(reply.number);
     if (this.#waiting.size === 0) this.#host.hold(false);
@@ -110,11 +115,11 @@ class ReadThread {
       [at[i], lengths[i], places[i]] = [range.at, range.length, total];
       total = ALIGNMENT * Math.ceil((total + range.length) / ALIGNMENT);
     }
+    const space = buffers.take(total);
     const reply = await new Promise<Reply | null>((resolve) => {
+      this.#host.post({ number, fd, at, lengths, places, bytes: space }, [space.buffer]);
       if (this.#waiting.size === 0) this.#host.hold(true);
       this.#waiting.set(number, resolve);
-      const bytes = buffers.take(total);
-      this.#host.post({ number, fd, at, lengths, places, bytes }, [bytes.buffer]);
     });
     if (reply === null) return null;
     const { bytes, filled, error } = reply;
@@ -124,6 +129,7 @@ class ReadThread {
   }
 
   end(): Promise<unknown> {
+    this.#isEnded = true;
     return this.#host.end();
   }
 }
@@ -135,8 +141,8 @@ let isForbidden = false;
 function threadOf(i: number): ReadThread | null {
   if (threads.length === 0) whenThreadsClose(endThreads);
   try {
-    threads[i] ??= new ReadThread(() => {
-      threads[i] = undefined;
+    threads[i] ??= new ReadThread((ended) => {
+      if (threads[i] === ended) threads[i] = undefined;
     });
     return threads[i];
   } catch {

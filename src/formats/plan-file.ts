@@ -19,7 +19,7 @@ import { batchRanges } from '../table/sealed/sealed-table';
 import { type CreateRowsOptions, createRows, encoderOf } from './create-rows';
 import { openOutput } from './file-io';
 import { openRecords, openRows } from './open-rows';
-import { formatOfPath, OF_LINES, type RowFormat } from './row-format';
+import { formatOfPath, type RowFormat } from './row-format';
 
 /**
  * Writes pairs as a sealed Arrow stream of a, b, distance and, if known, cosine or jaccard, in the
@@ -97,7 +97,8 @@ export async function savePlan(
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
-  const kept = OF_LINES.includes(format) ? blocks : undefined;
+  // Of these formats the bytes of a row do not depend on the rows before it.
+  const kept = format === 'csv' || format === 'jsonl' ? blocks : undefined;
   const isArrow = format === 'arrow' || format === 'arrows';
   const header = isArrow ? planHeader(plan) : undefined;
   if (kept === undefined) {

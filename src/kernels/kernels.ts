@@ -73,12 +73,16 @@ export const rotationKernel = /* @__PURE__ */ either(scalarRotation, wasmRotatio
 export const residualKernel = /* @__PURE__ */ either(scalarResiduals, wasmResiduals);
 export const weightedKernel = /* @__PURE__ */ either(scalarWeighted, wasmWeighted);
 
+const HAMMING: Record<Exclude<KernelName, 'auto'>, HammingKernel> = {
+  scalar: scalarHamming,
+  popcnt64: popcnt64Hamming,
+  popcnt8: popcnt8Hamming,
+};
+
 /** The Hamming kernel for codes of a width, on which the faster one of 'auto' may depend. */
 export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKernel {
   const resolved = resolveKernel(choice);
-  if (resolved === 'scalar') return scalarHamming;
-  if (resolved === 'popcnt64') return popcnt64Hamming;
-  if (resolved === 'popcnt8') return popcnt8Hamming;
+  if (resolved !== 'auto') return HAMMING[resolved];
   // Widths are rounded up to whole words, and to 64 bytes at most, so that few are timed.
   return fasterHamming(Math.min(64, 8 * Math.ceil(bytesPerCode / 8)));
 }
@@ -86,7 +90,7 @@ export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKe
 /** Every Hamming kernel that runs on this engine, for tests and benchmarks. */
 export function hammingKernels(): HammingKernel[] {
   if (kernelModule() === null) return [scalarHamming];
-  return [scalarHamming, popcnt64Hamming, popcnt8Hamming];
+  return Object.values(HAMMING);
 }
 
 /** The faster kernel by bytes of a code, for widths that were timed. */

@@ -40,6 +40,18 @@ function rangesOf(length: number): Uint32Array {
   return Uint32Array.from(ranges);
 }
 
+/** The same with ranges without rows, of the product of the next range or a larger one. */
+function withEmpty(ranges: Uint32Array): Uint32Array {
+  const all: number[] = [];
+  for (let at = 0; at < ranges.length; at += RANGE) {
+    const [product] = new Float32Array(ranges.slice(at + 3, at + RANGE).buffer);
+    const [bits] = new Uint32Array(Float32Array.of(product + 10 * (at % (2 * RANGE))).buffer);
+    if (at % (4 * RANGE) < 2 * RANGE) all.push(0, 5, 0, bits);
+    all.push(...ranges.subarray(at, at + RANGE));
+  }
+  return Uint32Array.from(all);
+}
+
 const pairs = ({ codes, weights, count }: Hits) =>
   Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
 
@@ -62,12 +74,13 @@ it.each(KERNELS)('a search by the $name kernel goes on from part to part', (kern
       [101, 400, 0],
       [7, 1, 50],
     ]) {
-      const ranges = rangesOf(length);
-      const { search, seen } = parts.search(kernel, { tables: query, want, gap }, ranges);
-      const { limit, held } = search;
-      const found = { seen, limit, held, hits: pairs(search.hits()) };
-      expect(found).toEqual(inOneMemory(kernel, ranges, want, gap));
-      if (seen < ranges.length / RANGE) early++;
+      for (const ranges of [rangesOf(length), withEmpty(rangesOf(length))]) {
+        const { search, seen } = parts.search(kernel, { tables: query, want, gap }, ranges);
+        const { limit, held } = search;
+        const found = { seen, limit, held, hits: pairs(search.hits()) };
+        expect(found).toEqual(inOneMemory(kernel, ranges, want, gap));
+        if (seen < ranges.length / RANGE) early++;
+      }
     }
   }
   expect(early).toBeGreaterThan(4);

@@ -14,6 +14,8 @@ import {
 
 /** Space in which 16 x 16 bytes are turned. */
 const TURN_BYTES = 512;
+/** Rows that are laid out together, whole blocks. */
+const ROWS_AT_ONCE = 2 ** 14;
 
 export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
@@ -93,8 +95,11 @@ export class ResidualMemory implements ResidualRows {
     const before = Math.min(scales.length, (BLOCK_ROWS - (row % BLOCK_ROWS)) % BLOCK_ROWS);
     const blocks = kernelModule() === null ? 0 : Math.floor((scales.length - before) / BLOCK_ROWS);
     const end = before + BLOCK_ROWS * blocks;
-    const own = codes.subarray(before * bytesPerRow, end * bytesPerRow);
-    if (blocks > 0) this.#setBlocks(row + before, own, scales.subarray(before, end));
+    for (let from = before; from < end; from += ROWS_AT_ONCE) {
+      const to = Math.min(end, from + ROWS_AT_ONCE);
+      const own = codes.subarray(from * bytesPerRow, to * bytesPerRow);
+      this.#setBlocks(row + from, own, scales.subarray(from, to));
+    }
     for (const [from, to] of [
       [0, before],
       [end, scales.length],

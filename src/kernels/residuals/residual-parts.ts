@@ -124,6 +124,12 @@ export class ResidualParts {
     for (let at = 0; at < ranges.length; at += RANGE) {
       const [from, code, count, product] = ranges.subarray(at, at + RANGE);
       let isSame = at > 0 && product === ranges[at - 1];
+      if (count === 0) {
+        // No row, but a centroid at which the search may end.
+        const own = Uint32Array.of(0, code, 0, product);
+        if (search.ranges(own, isSame) === 0) return { search, seen: at / RANGE };
+        continue;
+      }
       for (const { first, end } of this.#cut(from, from + count)) {
         const next = first >>> this.#shift;
         if (next !== part) {

@@ -8,8 +8,8 @@
 //
 // Codes are `stride` bytes, a multiple of 8, padded by zeros; tiles are read whole.
 
-import { distance64 } from './hamming.assembly';
-import { carryOf, lessBy, sumOf } from './slices.assembly';
+import { distance64 } from '../hamming/hamming.assembly';
+import { carryOf, lessBy, sumOf } from '../hamming/slices.assembly';
 
 /** Bytes of an entry: three planes, the lowest digit first. */
 const ENTRY: usize = 48;
