@@ -82,18 +82,24 @@ interface Waiting {
 export class SearchQueue {
   #waiting: Waiting[] = [];
   #isAtWork = false;
+  /** By signal what its abortion calls. */
+  readonly #stops = new Map<AbortSignal, Set<() => void>>();
+  readonly #stopAll = ({ target }: Event) => {
+    for (const stop of [...(this.#stops.get(target as AbortSignal) ?? [])]) stop();
+  };
 
   /**
    * Runs a search to its end. If its signal is aborted it rejects at once; other searches continue.
    */
   run<T>(steps: Steps<T>, signal: AbortSignal | undefined): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      let unlisten: (() => void) | undefined;
       const stop = () => one.reject(signal?.reason);
       const one: Waiting = {
         ...{ steps, signal, need: null, isEnded: false },
         end(settle) {
           one.isEnded = true;
-          signal?.removeEventListener('abort', stop);
+          unlisten?.();
           settle();
         },
         resolve: (value) => one.end(() => resolve(value as T)),
@@ -103,7 +109,7 @@ export class SearchQueue {
         stop();
         return;
       }
-      signal?.addEventListener('abort', stop);
+      unlisten = signal && this.#listen(signal, stop);
       this.#waiting.push(one);
       if (!this.#isAtWork) this.#work();
     });
@@ -112,14 +118,27 @@ export class SearchQueue {
   /** Runs searches to their ends; rejects when the signal is aborted. */
   async runAll<T>(searches: readonly Steps<T>[], signal: AbortSignal | undefined): Promise<T[]> {
     signal?.throwIfAborted();
-    // A signal each, aborted by one listener: Node warns of more than ten listeners of a signal.
-    const own = searches.map(() => new AbortController());
-    const stop = () => {
-      for (const one of own) one.abort(signal?.reason);
+    return Promise.all(searches.map((steps) => this.run(steps, signal)));
+  }
+
+  /**
+   * Calls `stop` when the signal is aborted, by one listener for all searches with this signal: Node
+   * warns of more than ten. Returns what ends that.
+   */
+  #listen(signal: AbortSignal, stop: () => void): () => void {
+    const known = this.#stops.get(signal);
+    const stops = known ?? new Set();
+    stops.add(stop);
+    if (known === undefined) {
+      this.#stops.set(signal, stops);
+      signal.addEventListener('abort', this.#stopAll);
+    }
+    return () => {
+      stops.delete(stop);
+      if (stops.size > 0 || this.#stops.get(signal) !== stops) return;
+      this.#stops.delete(signal);
+      signal.removeEventListener('abort', this.#stopAll);
     };
-    signal?.addEventListener('abort', stop);
-    const running = searches.map((steps, i) => this.run(steps, own[i].signal));
-    return Promise.all(running).finally(() => signal?.removeEventListener('abort', stop));
   }
 
   /** Runs until no search is left: each round advances all searches, then reads what they need. */

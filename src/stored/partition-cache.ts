@@ -31,7 +31,7 @@ const MIN_PAGE = 64;
 /** Pages of a usual partition: with more, it lies in many places once others were evicted. */
 const PAGES = 8;
 /** Blocks are read together until they reach this many bytes. */
-const READ_BYTES = 2 ** 24;
+const READ_BYTES = 2 ** 22;
 /** The least share of a limit that partitions get; */
 const LEAST_SHARE = 0.75;
 /**

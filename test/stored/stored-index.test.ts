@@ -194,6 +194,35 @@ it('is stopped by its signal, and answers the next search', async () => {
   await index.close();
 });
 
+it('listens once to a signal that many searches have, and until the last has ended', async () => {
+  const index = await openIndex(sound, { memory: '64MB' });
+  const stopping = new AbortController();
+  const listening = new Set<unknown>();
+  let most = 0;
+  const { signal } = stopping;
+  const [add, remove] = [signal.addEventListener, signal.removeEventListener];
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listening.add(args[1]);
+    most = Math.max(most, listening.size);
+    add.apply(signal, args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listening.delete(args[1]);
+    remove.apply(signal, args);
+  };
+  const all = () => Array.from({ length: 30 }, () => index.search(query, { signal }));
+  const answers = await Promise.all(all());
+  expect(new Set(answers.map(({ rows }) => rows.join())).size).toBe(1);
+  expect(listening.size).toBe(0);
+  const stopped = all();
+  stopping.abort(new Error('enough'));
+  for (const one of await Promise.allSettled(stopped)) {
+    expect(one).toMatchObject({ status: 'rejected', reason: { message: 'enough' } });
+  }
+  expect(most).toBeLessThan(5);
+  await index.close();
+});
+
 it('opens an empty index', async () => {
   const folder = join(root, 'empty.hs');
   await saveIndex(new SimHashIndex({ bits: 64, dimensions: DIMENSIONS }), folder);
