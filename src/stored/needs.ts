@@ -122,8 +122,8 @@ export class SearchQueue {
   }
 
   /**
-   * Calls `stop` when the signal is aborted, by one listener for all searches with this signal: Node
-   * warns of more than ten. Returns what ends that.
+   * Calls `stop` when the signal is aborted, by one listener for all searches with this signal:
+   * Node warns of more than ten. Returns what ends that.
    */
   #listen(signal: AbortSignal, stop: () => void): () => void {
     const known = this.#stops.get(signal);
