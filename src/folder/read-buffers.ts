@@ -5,7 +5,7 @@
 
 /** Buffers have a power of two of bytes, at least so many. */
 const MIN_SHIFT = 12;
-/** Bytes that wait to be used again, at most. */
+/** Bytes that wait to be used again, at most; a buffer with more is used once. */
 const MAX_FREE_BYTES = 2 ** 24;
 
 export class ReadBuffers {
@@ -17,8 +17,9 @@ export class ReadBuffers {
 
   /** Space for so many bytes, which are not zeroed, at the beginning of a buffer. */
   take(length: number): Uint8Array<ArrayBuffer> {
-    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(length - 1));
     // Not from Node's pool: other buffers would share the memory.
+    if (length > MAX_FREE_BYTES) return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(length - 1));
     const old = this.#free[shift]?.pop();
     if (old !== undefined) this.#freeBytes -= old.byteLength;
     const buffer = old ?? Buffer.allocUnsafeSlow(2 ** shift).buffer;
