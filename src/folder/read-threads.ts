@@ -1,17 +1,13 @@
 /**
  * Threads that read many small ranges of a file one after another. A read by the event loop takes
- * some 30 microseconds of processor time, one in such a thread 4, and several threads keep a disk
+ * some 20 microseconds of processor time, one after another 2, and several threads keep a disk
  * busy. They start when they are first needed, stay, and do not keep the program running.
  */
 
+import type { ByteRange } from '../stored/stored-files';
 import { type Host, startHost } from '../threads/host';
 import { whenThreadsClose } from '../threads/pool';
 import type { ReadBuffers } from './read-buffers';
-
-interface Range {
-  readonly at: number;
-  readonly length: number;
-}
 
 /** As many as Node's own threads for files. */
 const THREADS = 4;
@@ -51,7 +47,7 @@ interface Reply {
 }
 
 /** Whether so many ranges are read by threads. */
-export function readsByThreads(ranges: readonly Range[]): boolean {
+export function readsByThreads(ranges: readonly ByteRange[]): boolean {
   if (isForbidden || ranges.length < RANGES_A_THREAD) return false;
   const bytes = ranges.reduce((sum, { length }) => sum + length, 0);
   return bytes <= MAX_MEAN_BYTES * ranges.length;
@@ -63,7 +59,7 @@ export function readsByThreads(ranges: readonly Range[]): boolean {
  */
 export async function readByThreads(
   fd: number,
-  ranges: readonly Range[],
+  ranges: readonly ByteRange[],
   buffers: ReadBuffers,
 ): Promise<Uint8Array<ArrayBuffer>[] | null> {
   const count = Math.min(THREADS, Math.floor(ranges.length / RANGES_A_THREAD));
@@ -105,7 +101,7 @@ class ReadThread {
 
   async read(
     fd: number,
-    ranges: readonly Range[],
+    ranges: readonly ByteRange[],
     buffers: ReadBuffers,
   ): Promise<Uint8Array<ArrayBuffer>[] | null> {
     const number = ++this.#last;

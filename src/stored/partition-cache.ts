@@ -1,8 +1,8 @@
 /**
  * Partitions in memory, up to a limit. When memory is full, partitions are evicted in turn; one
  * that was searched since its last turn is spared once (second chance). Codes, row numbers and
- * residual codes lie in WebAssembly memories, in pages of as many rows, so that the kernels of an
- * index in memory search them in place. A partition has the rows of all segments; the first of
+ * residual codes lie in WebAssembly memories, in pages of 64 rows or more, so that the kernels of
+ * an index in memory search them in place. A partition has the rows of all segments; the first of
  * several rows with equal codes stands for all, as in an index in memory.
  */
 

@@ -1,10 +1,10 @@
-/** Codes of an index in many memories: the library with small ones answers as that with one does. */
+/** Codes and residual codes of an index in many memories: the library with small ones answers as that with one does. */
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 
-const MODULE = '../../src/kernels/hamming/code-memory';
+const MODULE = '../../src/kernels/memory';
 
 /** The library with memories of so many bytes of codes; undefined: as it is. */
 async function libraryOf(partBytes?: number) {
@@ -93,9 +93,11 @@ async function answersOf(library: Library, bits: number, vectors: 'none' | 'floa
   await ask();
   const again = indexFromArrow(indexToArrow(index));
   answers.push(again.searchAll(asked, { k: 8 }), again.searchAll(asked, { rank: 'hamming' }));
-  const count = partsOf(index).distinctCodes.codes.memories.length;
+  const { distinctCodes, partitions } = partsOf(index);
+  const count = distinctCodes.codes.memories.length;
+  const residualCount = partitions?.residualCodes?.parts.memories.length;
   await library.closeThreads();
-  return { answers, count };
+  return { answers, count, residualCount };
 }
 
 /** Answers without what a clock says. */
@@ -121,6 +123,10 @@ describe('an index whose codes take many memories', () => {
       const many = await answersOf(await libraryOf(256), bits, vectors);
       expect(one.count).toBe(1);
       expect(many.count).toBeGreaterThan(2);
+      if (vectors !== 'none') {
+        expect(one.residualCount).toBe(1);
+        expect(many.residualCount).toBeGreaterThan(20);
+      }
       expect(many.answers).toHaveLength(one.answers.length);
       for (let i = 0; i < one.answers.length; i++) {
         expect(plain(many.answers[i]), `answer ${i}`).toEqual(plain(one.answers[i]));

@@ -5,8 +5,9 @@
  */
 
 import { gatherCodes } from '../../codes/gather';
-import { CodeMemory, PART_BYTES } from '../../kernels/hamming/code-memory';
+import { CodeMemory } from '../../kernels/hamming/code-memory';
 import { FallingLimit, type HitSearch, type RowCodes, type Search } from '../../kernels/hits/hits';
+import { PART_BYTES } from '../../kernels/memory';
 
 /** What a `CodeTable` can find: at most 2 ** 31 entries, of which three quarters are in use. */
 const MAX_CODES = 0.75 * 2 ** 31;

@@ -10,8 +10,6 @@ import { Arena, MAX_DATA_BYTES } from '../memory';
 const BEHIND_CODES = 16;
 /** Codes that have memory at least. */
 const MIN_CODES = 64;
-/** Largest size of an index's codes in one memory: the rest of its 4 GiB is for threads. */
-export const PART_BYTES = 2 ** 30;
 
 export class CodeMemory implements RowCodes {
   readonly bytesPerCode: number;

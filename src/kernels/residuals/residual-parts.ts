@@ -5,6 +5,7 @@
  * holds, so that its answer does not depend on where the parts end.
  */
 
+import { PART_BYTES } from '../memory';
 import { ResidualMemory } from './residual-memory';
 import {
   type HeldRows,
@@ -18,8 +19,6 @@ import {
   SCALE_BYTES,
 } from './residuals.scalar';
 
-/** Largest size of a part: the rest of its memory's 4 GiB is for threads. */
-const PART_BYTES = 2 ** 30;
 /** Blocks of 16 rows must not be cut. */
 const MIN_SHIFT = 4;
 /** Kernels and lists of entries count places in 32 bits. */
