@@ -55,9 +55,9 @@ export {
 } from './groups/row-groups';
 export type { PatternFunction } from './hashing/row-hasher';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
+export type { Filter } from './index/filter';
 export type { Id } from './index/id-table';
 export type {
-  Filter,
   IndexWithinOptions,
   Method,
   OptimizeOptions,

@@ -14,14 +14,9 @@ import type { HitSearch, RowCodes } from '../kernels/hits/hits';
 import { weightedKernel } from '../kernels/kernels';
 import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
-import type { Rank, RowFilter } from './index-options';
-import type {
-  Candidates,
-  Query,
-  SearchedCodes,
-  SearchedPartitions,
-  SearchParts,
-} from './index-parts';
+import { fewRows } from './filter';
+import type { Rank } from './index-options';
+import type { Candidates, Query, SearchedPartitions, SearchParts } from './index-parts';
 import type { Weighed } from './partitions/gaps';
 import {
   type Estimates,
@@ -53,8 +48,6 @@ type WeighPartitions = (probes: number, ask: number) => Steps<Weighed>;
 
 /** A filter's rows up to so many are all re-ranked. */
 const MAX_FEW_ROWS = 1024;
-/** A filter given as rows is searched row by row if it allows less than this share of the codes. */
-const FEW = 1 / 16;
 /** Bytes of codes between two steps: some milliseconds. */
 const STEP_BYTES = 2 ** 25;
 
@@ -84,14 +77,6 @@ export function wantOfFew(
   few: readonly number[],
 ): number {
   return rank === 'exact' ? Math.max(want, Math.min(few.length, MAX_FEW_ROWS)) : want;
-}
-
-/** The rows that a filter leaves, when they are so few that they are compared one by one. */
-export function fewRows(
-  distinctCodes: SearchedCodes,
-  filter: RowFilter | null,
-): readonly number[] | null {
-  return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
 }
 
 function* ofFew(
@@ -278,11 +263,4 @@ export function evenSums(code: Uint8Array, bits: number): Float64Array {
     { length: bits },
     (_, bit) => ((code[bit >> 3] >> (bit & 7)) & 1) * 2 - 1,
   );
-}
-
-/** The code of a query: the signs of its accumulators. */
-export function codeOf(sums: Float64Array): Uint8Array {
-  const code = new Uint8Array(Math.ceil(sums.length / 8));
-  for (let bit = 0; bit < sums.length; bit++) if (sums[bit] > 0) code[bit >> 3] |= 1 << (bit & 7);
-  return code;
 }

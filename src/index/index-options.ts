@@ -4,7 +4,6 @@
  */
 
 import {
-  checkAttached,
   checkInteger,
   checkNumber,
   checkOneOf,
@@ -15,7 +14,7 @@ import {
 import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
-import { MAX_ROWS } from './distinct/distinct-codes';
+import type { Filter } from './filter';
 import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
@@ -46,46 +45,6 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
 }
 
 const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
-
-/** Which rows a search may return: those that a function accepts, or those of a set of rows. */
-export type Filter<I extends Id = Id> =
-  | ((id: I, row: number) => boolean)
-  | Uint32Array
-  | readonly number[]
-  | ReadonlySet<number>;
-
-/** A checked filter, which accepts rows one by one. */
-export interface RowFilter {
-  accepts(row: number): boolean;
-  /** True if `accepts` calls a function of the user, which may start another search. */
-  readonly isUserCode: boolean;
-  /** The allowed rows, ascending, each once; null where a function decides. */
-  readonly rows: readonly number[] | null;
-}
-
-/**
- * Checks a filter and copies its rows; null without one. A function of the user is called by `ask`,
- * which must refuse changes of the index meanwhile (`IndexParts.accepts`).
- */
-export function checkFilter(
-  filter: unknown,
-  ask: (filter: (id: Id, row: number) => unknown, row: number) => boolean,
-): RowFilter | null {
-  if (filter === undefined) return null;
-  if (typeof filter === 'function') {
-    const accepts = (row: number) => ask(filter as (id: Id) => unknown, row);
-    return { accepts, isUserCode: true, rows: null };
-  }
-  const isRows = filter instanceof Set || filter instanceof Uint32Array || Array.isArray(filter);
-  if (!isRows) throw wrongType('filter', 'a function, or rows as an array or a Set', filter);
-  checkAttached('filter', filter);
-  const allowed = new Set<number>();
-  for (const row of filter as Iterable<unknown>) {
-    allowed.add(checkInteger('a row of filter', row, 0, MAX_ROWS));
-  }
-  const rows = [...allowed].sort((a, b) => a - b);
-  return { accepts: (row) => allowed.has(row), isUserCode: false, rows };
-}
 
 /** Options of `search`, `searchAll` and the same of an index in files. */
 export interface SearchOptions<I extends Id = Id> {

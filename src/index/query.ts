@@ -25,7 +25,6 @@ import {
   type VectorBatch,
   vectorAt,
 } from '../vectors/vectors';
-import { codeOf } from './candidates';
 import type { IndexParts, Query, SearchParts } from './index-parts';
 import { halvesOf } from './vectors/sparse-vectors';
 
@@ -96,6 +95,13 @@ function ofUsualLength(vector: Vector, length: number): Vector {
   const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
   const scaled = Float64Array.from(values, (value) => value * scale);
   return isDense(vector) ? scaled : { ...vector, values: scaled };
+}
+
+/** The code of a query: the signs of its accumulators. */
+function codeOf(sums: Float64Array): Uint8Array {
+  const code = new Uint8Array(Math.ceil(sums.length / 8));
+  for (let bit = 0; bit < sums.length; bit++) if (sums[bit] > 0) code[bit >> 3] |= 1 << (bit & 7);
+  return code;
 }
 
 /** A set as its code, with its members where the index holds sets to compare them with. */

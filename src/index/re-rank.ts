@@ -6,7 +6,7 @@
 import type { Steps } from '../base/steps';
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { copyOfHits, type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
-import type { RowFilter } from './index-options';
+import type { RowFilter } from './filter';
 import type { Candidates, Query, SearchParts } from './index-parts';
 
 /** What the end of a search by weight is asked for. */

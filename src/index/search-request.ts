@@ -12,14 +12,13 @@ import {
   wrongValue,
 } from '../base/check';
 import { checkLeast, distanceToSearch, JACCARD } from '../codes/measure';
+import { checkFilter, type RowFilter } from './filter';
 import {
-  checkFilter,
   type IndexWithinOptions,
   METHODS,
   type Method,
   RANKS,
   type Rank,
-  type RowFilter,
   SEARCH_DEFAULTS,
   type SearchOptions,
 } from './index-options';

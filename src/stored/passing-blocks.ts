@@ -9,7 +9,7 @@ import { keyOfBytes } from '../base/arrays';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { RowsByDistance } from '../index/by-distance';
 import { sumsOf, weightsOf } from '../index/candidates';
-import type { RowFilter } from '../index/index-options';
+import type { RowFilter } from '../index/filter';
 import type { Candidates, Query } from '../index/index-parts';
 import { rankedRows, type Wanted, type Work } from '../index/re-rank';
 import { hammingKernel, weightedKernel } from '../kernels/kernels';

@@ -8,11 +8,11 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/steps';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
-import { fewRows, findCandidates, wantOfFew } from '../index/candidates';
+import { findCandidates, wantOfFew } from '../index/candidates';
 import { type CosineRequest, cosineRequests, isFound, missingOf } from '../index/cosine-request';
+import { checkFilter, fewRows } from '../index/filter';
 import type { Id } from '../index/id-table';
 import {
-  checkFilter,
   type IndexWithinOptions,
   type Rank,
   type RecallReport,
