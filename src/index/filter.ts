@@ -1,6 +1,6 @@
 /**
- * Filters: which rows a search may return. A function is asked for each row that is near enough; the
- * rows of a short list are compared one by one.
+ * Filters: which rows a search may return. A function is asked for each row that is near enough;
+ * the rows of a short list are compared one by one.
  */
 
 import { checkAttached, checkInteger, wrongType } from '../base/check';
