@@ -237,7 +237,7 @@ it('nothing asks what time it is: a clock may go back', () => {
     const code = (texts.get(file) ?? '').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
     return !GENERATED.includes(file) && /Date\.now|new Date\(\)|\b[acm]time/.test(code);
   });
-  expect(asks).toEqual(['cli/explore/plan-file.ts']);
+  expect(asks).toEqual(['cli/explore/reviewed-file.ts']);
 });
 
 describe('every file', () => {

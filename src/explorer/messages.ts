@@ -69,7 +69,7 @@ export interface SearchRequest {
   readonly vector?: readonly number[];
   /** Hits, at most. */
   readonly k: number;
-  /** As `--filter` of search (cli/input/filter.ts); empty for all rows. */
+  /** As `--filter` of search (cli/input/filter-text.ts); empty for all rows. */
   readonly filter: string;
 }
 

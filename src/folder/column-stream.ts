@@ -12,7 +12,7 @@ import { ArrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { COLUMNS_HEADER, columnsFromArrow, columnsToArrow } from '../table/sealed/carried-columns';
-import { refuseOthers } from './carried-columns';
+import { refuseOthers } from './columns-to-save';
 import type { GenerationWriter } from './generations';
 import { Spill } from './spill';
 

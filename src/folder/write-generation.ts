@@ -25,7 +25,7 @@ import { columnsToArrow } from '../table/sealed/carried-columns';
 import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
-import { CarriedColumns } from './carried-columns';
+import { CarriedColumns } from './columns-to-save';
 import { GenerationWriter } from './generations';
 import type { Origin } from './origin';
 import { SegmentWriter } from './segment-writer';

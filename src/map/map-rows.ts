@@ -14,7 +14,7 @@ import { scanAll } from '../codes/scan';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type NeighborLists, neighborListsAsync } from '../join/neighbor-lists';
 import { presentRows, type Rows, reorderedInSteps, rowsOf } from '../join/source';
-import { sampleOf } from '../measure/rows';
+import { sampleOf } from '../measure/measured-rows';
 import type { DenseMatrix } from '../vectors/vectors';
 import { layoutSteps } from './layout';
 import { mainAxes } from './main-axes';

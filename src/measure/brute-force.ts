@@ -9,7 +9,7 @@ import { JACCARD, type Measure } from '../codes/measure';
 import type { SimHashIndex } from '../index/simhash-index';
 import { scanVectorsAll } from '../vectors/scan-vectors';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { heldOf, type IndexSample } from './rows';
+import { heldOf, type IndexSample } from './measured-rows';
 
 /** Rows of an index that are copied and compared together. */
 const BLOCK_ROWS = 4096;

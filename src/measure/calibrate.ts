@@ -40,8 +40,8 @@ import {
 } from '../vectors/vectors';
 import { pairSimilarities } from './brute-force';
 import { type Centring, centringOf } from './centring';
+import { hasDirection, isMissing } from './measured-rows';
 import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
-import { hasDirection, isMissing } from './rows';
 
 /** Options of `calibrate`; unknown ones throw. */
 export interface CalibrateOptions extends LongCall {

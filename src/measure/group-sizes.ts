@@ -7,7 +7,7 @@ import { groupRowsAsync, type RowGroup } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
 import { pairsWork } from '../join/pairs';
 import { rowsOf } from '../join/source';
-import { sampleOf } from './rows';
+import { sampleOf } from './measured-rows';
 
 /** Groups of near rows, by size. */
 export interface GroupSizes {

@@ -13,8 +13,8 @@ import type { SparseMatrix } from '../vectors/vectors';
 import { pairSimilarities } from './brute-force';
 import { type Recommended, recommendedOf } from './calibrate';
 import { type GroupSizes, groupSizes } from './group-sizes';
+import { type IndexSample, liveRows, sampleOf } from './measured-rows';
 import { type PairTally, tallyPairs, total } from './pair-tally';
-import { type IndexSample, liveRows, sampleOf } from './rows';
 import { type SetRecall, setRecall } from './set-recall';
 import { type SpeedCurve, speedCurve } from './speed-curve';
 

@@ -27,7 +27,7 @@ import {
   vectorAt,
 } from '../vectors/vectors';
 import { trueNeighbors } from './brute-force';
-import { liveRows, sampleOf } from './rows';
+import { liveRows, sampleOf } from './measured-rows';
 
 /** Options of `measureRecall`; unknown ones throw. */
 export interface MeasureRecallOptions extends LongCall {

@@ -9,8 +9,8 @@ import type { RecallReport, SearchOptions } from '../index/index-options';
 import type { Explanation } from '../index/search';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { trueNeighbors } from './brute-force';
+import { heldOf, type IndexSample } from './measured-rows';
 import { othersOf } from './recall';
-import { heldOf, type IndexSample } from './rows';
 
 /** One setting of a search, measured. */
 export interface SpeedPoint {

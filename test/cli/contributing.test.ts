@@ -32,7 +32,7 @@ function filesRun(scripts: readonly Counted[]): string[] {
     for (const { functionName, ranges } of functions) {
       const [{ count, startOffset }] = ranges;
       if (functionName === '' || count === 0) continue;
-      const file = files.findLast(({ index }) => index <= startOffset);
+      const file = files.filter(({ index }) => index <= startOffset).at(-1);
       if (file !== undefined) found.add(file[1]);
     }
   }

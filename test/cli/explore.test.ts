@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { PlanFile } from '../../src/cli/explore/plan-file';
+import { PlanFile } from '../../src/cli/explore/reviewed-file';
 import { dedup, SimHashIndex } from '../../src/index';
 import { IndexFolder, openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';

@@ -4,7 +4,7 @@
  */
 
 import { CommandError } from '../../src/cli/errors';
-import { parseFilter } from '../../src/cli/input/filter';
+import { parseFilter } from '../../src/cli/input/filter-text';
 import type { Option } from '../../src/cli/options';
 import { parse } from '../../src/cli/parse';
 import { VERBS } from '../../src/cli/verbs';

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { hasDirection } from '../../src/measure/rows';
+import { hasDirection } from '../../src/measure/measured-rows';
 import {
   Codes,
   calibrate,

@@ -16,8 +16,8 @@ import type { Call } from '../call';
 import type { Explored } from './explored';
 import { healthOf } from './health';
 import { coloursOf, firstMap, mapAnswer, newMap, packed } from './map-file';
-import type { PlanFile } from './plan-file';
 import { Review } from './review';
+import type { PlanFile } from './reviewed-file';
 import type { Answer } from './server';
 
 /** Cards of one answer, and hits of one search, at most. */

@@ -7,12 +7,12 @@
 import { basename } from 'node:path';
 import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../explorer/messages';
 import { similaritiesOf } from '../../index/search';
-import { liveRows } from '../../measure/rows';
+import { liveRows } from '../../measure/measured-rows';
 import type { Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
 import type { Call } from '../call';
 import { Carried, carriedName, idNamed, isIndexFolder, openFolder } from '../input/index-folder';
-import { buildIndex } from '../input/index-rows';
 import { usualNearness } from '../input/nearness';
+import { buildIndex } from '../input/rows-to-index';
 import { rowsOfTexts, textHasherOf } from '../input/texts';
 import { beginning, excerpt } from '../output/figures';
 import { jsonOf } from '../output/table';

@@ -23,7 +23,7 @@ import {
   plain,
   similarityWords,
 } from '../output/figures';
-import { costWords, coverageWords, recallWords } from '../output/recall';
+import { costWords, coverageWords, recallWords } from '../output/recall-words';
 import { jsonOf } from '../output/table';
 import {
   distanceChart,

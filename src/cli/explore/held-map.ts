@@ -6,7 +6,7 @@
 import { drawnNumbers } from '../../base/draw';
 import type { Held } from '../../explorer/messages';
 import type { MapOptions, PlacedRows } from '../../map/map-rows';
-import { heldOf } from '../../measure/rows';
+import { heldOf } from '../../measure/measured-rows';
 import type { Call } from '../call';
 import type { Explored } from './explored';
 import { mapAnswer, newMap, packed, storedMap } from './map-file';

@@ -18,7 +18,7 @@ import { type Comparison, type DedupPlan, dedupAsync, type Id } from '../../node
 import type { Call } from '../call';
 import { idsOfIndex } from '../input/collection';
 import type { Explored } from './explored';
-import type { PlanFile } from './plan-file';
+import type { PlanFile } from './reviewed-file';
 import { Conflict } from './server';
 
 /** Rows of a group that are shown, at most. */

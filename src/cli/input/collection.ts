@@ -7,7 +7,7 @@
 import { ascending, concatenated } from '../../base/arrays';
 import { type Measure, measureOf } from '../../codes/measure';
 import { BandKeys, type MinBands } from '../../hashing/min-bands';
-import { liveRows } from '../../measure/rows';
+import { liveRows } from '../../measure/measured-rows';
 import {
   Codes,
   type DenseMatrix,
@@ -23,8 +23,15 @@ import type { Call } from '../call';
 import { type HashSource, openSource } from './hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { againBytes, checkMemory, idBytes, isLong, readingBytes, rowsToCome } from './memory';
 import type { Input } from './open-input';
+import {
+  againBytes,
+  checkMemory,
+  idBytes,
+  isLong,
+  readingBytes,
+  rowsToCome,
+} from './predicted-memory';
 import type { TextTerms } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */

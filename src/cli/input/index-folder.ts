@@ -9,7 +9,7 @@ import { lowerBound } from '../../base/arrays';
 import { measureOf } from '../../codes/measure';
 import { readWhole } from '../../formats/file-io';
 import { partsOf as internalsOf } from '../../index/simhash-index';
-import { liveRows } from '../../measure/rows';
+import { liveRows } from '../../measure/measured-rows';
 import {
   type Id,
   IndexFolder,
@@ -21,7 +21,7 @@ import {
 import { columnsOfIndex } from '../../table/sealed/carried-columns';
 import type { Call } from '../call';
 import { bytesText, counted, grouped } from '../output/figures';
-import { parseFilter } from './filter';
+import { parseFilter } from './filter-text';
 import { allOfStdin } from './open-input';
 
 /** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
@@ -206,7 +206,7 @@ export class Carried {
     return Array.from(this.positionsOf(rows), (position) => values[position] ?? null);
   }
 
-  /** The rows that meet a filter (filter.ts), ascending; all, not a copy, if it is empty. */
+  /** The rows that meet a filter (filter-text.ts), ascending; all, not a copy, if it is empty. */
   rowsThatMeet(filter: string): Uint32Array {
     if (filter.trim() === '') return this.rows;
     const { placesThatMeet } = parseFilter(filter);

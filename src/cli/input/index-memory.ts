@@ -5,7 +5,7 @@ import { BATCH_ROWS } from '../../table/sealed/sealed-table';
 import type { Call } from '../call';
 import type { HashSource, Piece } from './hash-source';
 import { DEFAULT_BITS } from './hasher-options';
-import { idBytes, readingBytes } from './memory';
+import { idBytes, readingBytes } from './predicted-memory';
 
 // Bytes of memory as measured (test/cli/memory.test.ts): of a row, and of an entry of a sparse
 // vector. Rows are written in batches, of which one copy to two are in memory.

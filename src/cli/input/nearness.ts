@@ -23,7 +23,7 @@ import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
-import { againBytes, checkMemory, readingBytes } from './memory';
+import { againBytes, checkMemory, readingBytes } from './predicted-memory';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 const NEAR_TEXT_SHARE = 5 / 32;

@@ -4,12 +4,12 @@
  * the row.
  */
 
-import { isMissing } from '../../measure/rows';
+import { isMissing } from '../../measure/measured-rows';
 import { Codes, type Vector } from '../../node';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import type { HashSource } from './hash-source';
-import { type RowsLike, sourceLike } from './index-rows';
+import { type RowsLike, sourceLike } from './rows-to-index';
 
 /** The queries of a file. */
 export interface FileQueries {

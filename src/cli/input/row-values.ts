@@ -4,7 +4,7 @@
  */
 
 import { Reservoir } from '../../base/draw';
-import { isMissing } from '../../measure/rows';
+import { isMissing } from '../../measure/measured-rows';
 import type { RowBatch, Vector } from '../../node';
 import { vectorAt } from '../../vectors/vectors';
 import { badData } from '../errors';

@@ -1,14 +1,14 @@
 /**
  * `halfspace calibrate`: measures a sample of the user's rows, and recommends a dedup command line.
- * Rows with labelled pairs, and texts, are judged by outcomes (outcomes.ts). Of vectors and sets,
- * and of texts with --min-cosine or --min-jaccard, this file measures what distances say of exact
- * similarities. The sample is drawn while the input is read once; rows without a direction are
+ * Rows with labelled pairs, and texts, are judged by outcomes (calibrate-outcomes.ts). Of vectors
+ * and sets, and of texts with --min-cosine or --min-jaccard, this file measures what distances say
+ * of exact similarities. The sample is drawn while the input is read once; rows without a direction are
  * counted and left out.
  */
 
 import { COSINE, JACCARD, measureOf } from '../../codes/measure';
 import { calibrate } from '../../measure/calibrate';
-import { hasDirection } from '../../measure/rows';
+import { hasDirection } from '../../measure/measured-rows';
 import type { SparseVector, Vector } from '../../node';
 import type { Call } from '../call';
 import { singlePage } from '../explore/page-file';
@@ -20,7 +20,7 @@ import { readRows, textsDrawn } from '../input/row-values';
 import { type CalibrationReport, calibrationFindings } from '../output/calibration';
 import { type Findings, findingsPage, findingsText } from '../output/parts';
 import { PageFile } from '../output/rows';
-import { dedupCommand, drawSeedOf, outcomesOf } from './outcomes';
+import { dedupCommand, drawSeedOf, outcomesOf } from './calibrate-outcomes';
 
 /** Prints text, or JSON with --json; with -o writes a page, or data under a name in .json. */
 export async function run(call: Call): Promise<0> {

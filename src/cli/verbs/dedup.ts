@@ -1,7 +1,7 @@
 /**
  * `halfspace dedup`: a plan of which rows to keep, a line for each row that has a near one, and a
  * review for the person who decides. Nothing is dropped here, and the input is only read; `--apply`
- * is in apply-plan.ts.
+ * is in dedup-apply.ts.
  */
 
 import { stat } from 'node:fs/promises';
@@ -27,11 +27,11 @@ import { openPairs, readPairs } from '../input/pair-file';
 import { marksOf } from '../input/source-marks';
 import { Within } from '../input/within';
 import { commandLine, counted, similarityWords } from '../output/figures';
-import { writePlanned } from '../output/plan';
-import { type Review, reviewOf, reviewText, shownRows } from '../output/review';
+import { writePlanned } from '../output/plan-output';
+import { type Review, reviewOf, reviewText, shownRows } from '../output/plan-summary';
 import { isForPeople, openOutput, PageFile } from '../output/rows';
-import { applyPlanOf, readPlanFor } from './apply-plan';
 import { planAgainst } from './dedup-against';
+import { applyPlanOf, readPlanFor } from './dedup-apply';
 
 /** Bytes of a row besides its code, as measured: its order, group, plan, and bands of the join. */
 const PLAN_BYTES_PER_ROW = 130;

@@ -12,7 +12,7 @@ import type { Call } from '../call';
 import { answersOf } from '../explore/answers';
 import { openExplored, planPathOf } from '../explore/explored';
 import { servedPage } from '../explore/page-file';
-import { PlanFile } from '../explore/plan-file';
+import { PlanFile } from '../explore/reviewed-file';
 import { startServer } from '../explore/server';
 import { marksOf } from '../input/source-marks';
 

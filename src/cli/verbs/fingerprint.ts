@@ -7,8 +7,8 @@ import type { RowBatch, RowWriter } from '../../node';
 import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
 import { type HashSource, openSource } from '../input/hash-source';
-import { namedColumns, only } from '../input/index-rows';
-import { checkMemory, readingBytes, rowsToCome } from '../input/memory';
+import { checkMemory, readingBytes, rowsToCome } from '../input/predicted-memory';
+import { namedColumns, only } from '../input/rows-to-index';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 

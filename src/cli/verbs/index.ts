@@ -27,6 +27,8 @@ import {
   partsOf,
   wordParts,
 } from '../input/index-folder';
+import { limitOf } from '../input/memory-limit';
+import { type FileQueries, readQueries } from '../input/queries';
 import {
   appendRows,
   type BuiltIndex,
@@ -34,11 +36,9 @@ import {
   buildIndex,
   needDense,
   rowsLike,
-} from '../input/index-rows';
-import { limitOf } from '../input/memory-limit';
-import { type FileQueries, readQueries } from '../input/queries';
+} from '../input/rows-to-index';
 import { counted, grouped, percent } from '../output/figures';
-import { byRowsWords, coverageWords, recallWords } from '../output/recall';
+import { byRowsWords, coverageWords, recallWords } from '../output/recall-words';
 import { openBytes } from '../output/rows';
 
 /** What changes a folder that is there. */

@@ -15,7 +15,7 @@ import {
 } from '../input/index-folder';
 import { openInput } from '../input/open-input';
 import { bytesText, grouped, printable } from '../output/figures';
-import { costWords, recallWords } from '../output/recall';
+import { costWords, recallWords } from '../output/recall-words';
 import { jsonOf, lineSetter } from '../output/table';
 
 /** Prints lines of a name and a value, or JSON. */

@@ -4,7 +4,7 @@
  */
 
 import type { IdKind } from '../../index/id-table';
-import { isMissing } from '../../measure/rows';
+import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
   type DenseMatrix,
@@ -18,8 +18,8 @@ import {
 import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { idNamed, idsNamed, partsOf, type SavedIndex, wordParts } from '../input/index-folder';
-import { sourceLike } from '../input/index-rows';
 import { sayWithoutCode } from '../input/queries';
+import { sourceLike } from '../input/rows-to-index';
 import { rowsOfTexts, textHasherOf } from '../input/texts';
 
 /** An index in memory, or one whose rows stay in their folder. */

@@ -5,7 +5,7 @@ import { type DenseMatrix, dedup, hammingDistance, SimHashIndex } from '../../..
 import { trueNeighbors } from '../../../src/measure/brute-force';
 import { groupSizes } from '../../../src/measure/group-sizes';
 import { type Measured, measureIndex } from '../../../src/measure/measure-index';
-import { heldOf, liveRows, sampleOf } from '../../../src/measure/rows';
+import { heldOf, liveRows, sampleOf } from '../../../src/measure/measured-rows';
 import { Draws, dot } from '../../reference/random';
 
 const DIMENSIONS = 16;

@@ -21,9 +21,9 @@ import type { Call } from '../call';
 import { type HashSource, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
 import { needOf } from './index-memory';
-import { checkMemory, isLong, rowsToCome } from './memory';
 import { limitOf } from './memory-limit';
 import { columnOf, type SourceKind } from './open-input';
+import { checkMemory, isLong, rowsToCome } from './predicted-memory';
 
 /** An index in memory, and what is saved with it. */
 export interface BuiltIndex {

@@ -14,8 +14,8 @@ import {
   type Threshold,
 } from '../../measure/contest';
 import { labelledHalves } from '../../measure/labelled';
+import { hasDirection } from '../../measure/measured-rows';
 import { plantedHalves } from '../../measure/planted';
-import { hasDirection } from '../../measure/rows';
 import { SimHasher } from '../../node';
 import { isSparse, packVectors, type Vector } from '../../vectors/vectors';
 import type { Call } from '../call';
@@ -28,7 +28,7 @@ import { sourceWords } from '../input/open-input';
 import { type ReadRows, readRows, textsDrawn } from '../input/row-values';
 import { textHasherOf, textHashersOf, textSettingsOf } from '../input/texts';
 import { commandLine, similarityWords } from '../output/figures';
-import { optionOf, outcomesFindings, type Truth } from '../output/outcomes';
+import { optionOf, outcomesFindings, type Truth } from '../output/outcome-tables';
 import type { Findings } from '../output/parts';
 
 /** Planted copies in each half, at most. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseFilter } from '../../../src/cli/input/filter';
+import { parseFilter } from '../../../src/cli/input/filter-text';
 
 /** The places of rows that meet a filter, by values of the columns. */
 const placesOf = (text: string, columns: Record<string, readonly unknown[]>) => {
