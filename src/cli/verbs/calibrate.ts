@@ -2,8 +2,8 @@
  * `halfspace calibrate`: measures a sample of the user's rows, and recommends a dedup command line.
  * Rows with labelled pairs, and texts, are judged by outcomes (calibrate-outcomes.ts). Of vectors
  * and sets, and of texts with --min-cosine or --min-jaccard, this file measures what distances say
- * of exact similarities. The sample is drawn while the input is read once; rows without a direction are
- * counted and left out.
+ * of exact similarities. The sample is drawn while the input is read once; rows without a
+ * direction are counted and left out.
  */
 
 import { COSINE, JACCARD, measureOf } from '../../codes/measure';
