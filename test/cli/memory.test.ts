@@ -26,8 +26,8 @@ const MOST = 1.2;
 /** The first sentence, which may say "at least", may be below the peak by this factor. */
 const MOST_AT_FIRST = 1.3;
 /** A first run that is nearer than this is not repeated; of others the median of these runs counts. */
-const NEAR = 1.1;
-const RUNS = 5;
+const NEAR = 1.15;
+const RUNS = 3;
 const UNITS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 };
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-memory-'));

@@ -12,6 +12,8 @@ import { PART_BYTES } from '../../kernels/memory';
 /** What a `CodeTable` can find: at most 2 ** 31 entries, of which three quarters are in use. */
 const MAX_CODES = 0.75 * 2 ** 31;
 const MIN_SHIFT = 6;
+/** The bytes of longer codes cost more than what is saved by a look ahead, or by a plain loop. */
+export const FEW_BYTES = 128;
 
 /** The part that holds codes `first` to `end - 1`; in `memory` they are counted from 0. */
 export interface CodePart {
@@ -97,6 +99,15 @@ export class CodeParts {
   /** Offset in bytes of a code in `codesAt(code)`. */
   placeOf(code: number): number {
     return (code & this.#mask) * this.bytesPerCode;
+  }
+
+  /** Writes the bytes of a code, those of `codes` from `from` on. */
+  setCode(code: number, codes: Uint8Array, from: number): void {
+    const held = this.codesAt(code);
+    const to = this.placeOf(code);
+    const { bytesPerCode } = this;
+    if (bytesPerCode > FEW_BYTES) held.set(codes.subarray(from, from + bytesPerCode), to);
+    else for (let i = 0; i < bytesPerCode; i++) held[to + i] = codes[from + i];
   }
 
   /** The first row of a code, or NO_ROW. */

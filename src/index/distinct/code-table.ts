@@ -7,7 +7,7 @@
 
 import { hashOfBytes, newSecret } from '../../base/secret';
 import type { Steps } from '../../base/steps';
-import type { CodeParts } from './code-parts';
+import { type CodeParts, FEW_BYTES } from './code-parts';
 
 /** Returned by `find` for an unknown code; marks a free entry. */
 export const NOT_FOUND = 0xffff_ffff;
@@ -80,6 +80,7 @@ export class CodeTable {
     const entries = this.#entries;
     const mask = entries.length - 1;
     const { bytesPerCode } = this.#codes;
+    if (bytesPerCode > FEW_BYTES) return;
     let sink = 0;
     for (let at = 0; at < codes.length; at += bytesPerCode) {
       sink ^= entries[this.#hashOf(codes, at) & mask];

@@ -213,9 +213,7 @@ export class DistinctCodes {
     const distinct = this.#count++;
     const all = this.#codes;
     all.reserve(this.#count);
-    const held = all.codesAt(distinct);
-    const to = all.placeOf(distinct);
-    for (let i = 0; i < this.bytesPerCode; i++) held[to + i] = codes[from + i];
+    all.setCode(distinct, codes, from);
     all.setRow(distinct, row);
     this.#distinctOfRow[row] = distinct;
     return distinct;
