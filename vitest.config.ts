@@ -2,8 +2,8 @@
 // `thorough`: a test that takes seconds, next to a quick one of the same feature, such as the further
 // rows of a table. `full`: slow ones, such as a kill at any moment, every byte of a file changed,
 // lines of 100 MB. A test is tagged by `it('…', { tags: 'thorough' }, …)`, a file by a first line
-// `// @module-tag thorough`. Coverage is of the tests of the library that are not `full`: it makes all
-// code slower, and the slow tests mostly run code in child processes, where nothing is counted.
+// `// @module-tag thorough`. Coverage (`npm run test:coverage`) is of the tests of the library that are
+// not `full`: the slow ones mostly run code in child processes, where nothing is counted.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';

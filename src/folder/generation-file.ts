@@ -4,14 +4,18 @@
  */
 
 import { type FileHandle, open } from 'node:fs/promises';
+import { grown } from '../base/arrays';
 import { FileChecksum, PIECE_BYTES } from '../stored/manifest';
+
+const LEAST_PIECE_BYTES = 2 ** 13;
 
 /** Writes a file that must not exist yet; `end` returns its checksum. */
 export class GenerationFile {
   /** Bytes given so far: the size of the file at its end. */
   bytes = 0;
   readonly #handle: FileHandle;
-  readonly #piece = new Uint8Array(PIECE_BYTES);
+  /** The bytes that wait; most files of a small folder need a few KiB of it. */
+  #piece = new Uint8Array(LEAST_PIECE_BYTES);
   readonly #checksum = new FileChecksum();
 
   private constructor(handle: FileHandle) {
@@ -29,6 +33,7 @@ export class GenerationFile {
       for (let from = 0; from < chunk.length; ) {
         const filled = this.bytes % PIECE_BYTES;
         const some = chunk.subarray(from, from + PIECE_BYTES - filled);
+        while (filled + some.length > this.#piece.length) this.#piece = grown(this.#piece);
         this.#piece.set(some, filled);
         this.bytes += some.length;
         from += some.length;
