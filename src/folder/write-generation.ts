@@ -9,8 +9,8 @@ import type { LongCall } from '../base/steps';
 import type { IndexParts } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { headerOf, SavedRows } from '../index/write-index';
+import { hasLookUps } from '../stored/look-ups';
 import {
-  FOLDER_VERSION,
   type FolderFile,
   filesOf,
   filesOfSegment,
@@ -104,9 +104,10 @@ class Generation {
     this.#stamp = this.#now();
     const before = origin === null ? [] : segmentsOf(origin.manifest);
     const centroids = this.#parts.partitions?.centroids ?? null;
-    // Files stay true only with the same centroids, row numbers and carried columns.
+    // Files stay true only with the same centroids, row numbers and carried columns. Early folders
+    // have no hashes, which all segments have or none.
     const isSame = origin?.centroids === centroids;
-    const isOfNow = origin?.manifest.version === FOLDER_VERSION;
+    const isOfNow = origin !== null && hasLookUps(origin.manifest);
     const mayStay =
       isOfNow && isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
     this.#segments = mayStay ? before : [];

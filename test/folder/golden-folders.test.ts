@@ -1,8 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { IndexFolder, openIndex } from '../../src/folder/index-folder';
-import type { Id } from '../../src/index';
+import { saveIndex } from '../../src/folder/save-index';
+import { Codes, type Id, type IndexRow } from '../../src/index';
+import { RowBatch } from '../../src/table/row-batch';
+import { temporaryFolder } from './collection';
 
 /** Index folders of every released version, which must load for ever. */
 
@@ -74,6 +78,39 @@ describe.each(names)('%s', (name) => {
     expect((await opened.frequencies())?.documents).toBe(expected.documents);
     const centres = opened.files.find(({ kind }) => kind === 'centres');
     expect(centres?.rows).toBe(expected.partitions);
+  });
+
+  it('takes rows, by a save of its index and by an append, and is sound then', async () => {
+    const copy = join(await temporaryFolder(), name);
+    cpSync(folder, copy, { recursive: true });
+    const opened = await openIndex(copy);
+    const { id, vector, code } = opened.get(expected.rows[0].id) as IndexRow;
+    const more = vector
+      ? [vector as Float32Array]
+      : Codes.from(code as Uint8Array, { bits: opened.bits });
+    const idOf = (i: number) => {
+      if (expected.rows.every((one) => one.row === one.id)) return undefined;
+      const number = 2 ** 30 + i;
+      return [typeof id === 'bigint' ? BigInt(number) : typeof id === 'number' ? number : `${i}`];
+    };
+    const columns = expected.titles && RowBatch.of({ title: ['new'], size: Float64Array.of(9) });
+    if (columns === undefined) {
+      opened.addAll(more as Float32Array[], idOf(1));
+      await saveIndex(opened, copy);
+    }
+    await (await IndexFolder.open(copy)).append(more, idOf(0), columns && { columns });
+    const index = await openIndex(copy);
+    const count = expected.rows.length + (columns === undefined ? 2 : 1);
+    const stored = await openIndex(copy, { memory: '64MB' });
+    expect([index.count, stored.count]).toEqual([count, count]);
+    for (const one of expected.rows) expect(await stored.get(one.id)).toEqual(index.get(one.id));
+    const near = { maxDistance: 0 };
+    const { ids } = await stored.within(code as Uint8Array, near);
+    expect(ids.length).toBeGreaterThan(1);
+    expect(ids).toEqual(index.within(code as Uint8Array, near).ids);
+    await stored.close();
+    const { problems, rows } = await IndexFolder.verify(copy);
+    expect([rows, problems]).toEqual([count, []]);
   });
 
   it('is sound', async () => {
