@@ -36,7 +36,6 @@ const NODE_ONLY = ['formats', 'folder', 'node.ts', 'cli'];
 /** Packages, and the layers that may import each. */
 const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
-  'xxhash-wasm': ['text'],
   hyparquet: ['formats'],
   'hyparquet-writer': ['formats'],
   'lit-html': ['explorer'],

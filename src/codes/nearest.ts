@@ -12,11 +12,11 @@ export interface Neighbors {
   readonly distances: Uint16Array;
 }
 
-/** Takes the hits of one query. */
+/** Takes the hits of one query, in the order that each collector states. */
 export interface Collector {
   /** Only hits below this distance can still enter; it falls as nearer ones are found. */
   readonly limit: number;
-  /** Takes one hit, of a row above all those taken before. */
+  /** Takes one hit. */
   take(row: number, distance: number): void;
 }
 
@@ -25,7 +25,10 @@ const SPARE = 128;
 /** Hits that have memory at first. */
 const FIRST_CAPACITY = 256;
 
-/** Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more. */
+/**
+ * Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more.
+ * Each hit is of a row above all those taken before.
+ */
 export class Nearest implements Collector {
   readonly #k: number;
   readonly #maxHeld: number;

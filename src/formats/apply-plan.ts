@@ -18,7 +18,7 @@ import { batchRanges } from '../table/sealed/sealed-table';
 import { writerTo } from './create-rows';
 import { checksumOf, isThere, openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
-import { formatOfPath, OF_LINES, type RowFormat } from './row-format';
+import { formatOfPath, OF_LINES, type RowFormat, WITH_NAMES } from './row-format';
 import type { RowReader, SkippedLine } from './row-reader';
 import { ShardProgress } from './shard-progress';
 import { shardsOf } from './shards';
@@ -374,8 +374,8 @@ async function copyRecords(
 ): Promise<Applied> {
   const { read, target, look, isWanted } = copy;
   let kept: Uint8Array[] = [];
-  // Row -1 is the header line of CSV.
-  let row = read.format === 'csv' ? -1 : 0;
+  // Row -1 is the line of names.
+  let row = WITH_NAMES.includes(read.format) ? -1 : 0;
   // Only the columns that are read decide whether a line is skipped; whole lines are copied.
   const onRecord = (bytes: Buffer, start: number, end: number) => {
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));

@@ -14,9 +14,11 @@ import { npyRows } from './npy/npy-rows';
 import { parquetRows } from './parquet/parquet-rows';
 import {
   detectFormat,
+  isRead,
   isTabbed,
   MAGIC_BYTES,
   OF_LINES,
+  type ReadFormat,
   ROW_FORMATS,
   type RowFormat,
 } from './row-format';
@@ -83,8 +85,7 @@ const MAX_LINE_BYTES = 2 ** 28;
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
-/** The reader of each format; 'json' is written only. */
-const READERS: Record<Exclude<RowFormat, 'json'>, Open> = {
+const READERS: Record<ReadFormat, Open> = {
   arrow: arrowRows,
   arrows: arrowRows,
   parquet: parquetRows,
@@ -156,7 +157,7 @@ async function openOne(
     const bytes = await packed.uncompressed();
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
-    if (format === 'json') {
+    if (!isRead(format)) {
       throw new FormatError(
         'one JSON array is not read; write a JSON object a line (.jsonl)',
         bytes.name,

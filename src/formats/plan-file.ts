@@ -132,11 +132,12 @@ export function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): 
   return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
 }
 
-/** True for formats of text, in which the similarities of a plan have six digits. */
-export const isText = (format: RowFormat | null) => ['csv', 'jsonl', 'json'].includes(format ?? '');
+/** True for formats in which the similarities of a plan have six digits, and rows no codes. */
+export const isRounded = (format: RowFormat | null) =>
+  ['csv', 'jsonl', 'json'].includes(format ?? '');
 
 function planRows(plan: DedupPlan, format: RowFormat | null, part: PlanPart): Generator<RowBatch> {
-  return planBatches(plan, { ...part, isText: isText(format) });
+  return planBatches(plan, { ...part, isRounded: isRounded(format) });
 }
 
 async function writeRows(

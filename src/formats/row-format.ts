@@ -17,8 +17,14 @@ export const ROW_FORMATS = [
   'json',
 ] as const;
 
-/** 'arrow' is the file, 'arrows' the stream; 'json' (one array) is written only. */
+/** 'arrow' is the file, 'arrows' the stream. */
 export type RowFormat = (typeof ROW_FORMATS)[number];
+
+/** Formats that are written only: 'json' is one array. */
+const WRITTEN_ONLY = ['json'] as const;
+export type ReadFormat = Exclude<RowFormat, (typeof WRITTEN_ONLY)[number]>;
+export const isRead = (format: RowFormat): format is ReadFormat =>
+  !(WRITTEN_ONLY as readonly string[]).includes(format);
 
 /** The file extensions of each format. */
 const EXTENSIONS: Record<RowFormat, readonly string[]> = {
@@ -34,6 +40,8 @@ const EXTENSIONS: Record<RowFormat, readonly string[]> = {
 
 /** Formats of lines: one may end after any of them, and each can be copied byte for byte. */
 export const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl', 'text'];
+/** Of them those whose first line has the names of the columns. */
+export const WITH_NAMES: readonly (RowFormat | undefined)[] = ['csv'];
 
 /** The first bytes of formats that have a magic number, as text with a character for each byte. */
 const MAGICS: readonly (readonly [string, RowFormat])[] = [

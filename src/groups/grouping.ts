@@ -65,7 +65,10 @@ export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array
   return request.grouping === 'star' ? yield* byDegree(rows, present, request.near) : present;
 }
 
-/** The groups of two or more rows of `order`. The first row in order is kept, or the medoid. */
+/**
+ * The groups of two or more rows of `order`. The first row in order is kept, or, of groups other
+ * than stars, the medoid.
+ */
 export function* gather(
   rows: Rows,
   order: Uint32Array,

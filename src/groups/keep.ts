@@ -1,6 +1,6 @@
 /**
  * Which row of a group is kept, as an order of all rows: of each group the first row in that order
- * stays. A new rule goes into `Keep`, into the names below, and into `orderBy`.
+ * stays. A new rule goes into the names below, `Keep`, `checkKeep` and `orderBy`.
  */
 
 import { checkSeed, wrongType, wrongValue } from '../base/check';
@@ -9,28 +9,30 @@ import { sortedInSteps } from '../base/sort-steps';
 import type { Steps } from '../base/steps';
 
 /** Values by which rows are ordered, one a row; rows without a value come last. */
-export type ColumnValues = ArrayLike<string | number | bigint | Date | null | undefined>;
+export type ColumnValues = ArrayLike<string | number | bigint | boolean | Date | null | undefined>;
+
+/** Rules without a value, and those that are an object with one. */
+const PLAIN_RULES = ['first', 'last', 'medoid'] as const;
+const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
 
 /**
- * The row of a group that stays: the first or last, the one nearest to the others, one drawn by a
- * seed, the one with the longest text, or with the lowest or highest value; among equals the first.
+ * The row of a group that stays: the first or last, the medoid (the one nearest to the others; of
+ * stars the one with the most near rows), one drawn by a seed, the one with the longest text, or
+ * with the lowest or highest value; among equals the first.
  */
 export type Keep =
-  | 'first'
-  | 'last'
-  | 'medoid'
+  | (typeof PLAIN_RULES)[number]
   | { readonly random: number | bigint }
   | { readonly longest: ArrayLike<string | null | undefined> }
   | { readonly lowest: ColumnValues }
   | { readonly highest: ColumnValues };
 
-const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
-const NAMES = `'first', 'last', 'medoid' or an object with one of ${KINDS.join(', ')}`;
+const NAMES = `'${PLAIN_RULES.join("', '")}' or an object with one of ${KINDS.join(', ')}`;
 
 /** Throws unless the rule is known and its column, if it has one, has `count` fitting values. */
 export function checkKeep(keep: Keep, count: number): Keep {
   if (typeof keep === 'string') {
-    if (['first', 'last', 'medoid'].includes(keep)) return keep;
+    if (PLAIN_RULES.includes(keep)) return keep;
     throw wrongValue('keep', NAMES, keep);
   }
   if (typeof keep !== 'object' || keep === null) throw wrongType('keep', NAMES, keep);
@@ -50,7 +52,7 @@ export function checkKeep(keep: Keep, count: number): Keep {
     for (let row = 0; row < count; row++) {
       const value = (given as ArrayLike<unknown>)[row];
       if (kind === 'longest' ? isTextOrNone(value) : isOrdered(value)) continue;
-      const wanted = kind === 'longest' ? 'a text' : 'a text, a number or a date';
+      const wanted = kind === 'longest' ? 'a text' : 'a text, a number, a boolean or a date';
       throw wrongType(`keep.${kind}[${row}]`, wanted, value);
     }
   }
@@ -98,7 +100,7 @@ function mixed(value: number): number {
 /** Rows ordered by a value of each: missing values last, equal ones by row. */
 function* sorted(
   rows: Uint32Array,
-  of: (row: number) => string | number | bigint | null | undefined,
+  of: (row: number) => string | number | bigint | boolean | null | undefined,
   direction: 1 | -1,
 ): Steps<Uint32Array> {
   const isMissing = (value: unknown) =>

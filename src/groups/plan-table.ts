@@ -55,16 +55,16 @@ interface LineExtras {
   readonly near?: readonly (string | null)[] | undefined;
   /** Checksums of the files that the rows come from. */
   readonly sources?: readonly string[];
-  /** True for text formats: similarities are rounded to six digits, and lines have no codes. */
-  readonly isText?: boolean;
+  /** True for formats that people read: similarities have six digits, and lines no codes. */
+  readonly isRounded?: boolean;
 }
 
 /** The lines of some rows of a plan, in this order. */
 export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras): RowBatch {
   const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
-  const { ids, texts, near, sources, isText = false } = extras;
+  const { ids, texts, near, sources, isRounded = false } = extras;
   const rounded = (exact: Float64Array) =>
-    Float64Array.from(rows, (row) => (isText ? Number(exact[row].toFixed(6)) : exact[row]));
+    Float64Array.from(rows, (row) => (isRounded ? Number(exact[row].toFixed(6)) : exact[row]));
   return RowBatch.of({
     row: rows,
     ...(ids && { id: ids }),
@@ -80,7 +80,7 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     rows: rows.map(() => count),
     ...(sources && { source: sources }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
-    ...(plan.codes !== undefined && !isText && { code: pickedCodes(plan.codes, rows) }),
+    ...(plan.codes !== undefined && !isRounded && { code: pickedCodes(plan.codes, rows) }),
   });
 }
 
@@ -98,7 +98,7 @@ export interface PlanPart {
   readonly ids?: Ids | undefined;
   /** Returns the checksum of the file that a row comes from. */
   readonly sourceOf?: ((row: number) => string) | undefined;
-  readonly isText?: boolean;
+  readonly isRounded?: boolean;
   /** The rows to write; by default all that the plan lists. */
   readonly rows?: Uint32Array;
 }
@@ -106,14 +106,14 @@ export interface PlanPart {
 /** The lines of a plan in batches; one empty batch for a plan without lines. */
 export function* planBatches(
   plan: DedupPlan,
-  { ids, sourceOf, isText, rows: all = listedRows(plan) }: PlanPart = {},
+  { ids, sourceOf, isRounded, rows: all = listedRows(plan) }: PlanPart = {},
 ): Generator<RowBatch> {
   for (const [first, end] of batchRanges(all.length)) {
     const rows = all.subarray(first, end);
     yield planBatch(plan, rows, {
       ids: ids && idsAt(ids, rows),
       ...(sourceOf && { sources: Array.from(rows, sourceOf) }),
-      ...(isText && { isText }),
+      ...(isRounded && { isRounded }),
     });
   }
 }

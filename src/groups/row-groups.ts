@@ -28,8 +28,9 @@ export interface GroupOptions extends Nearness, LongCall {
    */
   grouping?: Grouping;
   /**
-   * Which row of a group is kept: 'first', 'last', 'medoid' (the one nearest to the others), or an
-   * object with `random` (a seed), `longest` (texts), `lowest` or `highest` (values).
+   * Which row of a group is kept: 'first', 'last', 'medoid' (the one nearest to the others; of
+   * stars the one with the most near rows), or an object with `random` (a seed), `longest` (texts),
+   * `lowest` or `highest` (values).
    */
   keep?: Keep;
   /** For each row a value, -1 for none: only rows of the same value are grouped. */

@@ -9,6 +9,7 @@ import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
 import { rowsOfMatrix } from '../hashing/row-hasher';
 import type { SimHasher } from '../hashing/simhash';
+import { signsInto } from '../kernels/sums/sums.scalar';
 import { canonicalRows } from '../vectors/sparse-rows';
 import { SparseUnit } from '../vectors/sparse-unit';
 import {
@@ -97,10 +98,10 @@ function ofUsualLength(vector: Vector, length: number): Vector {
   return isDense(vector) ? scaled : { ...vector, values: scaled };
 }
 
-/** The code of a query: the signs of its accumulators. */
+/** The code of a query: the signs of its sums. */
 function codeOf(sums: Float64Array): Uint8Array {
   const code = new Uint8Array(Math.ceil(sums.length / 8));
-  for (let bit = 0; bit < sums.length; bit++) if (sums[bit] > 0) code[bit >> 3] |= 1 << (bit & 7);
+  signsInto(sums, code, 0);
   return code;
 }
 

@@ -50,7 +50,7 @@ function forOne({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
   return ({ first, end, limits, want }: ScanPart): ScanHits => {
     const [limit] = limits;
     if (limit === 0) return hitsOf([], limits);
-    const search = hamming.search(memory, queries, want, limit - 1);
+    const search = hamming.search(memory, queries, want, limit - 1); // its limit is inclusive
     search.range(first, end);
     const { codes: found, weights, count } = search.hits();
     return {

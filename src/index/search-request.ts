@@ -1,6 +1,6 @@
 /**
- * Turns the options of `search` and `within` into one checked `Request`. Everything that a caller
- * can get wrong throws here, before anything is searched.
+ * Turns the options of `search` and `within` into one checked `Request`, or throws before anything
+ * is searched. What depends on the query too is checked in search.ts.
  */
 
 import {

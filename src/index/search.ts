@@ -196,12 +196,12 @@ function* byDistance(
     throw methodError('scan', 'bands', 'hamming', request.method);
   const start = performance.now();
   const found = yield* nearestByDistance(parts, query.code, request, work);
-  const ranked = performance.now();
+  const foundAt = performance.now();
   const result = ofDistances(parts, query, found.rows, request, work);
   if (!request.isExplained) return result;
   const { method, why, built } = found;
   const how = { method, why, built, expectedMissing: 0 };
-  return explained(result, how, work, start, ranked);
+  return explained(result, how, work, start, foundAt);
 }
 
 /**

@@ -84,8 +84,8 @@ it('a page decides as the server does: a dropped row duplicates the nearest kept
   const lines = texts.map((body, i) => JSON.stringify({ id: `d${i}`, body }));
   writeFileSync(at('near.jsonl'), `${lines.join('\n')}\n`);
   const input = ['near.jsonl', '--text', 'body', '-q'];
-  expect((await run(['dedup', ...input, '-o', 'near.html'], { cwd: folder })).code).toBe(0);
-  const json = /id="held">(.*?)<\/script>/s.exec(readFileSync(at('near.html'), 'utf8'))?.[1];
+  expect((await run(['dedup', ...input, '-o', 'near.HTML'], { cwd: folder })).code).toBe(0);
+  const json = /id="held">(.*?)<\/script>/s.exec(readFileSync(at('near.HTML'), 'utf8'))?.[1];
   const { review, about } = JSON.parse(json ?? '') as Required<Held>;
   vi.stubGlobal('window', new EventTarget());
   const page = new HeldReview(review, about ?? { rows: 0, bits: 1 });

@@ -106,8 +106,8 @@ describe('who stands for a group', () => {
   });
 
   it.each([
-    ['lowest', Object.create(null), 'a text, a number or a date, got an object'],
-    ['highest', Symbol('a'), 'a text, a number or a date, got Symbol(a)'],
+    ['lowest', Object.create(null), 'a text, a number, a boolean or a date, got an object'],
+    ['highest', Symbol('a'), 'a text, a number, a boolean or a date, got Symbol(a)'],
     ['longest', 5, 'a text, got 5'],
   ])('refuses a column of the %s with a value that has no order', (rule, value, message) => {
     const column = Array.from({ length: 150 }, (_, row) => (row === 7 ? value : 'text'));

@@ -6,7 +6,7 @@
 
 import { idsAt } from '../../base/ids';
 import type { HeldReview, PlanLine } from '../../explorer/messages';
-import { isText, planHeader } from '../../formats/plan-file';
+import { isRounded, planHeader } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../groups/plan-table';
 import { reordered, rowsOf } from '../../join/source';
 import type { DedupPlan, RowBatch, RowWriter } from '../../node';
@@ -68,7 +68,7 @@ export async function writePlanned(
     const ids = rows.ids && idsAt(rows.ids, block);
     return planBatch(plan, block, {
       ids,
-      isText: isPage || isText(outputFormat(call)), // a page saves its plan as JSON lines
+      isRounded: isPage || isRounded(outputFormat(call)), // a page saves its plan as JSON lines
       ...(marks && { sources: Array.from(block, (row) => marks.markOf(rows.fileAt(row))) }),
       ...(near && { near: Array.from(block, (row) => near[row]) }),
       ...(withTexts && texts.size > 0 && { texts: own }),

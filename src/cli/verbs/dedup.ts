@@ -37,8 +37,9 @@ import { applyPlanOf, readPlanFor } from './dedup-apply';
 const PLAN_BYTES_PER_ROW = 130;
 /** Two plans more: --target-rows makes several and compares them. */
 const TARGET_BYTES_PER_ROW = 64;
-/** Names of plans that --apply and --extend read. */
+/** Names of plans that --apply and --extend read, and of a page that saves one. */
 const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
+const isPageName = (name = '') => /\.html$/i.test(name);
 
 /** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
@@ -55,7 +56,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const target = call.text('output');
   const files = [input, call.list('pairs')].flat();
   const given = call.has('pairs') ? await openPairs(call, input) : null;
-  const page = target?.endsWith('.html') ? await PageFile.named(call, files) : null;
+  const page = isPageName(target) ? await PageFile.named(call, files) : null;
   const writer = isForPeople(call)
     ? null
     : (page ?? (await openOutput(call, { inputs: files, header: { kind: 'plan' } })));
@@ -202,12 +203,12 @@ async function sayReview(call: Call, made: Made): Promise<void> {
     const name = shards === null ? keptName(first, isFolder) : keptFolder(first);
     // What came by stdin is in a file of a name that is not known here.
     const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), name];
-    const made = target.endsWith('.html') ? 'plan.jsonl' : target;
+    const made = isPageName(target) ? 'plan.jsonl' : target;
     const from = call.text('from');
     const reading = from === undefined ? [] : ['--from', from];
     const words = ['halfspace', 'dedup', ...files, ...reading, '--apply', made, '-o', kept];
     call.say(
-      target.endsWith('.html')
+      isPageName(target)
         ? `Nothing is changed. Open ${target} in a browser, decide, save plan.jsonl, then:` +
             `\n  ${commandLine(words)}`
         : `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you ` +
@@ -314,7 +315,7 @@ class KeepRule {
   /** The rule for the rows from `first` on. */
   keep(first = 0): Keep {
     if (this.#kind === 'random') return { random: this.#seed };
-    if (this.column === null) return this.#kind as 'first' | 'last' | 'medoid';
+    if (this.column === null) return this.#kind as Extract<Keep, string>;
     const values = first === 0 ? this.#values : this.#values.slice(first);
     switch (this.#kind) {
       case 'lowest':

@@ -210,7 +210,7 @@ export function walshHadamard(mixed: Float64Array): void {
 }
 
 /** Writes the code of `row`, whose bit j is 1 where sum j is above zero; returns its flags. */
-function signsInto(sums: Float64Array, codes: Uint8Array, row: number): number {
+export function signsInto(sums: Float64Array, codes: Uint8Array, row: number): number {
   const bytesPerCode = Math.ceil(sums.length / 8);
   const code = codes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode).fill(0);
   let flags = ALL_ZERO;
