@@ -1,76 +1,156 @@
 // Is this build as fast as another one, such as that of an older commit? The same work by both, in
-// processes of their own that take turns. `node bench/builds.mjs FOLDER`, a checkout with its dist/.
+// turns in one process. `node bench/builds.mjs FOLDER`, a checkout of the other with its dist/.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { inChild } from './lib/child.mjs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { generator } from './lib/random.mjs';
-import { announce, mark, printTable, short } from './lib/table.mjs';
-import { summary } from './lib/timing.mjs';
+import { announce, mark, printTable, short, span } from './lib/table.mjs';
+import { race, timed } from './lib/timing.mjs';
 
 const [given] = process.argv.slice(2);
 if (given === undefined) throw new Error('name the folder of the other build');
-const builds = [fileURLToPath(new URL('..', import.meta.url)), resolve(given)];
-const child = fileURLToPath(new URL('lib/builds-child.mjs', import.meta.url));
-const ROUNDS = 9;
-const WORKS = [
-  ...['scan 64', 'scan 256', 'scan of 100', 'sparse', 'dense hadamard', 'dense signs'],
-  ...['pairs', 'lists', 'index', 'search'],
-];
+const roots = [fileURLToPath(new URL('..', import.meta.url)), resolve(given)];
+const builds = await Promise.all(
+  roots.map((root) => import(pathToFileURL(join(root, 'dist/index.js')).href)),
+);
+const ROUNDS = 20;
 
-await announce();
-const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
-try {
+/** Works by name: a function that takes a build and returns what is timed. */
+const WORKS = {
+  'scan, 64 bits': (build) => scanned(build, 64),
+  'scan, 256 bits': (build) => scanned(build, 256),
+  'scan of 100, 256 bits': (build) => {
+    const [codes, queries] = [codesOf(build, 1_000_000, 256, 7), codesOf(build, 100, 256, 8)];
+    return () => build.scanAll(codes, queries, { k: 10 });
+  },
+  'sparse, signs': (build) => hashed(build, { bits: 256 }, sparseOf(2000, 200)),
+  'dense, hadamard': (build) => {
+    const options = { bits: 384, projection: 'hadamard', dimensions: 384 };
+    return hashed(build, options, vectorsOf(8192, 384));
+  },
+  'dense, signs': (build) => hashed(build, { bits: 256, dimensions: 100 }, vectorsOf(8192, 100)),
+  'pairs within 3': (build) => {
+    const codes = codesOf(build, 1_000_000, 64, 7);
+    return () => Array.from(build.pairs(codes, { maxDistance: 3 }));
+  },
+  'lists of 10': (build) => {
+    const codes = codesOf(build, 20_000, 256, 7);
+    return () => build.neighborLists(codes, { k: 10 });
+  },
+  'index of codes': (build) => {
+    const codes = codesOf(build, 200_000, 256, 7);
+    return () => new build.SimHashIndex({ bits: 256 }).addAll(codes);
+  },
+  'search by distance': (build) => {
+    const codes = codesOf(build, 200_000, 256, 7);
+    const index = new build.SimHashIndex({ bits: 256 });
+    index.addAll(codes);
+    const queries = Array.from({ length: 100 }, (_, i) => codes.at(i));
+    return () => queries.map((query) => index.search(query, { k: 10, rank: 'hamming' }));
+  },
+  'search, exact': (build) => {
+    const { values, dimensions } = vectorsOf(50_000, 64);
+    const index = indexOf(build, dimensions);
+    index.addAll({ values, dimensions });
+    index.optimize({ recall: 0.95 });
+    const queries = Array.from({ length: 300 }, (_, i) =>
+      values.slice(64 * 7 * i, 64 * (7 * i + 1)),
+    );
+    return () => queries.map((query) => index.search(query, { k: 10 }));
+  },
+};
+
+function codesOf({ Codes }, count, bits, seed) {
+  const { word } = generator(seed);
+  const bytes = new Uint8Array((count * bits) / 8);
+  const words = new Uint32Array(bytes.buffer);
+  for (let i = 0; i < words.length; i++) words[i] = word();
+  return Codes.from(bytes, { bits });
+}
+
+/** Vectors around 300 centers. */
+function vectorsOf(count, dimensions) {
+  const { normal, below } = generator(5);
+  const centers = Array.from({ length: 300 * dimensions }, normal);
+  const values = new Float32Array(count * dimensions);
+  for (let row = 0; row < count; row++) {
+    const center = dimensions * below(300);
+    for (let i = 0; i < dimensions; i++)
+      values[row * dimensions + i] = centers[center + i] + 0.7 * normal();
+  }
+  return { values, dimensions };
+}
+
+function sparseOf(count, entries) {
+  const { below, unit } = generator(6);
+  return Array.from({ length: count }, () => {
+    const indices = [...new Set(Array.from({ length: entries }, () => below(100_000)))];
+    return { indices, values: indices.map(() => unit() - 0.5) };
+  });
+}
+
+function scanned(build, bits) {
+  const [codes, queries] = [codesOf(build, 1_000_000, bits, 7), codesOf(build, 10, bits, 8)];
+  return () => Array.from({ length: 10 }, (_, i) => build.scan(codes, queries.at(i), { k: 10 }));
+}
+
+function hashed({ SimHasher }, options, batch) {
+  const hasher = new SimHasher({ seed: 7, ...options });
+  return () => hasher.hashAll(batch);
+}
+
+/** An index with vectors; the option was called `keep` in 0.1. */
+function indexOf({ SimHashIndex }, dimensions) {
+  const options = { bits: 256, projection: 'hadamard', dimensions };
+  try {
+    return new SimHashIndex({ ...options, vectors: 'float32' });
+  } catch {
+    return new SimHashIndex({ ...options, keep: 'float32' });
+  }
+}
+
+function commandsIn(folder) {
   const vectors = join(folder, 'vectors.jsonl');
   const { normal } = generator(9);
   const line = (id) => JSON.stringify({ id, v: Array.from({ length: 64 }, normal) });
   writeFileSync(vectors, Array.from({ length: 20_000 }, (_, id) => `${line(id)}\n`).join(''));
-  const commands = {
-    'command fingerprint': ['fingerprint', vectors, '--bits', '256'],
-    'command dedup': ['dedup', vectors, '--bits', '64', '--max-distance', '3'],
+  const out = join(folder, 'out.jsonl');
+  const call = (root, words) =>
+    timed(() => {
+      rmSync(out, { force: true });
+      execFileSync(process.execPath, [join(root, 'dist/cli.js'), ...words, '-q', '-o', out]);
+    });
+  return {
+    'command, fingerprint': (root) => call(root, ['fingerprint', vectors, '--bits', '256']),
+    'command, dedup': (root) =>
+      call(root, ['dedup', vectors, '--bits', '64', '--max-distance', '3']),
   };
-  const rows = [
-    ...WORKS.map((work) => [work, (root) => inChild(child, { root, work })]),
-    ...Object.entries(commands).map(([name, words]) => [name, (root) => timeOf(root, words)]),
-  ].map(([name, msOf]) => compared(name, msOf));
+}
+
+await announce();
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
+try {
+  const rows = [];
+  const contest = async (name, runs, how = {}) => {
+    const two = runs.map((run, i) => ({ name: i, run, calls: 2, ...how }));
+    rows.push({ name, two: await race(two, ROUNDS) });
+  };
+  for (const [name, work] of Object.entries(WORKS))
+    await contest(name, builds.map(work).map(timed));
+  for (const [name, start] of Object.entries(commandsIn(folder)))
+    await contest(name, roots.map(start));
   printTable(
-    'Milliseconds, this build and the other; how many times as fast this one is',
-    ['work', 'this', 'other', 'fastest of each', 'median ratio', 'p10..p90'],
-    rows.map(({ name, ms, fastest, ratio }) => [
-      ...[name, ...ms.map(short), short(fastest), short(ratio.ms)],
-      `${short(ratio.low)}..${short(ratio.high)}`,
+    'Milliseconds by this build and by the other',
+    ['work', 'this', 'p10..p90', 'other', 'p10..p90', 'other / this'],
+    rows.map(({ name, two: [own, other] }) => [
+      ...[name, short(own.ms), span(own), short(other.ms), span(other), short(other.ms / own.ms)],
     ]),
   );
-  for (const { name, fastest } of rows)
-    mark(`speed by the other, ${name}`, fastest, { least: 0.97 });
+  for (const { name, two } of rows)
+    mark(`speed by the other, ${name}`, two[1].ms / two[0].ms, { least: 0.97 });
 } finally {
   rmSync(folder, { recursive: true });
-}
-
-/** Medians of both, and how many times as fast this one is: by the fastest runs, and pair by pair. */
-function compared(name, msOf) {
-  const times = [[], []];
-  for (let round = 0; round < ROUNDS; round++) {
-    // Each goes first in every second round.
-    const order = round % 2 === 0 ? [0, 1] : [1, 0];
-    for (const i of order) times[i].push(msOf(builds[i]));
-  }
-  return {
-    name,
-    ms: times.map((one) => summary(one).ms),
-    fastest: Math.min(...times[1]) / Math.min(...times[0]),
-    ratio: summary(times[1].map((ms, round) => ms / times[0][round])),
-  };
-}
-
-function timeOf(root, words) {
-  const out = join(folder, 'out.jsonl');
-  const start = performance.now();
-  execFileSync(process.execPath, [join(root, 'dist/cli.js'), ...words, '-q', '-o', out]);
-  const ms = performance.now() - start;
-  rmSync(out);
-  return ms;
 }

@@ -146,8 +146,8 @@ function ofRows(
 }
 
 /**
- * Bytes of codes in a part, with one query and, divided by their number, with many. The first part
- * has few codes, so that all others start with the limits that it finds.
+ * Bytes of codes in a part, with one query and, divided by their number, with many. The first of
+ * several parts has few codes, so that all others start with the limits that it finds.
  */
 const ONE_STEP_BYTES = 2 ** 25;
 const MANY_STEP_BYTES = 2 ** 27;
@@ -309,7 +309,9 @@ export function* scanDistinct(
     const { memory, first, end } = distinctCodes.partAt(begin);
     const count = Math.min(distinctCodes.count, end);
     const from = begin;
-    const endOf = (i: number) => Math.min(count, from + FIRST_CODES + i * step);
+    const isWhole = codes.length === 1 && count - from <= step;
+    const firstCodes = isWhole ? step : FIRST_CODES;
+    const endOf = (i: number) => Math.min(count, from + firstCodes + i * step);
     const firstOf = (i: number) => (i === 0 ? from : endOf(i - 1));
     yield* inParallel({
       task: SCANNING,
@@ -320,14 +322,14 @@ export function* scanDistinct(
         bytesPerCode,
         kernel: parts.kernel,
       },
-      count: 1 + Math.ceil(Math.max(0, count - from - FIRST_CODES) / step),
+      count: 1 + Math.ceil(Math.max(0, count - from - firstCodes) / step),
       part: (i) => ({
         ...{ first: firstOf(i) - first, end: endOf(i) - first, want },
         limits: Uint32Array.from(collectors, ({ limit }) => limit),
       }),
       take(hits, i) {
-        for (let hit = 0; hit < hits.codes.length; hit++) {
-          const collector = collectors[hits.queries[hit]];
+        for (let hit = 0; hit < hits.count; hit++) {
+          const collector = collectors[hits.queries?.[hit] ?? 0];
           const distance = hits.distances[hit];
           if (distance < collector.limit) collector.take(first + hits.codes[hit], distance);
         }

@@ -28,11 +28,15 @@ interface ScanPart {
   readonly want: number;
 }
 
-/** Hits: position of the query, position of the code, and their distance, in no order. */
+/**
+ * The first `count` entries are hits, in no order: position of the query, null where there is one,
+ * position of the code, and their distance.
+ */
 interface ScanHits {
-  readonly queries: Uint32Array;
+  readonly queries: Uint32Array | null;
   readonly codes: Uint32Array;
   readonly distances: Uint32Array;
+  readonly count: number;
 }
 
 /** A scan for one query, or for many together; a part has the same result on every thread. */
@@ -49,15 +53,12 @@ function forOne({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
   const hamming = hammingKernel(kernel, bytesPerCode);
   return ({ first, end, limits, want }: ScanPart): ScanHits => {
     const [limit] = limits;
-    if (limit === 0) return hitsOf([], limits);
+    const none = new Uint32Array();
+    if (limit === 0) return { queries: null, codes: none, distances: none, count: 0 };
     const search = hamming.search(memory, queries, want, limit - 1); // its limit is inclusive
     search.range(first, end);
-    const { codes: found, weights, count } = search.hits();
-    return {
-      queries: new Uint32Array(count),
-      codes: Uint32Array.from(found.subarray(0, count)),
-      distances: Uint32Array.from(weights.subarray(0, count)),
-    };
+    const { codes: found, weights: distances, count } = search.hits();
+    return { queries: null, codes: found, distances, count };
   };
 }
 
@@ -105,5 +106,6 @@ function hitsOf(all: readonly number[], limits: Uint32Array): ScanHits {
     queries: Uint32Array.from(kept, (i) => all[i]),
     codes: Uint32Array.from(kept, (i) => all[i + 1]),
     distances: Uint32Array.from(kept, (i) => all[i + 2]),
+    count: kept.length,
   };
 }

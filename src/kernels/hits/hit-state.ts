@@ -61,7 +61,7 @@ export class HitState {
 
   /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
   goOn({ codes, weights, count }: Hits, limit: number): void {
-    this.#list = new HitList();
+    this.#list = new HitList(count);
     this.#state[LIMIT] = limit;
     this.#state[HELD] = count;
     for (let i = 0; i < count; i++) {
@@ -75,8 +75,8 @@ export class HitState {
    * Returns the list, which may also have hits within an earlier limit.
    */
   drain(): HitList {
-    this.#list ??= new HitList();
     const hits = (this.#state[NEXT_HIT] - this.#hitsAt) / 4;
+    this.#list ??= new HitList(hits / 2);
     const pairs = new Uint32Array(this.#buffer, this.#hitsAt, hits);
     const { limit } = this;
     for (let i = 0; i < hits; i += 2) {

@@ -68,11 +68,20 @@ export function sortedHits({ codes, weights, count }: Hits, limit: number): Hits
   return sorted;
 }
 
+/** Entries of an array that engines hold in its object, which is made in a tenth of the time. */
+const FEW_HITS = 16;
+
 /** Hits in arrays that double when they are full; only the first `count` entries are hits. */
 export class HitList implements Hits {
-  codes = new Uint32Array(256);
-  weights = new Uint32Array(256);
+  codes: Uint32Array;
+  weights: Uint32Array;
   count = 0;
+
+  /** An empty list with space for so many hits. */
+  constructor(capacity = FEW_HITS) {
+    this.codes = new Uint32Array(Math.max(FEW_HITS, capacity));
+    this.weights = new Uint32Array(Math.max(FEW_HITS, capacity));
+  }
 
   push(code: number, weight: number): void {
     if (this.count === this.codes.length) {
