@@ -186,7 +186,7 @@ function sorted(rows: SparseRows, firstRow: number): SparseRows {
   };
 }
 
-/** Entries of a row whose positions fit beside 32 bits of a dimension in 53 bits. */
+/** Entries of a row whose positions fit next to 32 bits of a dimension in 53 bits. */
 const MAX_KEYED = 2 ** 21;
 
 /** The entries of a row in ascending order of dimension, then value. */
