@@ -216,7 +216,7 @@ describe('what is no pair of the rows', () => {
     expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining('have the id "x"')]);
   });
 
-  it('is noticed where the file was cut or changed', async () => {
+  it('is noticed where the file was cut or changed', { tags: 'thorough' }, async () => {
     const whole = readFileSync(at('pairs.arrows'));
     for (const end of [0.3, 0.9, 1 - 9 / whole.length]) {
       const input = whole.subarray(0, Math.floor(end * whole.length));

@@ -167,7 +167,9 @@ describe('rows of one value', () => {
   });
 });
 
-it('--target-rows keeps so many rows, the nearest ones going first', async () => {
+it('--target-rows keeps so many rows, the nearest ones going first', {
+  tags: 'thorough',
+}, async () => {
   const edited = (id: string, words: number): Doc => {
     const [body, other] = [textAt(0).split(' '), textAt(7).split(' ')];
     return { ...doc(id, 0), body: [...other.slice(0, words), ...body.slice(words)].join(' ') };

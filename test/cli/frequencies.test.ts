@@ -11,7 +11,9 @@ const texts = Array.from({ length: 90 }, () =>
 );
 const lines = texts.map((body, id) => `${JSON.stringify({ id, body })}\n`);
 
-it('tables of parts, of a file and of a stream, add up to that of the whole', async () => {
+it('tables of parts, of a file and of a stream, add up to that of the whole', {
+  tags: 'thorough',
+}, async () => {
   const cwd = await ownFolder();
   writeFileSync(join(cwd, 'all.jsonl'), lines.join(''));
   writeFileSync(join(cwd, 'part.jsonl'), lines.slice(0, 50).join(''));

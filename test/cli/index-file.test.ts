@@ -42,7 +42,7 @@ describe('an index as one file', () => {
     expect(given.stdout).toBe(own.stdout);
   });
 
-  it('goes through pipes, optimized too', async () => {
+  it('goes through pipes, optimized too', { tags: 'thorough' }, async () => {
     const file = readFileSync(at('rows.arrow'));
     const words = ['--row-id', 'r9', '-k', '5'];
     const found = await run(['search', '-', ...words], { input: file });
@@ -57,7 +57,9 @@ describe('an index as one file', () => {
     expect([index.count, index.report?.wanted]).toEqual([400, 0.8]);
   });
 
-  it('carries columns, of any names, which searches show and filter by', async () => {
+  it('carries columns, of any names, which searches show and filter by', {
+    tags: 'thorough',
+  }, async () => {
     const said = await run([...make.slice(0, -1), '-o', at('said.arrow')]);
     expect(said.stderr).toContain('said.arrow: 400 rows, 64 bits (hadamard)');
     const lines = readFileSync(at('rows.jsonl'), 'utf8').split('\n');

@@ -238,7 +238,9 @@ describe('index --append', () => {
     expect(index.get(id)?.vector).toEqual(Float32Array.of(-1, 2, -3));
   });
 
-  it('takes integers as the folder has them, whatever they look like in the input', async () => {
+  it('takes integers as the folder has them, whatever they look like in the input', {
+    tags: 'thorough',
+  }, async () => {
     const line = (id: number, year: number | null, n: number) =>
       `${JSON.stringify({ id, vector: [id, 1, 2], year, n })}\n`;
     for (const [first, second] of [
@@ -610,7 +612,7 @@ describe('--max-memory', () => {
     ]);
   });
 
-  it('ends a stream as soon as too many rows have come', async () => {
+  it('ends a stream as soon as too many rows have come', { tags: 'thorough' }, async () => {
     const input = '{"vector":[1,2]}\n'.repeat(200_000);
     const cwd = await ownFolder();
     const args = ['index', '-', '--from', 'jsonl', '-q', '-o', 'rows.hs', '--max-memory'];

@@ -63,7 +63,9 @@ function shellWords(line: string): string[] {
 }
 
 describe('calibrate of texts', () => {
-  it('recommends a command that finds copies which the default misses', async () => {
+  it('recommends a command that finds copies which the default misses', {
+    tags: 'thorough',
+  }, async () => {
     const { settings, recommended, command, fileRows, drawn } = await told([
       ...["it's texts.jsonl", '--edits', '0.2'],
     ]);

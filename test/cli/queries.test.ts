@@ -62,7 +62,9 @@ async function recallOf(folder: string, asked: readonly (readonly number[])[]): 
 describe('index --optimize --queries', () => {
   const wanted = ['--optimize', '--recall', '0.9', '--bits', '64', '--vectors', 'float32'];
 
-  it('chooses by half of the queries of a new index, measures by the others and by rows', async () => {
+  it('chooses by half of the queries of a new index, measures by the others and by rows', {
+    tags: 'thorough',
+  }, async () => {
     const { cwd, command } = await files();
     const own = ['--vector', 'own', '--id', 'word', '-o', 'out.hs'];
     const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.jsonl');

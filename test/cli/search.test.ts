@@ -345,7 +345,9 @@ describe('search --explain', () => {
 });
 
 describe('--memory', () => {
-  it('answers as the index in memory does, and says what was read', async () => {
+  it('answers as the index in memory does, and says what was read', {
+    tags: 'thorough',
+  }, async () => {
     const queries = join(cwd, 'few.jsonl');
     const few = Array.from(words.slice(0, 3), (id, i) => ({
       ...{ id, vector: Array.from(vectors.subarray(100 * i, 100 * (i + 1))) },

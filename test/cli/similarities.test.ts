@@ -100,7 +100,7 @@ it('similarities of stdin are estimated, and said to be', async () => {
   expect(first).toHaveProperty('estimatedJaccard');
 });
 
-it('an index of sets is searched by Jaccard similarity', async () => {
+it('an index of sets is searched by Jaccard similarity', { tags: 'thorough' }, async () => {
   const { folder, file } = await written();
   const index = join(folder, 'sets.hs');
   const made = ['index', file, '--text', 'text', '--measure', 'jaccard', '-o', index];

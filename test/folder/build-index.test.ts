@@ -168,7 +168,9 @@ describe('a build', () => {
     expect(readdirSync(folder).filter((name) => name.includes('000002'))).toEqual([]);
   });
 
-  it('trains fewer centroids where the usual number does not fit its limit', async () => {
+  it('trains fewer centroids where the usual number does not fit its limit', {
+    tags: 'thorough',
+  }, async () => {
     const optimize = { ...OPTIMIZE, partitions: undefined };
     const partitionsOf = async (memory: string) => {
       const folder = join(root, `usual-${memory}.hs`);

@@ -90,7 +90,9 @@ describe('a folder with rows in second partitions', () => {
     expect(kinds(folder)).toContain('copies');
   });
 
-  it('takes rows whose codes are there already to both partitions of the first', async () => {
+  it('takes rows whose codes are there already to both partitions of the first', {
+    tags: 'thorough',
+  }, async () => {
     const folder = await built('append', {}, batches(0, 4000));
     const opened = await IndexFolder.open(folder);
     const again = values.slice(0, 500 * DIMENSIONS);
@@ -125,7 +127,9 @@ describe('a folder with rows in second partitions', () => {
     }
   });
 
-  it('has copies with ids of the type of all, though only a row without a code needs it', async () => {
+  it('has copies with ids of the type of all, though only a row without a code needs it', {
+    tags: 'thorough',
+  }, async () => {
     const index = new SimHashIndex<number>(OPTIONS);
     const own = Array.from({ length: COUNT }, (_, row) => (row === 7 ? 2 ** 40 : row));
     index.addAll({ values, dimensions: DIMENSIONS }, own);
@@ -187,7 +191,7 @@ describe('a folder with rows in second partitions', () => {
 });
 
 describe('damage in the files of copies', () => {
-  it('is found by verify, and named where a search reads it', async () => {
+  it('is found by verify, and named where a search reads it', { tags: 'thorough' }, async () => {
     const sound = await built('sound');
     let number = 0;
     for (const kind of ['copies', 'places'] as const) {

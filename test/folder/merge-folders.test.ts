@@ -196,7 +196,9 @@ describe('folders that were built apart', () => {
     expect(Math.abs(share - report.recall)).toBeLessThan(0.03);
   });
 
-  it('answer as before they were measured, and take the settings of the parts without', async () => {
+  it('answer as before they were measured, and take the settings of the parts without', {
+    tags: 'thorough',
+  }, async () => {
     const { paths, vectorAt, count } = await measuredParts();
     const before = join(root, 'not-measured.hs');
     const { files } = await IndexFolder.merge(before, paths, { manifestsOnly: true });
@@ -458,7 +460,7 @@ describe('a merge', () => {
     expect(contentOf(folder)).toEqual(before);
   });
 
-  it('leaves a folder as it was when it is killed or stopped', async () => {
+  it('leaves a folder as it was when it is killed or stopped', { tags: 'thorough' }, async () => {
     const before = contentOf(folder);
     const start = await bundled('merge.child.ts');
     const child = start([folder, ...three]);

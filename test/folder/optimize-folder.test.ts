@@ -189,7 +189,7 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
 describe('optimize of a folder', () => {
   const [kind] = KINDS;
 
-  it('without memory does what an index in memory does', async () => {
+  it('without memory does what an index in memory does', { tags: 'thorough' }, async () => {
     const folder = await writeFolder(kind, 'loaded');
     const index = await folder.index();
     const report = await folder.optimize(OPTIMIZE);
@@ -248,7 +248,7 @@ describe('optimize of a folder', () => {
     }
   });
 
-  it('begins again where another writer is first', async () => {
+  it('begins again where another writer is first', { tags: 'thorough' }, async () => {
     const folder = await writeFolder(kind, 'raced');
     const other = await IndexFolder.open(folder.path);
     let isFirst = true;

@@ -87,7 +87,9 @@ describe('rows in second partitions', () => {
     expect(a).toBeLessThan(b);
   });
 
-  it('are the same rows for many queries in one call, and by the scalar kernel', () => {
+  it('are the same rows for many queries in one call, and by the scalar kernel', {
+    tags: 'thorough',
+  }, () => {
     for (const options of [{ k: 9 }, { k: 9, probes: 40, oversample: 12 }] as const) {
       const together = index.searchAll(queries, options).map(found);
       expect(together).toEqual(queries.map((query) => found(index.search(query, options))));

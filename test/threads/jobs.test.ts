@@ -310,7 +310,9 @@ describe.each(RUNS)('on %s rows by %j threads', (kind, counts) => {
   );
 });
 
-it('clusters are rounded, summed and described on threads, a very large one in steps', async () => {
+it('clusters are rounded, summed and described on threads, a very large one in steps', {
+  tags: 'thorough',
+}, async () => {
   const rows = denseRows('clustered', 9000, 500); // of 4.5 million values
   for (const vectors of ['float32', 'int8'] as const) {
     const index = new SimHashIndex({ bits: 64, dimensions: 500, vectors });

@@ -18,7 +18,9 @@ const readIn = (text: string, letterCase: 'lower' | 'keep' = 'lower') => {
 };
 
 describe('WordPlaces', () => {
-  it('has the words that `words` finds, where they are, with equal hashes for equal words', () => {
+  it('has the words that `words` finds, where they are, with equal hashes for equal words', {
+    tags: 'thorough',
+  }, () => {
     const letters = [...'aZé9 ,ﬁß東京한글Σσ\u0301ｱ🦊\ud800İ', '\n', 'e\u0301', '<', '̸'];
     for (const letterCase of ['lower', 'keep'] as const) {
       const hashOf = new Map<string, string>();
