@@ -99,7 +99,7 @@ export interface ReadOptions {
   readonly delimiter: Delimiter | undefined;
   readonly maxColumns: number;
   readonly maxLineBytes: number;
-  /** Called with the bytes of each row of a format of lines, first with those of its names. */
+  /** Called with the bytes of each row of a format of lines; those of its names come first. */
   readonly onRecord?: ((bytes: Buffer, start: number, end: number) => void) | undefined;
   /** For JSONL known to be sound: the rows that are parsed; the others get nulls. */
   readonly isWanted?: ((row: number) => boolean) | undefined;

@@ -29,8 +29,8 @@ interface ScanPart {
 }
 
 /**
- * The first `count` entries are hits, in no order: position of the query, null where there is one,
- * position of the code, and their distance.
+ * The first `count` entries are hits, in no order: positions of the queries, null where all are of
+ * the only one, positions of the codes, and their distances.
  */
 interface ScanHits {
   readonly queries: Uint32Array | null;
@@ -53,8 +53,7 @@ function forOne({ codes, rows, queries, bytesPerCode, kernel }: ScanState) {
   const hamming = hammingKernel(kernel, bytesPerCode);
   return ({ first, end, limits, want }: ScanPart): ScanHits => {
     const [limit] = limits;
-    const none = new Uint32Array();
-    if (limit === 0) return { queries: null, codes: none, distances: none, count: 0 };
+    if (limit === 0) return hitsOf([], limits);
     const search = hamming.search(memory, queries, want, limit - 1); // its limit is inclusive
     search.range(first, end);
     const { codes: found, weights: distances, count } = search.hits();
