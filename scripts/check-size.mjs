@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { root } from './lib/checks.mjs';
 
-const MAX_FILE_LINES = 400;
+const MAX_FILE_LINES = 650;
 const MAX_FUNCTION_LINES = 60;
 /** Functions above that limit, and exported values; both only ever go down. */
 const MAX_LONG_FUNCTIONS = 0;
