@@ -10,7 +10,13 @@ export type { MergeOptions } from './folder/merge-folders';
 export type { FolderOptimizeOptions } from './folder/optimize-stored';
 export { saveIndex } from './folder/save-index';
 export type { AppendOptions } from './folder/stored-operations';
-export type { FolderHealth, FolderProblem, OpenIndexOptions } from './folder/verify-index';
+export type {
+  FolderHealth,
+  FolderProblem,
+  OpenIndexOptions,
+  RepairLoss,
+  RepairOptions,
+} from './folder/verify-index';
 export type { SaveIndexOptions } from './folder/write-generation';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';

@@ -277,7 +277,10 @@ export const VERBS: readonly Verb[] = [
     summary: 'every checksum and invariant of an index or a file',
     usage: 'DIR|FILE',
     options: [
-      ...options({ '--repair': 'Go back to the newest sound state of a damaged index' }),
+      ...options({
+        '--repair': 'Go back to the newest sound state of a damaged index',
+        '--yes': 'With --repair: also where rows are discarded that were saved since',
+      }),
       ...JSON_OPTION,
       ...INPUT_OPTIONS,
     ],

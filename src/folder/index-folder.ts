@@ -57,6 +57,7 @@ import {
 import {
   type FolderHealth,
   type OpenIndexOptions,
+  type RepairOptions,
   repairFolder,
   verifyFolder,
 } from './verify-index';
@@ -185,10 +186,11 @@ export class IndexFolder {
 
   /**
    * Goes back to the newest generation that is sound, and sets the manifests of newer ones aside
-   * (`manifest-000007.json.damaged`). Returns its health, with what was wrong with the others.
-   * Throws, and changes nothing, where no generation is sound.
+   * (`manifest-000007.json.damaged`). Returns its health, with what was wrong with the others. Only
+   * generations with damaged or missing bytes are set aside, after `confirm` has returned true, if
+   * given. Throws, and changes nothing, where no generation is sound.
    */
-  static repair(folder: string, options?: LongCall): Promise<FolderHealth> {
+  static repair(folder: string, options?: RepairOptions): Promise<FolderHealth> {
     return repairFolder(folder, options, (call) => openIndex(folder, call));
   }
 

@@ -29,13 +29,10 @@ export class ContentCheck {
   readonly #seen = new RowSet();
   /** For each removed row that was not the first with its code: the first row that files name. */
   readonly #firstOfRemoved = new Map<number, number>();
-  /** For each removed first row: the live row that took its place. */
-  readonly #takenOver = new Map<number, number>();
-  /** Sum over live rows of (hash of the code, row, first row with the code). */
-  readonly #firsts = new RowSum();
-  /** How many live rows there are, and how many of them are the first with their code. */
+  /** For each live row that others name as the first with their code: the hash of their code. */
+  readonly #namedFirst = new Map<number, bigint>();
+  /** How many live rows there are. */
   #rows = 0;
-  #distinct = 0;
 
   constructor(content: StoredContent, passed: (bytes: number) => void) {
     this.#content = content;
@@ -127,8 +124,8 @@ export class ContentCheck {
   }
 
   /** Checks the rows of a block, and adds them to the sums. */
-  #block(given: SegmentRows, block: number, sums: Sums): void {
-    const { count, rows, ids, codes, firsts, partition, links } = given;
+  #block(all: SegmentRows, block: number, sums: Sums): void {
+    const { count, rows, ids, codes, firsts, partition, links } = all;
     const width = codes.length / Math.max(1, count);
     for (let i = 0; i < count; i++) {
       const row = rows[i];
@@ -138,38 +135,34 @@ export class ContentCheck {
       const isLive = !this.#content.removed.has(row);
       if (isLive) this.#rows++;
       sums.ids.add(hashOfId(ids?.[i] ?? row), row, block);
-      const first = this.#firstOf(row, firsts?.[i] ?? row, isLive);
+      const given = firsts?.[i] ?? row;
+      if (given > row) throw new Error(`row ${row}: its code cannot be that of row ${given}`);
+      if (!isLive && given !== row) this.#firstOfRemoved.set(row, given);
       if (partition === NO_PARTITION) continue;
       const hash = hashOfCode(codes.subarray(i * width, (i + 1) * width));
       sums.codes.add(hash, row, block);
       if (links) sums.copies.add(hash, row, { second: links[i], at: sums.copies.rows + i });
-      if (!isLive) continue;
-      // `whole` compares this sum with one that follows from the files of hashes.
-      this.#firsts.add(hash, row, first);
-      if (first === row) this.#distinct++;
+      if (isLive && given !== row) this.#nameFirst(row, given, hash);
     }
     sums.copies.rows += count;
-    checkVectors(given, block);
+    checkVectors(all, block);
   }
 
-  /** The first live row with the code of `row`, or the row itself if it was removed. */
-  #firstOf(row: number, given: number, isLive: boolean): number {
-    if (given > row) throw new Error(`row ${row}: its code cannot be that of row ${given}`);
-    if (given === row) return row;
-    if (!isLive) {
-      this.#firstOfRemoved.set(row, given);
-      return row;
-    }
+  /**
+   * Notes that `row` names `given` as the first row with its code; `whole` checks that their codes
+   * are equal. A name says nothing once its row is in no file: a segment that was written again
+   * dropped it with the removed rows, while rows of later segments still name it.
+   */
+  #nameFirst(row: number, given: number, hash: bigint): void {
     let first = given;
-    for (;;) {
-      const earlier = this.#firstOfRemoved.get(first);
-      if (earlier === undefined) break;
+    for (let earlier: number | undefined = given; earlier !== undefined; ) {
       first = earlier;
+      earlier = this.#firstOfRemoved.get(first);
     }
-    // The first live row that names a removed one takes its place.
-    if (this.#seen.has(first) && !this.#content.removed.has(first)) return first;
-    if (!this.#takenOver.has(first)) this.#takenOver.set(first, row);
-    return this.#takenOver.get(first) as number;
+    if (!this.#seen.has(first) || this.#content.removed.has(first)) return;
+    const known = this.#namedFirst.get(first) ?? hash;
+    if (known !== hash) throw wrongFirst(row, first);
+    this.#namedFirst.set(first, hash);
   }
 
   /**
@@ -209,20 +202,16 @@ export class ContentCheck {
     const { header, manifest } = this.#content;
     if (this.#rows !== manifest.rows) throw new Error(`${this.#rows} rows were found`);
     if (header.ids !== 'row') await this.#ids();
-    // Of the rows with one hash the lowest is the first.
-    const firsts = new RowSum();
     let distinct = 0;
     for await (const group of this.#equal('codes')) {
       distinct++;
-      for (const { hash, row } of group) firsts.add(hash, row, group[0].row);
-    }
-    for (const said of [this.#distinct, header.distinct ?? this.#distinct]) {
-      if (said !== distinct) {
-        throw new Error(`${distinct} codes differ, the files say that ${said} do`);
+      for (const { hash, row } of group) {
+        if ((this.#namedFirst.get(row) ?? hash) !== hash) throw wrongFirst(row, row);
       }
     }
-    if (firsts.equals(this.#firsts)) return;
-    throw new Error('rows with equal codes are not those that the column "first" names');
+    const said = header.distinct ?? distinct;
+    if (said === distinct) return;
+    throw new Error(`${distinct} codes differ, the manifest says that ${said} do`);
   }
 
   /** Rows with equal hashes may have different ids: compares the ids themselves. */
@@ -244,6 +233,10 @@ export class ContentCheck {
   #equal(of: 'ids' | 'codes'): AsyncGenerator<HashedRow[]> {
     return equalHashes(this.#content, this.#lookUps, { of, passed: () => this.#passed(0) });
   }
+}
+
+function wrongFirst(row: number, first: number): Error {
+  return new Error(`row ${row}: its code is not that of row ${first}, which "first" names`);
 }
 
 /** What the rows of a segment sum up to, which other files must say too. */

@@ -59,6 +59,25 @@ export interface FolderHealth {
   readonly problems: readonly FolderProblem[];
 }
 
+/** What going back to an older generation discards. */
+export interface RepairLoss {
+  /** The sound generation that becomes the newest. */
+  readonly generation: number;
+  /**
+   * At most so many rows are discarded: those that were added or replaced since. Null where the
+   * newest manifest cannot be read.
+   */
+  readonly rows: number | null;
+}
+
+export interface RepairOptions extends LongCall {
+  /**
+   * Asked before a generation is discarded; the folder stays as it is unless it returns true.
+   * Without it, generations with damaged files are discarded.
+   */
+  confirm?: (loss: RepairLoss) => boolean | Promise<boolean>;
+}
+
 export interface FolderProblem {
   /** The file's name in the folder. */
   readonly file: string;
@@ -73,17 +92,44 @@ type Open = (call: OpenIndexOptions) => Promise<SimHashIndex>;
 
 /**
  * Checks all files of a generation, the newest by default. `open` loads an index whose files have
- * no hashes.
+ * no hashes. Where another process saves a generation meanwhile, files of the one that was checked
+ * may be gone, so problems are looked for again in the new one.
  */
 export async function verifyFolder(
   folder: string,
   options: OpenIndexOptions | undefined,
   open: Open,
 ): Promise<FolderHealth> {
+  const { generation, call } = await checkVerify(folder, options);
+  for (let left = MAX_TRIES; left > 0; left--) {
+    const { health } = await healthOf(folder, generation, call, open);
+    if (health.problems.length === 0 || generation !== undefined) return health;
+    if (((await generationsIn(folder)).at(-1) ?? 0) <= health.generation) return health;
+  }
+  throw new Error(`${folder}: it changes too fast to be checked, try again later`);
+}
+
+/** A folder may change this often while it is checked. */
+const MAX_TRIES = 20;
+
+async function checkVerify(folder: string, options: OpenIndexOptions | undefined) {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const { generation, ...rest } = checkOptions('options', options, [...LONG_CALL, 'generation']);
   const call = checkLongCall(rest);
   if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
+  return { generation, call };
+}
+
+/**
+ * The health of one generation, the newest by default. `isReadable` is true where every file passes
+ * its checksums: whatever problem there is, is one of what the files say of each other.
+ */
+async function healthOf(
+  folder: string,
+  generation: number | undefined,
+  call: LongCall,
+  open: Open,
+): Promise<{ health: FolderHealth; manifest: Manifest | null; isReadable: boolean }> {
   const problems: FolderProblem[] = [];
   const attempt: Attempt = async (file, work) => {
     try {
@@ -96,7 +142,9 @@ export async function verifyFolder(
   };
   const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
   const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
-  if (manifest === null) return { generation: 0, rows: 0, problems };
+  if (manifest === null) {
+    return { health: { generation: 0, rows: 0, problems }, manifest, isReadable: false };
+  }
   const progress = new Progress(manifest, call);
   const bodies: Bodies = new Map();
   for (const file of manifest.files) {
@@ -105,43 +153,71 @@ export async function verifyFolder(
     });
   }
   // Relations between files are checked only if every file is sound.
-  if (problems.length === 0 && manifest.version > 1 && hasLookUps(manifest)) {
+  const isReadable = problems.length === 0;
+  if (isReadable && manifest.version > 1 && hasLookUps(manifest)) {
     const content = await attempt(manifestName(own), () => contentIn(folder, manifest));
     if (content !== null) await checkContent(content, bodies, { attempt, progress });
-  } else if (problems.length === 0) {
+  } else if (isReadable) {
     const index = await attempt(manifestName(own), () => open({ ...call, generation }));
     if (index !== null) problems.push(...problemsOf(index, manifest));
   }
   if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
   progress.end();
-  return { generation: manifest.generation, rows: manifest.rows, problems };
+  const { rows } = manifest;
+  return { health: { generation: manifest.generation, rows, problems }, manifest, isReadable };
 }
 
 /**
  * Goes back to the newest generation that is sound: the manifests of newer ones get another name.
- * Returns its health, with what was wrong with the newer ones as problems. Where none is sound it
- * throws, and changes nothing.
+ * Returns its health, with what was wrong with the newer ones as problems. A generation is discarded
+ * only if the bytes of a file are damaged or missing: where all pass their checksums its rows are
+ * there, whatever else is wrong, and going back would lose them. Throws then, where no generation is
+ * sound, and where `confirm` returns false; nothing is changed.
  */
 export async function repairFolder(
   folder: string,
-  options: LongCall | undefined,
+  options: RepairOptions | undefined,
   open: Open,
 ): Promise<FolderHealth> {
-  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const { confirm, ...rest } = checkOptions('options', options, [...LONG_CALL, 'confirm']);
+  if (confirm !== undefined && typeof confirm !== 'function') {
+    throw wrongType('confirm', 'a function', confirm);
+  }
+  const { call } = await checkVerify(folder, rest);
   const problems: FolderProblem[] = [];
   const damaged: number[] = [];
+  let newest: Manifest | null | undefined;
   for (const generation of (await generationsIn(folder)).reverse()) {
-    const health = await verifyFolder(folder, { ...options, generation }, open);
-    if (health.problems.length === 0) {
+    const { health, manifest, isReadable } = await healthOf(folder, generation, call, open);
+    newest = newest === undefined ? manifest : newest;
+    problems.push(...health.problems);
+    if (manifest !== null && health.problems.length === 0) {
+      if (damaged.length === 0) return { ...health, problems };
+      const loss = { generation, rows: rowsSince(newest, manifest) };
+      if (confirm !== undefined && (await confirm(loss)) !== true) {
+        throw new Error(`${folder}: not repaired, since "confirm" did not return true`);
+      }
       for (const one of damaged) await setAside(folder, one);
       return { ...health, problems };
     }
-    problems.push(...health.problems);
+    if (isReadable) {
+      const [{ file, message }] = health.problems;
+      const why =
+        'every file passes its checksums, so going back would discard rows that are there';
+      throw new FormatError(`not repaired: ${why}; ${file}: ${message}`, folder);
+    }
     damaged.push(generation);
   }
   const [first] = problems;
   const why = first === undefined ? 'it has no manifest' : `${first.file}: ${first.message}`;
   throw new FormatError(`no generation is sound: ${why}`, folder);
+}
+
+/** At most how many rows `newest` has that `sound` has not; null where `newest` is unreadable. */
+function rowsSince(newest: Manifest | null | undefined, sound: Manifest): number | null {
+  if (!newest) return null;
+  const added = newest.index.nextRow - sound.index.nextRow;
+  return Math.min(newest.rows, added >= 0 ? added : newest.rows); // fewer row numbers: all are new
 }
 
 /** The message of an error without the path, since problems name their file. */
@@ -251,7 +327,11 @@ async function batchesOf(
 function contentIn(folder: string, manifest: Manifest): Promise<StoredContent> {
   const { generation } = manifest;
   const path = join(folder, manifestName(generation));
-  return contentNamed(new FolderFiles(folder, generation), manifest, { path });
+  const files = new FolderFiles(folder, generation);
+  return contentNamed(files, manifest, { path }).catch(async (error) => {
+    await files.close();
+    throw error;
+  });
 }
 
 /**

@@ -85,7 +85,12 @@ describe('verify', () => {
     );
     await writeFile(join(cwd, 'docs.hs', name), 'damaged');
     expect((await run(['verify', 'docs.hs'], { cwd })).code).toBe(1);
-    const { code, stdout } = await run(['verify', 'docs.hs', '--repair'], { cwd });
+    const asked = await run(['verify', 'docs.hs', '--repair'], { cwd });
+    expect(asked.code).toBe(1);
+    expect(asked.stderr).toContain(
+      'going back to generation 1 discards up to 1 row saved since; nothing was changed. Add --yes',
+    );
+    const { code, stdout } = await run(['verify', 'docs.hs', '--repair', '--yes'], { cwd });
     expect([code, stdout]).toEqual([0, expect.stringContaining('docs.hs: repaired, 40 rows')]);
     expect((await run(['verify', 'docs.hs'], { cwd })).stdout).toBe('docs.hs: sound, 40 rows\n');
     expect((await run(['verify', DOCS, '--repair'], { cwd })).code).toBe(2);

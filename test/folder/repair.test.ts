@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GenerationWriter, newestManifest } from '../../src/folder/generations';
 import {
   FormatError,
   IndexFolder,
@@ -10,6 +11,7 @@ import {
   SimHashIndex,
   saveIndex,
 } from '../../src/node';
+import type { Manifest } from '../../src/stored/manifest';
 
 /** While it is set, files have another byte than was written: a bad disk. */
 const disk = vi.hoisted(() => ({ isBad: false }));
@@ -115,6 +117,31 @@ describe('an older generation', () => {
     damage('rows', 1);
     const before = readdirSync(folder).sort();
     await expect(IndexFolder.repair(folder)).rejects.toThrow(FormatError);
+    expect(readdirSync(folder).sort()).toEqual(before);
+  });
+
+  it('asks before it discards rows, and says how many', async () => {
+    damage('rows', 2);
+    const before = readdirSync(folder).sort();
+    const asked: unknown[] = [];
+    const confirm = (loss: unknown) => asked.push(loss) > 1;
+    await expect(IndexFolder.repair(folder, { confirm })).rejects.toThrow('not repaired');
+    expect(readdirSync(folder).sort()).toEqual(before);
+    expect((await IndexFolder.repair(folder, { confirm })).generation).toBe(1);
+    expect(asked).toEqual([
+      { generation: 1, rows: 1 },
+      { generation: 1, rows: 1 },
+    ]);
+  });
+
+  it('never discards a generation all of whose files pass their checksums', async () => {
+    const newest = (await newestManifest(folder)) as Manifest;
+    const { rows, text, columns, files, index } = newest;
+    const writer = new GenerationWriter(folder, newest);
+    await writer.commit({ rows, text, columns, files, index: { ...index, distinct: 7 } });
+    expect((await IndexFolder.verify(folder)).problems).toHaveLength(1);
+    const before = readdirSync(folder).sort();
+    await expect(IndexFolder.repair(folder)).rejects.toThrow(/every file passes its checksums.*7/);
     expect(readdirSync(folder).sort()).toEqual(before);
   });
 

@@ -1,10 +1,10 @@
 /**
  * `halfspace verify`: checks every checksum and invariant of an index, or reads every row of a
  * file. Exit code 1 reports damage. With --repair an index goes back to its newest sound
- * generation.
+ * generation; with --yes too where that discards rows.
  */
 
-import { FormatError, IndexFolder } from '../../node';
+import { FormatError, IndexFolder, type RepairLoss } from '../../node';
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
 import { isIndexFolder } from '../input/index-folder';
@@ -25,7 +25,9 @@ export async function run(call: Call): Promise<0 | 1> {
   if (isRepair && !isIndex) call.misuse(`--repair is for an index, ${path} is none`);
   const { rows, problems } = isIndex
     ? await call.long(`verifying ${path}`, (long) => {
-        return isRepair ? IndexFolder.repair(path, long) : IndexFolder.verify(path, long);
+        return isRepair
+          ? IndexFolder.repair(path, { ...long, confirm: (loss) => isWanted(call, path, loss) })
+          : IndexFolder.verify(path, long);
       })
     : await healthOfFile(call, path);
   if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
@@ -37,6 +39,14 @@ export async function run(call: Call): Promise<0 | 1> {
     if (isRepair) await call.print(`${path}: repaired, ${counted(rows, 'row')}\n`);
   }
   return problems.length === 0 || isRepair ? 0 : 1;
+}
+
+/** Whether to discard rows: with --yes, or where none is lost. Ends the verb where not. */
+function isWanted(call: Call, path: string, { generation, rows }: RepairLoss): boolean {
+  if (rows === 0 || call.has('yes')) return true;
+  const lost = rows === null ? 'what was saved since' : `up to ${counted(rows, 'row')} saved since`;
+  const what = `going back to generation ${generation} discards ${lost}`;
+  return call.fail(`${path}: ${what}; nothing was changed. Add --yes to do it`);
 }
 
 /**
