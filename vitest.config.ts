@@ -1,9 +1,8 @@
-// How tests are run. `npm test` leaves out two tags; `npm run test:full` and the CI run all tests.
-// `thorough`: a test that takes seconds, next to a quick one of the same feature, such as the further
-// rows of a table. `full`: slow ones, such as a kill at any moment, every byte of a file changed,
+// How tests are run. `npm test` leaves out two tags. `thorough`, which the CI runs too: a test that takes
+// seconds, next to a quick one of the same feature, such as the further rows of a table. `full`, which
+// `npm run test:nightly` runs: slow ones, such as a kill at any moment, every byte of a file changed,
 // lines of 100 MB. A test is tagged by `it('…', { tags: 'thorough' }, …)`, a file by a first line
-// `// @module-tag thorough`. Coverage (`npm run test:coverage`) is of the tests of the library that are
-// not `full`: the slow ones mostly run code in child processes, where nothing is counted.
+// `// @module-tag thorough`.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
@@ -28,14 +27,21 @@ const tests = readdirSync('test', { recursive: true, encoding: 'utf8' })
 
 const TAGS = ['full', 'thorough'];
 
+/** What tells a file that has a test with this tag. */
+const TAGGED: Record<string, RegExp> = {
+  full: /tags: 'full'|@module-tag full/,
+  thorough: /tags: 'thorough'|quickIf|@module-tag thorough/,
+};
+
 /** The files of a project, without those of which the run has no test: it would import them. */
 function filesOf(isOwn: (file: string, text: string) => boolean): string[] {
-  const isSlowRun = process.argv.includes('--tags-filter=full');
-  const leftOut = TAGS.filter((tag) => process.argv.includes(`--tags-filter=!${tag}`));
+  const isAsked = (filter: string) => process.argv.includes(`--tags-filter=${filter}`);
+  const wanted = TAGS.find(isAsked);
+  const leftOut = TAGS.filter((tag) => isAsked(`!${tag}`));
   const isRun = (text: string) =>
-    isSlowRun
-      ? /tags: 'full'|@module-tag full/.test(text)
-      : !leftOut.some((tag) => text.startsWith(`// @module-tag ${tag}\n`));
+    wanted === undefined
+      ? !leftOut.some((tag) => text.startsWith(`// @module-tag ${tag}\n`))
+      : TAGGED[wanted].test(text);
   return tests.filter(({ file, text }) => isRun(text) && isOwn(file, text)).map(({ file }) => file);
 }
 
@@ -52,23 +58,13 @@ export default defineConfig({
     expect: { requireAssertions: true },
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     tags: [
-      { name: 'full', description: 'Slow: left out by `npm test`, run by `npm run test:slow`.' },
+      {
+        name: 'full',
+        description: 'Slow: left out by `npm test` and the CI, run by `npm run test:nightly`.',
+      },
       { name: 'thorough', description: 'Takes seconds: left out by `npm test`.' },
     ],
     setupFiles: 'test/reference/fast-equality.ts',
-    coverage: {
-      provider: 'v8',
-      include: ['src/**/*.ts'],
-      // The command runs in child processes, the page in a browser, workers in threads of their own:
-      // these are not counted.
-      exclude: [
-        ...['src/**/*.assembly.ts', 'src/**/*.generated.ts', 'src/**/*.d.ts'],
-        ...['src/cli/**', 'src/explorer/**', 'src/worker.ts', 'src/threads/serve.ts'],
-      ],
-      reporter: ['text-summary', 'html'],
-      // Measured 95.5, 94.5 and 88.7; slow tests, without coverage, run what is missing of folders and formats.
-      thresholds: { lines: 95, functions: 94, branches: 88 },
-    },
     // The tests of the command run what is built, so only they wait for a build. Those of the library
     // share the modules that they import, which takes a third of the time of most.
     projects: [

@@ -1,6 +1,6 @@
 // Runs the tests of the Python package with Apache Spark, both installed from PyPI into a virtual
 // environment, the package as pip builds it. Without Java it says loudly that nothing was checked.
-// `--bench CASE…` runs bench/python/spark.py there in place of the tests, `--layouts` layouts.py.
+// One test of each verb; all with `--nightly`. `--bench CASE…` runs bench/python/spark.py there in place of the tests, `--layouts` layouts.py.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -48,10 +48,14 @@ const env = {
   SPARK_LOCAL_IP: '127.0.0.1',
 };
 
-/** Runs one file of tests; says which it skipped. */
-async function runTests(name) {
+/** What is run of test_spark on every change: one test of each verb. */
+const SMOKE = ['*fingerprints_equal*', '*pairs_are*', '*plans_equal*', '*recall_is_one_folder*'];
+
+/** Runs one file of tests, or those whose names match; says which it skipped. */
+async function runTests(name, patterns = []) {
   const started = Date.now();
-  const words = ['-W', 'ignore', '-m', 'unittest', '-v', `python/tests/${name}.py`];
+  const chosen = patterns.flatMap((pattern) => ['-k', pattern]);
+  const words = ['-W', 'ignore', '-m', 'unittest', '-v', ...chosen, `python/tests/${name}.py`];
   const said = await run('sh', ['-c', `"$0" "$@" 2>&1`, python, ...words], { env });
   const skipped = said.split('\n').filter((line) => line.includes('skipped '));
   return [`${((Date.now() - started) / 1000).toFixed()} s`, ...skipped].join('\n');
@@ -70,7 +74,8 @@ await runChecks(
     await check('Spark and pyarrow from PyPI', installPrograms);
     await check('the Python package, as pip builds it', installPackage);
     const [bench, ...cases] = process.argv.slice(2);
-    if (bench !== undefined) {
+    const isNightly = bench === '--nightly';
+    if (bench !== undefined && !isNightly) {
       const script = bench === '--layouts' ? 'layouts' : 'spark';
       const words = ['-W', 'ignore', join(root, `bench/python/${script}.py`), ...cases];
       const options = { stdio: 'inherit', env: { ...process.env, ...env } };
@@ -79,8 +84,11 @@ await runChecks(
     }
     await check('layouts: each near pair meets once', () => runTests('test_layout'));
     await check('the command as a child', () => runTests('test_command'));
+    await check('answers on Spark equal those of one machine', () =>
+      runTests('test_spark', isNightly ? [] : SMOKE),
+    );
+    if (!isNightly) return;
     await check('codes in ClickHouse', () => runTests('test_clickhouse'));
-    await check('answers on Spark equal those of one machine', () => runTests('test_spark'));
     await check('the same by Spark Connect', () => runTests('test_connect'));
   },
   async () => undefined,

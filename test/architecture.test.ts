@@ -247,10 +247,6 @@ describe('every file', () => {
     expect(written.filter((file) => !/^(\/\*\*|\/\/ )/.test(linesOf(file)[0]))).toEqual([]);
   });
 
-  it('has at most 400 lines', () => {
-    expect(written.filter((file) => linesOf(file).length > 400)).toEqual([]);
-  });
-
   it('has lines of at most 100 columns', () => {
     const wide = written.flatMap((file) =>
       linesOf(file).flatMap((line, i) => ([...line].length > 100 ? [`${file}:${i + 1}`] : [])),

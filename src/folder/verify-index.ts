@@ -169,10 +169,10 @@ async function healthOf(
 
 /**
  * Goes back to the newest generation that is sound: the manifests of newer ones get another name.
- * Returns its health, with what was wrong with the newer ones as problems. A generation is discarded
- * only if the bytes of a file are damaged or missing: where all pass their checksums its rows are
- * there, whatever else is wrong, and going back would lose them. Throws then, where no generation is
- * sound, and where `confirm` returns false; nothing is changed.
+ * Returns its health, with what was wrong with the newer ones as problems. A generation is
+ * discarded only if the bytes of a file are damaged or missing: where all pass their checksums its
+ * rows are there, whatever else is wrong, and going back would lose them. Throws then, where no
+ * generation is sound, and where `confirm` returns false; nothing is changed.
  */
 export async function repairFolder(
   folder: string,
