@@ -45,7 +45,7 @@ const modules: Options = {
   ...shared,
   ...declarations,
   entry: [
-    ...['src/**/*.ts', '!src/cli', '!src/explorer', '!src/worker.ts'],
+    ...['src/**/*.ts', '!src/cli', '!src/explore', '!src/worker.ts'],
     ...['!src/**/*.assembly.ts', '!src/**/*.d.ts'],
   ],
   format: 'esm',
@@ -73,7 +73,7 @@ export const command: Options = {
 /** The page that `explore` serves, with all that it needs: a script and a style next to the command. */
 export const page: Options = {
   ...shared,
-  entry: { explorer: 'src/explorer/main.ts', 'explorer-style': 'src/explorer/style.css' },
+  entry: { explorer: 'src/explore/page/main.ts', 'explorer-style': 'src/explore/page/style.css' },
   format: 'iife',
   platform: 'browser',
   external: [],

@@ -90,7 +90,7 @@ async function moduleFiles() {
   return files
     .filter(
       (file) =>
-        /\.ts$/.test(file) && !/^(cli\/|explorer\/|worker\.ts)|\.assembly\.ts$|\.d\.ts$/.test(file),
+        /\.ts$/.test(file) && !/^(cli\/|explore\/|worker\.ts)|\.assembly\.ts$|\.d\.ts$/.test(file),
     )
     .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`);
 }

@@ -22,14 +22,15 @@ const LAYERS = [
   'groups',
   'clustering',
   'measure',
-  'map',
+  'explore/layout', // where rows lie on the map
   'worker.ts', // the entry point of worker threads
   'index.ts', // the entry point for browsers
-  'explorer', // a page that uses it
+  'explore', // what the page and its server share
+  'explore/page', // runs in a browser
   'formats',
   'folder',
   'node.ts', // the entry point for Node
-  'cli',
+  'cli', // with explore/server, which the command starts
 ];
 /** What the entry point for browsers must not reach. */
 const NODE_ONLY = ['formats', 'folder', 'node.ts', 'cli'];
@@ -38,11 +39,10 @@ const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
   hyparquet: ['formats'],
   'hyparquet-writer': ['formats'],
-  'lit-html': ['explorer'],
-  uplot: ['explorer'],
+  'lit-html': ['explore/page'],
 };
 /** Packages that are bundled into the page, so that those who install us do not. */
-const BUNDLED = ['lit-html', 'uplot'];
+const BUNDLED = ['lit-html'];
 
 const GENERATED = ['kernels/module.generated.ts', 'threads/worker.generated.ts'];
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
@@ -78,8 +78,11 @@ const relativeOf = (file: string) =>
 
 const isAssembly = (file: string) => file.endsWith('.assembly.ts');
 
+/** The longest name of a layer that the path begins with; its first folder where there is none. */
 function layerOf(file: string): string {
-  return file.includes('/') ? file.slice(0, file.indexOf('/')) : file;
+  if (file.startsWith('explore/server/')) return 'cli';
+  const within = LAYERS.filter((layer) => file === layer || file.startsWith(`${layer}/`));
+  return within.sort((a, b) => b.length - a.length)[0] ?? file.replace(/\/.*/, '');
 }
 
 it('sees the imports', () => {
@@ -186,20 +189,10 @@ it('a package is imported by the layers that may, and Node by those for Node', (
   expect(wrong).toEqual([]);
 });
 
-it('what explore serves is made by library calls', () => {
-  /** Besides its own layer and the entry point: argument checks, and calls that are not exported. */
-  const calls = ['base', 'explorer', 'measure', 'map', 'node.ts', 'cli'];
-  const further = [
-    ...['groups/plan.ts', 'groups/plan-of-rows.ts', 'formats/plan-file.ts'], // plans that are saved again
-    'index/search.ts',
-  ];
-  const wrong = library
-    .filter((file) => file.startsWith('cli/explore/'))
-    .flatMap((file) => relativeOf(file).map((other) => ({ file, other })))
-    .filter(({ other }) => !calls.includes(layerOf(other)) && !further.includes(other));
-  expect(wrong).toEqual([]);
-  const page = library.filter((file) => file.startsWith('explorer/'));
-  const outside = page.flatMap(relativeOf).filter((other) => layerOf(other) !== 'explorer');
+it('the page of explore imports the entry point for browsers, and nothing below it', () => {
+  const page = library.filter((file) => /^explore\/(page\/|[^/]+$)/.test(file));
+  expect(page.length).toBeGreaterThan(10);
+  const outside = page.flatMap(relativeOf).filter((other) => !page.includes(other));
   expect(new Set(outside)).toEqual(new Set(['index.ts']));
 });
 
@@ -214,7 +207,7 @@ it('what src imports is in package.json, and the other way round', () => {
 
 it('nothing uses unseeded random numbers or functions that engines compute differently', () => {
   // Codes must be the same everywhere, so they may not pass through these. angle.ts makes no codes,
-  // explorer/ makes pictures, mean-limits.ts rounds what it returns, word-hash.ts takes the digits
+  // explore/page makes pictures, mean-limits.ts rounds what it returns, word-hash.ts takes the digits
   // of sines that are sure, dictionaries.ts says that it differs, and secret.ts decides nothing.
   const inexactFiles = ['base/mean-limits.ts', 'codes/angle.ts', 'text/word-hash.ts'];
   const chance = /Math\.random|getRandomValues|toLocale|localeCompare|\bIntl\./;
@@ -224,19 +217,19 @@ it('nothing uses unseeded random numbers or functions that engines compute diffe
     const code = (texts.get(file) ?? '').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
     return (
       (!['base/secret.ts', 'text/dictionaries.ts'].includes(file) && chance.test(code)) ||
-      (!inexactFiles.includes(file) && layerOf(file) !== 'explorer' && inexact.test(code))
+      (!inexactFiles.includes(file) && layerOf(file) !== 'explore/page' && inexact.test(code))
     );
   });
   expect(wrong).toEqual([]);
 });
 
 it('nothing asks what time it is: a clock may go back', () => {
-  // plan-file.ts compares the time of a plan's file with the one before, for equality.
+  // explore/server/plan-file.ts compares the time of a plan's file with the one before, for equality.
   const asks = files.filter((file) => {
     const code = (texts.get(file) ?? '').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
     return !GENERATED.includes(file) && /Date\.now|new Date\(\)|\b[acm]time/.test(code);
   });
-  expect(asks).toEqual(['cli/explore/reviewed-file.ts']);
+  expect(asks).toEqual(['explore/server/plan-file.ts']);
 });
 
 describe('every file', () => {

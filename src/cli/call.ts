@@ -49,7 +49,10 @@ export class Call {
   readonly #talk: Talk;
   /** What `atEnd` registered; `cleanUp` calls it in that order. */
   readonly #closing: (() => Promise<unknown>)[] = [];
-  /** Also called at each progress report; the share done is 0..1, null if the total is unknown. */
+  /**
+   * Also called at each progress report, and with '' at the end of the work; the share done is 0..1,
+   * null if the total is unknown.
+   */
   onProgress: ((label: string, share: number | null) => void) | null = null;
 
   /** Parses the words after the verb's name; throws a misuse (exit code 2) where one is wrong. */
@@ -148,7 +151,10 @@ export class Call {
         line.at(done);
         this.onProgress?.(label, total ? Math.min(1, done / total) : null);
       },
-      end: () => line.end(),
+      end: () => {
+        line.end();
+        this.onProgress?.('', null);
+      },
     };
   }
 

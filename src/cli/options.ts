@@ -58,11 +58,6 @@ export const SAMPLE_OPTION = options({
   '--sample N: integer 2..20000 = 2000': 'Compare N rows, drawn at random by the seed',
 });
 
-/** Of the verbs that show a map. */
-export const MAP_OPTIONS = options({
-  '--clusters N: integer 1..64': 'Clusters of the map (by the number of rows: 4 to 24)',
-});
-
 /** Every verb has these. */
 export const COMMON_OPTIONS = options({
   '-h, --help': 'Show what the verb does, and its options',

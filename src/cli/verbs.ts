@@ -12,7 +12,6 @@ import {
   HASHING_OPTIONS,
   INPUT_OPTIONS,
   JSON_OPTION,
-  MAP_OPTIONS,
   NEAR_HASHING_OPTIONS,
   NEAR_OPTIONS,
   OUTPUT_OPTIONS,
@@ -185,7 +184,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'calibrate',
     summary: 'which settings find the duplicates in your own rows',
-    usage: 'IN [-o OUT]',
+    usage: 'IN [-o OUT.json]',
     options: [
       ...options({
         '--pairs FILE':
@@ -207,7 +206,7 @@ export const VERBS: readonly Verb[] = [
       }),
       ...NEAR_HASHING_OPTIONS.filter(({ name }) => !NOT_CALIBRATED.includes(name)),
       ...options({
-        '-o, --output OUT': 'Write a page (.html) or data (.json) in place of the text',
+        '-o, --output OUT': 'Write the figures as JSON in place of the text',
       }),
       ...FORCE_OPTION,
       ...JSON_OPTION,
@@ -218,51 +217,23 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'explore',
     summary: 'a page to look at rows, search them and review duplicates',
-    usage: 'DIR|FILE',
+    usage: 'IN [-o page.html]',
     options: [
+      ...options({
+        '-o, --output OUT': 'Write the page as one file (.html), which needs no server',
+      }),
+      ...FORCE_OPTION,
       ...options({
         '--plan PLAN':
           'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
+        '--clusters N: integer 1..64': 'Clusters of the map (by the number of rows: 4 to 24)',
         '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
         '--open': 'Open a browser',
       }),
-      ...MAP_OPTIONS,
       ...NEAR_HASHING_OPTIONS,
     ],
     example: 'halfspace explore datasets/sample/docs.jsonl --text body --open',
     load: () => import('./verbs/explore'),
-  },
-  {
-    name: 'report',
-    summary: 'the same page about an index in one file, without a server',
-    usage: 'DIR -o report.html',
-    options: [
-      ...options({
-        '-o, --output OUT': 'Write the page (.html) or its figures (.json) to this file',
-      }),
-      ...FORCE_OPTION,
-      ...SAMPLE_OPTION,
-      ...options({
-        '--min-cosine C: number -1<..1 = 0.9': 'Rows at a cosine of C or more are nearly the same',
-        '--min-jaccard J: number 0..1 = 0.6':
-          'In an index of sets: rows at an estimated Jaccard similarity of J or more are',
-        '--max-distance N: integer 0..':
-          'Group rows within N bits, in place of what --min-cosine or --min-jaccard says',
-      }),
-      ...MAP_OPTIONS,
-      ...options({
-        '--text COLUMN': 'The carried column that rows are shown by',
-        '--seed N: integer 0..4294967295 = 0': 'Seed of what is drawn',
-        '--queries FILE':
-          'Measure the recall of an optimized index with these queries, and say how they differ ' +
-          'from rows',
-        '--no-times': 'Time nothing: the same index gives the same page',
-      }),
-    ],
-    example:
-      'halfspace index datasets/sample/docs.jsonl -o docs.hs && ' +
-      'halfspace report docs.hs -o report.html',
-    load: () => import('./verbs/report'),
   },
   {
     name: 'info',

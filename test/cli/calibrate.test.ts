@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hammingDistance, SimHasher, shingles, words } from '../../src/index';
 import { Draws, dot } from '../reference/random';
-import { expectAccessible, hasChromium, openPage } from './explore/browser';
 import { ownFolder, run, runInTerminal } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-calibrate-'));
@@ -144,23 +143,6 @@ describe('calibrate', () => {
     expect(stdout).toContain('1 row without a direction');
   });
 
-  it.skipIf(!hasChromium)('writes a page that stands alone', async () => {
-    const own = await ownFolder();
-    const page = join(own, 'calibration.html');
-    const args = ['calibrate', at('vectors.jsonl'), '--min-cosine', '0.85', '-o', page];
-    const { code, stdout, stderr } = await run(args);
-    expect([code, stdout]).toEqual([0, '']);
-    expect(stderr).toContain(`wrote ${page}`);
-    const open = await openPage(page);
-    expect([open.requests, open.problems]).toEqual([[], []]);
-    await open.page.waitForSelector('.figures section');
-    expect(await open.page.locator('.plot canvas').count()).toBe(3);
-    expect(await open.page.locator('#threshold-section .u-series').count()).toBe(1 + 3);
-    expect(await open.page.locator('pre').textContent()).toContain('halfspace dedup');
-    await expectAccessible(open.page);
-    expect(readdirSync(own)).toEqual(['calibration.html']);
-  });
-
   it('works as its help shows', async () => {
     const { stdout } = await run(['calibrate', '--help']);
     const example = stdout.trimEnd().split('\n').at(-1) as string;
@@ -273,7 +255,6 @@ describe('calibrate refuses', () => {
     [['--min-jaccard', '0.5'], 2, 'has dense ones in "embedding"'],
     [['--jaccard-error', '0.1'], 2, '--jaccard-error is not of cosine: give --cosine-error'],
     [['--edits', '0.2'], 2, '--edits is of texts: vectors have no words to edit'],
-    [['-o', 'x.pdf'], 2, '-o expected a name that ends in .html or .json, got x.pdf'],
     [['--vector', 'nothing'], 1, 'no column "nothing"'],
   ])('%j', async (words, code, message) => {
     const outcome = await run(['calibrate', at('vectors.jsonl'), ...words]);

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Draws } from '../reference/random';
-import { expectAccessible, hasChromium, openPage } from './explore/browser';
-import { ownFolder, rowsOf, run } from './run';
+import { rowsOf, run } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-outcomes-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -123,17 +122,6 @@ describe('calibrate of texts', () => {
     expect([code, stdout.includes('Too few texts of 10 words or more')]).toEqual([0, true]);
     const { stdout: data } = await run(['calibrate', at('short.jsonl'), '--json']);
     expect(JSON.parse(data)).toMatchObject({ recommended: null, command: null });
-  });
-
-  it.skipIf(!hasChromium)('writes a page that stands alone', { tags: 'thorough' }, async () => {
-    const page = join(await ownFolder(), 'calibration.html');
-    const { code } = await run(['calibrate', "it's texts.jsonl", '-o', page], { cwd: folder });
-    expect(code).toBe(0);
-    const open = await openPage(page);
-    expect([open.requests, open.problems]).toEqual([[], []]);
-    await open.page.waitForSelector('.figures section table');
-    expect(await open.page.locator('pre').textContent()).toContain('halfspace dedup');
-    await expectAccessible(open.page);
   });
 });
 

@@ -217,9 +217,6 @@ describe('index --optimize --queries', () => {
     await expect(IndexFolder.open(join(cwd, 'new.hs'))).rejects.toThrow();
     const search = await run(['search', 'made.hs', 'nan.npy'], { cwd });
     expect([search.code, search.stderr]).toEqual([3, expect.stringContaining(finite)]);
-    await command('made.hs', '--optimize', '-q');
-    const report = ['report', 'made.hs', '-o', 'report.html', '--queries', 'narrow.npy'];
-    expect((await run(report, { cwd })).stderr).toContain(narrow);
   });
 
   it('is refused where it contradicts itself', async () => {

@@ -162,21 +162,21 @@ it('verify finds an index sound that lacks only the copy of its manifest', async
   expect([code, stdout]).toEqual([0, 'docs.hs: sound, 40 rows\n']);
 });
 
-it('a report that is stopped leaves the page that is there', async () => {
+it('explore -o that is stopped leaves the page that is there', async () => {
   const cwd = await ownFolder();
   const line = '{"vector":[0.12,-0.5,0.25,0.75,-0.125,0.5,0.0625,1]}\n';
   await writeFile(join(cwd, 'many.jsonl'), line.repeat(300_000));
   await run(['index', 'many.jsonl', '--vectors', 'float32', '-o', 'many.hs', '-q'], { cwd });
-  await writeFile(join(cwd, 'report.html'), 'good');
+  await writeFile(join(cwd, 'page.html'), 'good');
   for (const wait of [500, 800, 1100]) {
-    const { code, stderr } = await run(['report', 'many.hs', '-o', 'report.html', '--force'], {
+    const { code, stderr } = await run(['explore', 'many.hs', '-o', 'page.html', '--force'], {
       cwd,
       meanwhile: (child) => setTimeout(() => child.kill('SIGINT'), wait),
     });
     // Null where a busy machine did not let it stop in time, and the signal itself ended it.
     expect([130, null]).toContain(code);
     expect(stderr).not.toContain('damaged');
-    expect(await readFile(join(cwd, 'report.html'), 'utf8')).toBe('good');
+    expect(await readFile(join(cwd, 'page.html'), 'utf8')).toBe('good');
   }
 });
 
@@ -193,7 +193,7 @@ describe('a page', () => {
     await writeFile(join(cwd, 'x.jsonl'), `${rows.join('\n')}\n`);
     const own = join(cwd, `x ${hostile.replaceAll('/', '_')}.hs`);
     expect((await run(['index', 'x.jsonl', '--text', 'body', '-o', own], { cwd })).code).toBe(0);
-    const made = await run(['report', own, '-o', 'x.html', '--no-times'], { cwd });
+    const made = await run(['explore', own, '-o', 'x.html'], { cwd });
     expect(made.code).toBe(0);
     return join(cwd, 'x.html');
   }
@@ -201,9 +201,9 @@ describe('a page', () => {
   it('allows itself nothing but its own script and style, and names no folder', async () => {
     const cwd = await ownFolder();
     const pages = [await pageOf(cwd)];
-    const calibration = ['calibrate', DOCS, '--text', 'body', '-o', join(cwd, 'c.html')];
-    expect((await run(calibration)).code).toBe(0);
-    pages.push(join(cwd, 'c.html'));
+    const plan = ['dedup', DOCS, '--text', 'body', '-o', join(cwd, 'plan.html')];
+    expect((await run(plan)).code).toBe(0);
+    pages.push(join(cwd, 'plan.html'));
     for (const path of pages) {
       const text = await readFile(path, 'utf8');
       const [, policy] =

@@ -14,7 +14,7 @@ import {
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
-import type { Nearness as UsualNearness } from '../../explorer/messages';
+import type { Nearness as UsualNearness } from '../../explore/messages';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../join/near-rows';

@@ -1,13 +1,11 @@
 /**
  * A calibration of vectors or sets (measure/calibrate.ts) for people and as data: histograms and
- * tables for the text, charts for the page, and the dedup command line that it recommends.
+ * tables for the text, and the dedup command line that it recommends.
  */
 
 import { basename } from 'node:path';
 import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
-import type { PairTally } from '../../measure/pair-tally';
-import { distanceChart, sharesOf, similarityChart, stepName, usedSteps } from '../explore/charts';
-import { leastWords, thresholdSection } from '../explore/health';
+import { type DistanceStep, type PairTally, total } from '../../measure/pair-tally';
 import { counted, drawnWords, fixed, grouped, percent, similarityWords } from './figures';
 import type { Findings, Part } from './parts';
 import { aligned } from './table';
@@ -32,30 +30,18 @@ export interface CalibrationReport {
 const BAR = 24;
 const MAX_LINES = 24;
 
-/** The parts of text and page, the recommendation last. */
+/** The parts of the text, the recommendation last. */
 function partsOf(calibration: Calibration, command: string): Part[] {
-  const { tally, recommended } = calibration;
+  const { tally } = calibration;
   const what = nameOf(calibration);
-  const marked = recommended.maxDistance;
   return [
     {
       ...{ name: 'distance', heading: 'How far rows are from each other' },
       letters: histogram(tally),
-      figure: {
-        chart: distanceChart(tally, { nearestName: 'nearest of each row', marked }),
-        sentences: [`The nearest of a row is the one of the highest exact ${what} in the sample.`],
-      },
     },
     {
       ...{ name: 'cosine', heading: `What a distance says of the ${what}` },
       letters: similarities(tally),
-      figure: {
-        chart: similarityChart(tally),
-        sentences: [
-          'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
-            'are as near by chance.',
-        ],
-      },
     },
     {
       ...{ name: 'bits', heading: 'How many bits', sentence: bitsSentence(calibration) },
@@ -63,8 +49,7 @@ function partsOf(calibration: Calibration, command: string): Part[] {
     },
     {
       ...{ name: 'threshold', cells: thresholdCells(calibration) },
-      heading: `Which distance finds pairs at ${leastWords(tally)} or more`,
-      figure: thresholdSection(tally, marked),
+      heading: `Which distance finds pairs at ${what} ${tally.minSimilarity} or more`,
     },
     {
       ...{ name: 'recommended', heading: 'Recommended', command },
@@ -282,4 +267,27 @@ function bitsSentence(calibration: Calibration): string {
     `${grouped(theoryBits.edge)} bits (at ${what} 0 for ${grouped(theoryBits.zero)}); ` +
     `recommended here: ${grouped(recommended.bits)}, ${how}. ${coverageSentence(calibration)}`
   );
+}
+
+/** `40–47`, or `40` for a step of one distance. */
+function stepName({ from, to }: DistanceStep): string {
+  return from === to ? String(from) : `${from}–${to}`;
+}
+
+/** By step the share of all counts, which are by distance, that lie in it. */
+function sharesOf(counts: Float64Array, steps: readonly DistanceStep[]): number[] {
+  const all = Math.max(1, total(counts));
+  return steps.map(({ from, to }) => total(counts.subarray(from, to + 1)) / all);
+}
+
+/** The steps from the first to the last in which any of the counts is above 0. */
+function usedSteps(
+  steps: readonly DistanceStep[],
+  counts: readonly Float64Array[],
+): readonly DistanceStep[] {
+  const isUsed = steps.map(({ from, to }) =>
+    counts.some((some) => some.subarray(from, to + 1).some((count) => count > 0)),
+  );
+  const first = isUsed.indexOf(true);
+  return first < 0 ? [] : steps.slice(first, isUsed.lastIndexOf(true) + 1);
 }

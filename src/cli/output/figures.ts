@@ -5,7 +5,7 @@
  */
 
 import type { Measure } from '../../codes/measure';
-import { counted, grouped } from '../../explorer/format';
+import { counted, grouped } from '../../explore/page/format';
 
 export { counted, grouped };
 
@@ -174,6 +174,6 @@ function inOneLine(text: string): string {
 }
 
 /** The name of a similarity in a sentence. */
-export function similarityWords({ name }: Measure): string {
+export function similarityWords({ name }: Measure): 'cosine' | 'Jaccard similarity' {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';
 }

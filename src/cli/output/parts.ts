@@ -1,9 +1,8 @@
 /**
- * What `calibrate` has measured, in one form for its three outputs: text for a terminal, a page,
- * and data for programs. All three have the same figures; text and page the same sentences.
+ * What `calibrate` has measured, in one form for its outputs: text for a terminal, and data for
+ * programs, with the same figures.
  */
 
-import type { Held, Section } from '../../explorer/messages';
 import { wrapped } from './figures';
 import { aligned } from './table';
 
@@ -21,9 +20,8 @@ export interface Part {
   /** A table: its headings, then its rows. The first `texts` columns are set to the left. */
   readonly cells?: string[][];
   readonly texts?: number;
-  /** The figure as lines of characters, for the text; the page has `figure` in its place. */
+  /** A figure as lines of characters. */
   readonly letters?: string;
-  readonly figure?: Pick<Section, 'chart' | 'sentences'>;
 }
 
 /** What was measured, ready for all outputs. */
@@ -46,24 +44,4 @@ export function findingsText({ sentences, parts }: Findings): string {
     return `${heading}\n${below}${sentence === undefined ? '' : `\n\n${filled(sentence)}`}`;
   });
   return `${[filled(sentences.join(' ')), ...texts].join('\n\n')}\n`;
-}
-
-/** The findings as what a page in one file holds; the recommendation comes first. */
-export function findingsPage({ heading, sentences, parts }: Findings): Held {
-  const sections = parts.map(
-    ({ name, heading: own, sentence, command, cells, figure }): Section => ({
-      ...{ name, heading: own, command },
-      sentences: [...(sentence === undefined ? [] : [sentence]), ...(figure?.sentences ?? [])],
-      ...(figure !== undefined && { chart: figure.chart }),
-      ...(cells !== undefined && { table: { head: cells[0], rows: cells.slice(1) } }),
-    }),
-  );
-  const base = { name: 'base', heading, sentences };
-  return {
-    ...{ title: heading, about: null, map: null, cards: [], codes: null },
-    health: {
-      sections: [base, ...sections.slice(-1), ...sections.slice(0, -1)],
-      ...{ thresholds: [], sets: [], recommended: null, minCosine: 0 },
-    },
-  };
 }

@@ -5,14 +5,12 @@
  */
 
 import { idsAt } from '../../base/ids';
-import type { HeldReview, PlanLine } from '../../explorer/messages';
+import { heldPlan, rowsToShow, singlePage } from '../../explore/server/pages';
 import { isRounded, planHeader } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../groups/plan-table';
-import { reordered, rowsOf } from '../../join/source';
+import { rowsOf } from '../../join/source';
 import type { DedupPlan, RowBatch, RowWriter } from '../../node';
 import type { Call } from '../call';
-import { packed } from '../explore/map-file';
-import { singlePage } from '../explore/page-file';
 import { type Collection, rowBlocks } from '../input/collection';
 import { nearnessWords } from '../input/nearness';
 import { type Input, nameOfInput } from '../input/open-input';
@@ -24,8 +22,6 @@ import { openOutput, outputFormat, PageFile } from './rows';
 /** Characters of a text in a line of a plan, and on a page. */
 const LINE_WIDTH = 160;
 const PAGE_WIDTH = 20_000;
-/** Rows whose texts a page holds: with texts of usual length some tens of megabytes. */
-const PAGE_ROWS = 10_000;
 /** Lines of a batch. */
 const BLOCK = 8192;
 
@@ -58,7 +54,8 @@ export async function writePlanned(
   const blocks = target === null ? [] : [...blocksOf(call, planned)];
   const isPage = target instanceof PageFile;
   const withTexts = target !== null && (isPage || !call.has('all-rows'));
-  const seen = withTexts ? pageRows(plan, blocks, isPage ? PAGE_ROWS : plan.count) : [];
+  const listed = isPage ? rowsToShow(plan) : blocks.flatMap((block) => [...block]);
+  const seen = withTexts ? listed : [];
   const texts = await textsOfRows(call, rows, [...new Set([...shown, ...seen])], (row, text) => {
     if (shown.has(row)) return text;
     return isPage ? text.slice(0, PAGE_WIDTH) : excerpt(text, LINE_WIDTH);
@@ -108,18 +105,6 @@ function* blocksOf(call: Call, { plan, rows }: Planned): Generator<Uint32Array> 
   for (let at = 0; at === 0 || at < all.length; at += BLOCK) yield all.slice(at, at + BLOCK);
 }
 
-/** The rows of the first groups, about `most`: ends at the end of a group. */
-function pageRows({ groups }: DedupPlan, blocks: readonly Uint32Array[], most: number): number[] {
-  const rows: number[] = [];
-  for (const block of blocks) {
-    for (const row of block) {
-      if (rows.length >= most && groups[row] !== groups[rows[rows.length - 1]]) return rows;
-      rows.push(row);
-    }
-  }
-  return rows;
-}
-
 /**
  * The page of a plan. It holds all lines, so that the plan it saves is complete, and texts of the
  * rows of `seen`: only groups with texts are shown.
@@ -127,29 +112,23 @@ function pageRows({ groups }: DedupPlan, blocks: readonly Uint32Array[], most: n
 async function pageOf(
   { input, plan, rows }: Planned,
   batches: readonly RowBatch[],
-  { texts, seen }: { texts: ReadonlyMap<number, string>; seen: readonly number[] },
+  { texts: known, seen }: { texts: ReadonlyMap<number, string>; seen: readonly number[] },
 ): Promise<string> {
-  const lines = batches.flatMap((batch) => {
-    const columns = batch.without(['text']).columns.map(({ name }) => name);
-    const values = columns.map((name) => batch.values(name));
-    return Array.from({ length: batch.count }, (_, i) => {
-      const cells = columns.map((name, j) => [name, values[j][i]]);
-      return Object.fromEntries(cells) as PlanLine;
-    });
+  const texts = seen.map((row) => [row, known.get(row) ?? ''] as const);
+  return singlePage({
+    about: {
+      title: `near-duplicates of ${nameOfInput(input)}`,
+      rows: plan.count,
+      bits: rows.bits,
+      measure: similarityWords(rows.measure),
+      hasText: false,
+      dimensions: null,
+      columns: [],
+      textColumn: rows.textColumn,
+      plan: null,
+      nearness: { by: 'distance', usual: 0 },
+    },
+    map: null,
+    plan: heldPlan(plan.count, { batches, source: rows.source, texts }),
   });
-  const at = Uint32Array.from(lines, ({ row }) => row);
-  const review: HeldReview = {
-    lines,
-    codes: packed(reordered(rowsOf('source', rows.source), at).codes.bytes),
-    texts: seen.map((row) => [row, (texts.get(row) ?? '').slice(0, PAGE_WIDTH)]),
-  };
-  const title = `near-duplicates of ${nameOfInput(input)}`;
-  const about = {
-    ...{ title, rows: plan.count, bits: rows.bits, hasText: false, dimensions: null },
-    measure: similarityWords(rows.measure) as 'cosine' | 'Jaccard similarity',
-    ...{ columns: [], textColumn: rows.textColumn, plan: null },
-    nearness: { by: 'distance', usual: 0 } as const,
-  };
-  const health = { sections: [], thresholds: [], sets: [], recommended: null, minCosine: 1 };
-  return singlePage({ title, about, map: null, cards: [], codes: null, health, review });
 }

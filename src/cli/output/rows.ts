@@ -115,17 +115,12 @@ function isColored(): boolean {
   return process.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
 }
 
-/** A file of -o that holds a page, or under a name in .json the figures of the page. */
+/** A file of -o that holds a page. */
 export class PageFile {
-  /** Whether it holds figures as JSON, not a page. */
-  readonly isData: boolean;
-
   private constructor(
     readonly path: string,
     private readonly options: { readonly force: boolean; readonly inputs: readonly string[] },
-  ) {
-    this.isData = path.endsWith('.json');
-  }
+  ) {}
 
   /**
    * The file of -o; null for stdout. Opens it once and discards that, so that a file that cannot be
@@ -134,11 +129,10 @@ export class PageFile {
   static async named(call: Call, inputs: readonly string[]): Promise<PageFile | null> {
     const path = call.text('output');
     if (path === undefined || path === '-') return null;
-    if (!/\.(html?|json)$/i.test(path)) {
-      call.misuse(`-o expected a name that ends in .html or .json, got ${path}`);
+    if (!/\.html?$/i.test(path)) {
+      call.misuse(`-o expected a name that ends in .html, got ${path}`);
     }
     const file = new PageFile(path, { force: call.has('force'), inputs });
-    if (call.isJson && !file.isData) call.misuse('--json writes a .json file');
     await (await openFile(path, file.options)).abort();
     return file;
   }

@@ -11,30 +11,31 @@ import { calibrate } from '../../measure/calibrate';
 import { hasDirection } from '../../measure/measured-rows';
 import type { SparseVector, Vector } from '../../node';
 import type { Call } from '../call';
-import { singlePage } from '../explore/page-file';
 import { type HashSource, openSource } from '../input/hash-source';
 import { hasherOptionsOf, projectionOf } from '../input/hasher-options';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
 import { readRows, textsDrawn } from '../input/row-values';
 import { type CalibrationReport, calibrationFindings } from '../output/calibration';
-import { type Findings, findingsPage, findingsText } from '../output/parts';
-import { PageFile } from '../output/rows';
+import { type Findings, findingsText } from '../output/parts';
+import { openBytes } from '../output/rows';
 import { dedupCommand, drawSeedOf, outcomesOf } from './calibrate-outcomes';
 
-/** Prints text, or JSON with --json; with -o writes a page, or data under a name in .json. */
+/** Prints text, or JSON with --json; with -o writes JSON. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const own = [path, call.text('pairs') ?? '-'].filter((one) => one !== '-');
-  const file = await PageFile.named(call, own);
+  const target = call.text('output');
+  const file = target === undefined ? null : await openBytes(call, target, own);
   const findings = await measured(call, path);
   const data = () => `${JSON.stringify(findings.data, null, 2)}\n`;
   if (file === null) {
     await call.print(call.isJson ? data() : findingsText(findings));
     return 0;
   }
-  await file.write(file.isData ? data() : await singlePage(findingsPage(findings)));
-  call.say(`wrote ${file.path}`);
+  await file.write([new TextEncoder().encode(data())]);
+  await file.close();
+  call.say(`wrote ${target}`);
   return 0;
 }
 

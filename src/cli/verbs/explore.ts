@@ -1,32 +1,64 @@
 /**
- * `halfspace explore`: a page to look at rows, search them and review duplicates, served on this
- * machine until Ctrl-C. The address is printed at once; the input is opened and hashed after that,
- * and the page shows how far this is.
+ * `halfspace explore`: a page to look at rows, search them and review duplicates. It is served on
+ * this machine until Ctrl-C, or with -o written as one file, which needs no server. The address of
+ * the server is printed at once; the input is opened and hashed after that, and the page shows how
+ * far this is.
  */
 
 import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Status } from '../../explorer/messages';
+import type { Status } from '../../explore/messages';
+import { answersOf } from '../../explore/server/answers';
+import { openExplored } from '../../explore/server/explored';
+import { placedRows } from '../../explore/server/map';
+import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
+import { PlanFile } from '../../explore/server/plan-file';
+import { Review } from '../../explore/server/review';
+import { startServer } from '../../explore/server/server';
 import type { Call } from '../call';
-import { answersOf } from '../explore/answers';
-import { openExplored, planPathOf } from '../explore/explored';
-import { servedPage } from '../explore/page-file';
-import { PlanFile } from '../explore/reviewed-file';
-import { startServer } from '../explore/server';
 import { marksOf } from '../input/source-marks';
+import { PageFile } from '../output/rows';
 
-/**
- * Serves until a signal stops it: the promise never resolves, and rejects with the signal's reason.
- * Fails where the input cannot be opened.
- */
+/** Writes the page, or serves it until a signal rejects the promise with its reason. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('explore reads a file or an index folder, not stdin');
   await stat(path); // throws the system's error if the path is missing
+  const isWritten = call.has('output');
+  const other = ['port', 'open'].find((name) => call.has(name));
+  if (isWritten && other) call.misuse(`--${other} is for the server: leave it out, or -o`);
+  return isWritten ? write(call, path) : serve(call, path);
+}
+
+/** The plan's file: that of --plan, else `docs-plan.jsonl` for `docs.jsonl`. */
+async function planFileOf(call: Call, path: string): Promise<PlanFile> {
+  const usual = `${path.replace(/[/\\]+$/, '').replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
+  return new PlanFile(call.text('plan') ?? usual, await marksOf(call, path));
+}
+
+/** Writes the map, and the review of the plan that --plan names, as one file. */
+async function write(call: Call, path: string): Promise<0> {
+  const planFile = await planFileOf(call, path);
+  const isReviewed = call.has('plan');
+  if (isReviewed) await stat(planFile.path);
+  const file = await PageFile.named(call, isReviewed ? [path, planFile.path] : [path]);
+  if (file === null) call.misuse('-o expected a name that ends in .html, got -');
+  const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
+  const plan = isReviewed ? (await Review.open(explored, planFile)).held() : null;
+  const map = heldMap(explored, await placedRows(call, explored));
+  // A page without a server hashes no query: it searches by the rows that it holds.
+  const about = { ...explored.about(null), hasText: false, dimensions: null };
+  await file.write(await singlePage({ about, map, plan }));
+  call.say(`wrote ${file.path}`);
+  return 0;
+}
+
+/** Fails where the input cannot be opened. */
+async function serve(call: Call, path: string): Promise<0> {
   let status: Status = { phase: 'working', label: 'opening', share: null };
   call.onProgress = (label, share) => {
-    status = { phase: 'working', label, share };
+    status = { ...status, label, share };
   };
   let answers: ReturnType<typeof answersOf> | null = null;
   const server = await startServer({
@@ -43,14 +75,11 @@ export async function run(call: Call): Promise<0> {
   await call.print(`${server.address}\n`);
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (call.has('open')) openBrowser(server.address);
-  const planFile = new PlanFile(planPathOf(call, path), await marksOf(call, path));
+  const planFile = await planFileOf(call, path);
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   answers = answersOf(call, explored, planFile);
-  status = { phase: 'ready', label: '', share: null };
   // From here on progress is that of a single question, such as the one for the map.
-  call.onProgress = (label, share) => {
-    status = { phase: 'ready', label, share };
-  };
+  status = { phase: 'ready', label: '', share: null };
   return new Promise((_, reject) => {
     const stop = () => reject(call.signal.reason);
     if (call.signal.aborted) stop();

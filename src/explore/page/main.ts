@@ -1,0 +1,99 @@
+/**
+ * The entry of the page: takes what a page in one file holds, or asks the server that it came from,
+ * and shows the view that the address names. The build makes one script of it.
+ */
+
+import { html, nothing, render, type TemplateResult } from 'lit-html';
+import type { Held } from '../messages';
+import { App, linkOf, setLink, type View } from './app';
+import { counted } from './format';
+import { MapView, makingView } from './map-view';
+import { ReviewView } from './review-view';
+import { sourceOf } from './source';
+
+const root = document.getElementById('page') as HTMLElement;
+/** Its logo and title are in the HTML, so that they are painted before this script has run. */
+const header = root.querySelector('header') as HTMLElement;
+/** JSON in a page in one file (server/pages.ts); undefined on the page of a server. */
+const heldText = document.getElementById('held')?.textContent;
+/** What the page holds; null where a server answers. */
+const held: Held | null = heldText ? JSON.parse(heldText) : null;
+/** The page; header and view are drawn apart, since the header is there before the view. */
+const app = new App(sourceOf(held), () => {
+  render(bar(), header);
+  render(view(), root);
+});
+const map = new MapView(app);
+const review = new ReviewView(app);
+
+/** The views that this page has: both with a server; in one file, those of what it holds. */
+const VIEWS = (
+  [
+    ['map', 'Map', held === null || held.map !== null],
+    ['review', 'Review', held === null || held.plan !== null],
+  ] as const
+).filter(([, , isThere]) => isThere);
+
+/** Shows a view, and asks for what it needs. */
+function open(view: View): void {
+  app.change({ view, error: null });
+  setLink({ view: view === 'map' ? '' : view });
+  if (view === 'review') void review.start();
+}
+
+/** The rest of the header: how many rows and bits there are, and buttons for the views. */
+function bar(): TemplateResult {
+  const { about, view } = app.state;
+  return html`<span class="note">
+      ${about === null ? nothing : `${counted(about.rows, 'row')} · ${about.bits} bits`}
+    </span>
+    ${
+      VIEWS.length < 2
+        ? nothing
+        : html`<nav aria-label="Views">
+          ${VIEWS.map(
+            ([name, title]) => html`<button
+              aria-current=${name === view ? 'page' : nothing}
+              @click=${() => open(name)}
+            >
+              ${title}
+            </button>`,
+          )}
+        </nav>`
+    }`;
+}
+
+/** The error, if there is one, above the view. */
+function view(): TemplateResult {
+  const { error } = app.state;
+  return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
+  ${body()}`;
+}
+
+/** The view that is open; how far the server is, until it has said what there is. */
+function body(): TemplateResult {
+  const { about, status, view } = app.state;
+  if (about === null && status.phase === 'failed') {
+    return html`<main><p class="making" role="alert">${status.label}</p></main>`;
+  }
+  if (about === null)
+    return html`<main>${makingView({ ...status, label: status.label || 'opening' })}</main>`;
+  if (view === 'review') return review.view();
+  return map.view();
+}
+
+/** Shows the first view when the server is ready; a page in one file is so at once. */
+async function start(): Promise<void> {
+  const link = linkOf(location.hash);
+  app.redraw();
+  const { phase } = await app.follow((status) => status.phase !== 'working');
+  if (phase !== 'ready') return;
+  const about = await app.attempt(() => app.source.ask('about', null));
+  if (about === undefined) return;
+  app.change({ about });
+  const [first] = VIEWS.find(([name]) => name === link.view) ?? VIEWS[0] ?? ['map'];
+  if (first !== 'map') open(first);
+  if (held === null || held.map !== null) await map.start(link);
+}
+
+void start();

@@ -1,0 +1,180 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Held } from '../../src/explore/messages';
+import { SimHashIndex } from '../../src/index';
+import { IndexFolder, readPlan, saveIndex } from '../../src/node';
+import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
+import { expectAccessible, hasChromium, openPage, overflow } from './explore/browser';
+import { ownFolder, run } from './run';
+
+/** `explore -o page.html`: the page as one file. */
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-page-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+const WILD = '<script>alert(1)</script>';
+const ROWS = 300;
+const draws = new Draws('explore pages');
+const centres = Array.from({ length: 6 }, () => draws.gaussians(10));
+
+function index(vectors: 'float32' | 'none', rows = ROWS): SimHashIndex {
+  const made = new SimHashIndex({ bits: 128, dimensions: 10, vectors });
+  for (let i = 0; i < rows; i++) {
+    const vector = centres[i % 6].map((value) => value + 0.4 * draws.gaussian());
+    made.add(vector, i < 6 ? `${WILD}${i}` : `row ${i}`);
+  }
+  return made;
+}
+
+beforeAll(async () => {
+  await saveIndex(index('float32'), at('vectors.hs'));
+  await saveIndex(index('none'), at('codes.hs'));
+  await saveIndex(index('float32', 1), at('one.hs'));
+  await saveIndex(index('float32', 1), at('empty.hs'));
+  await (await IndexFolder.open(at('empty.hs'))).remove([`${WILD}0`]);
+  const lines = Array.from({ length: 90 }, (_, i) => {
+    const words = Array.from({ length: 30 }, () => `w${draws.integer(40) + 40 * (i % 3)}`);
+    return JSON.stringify({ id: i, title: `${WILD} & "title" ${i}`, body: words.join(' ') });
+  });
+  writeFileSync(at('docs.jsonl'), `${lines.join('\n')}\n`);
+});
+
+const made = new Map<string, Promise<string>>();
+
+/** The path of the page of an input, made once for all tests. */
+function pageOf(words: readonly string[]): Promise<string> {
+  const key = words.join(' ');
+  const again = made.get(key);
+  if (again !== undefined) return again;
+  const target = at(`${made.size}.html`);
+  const page = run(['explore', ...words, '-o', target], { cwd: folder }).then((outcome) => {
+    expect([outcome.code, outcome.stdout]).toEqual([0, '']);
+    return target;
+  });
+  made.set(key, page);
+  return page;
+}
+
+/** What a page holds. */
+function heldIn(path: string): Held {
+  const text = readFileSync(path, 'utf8');
+  return JSON.parse(
+    /<script type="application\/json" id="held">(.*?)<\/script>/s.exec(text)?.[1] ?? '',
+  );
+}
+
+const DOCS = ['docs.jsonl', '--text', 'body'];
+
+describe.each([
+  [['vectors.hs'], ROWS],
+  [['codes.hs'], ROWS],
+  [DOCS, 90],
+  [['one.hs'], 1],
+  [['empty.hs'], 0],
+] as const)('the page of %j', (words, rows) => {
+  const isQuick = quickIf(words === DOCS || rows === 0);
+
+  it('holds every row, as text and never as markup', isQuick, async () => {
+    const path = await pageOf(words);
+    const { about, map, plan } = heldIn(path);
+    expect([about.rows, map?.cards.length ?? 0, plan]).toEqual([rows, rows, null]);
+    const sizes = map?.clusters.map(({ size }) => size) ?? [];
+    expect(sizes.reduce((all, one) => all + one, 0)).toBe(rows);
+    expect(JSON.stringify(heldIn(path))).not.toMatch(/NaN|undefined|Infinity/);
+    const text = readFileSync(path, 'utf8');
+    expect(text.match(/<script/g)).toHaveLength(2);
+    expect(text).not.toContain('<script>alert(1)');
+    expect(JSON.stringify(map?.cards ?? []).includes(WILD)).toBe(rows > 0);
+  });
+
+  it.skipIf(!hasChromium)('opens without network and errors, light and dark', isQuick, async () => {
+    const { page, requests, problems } = await openPage(await pageOf(words));
+    await page.waitForSelector('.found, .making');
+    if (rows > 0) {
+      await page.waitForSelector('.legend li');
+      expect(await page.locator('table.rows tbody tr').count()).toBe(Math.min(100, rows));
+      await page.locator('table.rows button').first().click();
+      await page.waitForSelector('.found b');
+      expect(await page.locator('.hits li').count()).toBe(Math.min(25, rows - 1));
+      const said = await page.locator('.found .note').textContent();
+      expect(said).toContain('as codes estimate it');
+    }
+    for (const width of [390, 1200]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([width, await overflow(page)]).toEqual([width, 0]);
+    }
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expectAccessible(page);
+    }
+    expect([requests, problems]).toEqual([[], []]);
+  });
+});
+
+describe('explore -o', () => {
+  it('is the same page twice', { tags: 'thorough' }, async () => {
+    const again = at('again.html');
+    expect((await run(['explore', at('codes.hs'), '-o', again])).code).toBe(0);
+    expect(readFileSync(again, 'utf8')).toBe(readFileSync(await pageOf(['codes.hs']), 'utf8'));
+  });
+
+  it.skipIf(!hasChromium)('holds a plan to review, which is saved as it was decided', async () => {
+    const cwd = await ownFolder();
+    const bodies = ['one two three four five six', 'red green blue cyan pink gold'];
+    const lines = [...bodies, ...bodies, 'alone in the corpus with other words'].map((body, i) =>
+      JSON.stringify({ id: `d${i}`, body }),
+    );
+    writeFileSync(join(cwd, 'docs.jsonl'), `${lines.join('\n')}\n`);
+    const words = [...DOCS, '-q'];
+    expect((await run(['dedup', ...words, '-o', 'plan.jsonl'], { cwd })).code).toBe(0);
+    const written = ['--plan', 'plan.jsonl', '-o', 'page.html'];
+    expect((await run(['explore', ...words, ...written], { cwd })).code).toBe(0);
+    const { page, problems } = await openPage(join(cwd, 'page.html'));
+    await page.waitForSelector('.legend li');
+    await page.click('nav >> text=Review');
+    await page.waitForSelector('.member');
+    expect(await page.textContent('.status')).toMatch(/0 of 2 groups.*2 of 5 rows/s);
+    await page.keyboard.press('a');
+    await page.waitForFunction(() => !document.querySelector('.member.dropped'));
+    await page.click('text=Done, next');
+    await page.waitForSelector('.status b:text-matches("^1 of 2")');
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByText('Save the plan').click(),
+    ]);
+    await saved.saveAs(join(cwd, 'saved.jsonl'));
+    expect(problems).toEqual([]);
+    const plan = await readPlan(join(cwd, 'saved.jsonl'));
+    expect(plan.kept.reduce((sum, one) => sum + one, 0)).toBe(4);
+    expect(plan.reviewed?.reduce((sum, one) => sum + one, 0)).toBe(2);
+    const apply = ['dedup', ...words, '--apply', 'saved.jsonl', '-o', 'kept.jsonl'];
+    expect((await run(apply, { cwd })).code).toBe(0);
+    expect(readFileSync(join(cwd, 'kept.jsonl'), 'utf8').trim().split('\n')).toHaveLength(4);
+  });
+
+  it.each([
+    [['vectors.hs', '-o', 'x.pdf'], 2, 'a name that ends in .html'],
+    [['vectors.hs', '-o', '-'], 2, 'a name that ends in .html'],
+    [['vectors.hs', '-o', 'x.html', '--open'], 2, '--open is for the server'],
+    [['vectors.hs', '-o', 'x.html', '--clusters', '0'], 2, '--clusters expected'],
+    [['vectors.hs', '-o', 'x.html', '--plan', 'no.jsonl'], 1, 'no.jsonl: no such file'],
+    [['nothing.hs', '-o', 'x.html'], 1, 'no such file or folder'],
+  ])('refuses %j', async (words, code, message) => {
+    const outcome = await run(['explore', ...words], { cwd: folder });
+    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
+    expect(readdirSync(folder)).not.toContain('x.html');
+  });
+
+  it('refuses an output that exists, unless it is forced', async () => {
+    const target = join(await ownFolder(), 'page.html');
+    writeFileSync(target, 'mine');
+    const refused = await run(['explore', at('one.hs'), '-o', target]);
+    expect([refused.code, readFileSync(target, 'utf8')]).toEqual([1, 'mine']);
+    const forced = await run(['explore', at('one.hs'), '-o', target, '--force']);
+    expect([forced.code, readFileSync(target, 'utf8').includes('</html>')]).toEqual([0, true]);
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { runSteps } from '../../src/base/steps';
+import { layoutSteps } from '../../src/explore/layout/forces';
+import { neighborLists, SimHasher } from '../../src/index';
+import { Draws } from '../reference/random';
+
+const CLUSTERS = 8;
+const PER_CLUSTER = 60;
+const draws = new Draws('layout');
+const middles = Array.from({ length: CLUSTERS }, () => draws.gaussians(24));
+const vectors = Array.from({ length: CLUSTERS * PER_CLUSTER }, (_, i) =>
+  middles[i % CLUSTERS].map((value) => value + 0.5 * draws.gaussian()),
+);
+const codes = new SimHasher({ bits: 256, dimensions: 24 }).hashAll(vectors);
+const lists = neighborLists(codes, { k: 10 });
+const start = Float32Array.from({ length: 2 * vectors.length }, () => 20 * draws.uniform() - 10);
+
+function placed(seed: number): Float32Array {
+  const places = start.slice();
+  runSteps(layoutSteps(lists, places, { seed, epochs: 60 }), {});
+  return places;
+}
+
+describe('rows on a plane', () => {
+  const places = placed(1);
+  const square = (a: number, b: number) =>
+    (places[2 * a] - places[2 * b]) ** 2 + (places[2 * a + 1] - places[2 * b + 1]) ** 2;
+  const nearestOf = (row: number, k: number) =>
+    [...vectors.keys()]
+      .filter((other) => other !== row)
+      .sort((a, b) => square(row, a) - square(row, b))
+      .slice(0, k);
+
+  it('lie with rows of their cluster, though they began anywhere', () => {
+    let own = 0;
+    for (const row of vectors.keys()) {
+      own += nearestOf(row, 10).filter((other) => other % CLUSTERS === row % CLUSTERS).length;
+    }
+    expect(own / (10 * vectors.length)).toBeGreaterThan(0.95);
+    expect(places.every(Number.isFinite)).toBe(true);
+  });
+
+  it('keep many of their neighbours, of which chance keeps few', () => {
+    let found = 0;
+    for (const row of vectors.keys()) {
+      const near = new Set(lists.rows.subarray(lists.offsets[row], lists.offsets[row + 1]));
+      found += nearestOf(row, 10).filter((other) => near.has(other)).length;
+    }
+    const chance = 10 / vectors.length;
+    expect(found / (10 * vectors.length)).toBeGreaterThan(10 * chance);
+  });
+
+  it('lie at the same places by the same seed, at others by another', () => {
+    expect(placed(1)).toEqual(places);
+    expect(placed(2)).not.toEqual(places);
+  });
+
+  it('stay where they are without neighbours', () => {
+    const none = { ...lists, offsets: new Uint32Array(vectors.length + 1) };
+    const same = start.slice();
+    runSteps(layoutSteps(none, same, { seed: 1, epochs: 5 }), {});
+    expect(same).toEqual(start);
+  });
+});
