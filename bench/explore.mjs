@@ -1,5 +1,5 @@
 // How soon does the page of `halfspace explore` show its first paint and the map of 100,000 and of
-// 1,000,000 rows, where it is stored and where a draft comes first, how many frames a second does it
+// 1,000,000 rows, where it is stored and where it is made, how many frames a second does it
 // draw while it moves, and does anything jump? In Chromium without a graphics card. Run after `npm run
 // build`; browser and server share the core, or have two with BENCH_CORE=0-1. `--rows 100000` takes one
 // size only, `--keep FOLDER` the indexes of an earlier run.
@@ -93,9 +93,7 @@ async function framesMoving(seconds) {
   return rate;
 }
 
-/**
- * Opens the page once, and measures it: `map` is when it shows one, `made` when this is no draft.
- */
+/** Opens the page once, and measures it: `map` is when it shows one. */
 async function opened(browser, address) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
@@ -104,24 +102,20 @@ async function opened(browser, address) {
     new PerformanceObserver((list) => {
       for (const { value } of list.getEntries()) globalThis.jumps += value;
     }).observe({ type: 'layout-shift', buffered: true });
-    const wanted = ['map', 'made'];
     const seen = new MutationObserver(() => {
-      const isMade = document.querySelector('.legend') !== null;
-      const isDraft = document.querySelector('.draft') !== null && wanted.length === 2;
-      for (const name of wanted.splice(0, isMade ? 2 : Number(isDraft))) {
-        requestAnimationFrame(() => requestAnimationFrame(() => performance.mark(name)));
-      }
+      if (document.querySelector('.legend') === null) return;
+      seen.disconnect();
+      requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('map')));
     });
     seen.observe(document, { childList: true, subtree: true });
   });
   await page.goto(address);
-  await page.waitForFunction(() => performance.getEntriesByName('made').length > 0, null, {
+  await page.waitForFunction(() => performance.getEntriesByName('map').length > 0, null, {
     timeout: 600_000,
   });
   const times = await page.evaluate(() => ({
     paint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
     map: performance.getEntriesByName('map')[0].startTime,
-    made: performance.getEntriesByName('made')[0].startTime,
     jumps: globalThis.jumps,
   }));
   const frames = await page.evaluate(framesMoving, MOVING_SECONDS);
@@ -151,8 +145,8 @@ try {
       }
       const of = (name) => median(found.map((one) => one[name]));
       rows.push([
-        ...[size.toLocaleString('en'), isStored ? 'stored' : 'a draft first'],
-        ...['paint', 'map', 'made', 'frames'].map((name) => short(of(name))),
+        ...[size.toLocaleString('en'), isStored ? 'stored' : 'made'],
+        ...['paint', 'map', 'frames'].map((name) => short(of(name))),
         of('jumps').toFixed(3),
       ]);
     }
@@ -163,14 +157,6 @@ try {
 }
 printTable(
   `The page of explore, ${short(bytes.length / 1000)} KB gzip; medians of ${OPENINGS} openings`,
-  [
-    'rows',
-    'map',
-    'first paint, ms',
-    'map, ms',
-    'not a draft, ms',
-    'frames/s moving',
-    'layout shift',
-  ],
+  ['rows', 'map', 'first paint, ms', 'map, ms', 'frames/s moving', 'layout shift'],
   rows,
 );

@@ -70,11 +70,6 @@ try {
   });
   await picture('explore-dark', { ...nouns, hash: '#colour=category', colorScheme: 'dark' }, map);
   await picture('explore-phone', { ...nouns, viewport: PHONE }, (page) => near(page, 'guitar'));
-  await picture('explore-figures', { ...nouns, hash: '#view=figures' }, async (page) => {
-    await page.waitForSelector('#speed-section .u-over', { timeout: 120_000 });
-    await page.locator('#speed-section').scrollIntoViewIfNeeded();
-    await page.evaluate(() => document.querySelector('#speed-section').scrollIntoView());
-  });
   nouns.child.kill('SIGINT');
   const docs = await serve(['docs.jsonl', '--text', 'body']);
   await picture('explore-review', { ...docs, hash: '#view=review' }, async (page) => {

@@ -50,8 +50,8 @@ export class Call {
   /** What `atEnd` registered; `cleanUp` calls it in that order. */
   readonly #closing: (() => Promise<unknown>)[] = [];
   /**
-   * Also called at each progress report, and with '' at the end of the work; the share done is 0..1,
-   * null if the total is unknown.
+   * Also called at each progress report, and with '' at the end of the work; the share done is
+   * 0..1, null if the total is unknown.
    */
   onProgress: ((label: string, share: number | null) => void) | null = null;
 

@@ -287,13 +287,6 @@ function* joinOf({ codes: ours, right, maxDistance, kernel, bits }: Request) {
   return { codes, method: methodFor(codes, maxDistance, bits) };
 }
 
-/** The expected work of all pairs within a distance. */
-export function* pairsWork(rows: Rows, maxDistance: number): Steps<PairsWork> {
-  const request = requestOf(rows, null, { maxDistance });
-  const { codes, method } = yield* joinOf(request);
-  return workOf(request, codes, method);
-}
-
 /** The expected work of a join, for `onStart`. */
 function workOf(
   { left, right, asked, ...request }: Request,

@@ -140,7 +140,7 @@ describe('explore -o', () => {
     expect(await page.textContent('.status')).toMatch(/0 of 2 groups.*2 of 5 rows/s);
     await page.keyboard.press('a');
     await page.waitForFunction(() => !document.querySelector('.member.dropped'));
-    await page.click('text=Done, next');
+    await page.click('button:text("Done, next")');
     await page.waitForSelector('.status b:text-matches("^1 of 2")');
     const [saved] = await Promise.all([
       page.waitForEvent('download'),

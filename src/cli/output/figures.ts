@@ -47,13 +47,6 @@ export function fixed(value: number, digits = 2): string {
     .replace('-', '−');
 }
 
-/** A number of at most six significant digits, without trailing zeros: 0.25, 3, 12,000. */
-export function plain(value: number): string {
-  const rounded = Number(value.toPrecision(6));
-  if (Number.isInteger(rounded)) return `${rounded < 0 ? '−' : ''}${grouped(Math.abs(rounded))}`;
-  return String(rounded).replace('-', '−');
-}
-
 /**
  * A share as per cent, with two digits below 1 %. Only 0 and 1 are `0 %` and `100 %`: what rounds
  * to them is `< 0.01 %` or `> 99.9 %`.

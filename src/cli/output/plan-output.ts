@@ -4,6 +4,7 @@
  * the groups are reviewed.
  */
 
+import { basename } from 'node:path';
 import { idsAt } from '../../base/ids';
 import { heldPlan, rowsToShow, singlePage } from '../../explore/server/pages';
 import { isRounded, planHeader } from '../../formats/plan-file';
@@ -117,7 +118,7 @@ async function pageOf(
   const texts = seen.map((row) => [row, known.get(row) ?? ''] as const);
   return singlePage({
     about: {
-      title: `near-duplicates of ${nameOfInput(input)}`,
+      title: `near-duplicates of ${basename(nameOfInput(input))}`,
       rows: plan.count,
       bits: rows.bits,
       measure: similarityWords(rows.measure),

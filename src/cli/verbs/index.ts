@@ -96,8 +96,7 @@ async function checkQueries(call: Call, input: string): Promise<void> {
   if (file === undefined) return;
   if (call.has('memory')) {
     call.misuse(
-      '--queries does not go with --memory, where rows are the queries: leave one of them out; ' +
-        'halfspace report DIR --queries FILE measures afterwards',
+      '--queries does not go with --memory, where rows are the queries: leave one of them out',
     );
   }
   if (file !== '-')

@@ -305,6 +305,7 @@ export class MapView {
   /** The buttons over the map, and how far the map is while it is made. */
   #tools(): TemplateResult {
     const { isLasso, map, status } = this.app.state;
+    const label = status.label || 'drawing the map';
     const { control } = this.pane;
     return html`<div class="tools" role="toolbar" aria-label="Map">
         <button
@@ -318,7 +319,7 @@ export class MapView {
         <button aria-label="Zoom out" @click=${() => control.zoom(1 / 1.6)}>−</button>
         <button @click=${() => control.reset()}>All</button>
       </div>
-      ${map === null ? makingView({ ...status, label: status.label || 'drawing the map' }) : nothing}`;
+      ${map === null ? makingView({ ...status, label }) : nothing}`;
   }
 
   /** The legend, and the choice of the column of the colours; on a page in one file no choice. */

@@ -189,6 +189,7 @@ export class ReviewView {
   view(): TemplateResult {
     const review = this.#review;
     const { error } = this.app.state;
+    const { save } = this.app.source;
     if (review === null) {
       return html`<main class="review">
         <p class="making" role="status">
@@ -215,7 +216,7 @@ export class ReviewView {
           max=${Math.max(1, review.groups.length)}
           .value=${done}
         ></progress>
-        ${this.app.source.save === null ? this.#threshold(review) : savingView(this.app.source.save)}
+        ${save === null ? this.#threshold(review) : savingView(save)}
       </section>
       ${review.exists && this.#group !== null ? this.#body() : this.#empty(review)}
     </main>`;

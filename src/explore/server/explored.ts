@@ -257,7 +257,7 @@ export class Explored {
     return { hits, compared: `exact cosine of ${allOf(allowed)}` };
   }
 
-  /** Hits without their cards, by the index. Sparse rows are all compared, since codes tell little. */
+  /** Hits without their cards, by the index; sparse rows are all compared exactly. */
   #nearest(query: Query, { k, allowed, self }: Searched) {
     const { index } = this;
     const about = this.about(null);
