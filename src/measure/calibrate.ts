@@ -306,7 +306,7 @@ function enoughBits(
 }
 
 /** The distance with the best F1, or the one by theory if the sample has too few near pairs. */
-export function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
+function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
   const { bits, measure, minSimilarity: least } = tally;
   const thresholds = tally.thresholds();
   const isMeasured = nearPairs >= ENOUGH_PAIRS;

@@ -100,7 +100,8 @@ export async function mapRows(
     });
   }
   return {
-    ...{ rows, ...sidesOf(places) },
+    rows,
+    ...sidesOf(places),
     labels: Uint8Array.from(rows, (row) => found.labels[row]),
     exemplars: Uint8Array.from(rows, (row) => ranks.get(row) ?? 0),
   };

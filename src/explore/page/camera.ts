@@ -101,7 +101,8 @@ export class CameraControl {
     const inside = (value: number) => Math.max(0, Math.min(SIDE, value));
     const least = this.whole / 2;
     this.camera = {
-      ...{ x: inside(x), y: inside(y) },
+      x: inside(x),
+      y: inside(y),
       scale: Math.max(least, Math.min(MAX_ZOOM * least, scale)),
     };
     this.#events.moved(this.camera, true);

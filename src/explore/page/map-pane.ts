@@ -196,8 +196,10 @@ export class MapPane {
   /** Colours all points again. The cost is linear in them, so frames draw what is made here. */
   #ink(): void {
     this.#points = inked(this.#x, this.#y, {
-      ...{ values: this.#values, palette: this.#palette },
-      ...{ ground: this.#ground(), isShown: this.#shown() },
+      values: this.#values,
+      palette: this.#palette,
+      ground: this.#ground(),
+      isShown: this.#shown(),
     });
     this.#request();
   }

@@ -68,7 +68,9 @@ async function readMap(path: string, checks: Uint32Array): Promise<PlacedRows | 
     const withCode = checks.reduce((sum, one) => sum + Number(one !== NULL_CHECK), 0);
     if (rows.length !== withCode || rows.some((row, i) => checks[row] !== check[i])) return null;
     return {
-      ...{ rows, x: Float32Array.from(of('x')), y: Float32Array.from(of('y')) },
+      rows,
+      x: Float32Array.from(of('x')),
+      y: Float32Array.from(of('y')),
       labels: Uint8Array.from(of('cluster')),
       exemplars: Uint8Array.from(of('exemplar')),
     };
@@ -181,7 +183,9 @@ export function coloursOf({ index, carried }: Explored, column: string): Colours
   const isOther = counts.size > names.length || known.length < values.length;
   return {
     values: packed(Uint8Array.from(values, (value) => places.get(String(value)) ?? names.length)),
-    ...{ names: isOther ? [...names, 'other'] : names, low: 0, high: 0 },
+    names: isOther ? [...names, 'other'] : names,
+    low: 0,
+    high: 0,
   };
 }
 

@@ -109,8 +109,11 @@ function copied(plan: DedupPlan): DedupPlan {
   const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = plan;
   return {
     ...plan,
-    ...{ kept: kept.slice(), duplicateOf: duplicateOf.slice(), distances: distances.slice() },
-    ...{ cosines: cosines?.slice() ?? null, jaccards: jaccards?.slice() ?? null },
+    kept: kept.slice(),
+    duplicateOf: duplicateOf.slice(),
+    distances: distances.slice(),
+    cosines: cosines?.slice() ?? null,
+    jaccards: jaccards?.slice() ?? null,
     ...(reviewed !== undefined && { reviewed: reviewed.slice() }),
   };
 }
