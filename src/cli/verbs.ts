@@ -7,7 +7,6 @@
 import type { Verb } from './call';
 import { INDEX_VERBS } from './index-verbs';
 import {
-  COLUMN_OPTIONS,
   FORCE_OPTION,
   HASHING_OPTIONS,
   INPUT_OPTIONS,
@@ -111,26 +110,6 @@ export const VERBS: readonly Verb[] = [
     ],
     example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
     load: () => import('./verbs/dedup'),
-  },
-  {
-    name: 'passages',
-    summary: 'runs of words that many texts have, as licences and navigation',
-    usage: 'IN… [-o OUT]',
-    options: [
-      ...options({
-        '--min-words N: integer 16..1000 = 25': 'Words of the shortest passage',
-        '--limit N: integer 1..10000 = 100': 'Most passages, those that repeat most words first',
-      }),
-      ...COLUMN_OPTIONS.filter(({ name }) => ['text', 'id'].includes(name)),
-      ...TEXT_OPTIONS.filter(({ name }) => ['normalize', 'case'].includes(name)),
-      ...INPUT_OPTIONS,
-      ...options({
-        '--max-memory SIZE': 'Refuse to go on when the predicted peak is above, as 800M or 4G',
-      }),
-      ...OUTPUT_OPTIONS,
-    ],
-    example: 'halfspace passages datasets/sample/docs.jsonl --text body',
-    load: () => import('./verbs/passages'),
   },
   {
     name: 'cluster',

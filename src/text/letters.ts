@@ -40,14 +40,13 @@ const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
 
 /**
  * Cuts a text between words into stretches, in order. Calls `readPlain` with the range of each
- * stretch without odd code units, and `readOdd` with each word of the others and the range of its
- * stretch.
+ * stretch without odd code units, and `readOdd` with each word of the others.
  */
 export function eachStretch(
   text: string,
   letterCase: LetterCase,
   readPlain: (from: number, end: number) => void,
-  readOdd: (word: string, from: number, end: number) => void,
+  readOdd: (word: string) => void,
 ): void {
   for (let at = 0; at < text.length; ) {
     // The plain stretch ends at the last cut before the odd code unit, the odd one at the next.
@@ -58,7 +57,7 @@ export function eachStretch(
     at = odd;
     while (at < text.length && !CUTS.includes(text[at])) at++;
     if (at === end) continue;
-    for (const word of wordsIn(text.slice(end, at), letterCase)) readOdd(word, end, at);
+    for (const word of wordsIn(text.slice(end, at), letterCase)) readOdd(word);
   }
 }
 

@@ -178,7 +178,7 @@ async function measured(args: readonly string[], limit: string): Promise<Measure
 
 const OUTPUTS: Record<string, string> = {
   ...{ fingerprint: 'codes.arrow', dedup: 'plan.jsonl', index: 'index.hs' },
-  ...{ passages: 'passages.jsonl', cluster: 'clusters.jsonl' },
+  cluster: 'clusters.jsonl',
 };
 
 const CASES = [
@@ -211,8 +211,6 @@ const CASES = [
   ['index', 'short.csv'],
   ['index', 'short.jsonl', '--vectors', 'sparse', '--columns', 'none'],
   ['dedup', 'wide.arrow', '--min-cosine', '.9'],
-  ['passages', 'short.jsonl'],
-  ['passages', 'long.arrow'],
   ['cluster', 'narrow.npy', '--clusters', '20'],
   ['cluster', 'narrow.npy', '--clusters', '20', '--by', 'codes'],
   ['cluster', 'vectors.csv', '--vector', 'vector', '--density'],
@@ -295,7 +293,7 @@ describe.runIf(process.platform === 'linux')('a text of 104 MB', () => {
     closeSync(file);
   }, 120_000);
 
-  it.each(['dedup', 'index', 'passages'])(
+  it.each(['dedup', 'index'])(
     'is held by %s in less than 1.2 GB',
     { timeout: 130_000 },
     async (verb) => {

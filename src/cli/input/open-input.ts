@@ -112,14 +112,9 @@ async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
 /**
  * The batches of a reader, the next of which is decoded while threads work on one (`readAhead`).
  * Shows progress, by rows or else by bytes; throws the signal's reason at Ctrl-C. At the end says
- * which lines were skipped, unless `saysSkipped` is false because another reading of the same rows
- * says it.
+ * which lines were skipped.
  */
-export async function* batchesOf(
-  call: Call,
-  reader: RowReader,
-  saysSkipped = true,
-): AsyncGenerator<RowBatch> {
+export async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatch> {
   const { rowCount, byteCount } = reader;
   const isByBytes = rowCount === null && byteCount !== null;
   const total = isByBytes ? byteCount : rowCount;
@@ -135,7 +130,7 @@ export async function* batchesOf(
   } finally {
     progress.end();
   }
-  if (saysSkipped) saySkipped(call, reader);
+  saySkipped(call, reader);
 }
 
 /** Says how many lines --on-error skip left out, and why the first ones. */
