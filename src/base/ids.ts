@@ -44,27 +44,6 @@ function checkIdArray(ids: readonly unknown[]): Ids {
   return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);
 }
 
-/**
- * Compares two ids of one kind for a sort: negative, 0 or positive. Numbers compare by value, texts
- * by code points, which is the order of their UTF-8 bytes in other programs (`<` compares UTF-16).
- */
-export function compareIds(a: string | number | bigint, b: string | number | bigint): number {
-  if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : Number(a > b);
-  const length = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  if (at === length) return a.length - b.length;
-  return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at));
-}
-
-/**
- * The rank of a UTF-16 unit by code point. Halves of surrogate pairs, U+D800 to U+DFFF, encode code
- * points above U+FFFF, so they rank above U+E000 to U+FFFF.
- */
-function rankOf(unit: number): number {
-  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
-}
-
 /** Copies the ids of some rows, in the order of `rows`, to an array of the type of `ids`. */
 export function idsAt(ids: Ids, rows: Uint32Array): Ids {
   if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);

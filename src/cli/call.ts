@@ -12,11 +12,11 @@ import { type Parsed, parse } from './parse';
 
 /**
  * The code of a verb. Resolves to exit code 0, or to 1 where a check found what it looks for, as
- * damage by `verify`; failures are thrown. `verbs` is the list of all verbs, for `completion`.
+ * damage by `verify`; failures are thrown.
  */
-export type Run = (call: Call, verbs: readonly Verb[]) => Promise<0 | 1>;
+export type Run = (call: Call) => Promise<0 | 1>;
 
-/** A verb as data. Parsing, help and completion read this alone, without loading verbs' code. */
+/** A verb as data. Parsing and help read this alone, without loading verbs' code. */
 export interface Verb {
   readonly name: string;
   /** What it is for: a line of `halfspace --help`. */

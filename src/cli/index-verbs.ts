@@ -88,9 +88,6 @@ export const INDEX_VERBS: readonly Verb[] = [
           ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
         '--rank HOW: hamming|estimate|exact':
           'By distance, estimated cosine or exact cosine (the best that the index can)',
-        '--ties ORDER: row|id = row':
-          'Order of rows at equal distance or similarity, and which of them come last among the ' +
-          'k: by their numbers, or by their ids, which do not depend on the order of the input',
         '--recall R: number 0<..1':
           'Of an optimized index: go on until this share of the neighbours is expected to be found',
         '--explain':

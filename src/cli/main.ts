@@ -60,7 +60,7 @@ async function run(): Promise<number> {
   if (threads !== undefined) process.env.HALFSPACE_THREADS = threads;
   // Else the engine lets the heap grow to several times of what lives there before it collects.
   if (running.has('max-memory')) setFlagsFromString('--heap-growing-percent=25');
-  return (await verb.load()).run(running, VERBS);
+  return (await verb.load()).run(running);
 }
 
 async function print(text: string): Promise<0> {

@@ -1,6 +1,6 @@
 /**
- * The options of the command, each declared once as a line of its help: parsing, checks, help and
- * completion all follow from these declarations. Options of several verbs are here, those of one
+ * The options of the command, each declared once as a line of its help: parsing, checks
+ * and help all follow from these declarations. Options of several verbs are here, those of one
  * verb in verbs.ts.
  */
 

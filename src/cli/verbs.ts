@@ -1,7 +1,7 @@
 /**
  * All verbs of the command, declared as data: a new verb is an entry here and a file in verbs/ that
- * exports `run`. Parsing, checks, help and completion read these declarations only; the code of a
- * verb is loaded when it is run, so that help answers at once.
+ * exports `run`. Parsing, checks and help read these declarations only; the code of a verb is
+ * loaded when it is run, so that help answers at once.
  */
 
 import type { Verb } from './call';
@@ -102,8 +102,6 @@ export const VERBS: readonly Verb[] = [
           'A line for each row in the order of IN, in place of those of groups; in a .arrow file ' +
           'with its code, for --against',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
-        '--resume':
-          'Of shards: go on with an --apply that was stopped; what is written is not written again',
       }),
       ...NEAR_HASHING_OPTIONS,
       ...OUTPUT_OPTIONS,
@@ -236,13 +234,5 @@ export const VERBS: readonly Verb[] = [
     ],
     example: 'halfspace verify datasets/sample/docs.jsonl',
     load: () => import('./verbs/verify'),
-  },
-  {
-    name: 'completion',
-    summary: 'completion for bash or zsh',
-    usage: 'bash|zsh',
-    options: [],
-    example: 'halfspace completion bash > halfspace.bash && source halfspace.bash',
-    load: () => import('./verbs/completion'),
   },
 ];

@@ -4,23 +4,20 @@
  * converts. The source is only read, and must have the rows that the plan was made for.
  */
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { checkOptions } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../groups/plan';
-import { FileChecksum, fileChecksum } from '../stored/manifest';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
-import { batchRanges } from '../table/sealed/sealed-table';
 import { writerTo } from './create-rows';
-import { checksumOf, isThere, openOutput, type RowOutput } from './file-io';
+import { isThere, openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, OF_LINES, type RowFormat, WITH_NAMES } from './row-format';
 import type { RowReader, SkippedLine } from './row-reader';
-import { ShardProgress } from './shard-progress';
 import { shardsOf } from './shards';
 
 /** How a plan is applied; options of `openRows` say how the source is read. */
@@ -48,17 +45,11 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
    * @default true
    */
   force?: boolean;
-  /**
-   * For shards: continues a run that was stopped. Outputs that it has written are not written
-   * again; another plan, or shards that were changed since, are refused.
-   * @default false
-   */
-  resume?: boolean;
 }
 
 const OPTIONS = [
   ...[...OPEN_OPTIONS, ...LONG_CALL],
-  ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force', 'resume'],
+  ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force'],
 ];
 
 /** What was read, and which lines were left out where `onError` is 'skip'. */
@@ -104,14 +95,14 @@ export async function applyChecked(
   const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);
-  if (given.resume) {
-    throw new Error('"resume" (--resume) is for shards that are written to a folder, one by one');
-  }
   const inputs = [...(shards ?? []), ...(given.inputs ?? [])];
   return applyToOne(plan, source, output, { ...given, inputs, isSharded: shards !== null });
 }
 
-/** Writes a shard for each one of the source, of the same name, to the folder `output`. */
+/**
+ * Writes a shard for each one of the source, of the same name, to the folder `output`. A failure
+ * removes the shards that were written: some of them alone would look like all.
+ */
 async function applyToShards(
   plan: DedupPlan,
   shards: readonly string[],
@@ -119,20 +110,16 @@ async function applyToShards(
   given: CheckedOptions,
 ): Promise<Applied> {
   const { ids: _ids, onProgress, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
-  const { inputs = [], outputFormat: _format, resume = false, ...own } = rest;
-  const { force = true, unchanged, signal, ...read } = own;
+  const { inputs = [], outputFormat: _format, force = true, ...own } = rest;
   const targets = targetsOf(shards, output);
-  const checksums: string[] = [];
-  for (const file of shards) {
-    checksums.push(unchanged?.get(file) ?? (await checksumOf(file, signal)));
+  for (const target of force ? [] : targets) {
+    if (await isThere(target)) {
+      throw new Error(`the output ${target} exists; force (--force) replaces it`);
+    }
   }
-  const how = { folder: output, plan: planChecksum(plan, given.ids, read) };
-  const run = { ...how, shards, targets, checksums, signal };
-  const stopped = resume ? await ShardProgress.resume(run) : null;
-  if (stopped === null && !force) await refuseWritten(output, targets);
-  const counts = stopped?.rows ?? (await rowsOfShards(plan, shards, given));
-  const progress = stopped ?? (await ShardProgress.begin(run, counts));
+  const counts = await rowsOfShards(plan, shards, given);
   const applied = { file: output, skipped: 0, skippedLines: [] as SkippedLine[] };
+  const written: string[] = [];
   let first = 0;
   try {
     for (const [i, shard] of shards.entries()) {
@@ -141,27 +128,26 @@ async function applyToShards(
         applied.skippedLines.push({ line: 0, reason: `cannot be opened, ${shard}` });
         continue;
       }
-      let one: Pick<Applied, 'skipped' | 'skippedLines'> | null = await progress.reportOf(i);
-      if (one === null) {
-        await mkdir(dirname(targets[i]), { recursive: true });
-        // `force`: what may be replaced was checked before.
-        const place = { force: true, inputs: [...shards, ...inputs] };
-        const part = planOfRows(plan, first, first + counts[i]);
-        one = await applyToOne(part, shard, targets[i], { ...own, ...place, isSharded: false });
-        await progress.add(i, one);
-      }
-      applied.skipped += one.skipped;
-      for (const { line, reason } of one.skippedLines) {
+      await mkdir(dirname(targets[i]), { recursive: true });
+      const part = planOfRows(plan, first, first + counts[i]);
+      const { skipped, skippedLines } = await applyToOne(part, shard, targets[i], {
+        ...own,
+        force,
+        inputs: [...shards, ...inputs],
+        isSharded: false,
+      });
+      written.push(targets[i]);
+      applied.skipped += skipped;
+      for (const { line, reason } of skippedLines) {
         applied.skippedLines.push({ line, reason: `${reason}, ${shard}` });
       }
       first += counts[i];
       onProgress?.(first, plan.count);
     }
   } catch (error) {
-    await progress.stop();
+    for (const target of written) await rm(target, { force: true });
     throw error;
   }
-  await progress.end();
   return applied;
 }
 
@@ -229,39 +215,6 @@ function targetsOf(shards: readonly string[], output: string): string[] {
   throw new FormatError(`another shard is to become ${targets[twice]} too`, shards[twice]);
 }
 
-/** Fails where an output exists. */
-async function refuseWritten(output: string, targets: readonly string[]): Promise<void> {
-  for (const target of targets) {
-    if (!(await isThere(target))) continue;
-    throw new Error(
-      (await ShardProgress.isIn(output))
-        ? `${output} has outputs of a run that was stopped: resume (--resume) goes on with it, ` +
-            'force (--force) replaces them'
-        : `the output ${target} exists; force (--force) replaces it`,
-    );
-  }
-}
-
-/** A checksum of all that decides what is written: the plan, ids, and how shards are read. */
-function planChecksum(
-  { kept, checks }: DedupPlan,
-  ids: ApplyOptions['ids'],
-  read: OpenRowsOptions,
-): string {
-  const { format, file, columns, batchRows, onError, expectEnd, types, delimiter } = read;
-  const how = [format, file, columns, batchRows, onError, expectEnd, types, delimiter];
-  const limits = [read.maxColumns, read.maxLineBytes];
-  const encoder = new TextEncoder();
-  const names = new FileChecksum();
-  for (const [first, end] of batchRanges(ids?.values.length ?? 0, 4096)) {
-    const own = Array.from({ length: end - first }, (_, i) => ids?.values[first + i] ?? null);
-    names.add(encoder.encode(JSON.stringify(own)));
-  }
-  const rows = new Uint8Array(checks.buffer, checks.byteOffset, checks.byteLength);
-  const sums = [fileChecksum(kept), fileChecksum(rows), names.text, ids?.column];
-  return fileChecksum(encoder.encode(JSON.stringify([sums, how, limits])));
-}
-
 /**
  * Writes one output. Rows of several shards are always encoded, since each shard may have a header
  * line.
@@ -273,7 +226,7 @@ async function applyToOne(
   given: CheckedOptions & { isSharded: boolean },
 ): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force, isSharded, unchanged: _, resume: _resume, ...read } = rest;
+  const { outputFormat, force, isSharded, unchanged: _, ...read } = rest;
   const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();

@@ -27,9 +27,6 @@ export interface OutputOptions {
   inputs: readonly string[];
 }
 
-/** The name of an output that is not finished; the group is its final name. */
-export const TEMPORARY = /^\.(.+)\.[0-9a-f]{12}\.tmp$/s;
-
 const statOf = (path: string) => stat(path).catch(() => null);
 /** True where anything has this name, even a link that leads nowhere. */
 export const isThere = (path: string) =>

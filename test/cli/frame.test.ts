@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -176,52 +175,6 @@ it('no escape of a file reaches the terminal by an error', async () => {
   expect(code).toBe(2);
   expect(stderr).toContain('choose by --vector COLUMN');
   expect(stderr).not.toMatch(/[^\P{Cc}\n]/u);
-});
-
-describe('completion', () => {
-  it('is a script for bash that completes verbs, options, choices and files', async () => {
-    const folder = await ownFolder();
-    const { stdout, code } = await run(['completion', 'bash']);
-    expect(code).toBe(0);
-    await writeFile(join(folder, 'completion.bash'), stdout);
-    await writeFile(join(folder, 'nouns.hs'), '');
-    const completed = (...words: string[]) => {
-      const line = words.map((word) => `'${word}'`).join(' ');
-      const script = `source completion.bash; COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}
-        _halfspace; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      return execFileSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8' })
-        .trim()
-        .split('\n');
-    };
-    expect(completed('halfspace', 'fin')).toEqual(['fingerprint']);
-    expect(completed('halfspace', 'search', '--max-')).toEqual(['--max-distance']);
-    expect(completed('halfspace', 'search', '-k')).toEqual(['-k']);
-    expect(completed('halfspace', 'search', '--rank', '')).toEqual([
-      ...['hamming', 'estimate', 'exact'],
-    ]);
-    expect(completed('halfspace', 'search', 'nou')).toEqual(['nouns.hs']);
-    expect(completed('halfspace', 'completion', '')).toEqual(['bash', 'zsh']);
-  });
-
-  it('is a script for zsh that names all verbs and their options', async () => {
-    const { stdout, code } = await run(['completion', 'zsh']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^#compdef halfspace\n/);
-    for (const { name } of VERBS) expect(stdout).toContain(`'${name}:`);
-    expect(stdout).toMatch(/'--rank\[[^\]]*\]:HOW:\(hamming estimate exact\)'/);
-    // Options that may be given again have a star, both kinds of them.
-    expect(stdout).toMatch(/'\*--row-id\[[^\]]*\]:[A-Z]+:_files'/);
-    expect(stdout).toMatch(/'\*--types\[[^\]]*\]:TYPES:_files'/);
-    expect(stdout).toMatch(/'\(-k --k\)'\{-k,--k\}'\[[^\]]*\]:N:_files'/);
-  });
-
-  it('is refused for another shell', async () => {
-    const { code, stderr } = await run(['completion', 'fish']);
-    expect([code, stderr]).toEqual([
-      2,
-      'halfspace: completion takes the name of a shell, bash or zsh\n',
-    ]);
-  });
 });
 
 it('writes nothing but its outputs', async () => {

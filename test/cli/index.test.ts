@@ -501,7 +501,7 @@ describe('changes to an index', () => {
     ]);
     expect((await run(['verify', 'ab.hs'], { cwd })).code).toBe(0);
     const search = async (folder: string, ...more: string[]) => {
-      const words = ['search', folder, 'b.jsonl', '-k', '40', '--ties', 'id', '-q', ...more];
+      const words = ['search', folder, 'b.jsonl', '-k', '40', '-q', ...more];
       const { stdout, stderr } = await run(words, { cwd });
       return { stderr, rows: rowsOf<{ query: string; id: string; cosine: number }>(stdout) };
     };

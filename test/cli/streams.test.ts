@@ -199,7 +199,7 @@ describe('a stream without rows, into every verb that writes rows', () => {
     ['cluster', '--density'],
     [...search, '-k', '3'],
     [...search, '--max-distance', '0'],
-    [...search, '-k', '3', '--memory', '64M', '--ties', 'id'],
+    [...search, '-k', '3', '--memory', '64M'],
   ];
 
   it.each(kinds)('keeps the columns that rows of a %s give', { tags: 'full' }, async (kind) => {

@@ -44,7 +44,7 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
     column: call.has('text') || call.has('vector') ? null : call.text('code'),
     bits: call.number('bits'),
     bitOrder: call.text('bit-order') as BitOrder,
-    ...{ force: call.has('force'), resume: call.has('resume') },
+    force: call.has('force'),
     ...{ inputs: [planPath], ids: ids ?? undefined, unchanged: sums?.sums },
   };
   const applied = await call.long('copying', (long) =>

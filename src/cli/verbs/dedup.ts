@@ -117,7 +117,6 @@ async function nearOf(call: Call, rows: Collection, given: RowReader | null, kno
 
 /** Refuses options that exclude each other, and a plan of a name that --apply would not read. */
 function refuseOptions(call: Call): void {
-  if (call.has('resume')) call.misuse('--resume goes with --apply PLAN');
   const others = ['extend', 'against'].find((name) => call.has(name));
   const only = ['within', 'keep-at-most', 'target-rows'].find((name) => call.has(name));
   if (only && others) call.misuse(`--${only} does not go with --${others}`);

@@ -138,19 +138,6 @@ function kindOf(ids: Ids | null): IdKind {
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
-/** Query i alone, to be searched for separately; it must not be missing. */
-export function onlyOne(queries: Queries, i: number): Queries {
-  const query = queryAt(queries, i) as Vector | Uint8Array;
-  const { vectors } = queries;
-  const isCode = 'bytesPerCode' in vectors;
-  return {
-    ...{ names: [queries.names[i]], kind: queries.kind, self: queries.self },
-    vectors: isCode
-      ? Codes.from(query as Uint8Array, { bits: vectors.bits })
-      : packVectors([query as Vector]),
-  };
-}
-
 /** Query i: a view of `vectors`, of sparse ones a copy; null if it is missing. */
 export function queryAt({ vectors }: Queries, i: number): Vector | Uint8Array | null {
   if (isMissing(vectors, i)) return null;

@@ -35,8 +35,7 @@ import { limitOf } from '../input/memory-limit';
 import { estimatedNearness, LEAST } from '../input/nearness';
 import { bytesText, counted, grouped } from '../output/figures';
 import { openOutput } from '../output/rows';
-import { onlyOne, type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
-import { firstCount, sortedById, tiesById } from './search-ties';
+import { type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
 
 /** Writes the neighbours of each query: in the order of the queries, nearest first. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -156,9 +155,6 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
   if (isWithin && recall !== undefined) {
     call.misuse(`--max-distance and --${LEAST.join(', --')} miss nothing: leave out --recall`);
   }
-  if (recall !== undefined && call.text('ties') === 'id') {
-    call.misuse('--recall is measured for -k rows, and --ties id asks for more: leave out one');
-  }
   return { k, maxDistance, rank, recall };
 }
 
@@ -184,34 +180,11 @@ interface Asked extends SearchRequest {
   readonly allowed: Uint32Array | null;
 }
 
-/** An answer for each query, in their order; ties by row, or by id with `--ties id`. */
-async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
-  if (call.text('ties') !== 'id') return answersByRow(call, index, asked);
-  const { k, maxDistance, queries } = asked;
-  // Within a distance all rows are found, so none that ties is missing.
-  if (maxDistance !== undefined) {
-    return (await answersByRow(call, index, asked)).map((found) => sortedById(found, k));
-  }
-  const { count } = index;
-  const first = await answersByRow(call, index, { ...asked, k: firstCount(k, count) });
-  const results: SearchResult[] = [];
-  for (const [i, found] of first.entries()) {
-    const again = async (wanted: number) =>
-      (await answersByRow(call, index, { ...asked, k: wanted, queries: onlyOne(queries, i) }))[0];
-    results.push(await tiesById(found, { k, count, again }));
-  }
-  return results;
-}
-
 /**
- * An answer for each query, ties by row. One call searches for all queries; with --explain there is
- * a call for each, which is timed and explained.
+ * An answer for each query, in their order. One call searches for all queries; with --explain there
+ * is a call for each, which is timed and explained.
  */
-async function answersByRow(
-  call: Call,
-  index: SearchedIndex,
-  asked: Asked,
-): Promise<SearchResult[]> {
+async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
   const { queries, allowed, k, maxDistance, rank, recall } = asked;
   // A query that is a row of the index does not find itself.
   const self = queries.self && new Set(queries.self);

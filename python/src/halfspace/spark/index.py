@@ -89,7 +89,7 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
             fs.copy_files(made, root, destination_filesystem=target)
         yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
 
-    # In the order of ids: a segment then has ties in the order of `halfspace search --ties id`.
+    # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
     parts = parted.repartitionById(tasks, "task").sortWithinPartitions("id")
     made = [bytes(one["manifest"]) for one in parts.mapInArrow(build, "manifest binary").collect()]
 
@@ -208,7 +208,7 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     index = json.loads(manifest)
     segments = sum(one["kind"] == "rows" for one in index["files"])
     kind = "vector" if index["text"] is None else "text"
-    words = ["-", "-q", "--id", "id", f"--{kind}", "source", "--ties", "id", *options(k=k, rank=rank)]
+    words = ["-", "-q", "--id", "id", f"--{kind}", "source", *options(k=k, rank=rank)]
 
     def search(batches):
         first = next(batches, None)
