@@ -3,6 +3,7 @@
  * progress, the signal of Ctrl-C, and the outputs to close when the verb ends or fails.
  */
 
+import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/steps';
 import { CommandError, optionNameOf } from './errors';
 import type { Option } from './options';
@@ -84,10 +85,15 @@ export class Call {
     return this.#given.get(name)?.at(-1) ?? this.#options.get(name)?.initial;
   }
 
-  /** As `text`, as a number: for options of kind `number` or `integer`, which `parse` checks. */
+  /**
+   * As `text`, as a number: for options of kind `number`, `integer` or `size` (in bytes), which
+   * `parse` checks.
+   */
   number(name: string): number | undefined {
     const text = this.text(name);
-    return text === undefined ? undefined : Number(text);
+    if (text === undefined) return undefined;
+    const isSize = this.#options.get(name)?.kind === 'size';
+    return isSize ? (parseBytes(text) ?? undefined) : Number(text);
   }
 
   /** As `number`, of several options, by the library's names: --max-distance as maxDistance. */

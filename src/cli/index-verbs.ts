@@ -59,7 +59,7 @@ export const INDEX_VERBS: readonly Verb[] = [
           'vectors with --optimize: int8]',
         '--columns NAMES: list':
           'Carry these columns along, or none (texts that become codes, and all other plain ones)',
-        '--memory SIZE':
+        '--memory SIZE: size':
           'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
         '--force': 'Replace an index that exists',
       }),
@@ -92,7 +92,8 @@ export const INDEX_VERBS: readonly Verb[] = [
           'Of an optimized index: go on until this share of the neighbours is expected to be found',
         '--explain':
           'Say for each query what was done, how long it took, and how much it probably missed',
-        '--memory SIZE': 'Leave the rows in their files, and hold at most so much of them, as 512M',
+        '--memory SIZE: size':
+          'Leave the rows in their files, and hold at most so much of them, as 512M',
         '--segments RANGE':
           'With --memory: search these segments alone, as 0-3, of those that the manifest lists',
         '--columns NAMES: list':

@@ -4,7 +4,6 @@
  * more than the words ask for, so that help and --version answer at once.
  */
 
-import { setFlagsFromString } from 'node:v8';
 import { FormatError } from '../base/format-error';
 import { nearestName } from '../base/nearest-name';
 import type { Call } from './call';
@@ -58,8 +57,6 @@ async function run(): Promise<number> {
   // What the library's calls read where they are given no number.
   const threads = running.text('threads');
   if (threads !== undefined) process.env.HALFSPACE_THREADS = threads;
-  // Else the engine lets the heap grow to several times of what lives there before it collects.
-  if (running.has('max-memory')) setFlagsFromString('--heap-growing-percent=25');
   return (await verb.load()).run(running);
 }
 

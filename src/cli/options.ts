@@ -12,10 +12,10 @@ export interface Option {
   /** The word for its value in the help, as `N`, `COLUMN` or `FILE`; a flag has none. */
   readonly value?: string | undefined;
   /**
-   * A `list` takes several values by commas, or by the option again; `words` only by the latter.
-   * Without a kind the value is any text.
+   * A `size` is a number of bytes, as 800M or 4G. A `list` takes several values by commas, or by
+   * the option again; `words` only by the latter. Without a kind the value is any text.
    */
-  readonly kind?: 'integer' | 'number' | 'list' | 'words' | undefined;
+  readonly kind?: 'integer' | 'number' | 'size' | 'list' | 'words' | undefined;
   readonly choices?: readonly string[] | undefined;
   /** Limits of a number: `min` and `max` are allowed, `above` is not. */
   readonly min?: number | undefined;
@@ -28,8 +28,8 @@ export interface Option {
 
 /** `-k, --k N: KIND = INITIAL`: all but the long name may be left out. */
 const SPELLING = /^(?:-(\w), )?--([\w-]+)(?: ([A-Z]+))?(?:: (.*?))?(?: = (.+))?$/;
-/** `list`, `words`, `integer`, `number 0..1`, `number 0<..1` (0 not allowed), or `one|other`. */
-const KIND = /^(?:(list|words)|(integer|number)(?: (-?[\d.]+?)(<?)\.\.([\d.]*))?|(.+\|.+))$/;
+/** `list`, `words`, `size`, `integer`, `number 0..1`, `number 0<..1` (not 0), or `one|other`. */
+const KIND = /^(?:(list|words|size)|(integer|number)(?: (-?[\d.]+?)(<?)\.\.([\d.]*))?|(.+\|.+))$/;
 
 /**
  * Declares options as a map from spelling to help. `-k, --k N: integer 1.. = 10` has a short name,
@@ -115,9 +115,6 @@ export const HASHING_OPTIONS: readonly Option[] = [
   }),
   ...TEXT_OPTIONS,
   ...INPUT_OPTIONS,
-  ...options({
-    '--max-memory SIZE': 'Refuse to start when the predicted peak is above, as 800M or 4G',
-  }),
 ];
 
 /** Where rows go. */

@@ -5,6 +5,7 @@
  */
 
 import { parseArgs } from 'node:util';
+import { parseBytes } from '../base/byte-count';
 import { nearestName } from '../base/nearest-name';
 import { type CommandError, misuse } from './errors';
 import type { Option } from './options';
@@ -73,6 +74,9 @@ function checked(option: Option, text: string): string[] {
     }
     if (kind === 'number' && !NUMBER.test(value)) {
       throw misuse(`${spelled} expected a number, got "${value}"`);
+    }
+    if (kind === 'size' && parseBytes(value) === null) {
+      throw misuse(`${spelled} expected a size as 800M or 4G, got "${value}"`);
     }
     const limits = limitsBroken(option, Number(value));
     if ((isInteger || kind === 'number') && limits !== null) {

@@ -27,7 +27,7 @@ const [NULL_ON_ERROR] = options({
 });
 
 /** Hashing options that `calibrate` has no use for, or that it declares with another meaning. */
-const NOT_CALIBRATED = ['code', 'bit-order', 'max-memory', 'bits', 'seed'];
+const NOT_CALIBRATED = ['code', 'bit-order', 'bits', 'seed'];
 
 export const VERBS: readonly Verb[] = [
   {

@@ -9,9 +9,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { COMPRESSION_BYTES, compressionOf, gunzipped, type Unpacked } from './compressed';
+import { COMPRESSION_BYTES, compressionOf, gunzipped } from './compressed';
 import { fill } from './file-io';
-import { checkHeld, type HoldLimit } from './hold-limit';
 import { zstdContent } from './zstd-content';
 
 const NEWLINE = 10;
@@ -20,21 +19,11 @@ const RETURN = 13;
 const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
-/** Bytes of memory for each of them, as measured: in the parts that came, and in one array. */
-const WHOLE_COPIES = 2.3;
-/** The same of a long line: its chunks, the line, its text and that of the column, at least. */
-const LINE_COPIES = 4;
 
 /** Bytes of a file or a stream, read once from front to back; `close` closes the file. */
 export class ByteSource implements BytePipe {
   /** Bytes taken so far. */
   bytesRead = 0;
-  /** Bytes that stay in memory where a source cannot be unpacked or read in pieces. */
-  heldBytes = 0;
-  /** On what `heldBytes` may become. */
-  limit: HoldLimit | undefined;
-  /** Bytes of the compressed file, and what was unpacked of it; null where there is none. */
-  #packed: { readonly byteCount: number; readonly state: Unpacked } | null = null;
   #pending: Uint8Array[] = [];
   #chunks: AsyncIterator<Uint8Array>;
   #isAtEnd = false;
@@ -81,29 +70,13 @@ export class ByteSource implements BytePipe {
   async uncompressed(): Promise<ByteSource> {
     const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
     if (compression === null) return this;
-    const { byteCount, name, limit } = this;
-    const onUnpacked = (state: Unpacked) => {
-      source.heldBytes = state.held;
-      if (byteCount !== null) source.#packed = { byteCount, state };
-    };
+    const { byteCount, name } = this;
     const content =
       compression === 'gzip'
-        ? gunzipped(this.#left(), { name, onUnpacked })
-        : zstdContent(this, { name, byteCount, limit, onUnpacked });
+        ? gunzipped(this.#left(), name)
+        : zstdContent(this, { name, byteCount });
     // Compressed bytes cannot be read at any position, so there is no `file`.
-    const source: ByteSource = new ByteSource(name, content, null, () => this.close());
-    source.limit = limit;
-    return source;
-  }
-
-  /**
-   * Bytes of the content: of a compressed file estimated by the part that was unpacked so far; null
-   * of a stream.
-   */
-  get contentBytes(): number | null {
-    if (this.#packed === null) return this.byteCount;
-    const { byteCount, state } = this.#packed;
-    return Math.ceil((byteCount / state.packed) * state.content);
+    return new ByteSource(name, content, null, () => this.close());
   }
 
   /** The bytes that were not read yet. */
@@ -181,12 +154,8 @@ export class ByteSource implements BytePipe {
     let length = 0;
     for (;;) {
       const chunk = await this.next();
-      if (chunk.length === 0) {
-        this.heldBytes = Math.max(this.heldBytes, WHOLE_COPIES * length);
-        return joined(parts);
-      }
+      if (chunk.length === 0) return joined(parts);
       length += chunk.length;
-      checkHeld(this.limit, this.name, WHOLE_COPIES * length);
       parts.push(chunk);
       if (length > MAX_STREAM_BYTES) {
         const most = `more than ${MAX_STREAM_BYTES} bytes`;
@@ -277,7 +246,6 @@ export async function* lineBlocks(
       // Parts of a long line are joined once, when its end comes: no byte is copied twice.
       pending.push(chunk);
       held += chunk.length;
-      checkHeld(source.limit, `${source.name}: line ${firstLine}`, LINE_COPIES * held);
       if (held > maxLineBytes) throw lineError(firstLine, tooLong(maxLineBytes), source.name);
       continue;
     }

@@ -36,29 +36,17 @@ export function bareName(path: string): string {
   return path.replace(/\.(?:gz|zst)$/i, '');
 }
 
-/** Compressed bytes that were unpacked, their content, and the bytes of it that stay in memory. */
-export interface Unpacked {
-  readonly packed: number;
-  readonly content: number;
-  readonly held: number;
-}
-
-/** The content of gzip in pieces, before each of which `onUnpacked` is called. */
+/** The content of gzip in pieces. */
 export async function* gunzipped(
   chunks: AsyncIterable<Uint8Array>,
-  { name, onUnpacked }: { name: string; onUnpacked: (state: Unpacked) => void },
+  name: string,
 ): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
-  let content = 0;
   const source = Readable.from(chunks);
   // `pipe` does not pass errors on: without this line the loop below would wait for ever.
   source.on('error', (error) => gunzip.destroy(error));
   try {
-    for await (const piece of source.pipe(gunzip)) {
-      content += piece.length;
-      onUnpacked({ packed: gunzip.bytesWritten, content, held: 0 });
-      yield piece;
-    }
+    for await (const piece of source.pipe(gunzip)) yield piece;
   } catch (error) {
     throw damaged('gzip', name, error);
   } finally {

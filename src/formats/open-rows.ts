@@ -8,7 +8,6 @@ import { FormatError } from '../base/format-error';
 import { arrowRows } from './arrow/arrow-file';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv/csv-rows';
-import type { HoldLimit } from './hold-limit';
 import { jsonlRows } from './jsonl/jsonl-rows';
 import { npyRows } from './npy/npy-rows';
 import { parquetRows } from './parquet/parquet-rows';
@@ -113,10 +112,7 @@ export async function openRows(
 }
 
 /** Options that only callers in this library give. */
-interface Inner extends Pick<ReadOptions, 'onRecord' | 'isWanted'> {
-  /** On the memory that is held of a source, besides that of batches. */
-  readonly limit?: HoldLimit | undefined;
-}
+type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'>;
 
 /**
  * The same with options that are checked here; `onRecord` gets the bytes of rows of text formats.
@@ -147,12 +143,11 @@ export async function openRecords(
 async function openOne(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
-  { limit, ...inner }: Inner,
+  inner: Inner,
 ): Promise<OpenRows> {
   const read = { ...readOptions(given), ...inner };
   const packed = await openSource(source, given.file ?? 'the stream');
   if (packed === null) return openFolder(source as string, given.format, read);
-  packed.limit = limit;
   try {
     const bytes = await packed.uncompressed();
     const head = await bytes.peek(MAGIC_BYTES);
@@ -168,25 +163,12 @@ async function openOne(
     if (read.expectEnd && OF_LINES.includes(format)) {
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
-    const expectedRows = OF_LINES.includes(format) ? await rowsByLength(bytes) : null;
     const rows = await READERS[format](bytes, { ...read, delimiter });
-    return new OpenRows({ expectedRows, ...rows }, format, bytes, read.skips);
+    return new OpenRows(rows, format, bytes, read.skips);
   } catch (error) {
     await packed.close();
     throw error;
   }
-}
-
-/** The first bytes of a file that show how long its lines are. */
-const SAMPLE_BYTES = 2 ** 20;
-
-/** About how many lines a file has, by the length of the first ones; null of a stream. */
-async function rowsByLength(source: ByteSource): Promise<number | null> {
-  if (source.contentBytes === null) return null;
-  const head = await source.peek(SAMPLE_BYTES);
-  let lines = 0;
-  for (let at = head.indexOf(10); at >= 0; at = head.indexOf(10, at + 1)) lines++;
-  return Math.ceil((source.contentBytes / head.length) * Math.max(1, lines));
 }
 
 /** The bytes of a file or a stream; null for a folder. */

@@ -25,21 +25,9 @@ export interface RowReader extends AsyncIterable<RowBatch> {
   readonly columns: readonly ColumnInfo[];
   /** Rows, where the format says so before they are read. */
   readonly rowCount: number | null;
-  /**
-   * About how many rows: `rowCount`, or by the length of the first lines, of several files by the
-   * first of them; null of a stream.
-   */
-  readonly expectedRows: number | null;
   /** Bytes of the file, where that is known, and how many of them were read. */
   readonly byteCount: number | null;
   readonly bytesRead: number;
-  /**
-   * Bytes in memory while rows are read, besides those of batches: a row group of Parquet, the
-   * content of a compressed file that is not unpacked piece by piece.
-   */
-  readonly heldBytes: number;
-  /** Most rows that are read together before the first of them comes: those of a row group. */
-  readonly heldRows: number;
   /** Lines that could not be read, and the first ten of them. */
   readonly skipped: number;
   readonly skippedLines: readonly SkippedLine[];
@@ -76,16 +64,10 @@ const MAX_LISTED = 10;
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount?: number | null;
-  /** About how many rows, where `rowCount` is not known. */
-  readonly expectedRows?: number | null;
   /** For several files those that were opened so far, and the first row of each. */
   readonly shards?: readonly { readonly file: string; readonly firstRow: number }[];
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
-  /** Bytes in memory while a batch is made, besides the batch. */
-  readonly heldBytes?: number;
-  /** Most rows that are read together; 0 where they come one by one. */
-  readonly heldRows?: number;
   readonly batches: () => AsyncGenerator<RowBatch>;
 }
 
@@ -135,13 +117,9 @@ export class OpenRows implements RowReader {
   readonly file: string;
   readonly columns: readonly ColumnInfo[];
   readonly rowCount: number | null;
-  readonly expectedRows: number | null;
-  readonly heldRows: number;
   readonly byteCount: number | null;
   /** The JSON header of Arrow files of this library. */
   readonly header: string | undefined;
-  /** Bytes in memory while a batch is made, by the format. */
-  readonly #madeBytes: number;
   readonly #shards: FormatRows['shards'];
   /** Null once they were read: what they hold is free. */
   #batches: FormatRows['batches'] | null;
@@ -155,23 +133,14 @@ export class OpenRows implements RowReader {
     this.file = source.name;
     this.columns = rows.columns;
     this.rowCount = rows.rowCount ?? null;
-    this.expectedRows = this.rowCount ?? rows.expectedRows ?? null;
-    this.heldRows = rows.heldRows ?? 0;
     this.byteCount = source.byteCount;
     this.header = rows.header;
-    this.#madeBytes = rows.heldBytes ?? 0;
     this.#shards = rows.shards;
     this.#batches = rows.batches;
   }
 
   get bytesRead(): number {
     return this.source.bytesRead;
-  }
-
-  get heldBytes(): number {
-    const { heldBytes } = this.source;
-    // Of content that came in parts one copy is left when a row group is read.
-    return Math.max(heldBytes, heldBytes / 2 + this.#madeBytes);
   }
 
   shardAt(row: number): string | undefined {

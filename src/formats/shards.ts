@@ -141,10 +141,8 @@ export async function openShards(
       shard = null;
     }
   }
-  const { heldBytes, heldRows, expectedRows: rows } = first;
-  const expectedRows = rows && Math.ceil(rows * (await timesAll(files, files[next - 1])));
   return new OpenRows(
-    { columns, shards, expectedRows, heldBytes, heldRows, batches },
+    { columns, shards, batches },
     format,
     // The first shard is open before rows are read, which they may never be.
     ByteSource.folder(name, async () => first?.close()),
@@ -162,17 +160,6 @@ function ordered(batch: RowBatch, names: readonly string[]): RowBatch {
   });
   const { count, firstRow, file } = batch;
   return RowBatch.ofColumns(columns, count, { firstRow, file }, schema.metadata);
-}
-
-/** How many times the bytes of one of the files all of them have. */
-async function timesAll(files: readonly string[], one: string): Promise<number> {
-  const sizeOf = (file: string) =>
-    stat(file).then(
-      ({ size }) => size,
-      () => 0,
-    );
-  const sizes = await Promise.all(files.map(sizeOf));
-  return sizes.reduce((sum, size) => sum + size, 0) / sizes[files.indexOf(one)];
 }
 
 /**

@@ -8,8 +8,7 @@ import type { BytePipe } from '../table/arrow/batches';
 import { ZstdDecoder } from '../table/compression/zstd';
 import { Source } from '../table/compression/zstd-entropy';
 import { ZstdWindow } from '../table/compression/zstd-window';
-import { damaged, type Unpacked } from './compressed';
-import { checkHeld, type HoldLimit } from './hold-limit';
+import { damaged } from './compressed';
 
 /** The largest window: that of `zstd --long`, and what `zstd -d` takes where it is not asked. */
 const MAX_WINDOW_BYTES = 2 ** 27;
@@ -23,19 +22,16 @@ interface ZstdOptions {
   readonly name: string;
   /** Its bytes; null for a stream. */
   readonly byteCount: number | null;
-  readonly limit: HoldLimit | undefined;
-  /** Called before each piece with the sum of all until then. */
-  readonly onUnpacked: (state: Unpacked) => void;
 }
 
 /** The content in pieces. */
 export async function* zstdContent(
   source: BytePipe,
-  { name, byteCount, limit, onUnpacked }: ZstdOptions,
+  { name, byteCount }: ZstdOptions,
 ): AsyncGenerator<Uint8Array> {
   const output = new ZstdWindow();
   const decoder = new ZstdDecoder(output);
-  let [packed, content, held] = [0, 0, 0];
+  let [packed, content] = [0, 0];
   for (;;) {
     const frame = decoder.frame();
     const next = (bytes: Uint8Array, wanted: number) => {
@@ -51,15 +47,12 @@ export async function* zstdContent(
       packed += bytes.length;
       step = next(bytes, step.value);
       checkWindow(output.windowBytes, name);
-      held = Math.max(held, output.heldBytes);
-      checkHeld(limit, name, held);
       const piece = output.take();
       if (piece.length === 0) continue;
       content += piece.length;
       const most = Math.max(MIN_CONTENT, MAX_RATIO * (byteCount ?? packed));
       if (content > most)
         throw damaged('zstd', name, new Error(`it makes more than ${most} bytes`));
-      onUnpacked({ packed, content, held });
       yield piece;
     }
   }

@@ -323,11 +323,4 @@ describe('halfspace pairs', () => {
     expect(other.code).toBe(1);
     expect(other.stderr).toContain('codes of 64 bits, as the left ones, got 128');
   });
-
-  it('respects --max-memory before the work', async () => {
-    const args = ['pairs', at('codes.arrow'), '--max-distance', '1', '--max-memory', '1M'];
-    const { code, stderr } = await run(args);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/600 rows need .* more than --max-memory 1\.0 MB/);
-  });
 });

@@ -276,18 +276,6 @@ describe('queries without neighbours', () => {
   }
 });
 
-describe('--max-memory', () => {
-  it('ends a stream as soon as too many rows have come', async () => {
-    const input = '{"id":1,"vector":[1,2]}\n'.repeat(200_000);
-    const args = ['pairs', '-', '--from', 'jsonl', '--max-distance', '1', '--forest', '-q'];
-    const enough = await run([...args, '--max-memory', '1G'], { input });
-    expect(enough.code).toBe(0);
-    const small = await run([...args, '--max-memory', '118M'], { input });
-    expect([small.code, small.stdout]).toEqual([1, '']);
-    expect(small.stderr).toMatch(/the first [\d,]+ rows need .*more than --max-memory/);
-  });
-});
-
 describe('--expect-end', () => {
   const args = ['fingerprint', '-', '--from', 'arrows', '--code', 'code', '-q', '--to', 'csv'];
 

@@ -269,7 +269,7 @@ function streamedZstd(): Run {
     async function* chunks() {
       for (let at = 0; at < bytes.length; at += step) yield bytes.subarray(at, at + step);
     }
-    const options = { ...{ name: FILE, byteCount: null, limit: undefined }, onUnpacked() {} };
+    const options = { name: FILE, byteCount: null };
     const parts: Uint8Array[] = [];
     try {
       for await (const part of zstdContent(ByteSource.of(chunks(), FILE), options)) {

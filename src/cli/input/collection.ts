@@ -24,14 +24,6 @@ import { type HashSource, openSource } from './hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
 import type { Input } from './open-input';
-import {
-  againBytes,
-  checkMemory,
-  idBytes,
-  isLong,
-  readingBytes,
-  rowsToCome,
-} from './predicted-memory';
 import type { TextTerms } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
@@ -57,8 +49,6 @@ export interface Collection {
   readonly again: ((isWanted?: (row: number) => boolean) => Promise<HashSource>) | null;
   /** The file of a row, where they lie in several. */
   readonly fileAt: (row: number) => string | undefined;
-  /** Bytes of the rows and their ids, as predicted; 0 without --max-memory. */
-  readonly heldBytes: number;
   /** The column of the texts that the codes are of. */
   readonly textColumn: string | null;
   /** How another collection is made to be compared with it. */
@@ -89,14 +79,7 @@ export interface CollectionNeeds {
   readonly columns?: () => readonly string[];
   /** Called with these and the rows' own, batch by batch. */
   readonly take?: (batch: RowBatch) => void;
-  /** Bytes that the work needs for a row, besides its code and id. */
-  readonly bytesPerRow?: number;
-  /** Bytes that the work needs for so many rows besides these, by what is held of each. */
-  readonly workBytes?: (rows: number, held: HeldRows) => number;
 }
-
-/** Codes, or an index with dense vectors. */
-export type HeldRows = SimHashIndex | Codes;
 
 /** Reads an index folder as it is, and the rows of anything else as the call's options say. */
 export async function readCollection(
@@ -118,11 +101,11 @@ export async function readCollection(
     ...{ count: ids.length, there, ids, like: { index: options, text } },
     measure: measureOf(options.projection),
     vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
-    ...{ again: null, keys: null, fileAt: () => undefined, heldBytes: 0 },
+    ...{ again: null, keys: null, fileAt: () => undefined },
   };
 }
 
-/** Rows of a file or stream, hashed batch by batch; fails early if memory does not suffice. */
+/** Rows of a file or stream, hashed batch by batch. */
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
   const { like, take, hold } = needs;
   const source = await openSource(call, path, { text: like?.text });
@@ -139,11 +122,8 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
   const codes: Codes[] = [];
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
-  const isStream = source.reader.expectedRows === null;
-  const isSparse = kind === 'text' || kind === 'sparse';
-  const isReadAgain = needs.bands !== undefined && path !== '-' && isCompared(call) && isSparse;
   const shards = idColumn === null ? null : new ShardIds(call, source);
-  let [count, heldBytes] = [0, 0];
+  let count = 0;
   for await (const batch of source) {
     const own = source.idsOf(batch);
     if (own !== null) {
@@ -151,27 +131,15 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
       shards?.take(own, batch.firstRow);
     }
     take?.(batch);
-    const room = () => {
-      const held = index ?? codes[0];
-      const perRow = heldPerRow(held, { hasSums: sums !== null, keys: source.keys });
-      const workBytes = (rows: number) => needs.workBytes?.(rows, held) ?? 0;
-      const bytesPerRow = perRow + (needs.bytesPerRow ?? 0);
-      const rows = { count, batch, ids: own, isLeast: isReadAgain, isHashed: !isIndexed };
-      return checkRoom(call, source, { bytesPerRow, workBytes, ...rows });
-    };
     count += batch.count;
-    const isFirst = count === batch.count;
-    // Hashing a long text takes memory that the first rows did not show.
-    if (!isFirst && isLong(batch)) room();
     if (isIndexed) index = addTo(index, source, { batch, options: like?.index ?? null });
     else codes.push(await source.hash(batch, sums ?? undefined));
-    if (isFirst || isStream) heldBytes = room();
   }
   source.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
   const { bits } = made;
   return {
-    ...{ path, count, source: made, bits, isIndex: false, there: null, heldBytes },
+    ...{ path, count, source: made, bits, isIndex: false, there: null },
     sums: sums && sums.length > 0 ? { values: concatenated(sums), dimensions: bits } : null,
     ids: idColumn === null ? null : joinedIds(ids),
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
@@ -184,28 +152,8 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
   };
 }
 
-/** Bytes that an index holds for a row besides its code and vector, as measured. */
-const INDEX_BYTES_PER_ROW = 68;
-
-/** Bytes of a row that stay: codes are held in parts and then as one, an index grows in place. */
-function heldPerRow(
-  held: HeldRows,
-  { hasSums, keys }: { hasSums: boolean; keys: HashSource['keys'] },
-): number {
-  const { bits } = held;
-  if (held instanceof SimHashIndex) {
-    return bits / 8 + 4 * (held.dimensions ?? 0) + INDEX_BYTES_PER_ROW;
-  }
-  return bits / 4 + (hasSums ? 8 * bits : 0) + 8 * (keys?.bands.count ?? 0);
-}
-
 function holdsVectors({ vectors = 'none' }: SimHashIndexOptions): boolean {
   return vectors !== 'none';
-}
-
-/** Whether similarities are compared, so that some rows need their vectors. */
-function isCompared(call: Call): boolean {
-  return !call.has('max-distance') || call.has('min-cosine') || call.has('min-jaccard');
 }
 
 /** What takes the keys of texts that become sets; null for other rows. */
@@ -236,46 +184,6 @@ function addTo(
     index = into;
   }
   return index;
-}
-
-/** What is held by now, and the rows that came last. */
-interface Held {
-  readonly bytesPerRow: number;
-  readonly workBytes: (rows: number) => number;
-  readonly count: number;
-  readonly batch: RowBatch;
-  readonly ids: Ids | null;
-  /** Vectors of some rows are held later. */
-  readonly isLeast: boolean;
-  /** Codes are made batch by batch, on threads; an index makes them on this one. */
-  readonly isHashed: boolean;
-}
-
-/**
- * Refuses what would need more memory than is allowed: at the first rows, which show how wide they
- * are, at a long text, or of a stream as soon as too many have come. Returns the bytes of the rows
- * with their ids.
- */
-function checkRoom(
-  call: Call,
-  source: HashSource,
-  { bytesPerRow, workBytes, count, batch, ids, isLeast, isHashed }: Held,
-): number {
-  if (!call.has('max-memory')) return 0;
-  const known = count === batch.count ? rowsToCome(source.reader, batch) : null;
-  const rows = known ?? count;
-  const advice = 'take fewer --bits, or a part of the file';
-  const held = { rows: rows * bytesPerRow, ids: idBytes(rows, ids) };
-  const heldBytes = held.rows + held.ids;
-  const { kind } = source.choice;
-  const reading = readingBytes(source.reader, kind, batch, heldBytes / Math.max(1, rows));
-  const parts = {
-    ...held,
-    ...{ work: workBytes(rows), reading, threads: isHashed ? source.threadBytes(batch, rows) : 0 },
-    'second reading': isLeast ? againBytes(batch) : 0,
-  };
-  checkMemory(call, rows, { parts, advice, isSoFar: known === null, isLeast });
-  return heldBytes;
 }
 
 /** Ids of one kind: strings, or integers of one type. */

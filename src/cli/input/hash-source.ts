@@ -20,8 +20,6 @@ import {
   type SparseMatrix,
   type TextHasher,
 } from '../../node';
-import { partEnds } from '../../text/text-vectors';
-import { threadsFor } from '../../threads/parallel';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { badData, sentenceOf } from '../errors';
@@ -45,12 +43,6 @@ import {
   textHashersOf,
   textSettingsOf,
 } from './texts';
-import {
-  DENSE_THREAD_BYTES,
-  PART_BYTES,
-  SET_THREAD_BYTES,
-  vectorThreadBytes,
-} from './thread-memory';
 
 /** The vectors of some consecutive rows, or their ready codes. */
 export interface Piece {
@@ -271,19 +263,6 @@ export class HashSource {
       parts.push(codes);
     }
     return Codes.join(parts, { bits: this.#bits });
-  }
-
-  /** Bytes of the threads that hash `rows` rows like those of a batch; 0 where none are started. */
-  threadBytes(batch: RowBatch, rows: number): number {
-    const { kind, text, columns } = this.choice;
-    if (kind === 'code') return 0;
-    const texts = text === null ? [] : batch.texts(columns[0]).map((one) => one ?? '');
-    const parts = text === null ? batch.byteLength / PART_BYTES : partEnds(texts).length;
-    const toCome = parts * Math.max(0, rows / Math.max(1, batch.count) - 1);
-    const threads = threadsFor(Math.ceil(parts), 'auto', false, toCome);
-    if (threads === 0 || text === null) return threads * DENSE_THREAD_BYTES;
-    const isOfSets = this.textHasher?.hasher.projection === 'minwise';
-    return threads * (isOfSets ? SET_THREAD_BYTES : vectorThreadBytes(texts));
   }
 
   /** Says how many rows have no code, and why. */

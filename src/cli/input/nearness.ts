@@ -18,12 +18,11 @@ import type { Nearness as UsualNearness } from '../../explore/messages';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../join/near-rows';
-import { type Codes, pairs, type RowBatch, type SimHashIndex, type SparseMatrix } from '../../node';
+import { type Codes, pairs, type SimHashIndex, type SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
-import { againBytes, checkMemory, readingBytes } from './predicted-memory';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 const NEAR_TEXT_SHARE = 5 / 32;
@@ -225,7 +224,7 @@ async function candidates(
  */
 async function vectorsOf(
   call: Call,
-  { again, count, heldBytes }: Collection,
+  { again, count }: Collection,
   isCandidate: Uint8Array,
   knownCount: number,
 ): Promise<[known: SparseVectors, others: SparseVectors]> {
@@ -234,7 +233,6 @@ async function vectorsOf(
   const rows = (await again?.(isWanted)) as HashSource;
   let at = 0;
   for await (const batch of rows) {
-    const isFirst = at === 0;
     for (const piece of rows.piecesOf(batch, isWanted)) {
       const matrix = piece.vectors as SparseMatrix;
       const isThere = (row: number) => isCandidate[at + row] === 1;
@@ -243,43 +241,8 @@ async function vectorsOf(
       vectors[1].append(matrix, cut, piece.count, isThere);
       at += piece.count;
     }
-    if (isFirst) checkCompared(call, rows, { batch, vectors, isCandidate, heldBytes });
   }
   if (at !== count)
     call.fail(`${rows.reader.file} changed while it was read: ${counted(at, 'row')}`);
   return vectors;
-}
-
-/** Bytes of an entry of a vector, held and on its way there, as measured. */
-const ENTRY_BYTES = 18;
-
-/** What is read when the vectors of candidates are, after the first batch. */
-interface Compared {
-  readonly batch: RowBatch;
-  readonly vectors: readonly SparseVectors[];
-  readonly isCandidate: Uint8Array;
-  readonly heldBytes: number;
-}
-
-/** Refuses candidates whose vectors need more memory than is allowed, by the first of them. */
-function checkCompared(
-  call: Call,
-  source: HashSource,
-  { batch, vectors, isCandidate, heldBytes }: Compared,
-): void {
-  if (!call.has('max-memory')) return;
-  const countOf = (flags: Uint8Array) => flags.reduce((sum, flag) => sum + flag, 0);
-  const entries = vectors.reduce((sum, { entryCount }) => sum + entryCount, 0);
-  const rows = countOf(isCandidate);
-  const perRow = entries / Math.max(1, countOf(isCandidate.subarray(0, batch.count)));
-  const parts = {
-    'all rows': heldBytes,
-    'compared rows': ENTRY_BYTES * perRow * rows,
-    'second reading': againBytes(batch),
-    reading: readingBytes(source.reader, source.choice.kind, batch),
-    threads: source.threadBytes(batch, isCandidate.length),
-  };
-  const advice =
-    'a larger --min-jaccard or --min-cosine compares fewer, or take a part of the file';
-  checkMemory(call, rows, { parts, advice });
 }

@@ -15,7 +15,6 @@ import type {
   RowReader,
 } from '../../node';
 import type { Call } from '../call';
-import { holdLimit } from './memory-limit';
 import { readAhead } from './read-ahead';
 
 /** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
@@ -51,7 +50,7 @@ export async function openInput(
     isStdin ? stdinUntil(call.signal) : path,
     { ...{ file: isStdin ? 'stdin' : undefined, columns }, ...reading },
     // Where lines may be skipped, a line must be read to know whether it is a row.
-    { limit: holdLimit(call), isWanted: reading.onError === 'skip' ? undefined : isWanted },
+    { isWanted: reading.onError === 'skip' ? undefined : isWanted },
   );
   call.atEnd(() => reader.close());
   return reader;

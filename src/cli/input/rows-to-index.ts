@@ -20,10 +20,7 @@ import { builderOf, type ColumnKind, finished } from '../../table/columns/builde
 import type { Call } from '../call';
 import { type HashSource, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
-import { needOf } from './index-memory';
-import { limitOf } from './memory-limit';
 import { columnOf, type SourceKind } from './open-input';
-import { checkMemory, isLong, rowsToCome } from './predicted-memory';
 
 /** An index in memory, and what is saved with it. */
 export interface BuiltIndex {
@@ -90,15 +87,6 @@ export async function buildIndex(
   let index: SimHashIndex | null = null;
   for await (const batch of source) {
     for (const piece of withIds(source, batch)) {
-      const isStream = source.reader.expectedRows === null;
-      const isSoFar = isStream || index !== null;
-      if (call.has('max-memory') && (index === null || isStream || isLong(batch))) {
-        const known = isSoFar ? null : rowsToCome(source.reader, batch);
-        const rows = known ?? batch.firstRow + batch.count;
-        const own = carried.length > 0 ? only(batch, carried) : null;
-        const need = needOf(call, { rows, storage, source, batch, piece, carried: own });
-        checkMemory(call, rows, { ...need, isSoFar });
-      }
       index ??= new SimHashIndex(optionsFor(source, piece.vectors, storage));
       if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
       await addPiece(source, index, piece);
@@ -232,7 +220,7 @@ export async function buildFolder(
     source.named(0, () =>
       IndexFolder.build(folder, all, {
         ...optionsOf(first.value.vectors as Piece['vectors']),
-        ...{ memory: limitOf(call, 'memory') as number, firstRow: call.number('first-row') },
+        ...{ memory: call.number('memory') as number, firstRow: call.number('first-row') },
         ...{ replace: call.has('force'), ...long },
         ...(optimize && { optimize }),
       }),
@@ -255,7 +243,7 @@ async function openNewRows(call: Call, input: string) {
     ...{
       ...optionsFor(source, vectors, storage),
       text,
-      expectedRows: source.reader.expectedRows ?? undefined,
+      expectedRows: source.reader.rowCount ?? undefined,
     },
     ...(frequencies && { frequencies }),
   });

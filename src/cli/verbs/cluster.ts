@@ -5,30 +5,15 @@
  */
 
 import { clusterAsync, clusterByDensityAsync } from '../../node';
-import { threadsFor } from '../../threads/parallel';
 import type { Call } from '../call';
-import {
-  type Collection,
-  type CollectionNeeds,
-  type HeldRows,
-  readCollection,
-} from '../input/collection';
+import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';
 import { checkMeasure, LEAST } from '../input/nearness';
 import { hasTexts, textsOfRows } from '../input/texts';
-import { CENTROID_THREAD_BYTES } from '../input/thread-memory';
 import { namingSample, wordsApart } from '../output/cluster-words';
 import { clusterRows, clusterTable, type Found } from '../output/clusters';
 import { counted, excerpt } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
-/** Bytes a row for the prediction of memory, as measured: by density, and of labels by k-means. */
-const BYTES_PER_ROW = { density: 400, labels: 48 } as const;
-/** Most bytes of points that k-means rounds to integers, in place of reading them again. */
-const MAX_POINT_BYTES = 2 ** 28;
-/** Rows of its sample: so many for each cluster, and in all at least. */
-const SAMPLE = { perCluster: 64, least: 2 ** 14 } as const;
-/** Rows of which threads look for the centroids at once, about. */
-const PART_ROWS = 1024;
 /** By value of --by what k-means runs on, and must be held besides the codes if rows have it. */
 const HOLD: Record<string, CollectionNeeds['hold']> = {
   vectors: 'vectors',
@@ -48,8 +33,6 @@ export async function run(call: Call): Promise<0> {
   const by = call.text('by') ?? 'vectors';
   const rows = await readCollection(call, input, {
     hold: isByDensity ? undefined : HOLD[by],
-    workBytes: (count, held) =>
-      isByDensity ? count * BYTES_PER_ROW.density : kMeansBytes(call, count, held),
   });
   checkBy(call, rows);
   checkMeasure(call, rows.measure);
@@ -73,18 +56,6 @@ export async function run(call: Call): Promise<0> {
   }
   call.say(`\n${clusterTable(rows, found, { labelOf, keywords })}\n`);
   return 0;
-}
-
-/** Bytes that k-means needs besides the rows: its points as integers of 16 bits, and labels. */
-function kMeansBytes(call: Call, count: number, held: HeldRows): number {
-  const threads = threadsFor(Math.ceil(count / PART_ROWS)) * CENTROID_THREAD_BYTES;
-  const others = count * BYTES_PER_ROW.labels + threads;
-  // Sums were held twice while rows were read, which is more than their points take.
-  if (call.text('by') === 'accumulators') return others;
-  const perPoint = 2 * ('dimensions' in held ? (held.dimensions ?? 0) : held.bits);
-  const sample = Math.max(SAMPLE.perCluster * (call.number('clusters') ?? 0), SAMPLE.least);
-  const points = [count, Math.min(count, sample)].map((rows) => rows * perPoint);
-  return points.reduce((sum, bytes) => sum + (bytes > MAX_POINT_BYTES ? 0 : bytes), others);
 }
 
 /** The rows of each cluster, ascending; rows in no cluster (label -1) are left out. */

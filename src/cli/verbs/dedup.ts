@@ -33,10 +33,6 @@ import { isForPeople, openOutput, PageFile } from '../output/rows';
 import { planAgainst } from './dedup-against';
 import { applyPlanOf, readPlanFor } from './dedup-apply';
 
-/** Bytes of a row besides its code, as measured: its order, group, plan, and bands of the join. */
-const PLAN_BYTES_PER_ROW = 130;
-/** Two plans more: --target-rows makes several and compares them. */
-const TARGET_BYTES_PER_ROW = 64;
 /** Names of plans that --apply and --extend read, and of a page that saves one. */
 const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
 const isPageName = (name = '') => /\.html$/i.test(name);
@@ -65,7 +61,6 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const texts: number[] = [];
   let textColumn: string | null = null;
   const ofRule = {
-    bytesPerRow: PLAN_BYTES_PER_ROW + (call.has('target-rows') ? TARGET_BYTES_PER_ROW : 0),
     columns: () => [rule.column, within?.column].flatMap((name) => name ?? []),
     take(batch: RowBatch) {
       for (const text of textColumn ? batch.texts(textColumn) : []) texts.push(hashOf(text));

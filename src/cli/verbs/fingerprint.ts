@@ -3,11 +3,10 @@
  * columns are carried along.
  */
 
-import type { RowBatch, RowWriter } from '../../node';
+import type { RowWriter } from '../../node';
 import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
-import { type HashSource, openSource } from '../input/hash-source';
-import { checkMemory, readingBytes, rowsToCome } from '../input/predicted-memory';
+import { openSource } from '../input/hash-source';
 import { namedColumns, only } from '../input/rows-to-index';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
@@ -23,7 +22,6 @@ export async function run(call: Call): Promise<0 | 1> {
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {
-    if (out === null) checkRoom(call, source, batch);
     const codes = await source.hash(batch);
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
@@ -36,15 +34,4 @@ export async function run(call: Call): Promise<0 | 1> {
   source.sayNulls();
   call.say(`${counted(out.rowCount, 'code')}${width}`);
   return 0;
-}
-
-/** Refuses what needs more memory than is allowed, by the first batch. */
-function checkRoom(call: Call, source: HashSource, batch: RowBatch): void {
-  if (!call.has('max-memory')) return;
-  const known = rowsToCome(source.reader, batch);
-  const reading = readingBytes(source.reader, source.choice.kind, batch);
-  const advice = 'a smaller size than that is taken by the program alone';
-  const rows = known ?? batch.count;
-  const parts = { reading, threads: source.threadBytes(batch, rows) };
-  checkMemory(call, rows, { parts, advice, isSoFar: known === null });
 }

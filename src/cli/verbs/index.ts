@@ -27,7 +27,6 @@ import {
   partsOf,
   wordParts,
 } from '../input/index-folder';
-import { limitOf } from '../input/memory-limit';
 import { type FileQueries, readQueries } from '../input/queries';
 import {
   appendRows,
@@ -117,12 +116,12 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
   call.refuse(NOT_MERGED, (name) => `--${name} is not for --merge`);
   checkWanted(call);
   await refuseOther(call, output);
-  const [like, memory] = [call.text('like'), limitOf(call, 'memory')];
+  const [like, memory] = [call.text('like'), call.number('memory')];
   const options = {
     ...{ replace: call.has('force'), manifestsOnly: call.has('manifests-only') },
     ...(call.has('optimize') && { optimize: wantedOf(call) }),
     ...(like !== undefined && { like }),
-    ...(memory !== null && { memory }),
+    ...(memory !== undefined && { memory }),
   };
   const { report } = await call.long(`merging ${output}`, (long) =>
     IndexFolder.merge(output, call.args, { ...options, ...long }),
@@ -224,7 +223,7 @@ async function removeRows(call: Call, folder: string): Promise<void> {
 
 async function optimizeFolder(call: Call, folder: string): Promise<void> {
   const opened = await IndexFolder.open(folder);
-  const memory = limitOf(call, 'memory') ?? undefined;
+  const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
   const asked = call.has('queries') ? await readQueries(call, opened, call.has('append')) : null;
   const report = await measuredBy(call, asked, (options) =>

@@ -25,8 +25,6 @@ import { Within } from '../input/within';
 import { counted, durationText, grouped, similarityWords } from '../output/figures';
 import { openOutput } from '../output/rows';
 
-/** Bytes a row that the join needs besides the codes: rows by code, tables of blocks of bits. */
-const JOIN_BYTES_PER_ROW = 32;
 /** An expected time below this is shown as less than this. */
 const MIN_SECONDS = 0.1;
 
@@ -86,7 +84,6 @@ async function collections(
   const options = {
     hold: call.has('min-cosine') ? ('vectors' as const) : undefined,
     areTextsSets: true,
-    bytesPerRow: JOIN_BYTES_PER_ROW,
     begin: (source: HashSource | null) => {
       checkNearness(call, source);
       groups?.check(source);

@@ -31,7 +31,6 @@ import {
   refuseOtherSettings,
   type SavedIndex,
 } from '../input/index-folder';
-import { limitOf } from '../input/memory-limit';
 import { estimatedNearness, LEAST } from '../input/nearness';
 import { bytesText, counted, grouped } from '../output/figures';
 import { openOutput } from '../output/rows';
@@ -95,10 +94,10 @@ export async function run(call: Call): Promise<0 | 1> {
 
 /** Loads the index; with --memory opens it in its folder, and reads what searches need. */
 async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
-  const limit = limitOf(call, 'memory');
+  const limit = call.number('memory');
   const segments = segmentsOf(call);
   return call.long<SearchedIndex>(`opening ${folder.path}`, (long) => {
-    if (limit === null) return folder.index(long);
+    if (limit === undefined) return folder.index(long);
     const own = { memory: limit, segments, ...(long.signal && { signal: long.signal }) };
     return openIndex(folder.path, own);
   });

@@ -80,24 +80,7 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     // Without rows, one empty batch shows the columns.
     if (full.length === 0) yield assembler.take();
   }
-  const largest = Math.max(0, ...groups.map((group) => contentBytes(group, plans)));
-  const heldBytes = GARBAGE_BYTES + COPIES * largest;
-  const heldRows = Math.max(0, ...groups.map(({ rows }) => rows));
-  return { columns: assembler.columns, rowCount, heldBytes, heldRows, batches };
-}
-
-/**
- * Memory for each byte of a row group's content, as measured: compressed and decoded bytes, values,
- * and a column that grows; and memory that waits to be collected.
- */
-const COPIES = 4.5;
-const GARBAGE_BYTES = 30 * 2 ** 20;
-
-/** Bytes of some columns of a row group, not compressed, as the footer states them. */
-function contentBytes(group: RowGroup, columns: readonly ParquetColumn[]): number {
-  return columns
-    .flatMap((column) => chunksIn(group, column))
-    .reduce((sum, { meta }) => sum + Number(meta.total_uncompressed_size), 0);
+  return { columns: assembler.columns, rowCount, batches };
 }
 
 /** The schema with one column alone. */

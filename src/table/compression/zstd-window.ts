@@ -20,7 +20,7 @@ export class ZstdWindow extends ZstdOutput {
   /** Bytes of the window of the frame; 0 before the first. */
   windowBytes = 0;
   /** Bytes of memory for the content of the frame: its window, which moves by half of it. */
-  heldBytes = 0;
+  #heldBytes = 0;
 
   /** The content since the last call; up to 31 bytes wait for the next block. */
   take(): Uint8Array {
@@ -33,7 +33,7 @@ export class ZstdWindow extends ZstdOutput {
     const { contentBytes, windowBytes } = header;
     const room = Math.max(windowBytes / 2, MIN_ROOM);
     this.windowBytes = windowBytes;
-    this.heldBytes = Math.min(contentBytes ?? Number.POSITIVE_INFINITY, windowBytes + room);
+    this.#heldBytes = Math.min(contentBytes ?? Number.POSITIVE_INFINITY, windowBytes + room);
     this.filled = 0;
     this.#settled = 0;
     this.#hash = new PartsChecksum();
@@ -42,7 +42,8 @@ export class ZstdWindow extends ZstdOutput {
 
   /** Makes room for the block, by moving what matches may reach to the start of the memory. */
   protected override makeRoom(): void {
-    const { heldBytes, reach } = this;
+    const { reach } = this;
+    const heldBytes = this.#heldBytes;
     if (this.bytes.length < heldBytes) this.bytes = new Uint8Array(heldBytes); // of a first block
     if (this.limit <= heldBytes) return;
     this.bytes.copyWithin(0, reach, this.filled);
