@@ -3,12 +3,13 @@
  * progress, the signal of Ctrl-C, and the outputs to close when the verb ends or fails.
  */
 
+import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/steps';
 import { CommandError, optionNameOf } from './errors';
 import type { Option } from './options';
 import { printable } from './output/figures';
-import type { Progress, Talk } from './output/progress';
+import type { Output, Progress, Talk } from './output/progress';
 import { type Parsed, parse } from './parse';
 
 /**
@@ -31,10 +32,17 @@ export interface Verb {
   load(): Promise<{ readonly run: Run }>;
 }
 
-/** What a call shares with the process: stderr with its one line of progress, and the signal. */
-interface Surroundings {
-  readonly talk: Talk;
+/** What a run of the command reads and writes, and what stops it. */
+export interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
   readonly signal: AbortSignal;
+}
+
+/** What a call shares with the process: its streams, stderr with its one line of progress. */
+interface Surroundings extends Pick<Streams, 'stdin' | 'stdout' | 'signal'> {
+  readonly talk: Talk;
 }
 
 /** One run of a verb: what its command line says, and its way to stdout and stderr. */
@@ -44,7 +52,9 @@ export class Call {
   /** Aborts at SIGINT (Ctrl-C), SIGTERM and SIGHUP; every long call must take it. */
   readonly signal: AbortSignal;
   /** Whether stdout is a terminal. */
-  readonly isTerminal = process.stdout.isTTY === true;
+  readonly isTerminal: boolean;
+  readonly stdin: Streams['stdin'];
+  readonly stdout: Streams['stdout'];
   readonly #options: ReadonlyMap<string, Option>;
   readonly #given: Parsed['given'];
   readonly #talk: Talk;
@@ -60,7 +70,7 @@ export class Call {
   constructor(
     options: readonly Option[],
     words: readonly string[],
-    { talk, signal }: Surroundings,
+    { talk, stdin, stdout, signal }: Surroundings,
   ) {
     const { args, given } = parse(words, options);
     this.args = args;
@@ -68,6 +78,9 @@ export class Call {
     this.#options = new Map(options.map((option) => [option.name, option]));
     this.#given = given;
     this.#talk = talk;
+    this.stdin = stdin;
+    this.stdout = stdout;
+    this.isTerminal = stdout.isTTY === true;
   }
 
   /** True if the option is on the command line; an initial value does not count. */
@@ -142,7 +155,7 @@ export class Call {
   printStyled(text: string): Promise<void> {
     this.#talk.clear();
     return new Promise((resolve, reject) => {
-      process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+      this.stdout.write(text, (error) => (error ? reject(error) : resolve()));
     });
   }
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { bundleInto } from '../reference/bundle';
-import { ownFolder, root, run } from './run';
+import { ownFolder, root, runChild } from './run';
 
 const page = readFileSync(join(root, 'docs/contributing.md'), 'utf8');
 
@@ -87,7 +87,7 @@ it('a row of JSONL passes the 25 files of the table on its way to a plan', async
   const words = ['--text', 'body', '-o', join(folder, 'plan.jsonl')];
   const counts = join(folder, 'counts');
   const input = 'datasets/sample/docs.jsonl';
-  const { code } = await run(['dedup', input, ...words], { env: { NODE_V8_COVERAGE: counts } });
+  const { code } = await runChild(['dedup', input, ...words], { env: { NODE_V8_COVERAGE: counts } });
   expect(code).toBe(0);
   const ran = readdirSync(counts).flatMap((name) => {
     const { result } = JSON.parse(readFileSync(join(counts, name), 'utf8'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMON_OPTIONS } from '../../src/cli/options';
 import { VERBS } from '../../src/cli/verbs';
-import { ownFolder, root, rowsOf, run } from './run';
+import { ownFolder, root, rowsOf, run, runChild } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
 
@@ -109,7 +109,7 @@ describe('rows out', () => {
   });
 
   it('end without a word when the reader has gone, by the exit code of a closed pipe', async () => {
-    const { code, stderr } = await run(['fingerprint', NOUNS, '-q', '--bits', '2048'], {
+    const { code, stderr } = await runChild(['fingerprint', NOUNS, '-q', '--bits', '2048'], {
       meanwhile: (child) => child.stdout?.once('data', () => child.stdout?.destroy()),
     });
     expect([code, stderr]).toEqual([141, '']);
@@ -125,6 +125,41 @@ describe('rows out', () => {
   });
 });
 
+describe('a process', () => {
+  it.each([
+    [0, ['info', NOUNS]],
+    [1, ['info', '/no/such/file']],
+    [2, ['info', '--no-such-option']],
+    [3, ['info', join(root, 'LICENSE'), '--from', 'arrow']],
+  ] as const)(
+    'ends with %i, and prints what a run in the process of tests does',
+    async (code, args) => {
+      const outcome = await runChild(args);
+      expect(outcome.code).toBe(code);
+      expect(outcome).toEqual(await run(args));
+    },
+  );
+
+  it('reads a pipe and writes into one', async () => {
+    const input = '{"vector":[1,2]}\n'.repeat(20_000);
+    const args = ['fingerprint', '-', '--from', 'jsonl', '--threads', '2', '-q'];
+    const outcome = await runChild(args, { input });
+    expect(outcome).toEqual(await run(args, { input }));
+    expect(rowsOf(outcome.stdout)).toHaveLength(20_000);
+  });
+
+  it('answers --version before other programs would have begun', async () => {
+    const times: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const start = performance.now();
+      await runChild(['--version']);
+      times.push(performance.now() - start);
+    }
+    // 50 to 80 ms on an idle machine, of which Node itself takes 40.
+    expect(Math.min(...times)).toBeLessThan(400);
+  });
+});
+
 describe('Ctrl-C', () => {
   it.each([
     ['SIGINT', 130],
@@ -132,7 +167,7 @@ describe('Ctrl-C', () => {
     ['SIGHUP', 129],
   ] as const)('%s ends with %i and leaves no output', async (signal, expected) => {
     const folder = await ownFolder();
-    const outcome = await run(['fingerprint', '-', '--from', 'jsonl', '-o', 'out.arrow'], {
+    const outcome = await runChild(['fingerprint', '-', '--from', 'jsonl', '-o', 'out.arrow'], {
       cwd: folder,
       meanwhile: (child) => {
         // The input goes on for ever; once the output has begun, the signal comes.
@@ -153,7 +188,7 @@ it('an index that was saved in spite of Ctrl-C is reported as saved', {
   tags: 'thorough',
 }, async () => {
   const cwd = await ownFolder();
-  const { code } = await run(['index', join(root, NOUNS), '-o', 'nouns.hs'], {
+  const { code } = await runChild(['index', join(root, NOUNS), '-o', 'nouns.hs'], {
     cwd,
     meanwhile: (child) => {
       const look = setInterval(async () => {

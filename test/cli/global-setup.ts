@@ -29,7 +29,9 @@ export default async function setup(project: TestProject): Promise<void> {
     // With the Arrow library in the bundle a child process starts in two thirds of the time.
     const noExternal = [/^(apache-arrow|flatbuffers|tslib|json-with-bigint)\b/];
     const options = { outDir: folder, config: false, silent: true, noExternal } as const;
-    await build({ ...command, ...options, platform: 'node' });
+    // Most tests run `command` in their own process.
+    const entry = { cli: 'src/cli/main.ts', command: 'src/cli/command.ts' };
+    await build({ ...command, ...options, entry, platform: 'node' });
     await build({ ...page, outDir: folder, config: false, silent: true });
     await rename(folder, built).catch(() => rm(folder, { recursive: true }));
   }

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRows, RowBatch } from '../../src/node';
 import { Draws } from '../reference/random';
-import { run } from './run';
+import { runChild } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-memory-'));
 const at = (name: string) => join(folder, name);
@@ -36,7 +36,7 @@ const ENV = { NODE_OPTIONS: `--import=${at('peak.mjs')}`, PEAK_FILE: at('peak') 
 /** Runs the command on one thread; resolves to the bytes that it took at most. */
 async function peakOf(...words: string[]): Promise<number> {
   const args = [...words, '--threads', '1', '-q', '--force'];
-  const outcome = await run(args, { env: ENV, limitMilliseconds: 120_000 });
+  const outcome = await runChild(args, { env: ENV, limitMilliseconds: 120_000 });
   expect(outcome).toMatchObject({ code: 0, stderr: '' });
   return 1024 * Number(readFileSync(at('peak'), 'utf8'));
 }

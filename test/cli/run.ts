@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { inject, onTestFinished } from 'vitest';
 
@@ -20,6 +21,9 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   readonly cwd?: string;
   readonly env?: Record<string, string>;
+}
+
+export interface ChildOptions extends RunOptions {
   /** Called with the running process, to send it signals or close its pipes. */
   readonly meanwhile?: (child: ChildProcess) => void;
   /** After which the process is killed. */
@@ -27,13 +31,66 @@ export interface RunOptions {
 }
 
 const LIMIT_MILLISECONDS = 50_000;
+/** Bytes that a pipe gives at once. */
+const PIPE_BYTES = 2 ** 16;
 
-/** Runs the built command with pipes. */
+type Built = typeof import('../../src/cli/command');
+
+/** The last run; runs share the folder and the environment of this process, so each waits for it. */
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs the built command in this process, as with pipes. */
 export function run(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const outcome = last.then(() => runHere(args, options));
+  last = outcome.catch(() => undefined);
+  return outcome;
+}
+
+async function runHere(
+  args: readonly string[],
+  { input = '', cwd = root, env = {} }: RunOptions,
+): Promise<Outcome> {
+  const { Command }: Built = await import(join(dirname(command), 'command.js'));
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const bytes = Buffer.from(input as string);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / PIPE_BYTES) }, (_, i) =>
+    bytes.subarray(i * PIPE_BYTES, (i + 1) * PIPE_BYTES),
+  );
+  const stdin = Readable.from(pieces, { objectMode: false });
+  const { signal } = new AbortController();
+  const [folder, before] = [process.cwd(), { ...process.env }];
+  try {
+    process.chdir(cwd);
+    Object.assign(process.env, env);
+    const code = await new Command(args, { stdin, stdout, stderr, signal }).run();
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    process.chdir(folder);
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+}
+
+/** Takes what is written; the memory of chunks may change afterwards, so they are copied. */
+class Collected extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Uint8Array, _: string, done: () => void): void {
+    this.#chunks.push(Buffer.from(chunk));
+    done();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+}
+
+/** Runs the built command as a process of its own with pipes: for signals, pipes and its end. */
+export function runChild(args: readonly string[], options: ChildOptions = {}): Promise<Outcome> {
   return outcomeOf(process.execPath, [command, ...args], options);
 }
 
-export interface TerminalOptions extends RunOptions {
+export interface TerminalOptions extends ChildOptions {
   readonly columns?: number;
   /** Text after whose appearance Ctrl-C is typed. */
   readonly interruptAfter?: RegExp;
@@ -69,7 +126,7 @@ export function runInTerminal(
 function outcomeOf(
   program: string,
   args: readonly string[],
-  { input, cwd = root, env = {}, meanwhile, limitMilliseconds = LIMIT_MILLISECONDS }: RunOptions,
+  { input, cwd = root, env = {}, meanwhile, limitMilliseconds = LIMIT_MILLISECONDS }: ChildOptions,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env: { ...process.env, ...env } });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formulaAsText, textOfFormula } from '../../src/formats/csv/csv-text';
 import { hasChromium, openPage, overflow } from './explore/browser';
-import { ownFolder, root, rowsOf, run, runInTerminal } from './run';
+import { ownFolder, root, rowsOf, run, runChild, runInTerminal } from './run';
 
 const DOCS = join(root, 'datasets/sample/docs.jsonl');
 /** An escape of C0, one of C1, a mark that turns the text around, and an end of line. */
@@ -130,7 +130,7 @@ describe('outputs', () => {
     const cwd = await ownFolder();
     execFileSync('mkfifo', [join(cwd, 'pipe.jsonl')]);
     let ended: NodeJS.Signals | null = null;
-    const { code } = await run(args, {
+    const { code } = await runChild(args, {
       cwd,
       meanwhile: (child) => {
         child.on('exit', (_, signal) => {
@@ -169,7 +169,7 @@ it('explore -o that is stopped leaves the page that is there', async () => {
   await run(['index', 'many.jsonl', '--vectors', 'float32', '-o', 'many.hs', '-q'], { cwd });
   await writeFile(join(cwd, 'page.html'), 'good');
   for (const wait of [500, 800, 1100]) {
-    const { code, stderr } = await run(['explore', 'many.hs', '-o', 'page.html', '--force'], {
+    const { code, stderr } = await runChild(['explore', 'many.hs', '-o', 'page.html', '--force'], {
       cwd,
       meanwhile: (child) => setTimeout(() => child.kill('SIGINT'), wait),
     });

@@ -40,14 +40,14 @@ export async function openInput(
   isWanted?: (row: number) => boolean,
 ): Promise<RowReader> {
   const isStdin = path === '-';
-  if (isStdin && process.stdin.isTTY) {
+  if (isStdin && call.stdin.isTTY) {
     call.misuse('stdin is a terminal: name an input, or pipe rows in and say --from FORMAT');
   }
   if (!isStdin && path.includes('-') && typeof path !== 'string') {
     call.misuse('stdin is read alone, not with other inputs');
   }
   const reader = await openRecords(
-    isStdin ? stdinUntil(call.signal) : path,
+    isStdin ? stdinUntil(call) : path,
     { ...{ file: isStdin ? 'stdin' : undefined, columns }, ...reading },
     // Where lines may be skipped, a line must be read to know whether it is a row.
     { isWanted: reading.onError === 'skip' ? undefined : isWanted },
@@ -91,18 +91,18 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
 
 /** All bytes of stdin, in one array; for an index that is one Arrow file. */
 export async function allOfStdin(call: Call): Promise<Uint8Array> {
-  if (process.stdin.isTTY) call.misuse('stdin is a terminal: name an index, or pipe one in');
+  if (call.stdin.isTTY) call.misuse('stdin is a terminal: name an index, or pipe one in');
   const chunks: Uint8Array[] = [];
-  for await (const chunk of stdinUntil(call.signal)) chunks.push(chunk);
+  for await (const chunk of stdinUntil(call)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
 /** The bytes of stdin as they come. An abort ends even a wait for bytes, by the signal's reason. */
-async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const stop = () => process.stdin.destroy(signal.reason);
+async function* stdinUntil({ stdin, signal }: Call): AsyncGenerator<Uint8Array> {
+  const stop = () => stdin.destroy(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    for await (const chunk of process.stdin) yield chunk as Uint8Array;
+    for await (const chunk of stdin) yield chunk as Uint8Array;
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -20,16 +20,22 @@ const REDRAW_MILLISECONDS = 100;
 /** Time before the first drawing: shorter work shows no line. */
 const FIRST_MILLISECONDS = 250;
 
+/** A stream of the command's output; a terminal has `isTTY` and `columns`. */
+export interface Output extends NodeJS.WritableStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
 /** Where messages go. */
 interface TalkOptions {
-  readonly stream: NodeJS.WriteStream;
+  readonly stream: Output;
   /** Whether all but errors is left out. */
   readonly isQuiet: boolean;
 }
 
 /** Writes everything that goes to stderr, so that messages and the line of progress do not mix. */
 export class Talk {
-  readonly #stream: NodeJS.WriteStream;
+  readonly #stream: Output;
   readonly #isQuiet: boolean;
   readonly #showsProgress: boolean;
   #isLineThere = false;

@@ -44,7 +44,7 @@ export async function openBytes(
   if (target === '-') refuseTerminal(call, 'arrow');
   const output =
     target === '-'
-      ? new StreamOutput(process.stdout)
+      ? new StreamOutput(call.stdout)
       : await openFile(target, { force: call.has('force'), inputs });
   call.atEnd(() => output.abort());
   return output;
@@ -85,11 +85,11 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
     const files = named.flatMap((one, i) => shards[i] ?? [one]);
     return createRows(target, { ...own, force: call.has('force'), inputs: files });
   }
-  if (!call.isTerminal) return createRows('-', own);
+  if (!call.isTerminal) return createRows(call.stdout, own);
   if (format === null) {
     return new PeopleTable({
-      width: process.stdout.columns || 80,
-      isColored: isColored(),
+      width: call.stdout.columns || 80,
+      isColored: isColored(call),
       write: (text) => call.printStyled(text),
     });
   }
@@ -110,9 +110,9 @@ export function isForPeople(call: Call): boolean {
 }
 
 /** True for a terminal that has styles, and whose user has not set NO_COLOR (no-color.org). */
-function isColored(): boolean {
+function isColored({ isTerminal }: Call): boolean {
   const { NO_COLOR, TERM } = process.env;
-  return process.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
+  return isTerminal && !NO_COLOR && TERM !== 'dumb';
 }
 
 /** A file of -o that holds a page. */
