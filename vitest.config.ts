@@ -90,6 +90,7 @@ export default defineConfig({
         test: {
           name: 'command',
           include: filesOf(isCommand),
+          isolate: false,
           globalSetup: 'test/cli/global-setup.ts',
         },
       },

@@ -16,32 +16,38 @@ halfspace VERB --help shows the options of a verb, halfspace --version the versi
 `;
 }
 
-/** The usage, the options and an example of a verb; options that all verbs have come last. */
-export function helpOfVerb(verb: Verb): string {
-  const options = [...verb.options, ...COMMON_OPTIONS];
-  const width = Math.max(...options.map((option) => spelled(option).length));
-  // Two blanks before a name and two after it leave 96 - width of 100 columns.
-  const lines = options.flatMap((option) => {
-    const [first, ...others] = wrapped(described(option), 96 - width);
-    return [
-      `  ${spelled(option).padEnd(width)}  ${first}`,
-      ...others.map((line) => ' '.repeat(width + 4) + line),
-    ];
-  });
+/**
+ * The usage, the options and an example of a verb: first the options that are used most, the others
+ * under "More", at last those that all verbs have.
+ */
+export function helpOfVerb({ name, summary, usage, options, first, example }: Verb): string {
+  const all = [...options, ...COMMON_OPTIONS];
+  const width = Math.max(...all.map((option) => spelled(option).length));
+  const linesOf = (some: readonly Option[]) =>
+    some.map((one) => optionLines(one, width)).join('\n');
+  const shown = first?.flatMap((one) => all.filter((option) => option.name === one)) ?? all;
+  const more = all.filter((option) => !shown.includes(option));
   // Title and usage may take several lines; each command of an example has its own line.
-  const title = wrapped(`halfspace ${verb.name}: ${verb.summary}`, 98);
-  const usage = wrapped(`halfspace ${verb.name} ${verb.usage}`, 96);
+  const title = wrapped(`halfspace ${name}: ${summary}`, 98);
   return `${title.join('\n')}
 
 Usage:
-  ${usage.join('\n    ')}
+  ${wrapped(`halfspace ${name} ${usage}`, 96).join('\n    ')}
 
 Options:
-${lines.join('\n')}
-
+${linesOf(shown)}
+${more.length === 0 ? '' : `\nMore:\n${linesOf(more)}\n`}
 Example:
-  ${verb.example.replaceAll(' && ', ' &&\n  ')}
+  ${example.replaceAll(' && ', ' &&\n  ')}
 `;
+}
+
+/** An option with its help, which begins behind `width` columns of names. */
+function optionLines(option: Option, width: number): string {
+  // Two blanks before a name and two after it leave 96 - width of 100 columns.
+  const [first, ...others] = wrapped(described(option), 96 - width);
+  const further = others.map((line) => ' '.repeat(width + 4) + line);
+  return [`  ${spelled(option).padEnd(width)}  ${first}`, ...further].join('\n');
 }
 
 /** `-k, --k N`; without a short name four blanks in its place, so that long names align. */

@@ -6,16 +6,9 @@ import {
   HASHING_OPTIONS,
   INPUT_OPTIONS,
   JSON_OPTION,
-  type Option,
   OUTPUT_OPTIONS,
   options,
-  TEXT_OPTIONS,
 } from './options';
-
-/** How texts were read is in the index folder; options of a search may repeat it, not change it. */
-const AGREEING: readonly Option[] = TEXT_OPTIONS.filter(
-  ({ name }) => name !== 'tf-idf' && name !== 'frequencies',
-).map(({ initial, ...option }) => option);
 
 export const INDEX_VERBS: readonly Verb[] = [
   {
@@ -24,6 +17,18 @@ export const INDEX_VERBS: readonly Verb[] = [
     usage:
       'IN -o DIR [--append [--replace]] | DIR --remove IDS | DIR --optimize | DIR --compact | ' +
       'DIR... --merge -o DIR',
+    first: [
+      'output',
+      'text',
+      'vector',
+      'id',
+      'vectors',
+      'columns',
+      'append',
+      'remove',
+      'optimize',
+      'memory',
+    ],
     options: [
       ...options({
         '-o, --output DIR':
@@ -39,9 +44,6 @@ export const INDEX_VERBS: readonly Verb[] = [
           'Optimize for these queries: half of them choose the setting, the others measure it',
         '--partitions N: integer 1..65535':
           'Optimize with N partitions [3.5 times the root of the rows, or 1 for 150 of them]',
-        '--copies WHEN: yes|no':
-          'Optimize with rows in a second partition too: fewer are looked at, files are larger ' +
-          '[where that saves a fifth of a search or more]',
         '--compact': 'Write the folder again without what was removed',
         '--like DIR':
           'With --memory: options and centroids of this folder, so that folders can be merged; ' +
@@ -74,6 +76,18 @@ export const INDEX_VERBS: readonly Verb[] = [
     name: 'search',
     summary: 'the nearest rows of an index',
     usage: 'DIR|FILE [QUERIES] [-o OUT]',
+    first: [
+      'query',
+      'row-id',
+      'k',
+      'max-distance',
+      'min-cosine',
+      'filter',
+      'columns',
+      'output',
+      'to',
+      'memory',
+    ],
     options: [
       ...options({
         '--row-id IDS: words': 'Search for what is near these rows of the index',
@@ -102,7 +116,6 @@ export const INDEX_VERBS: readonly Verb[] = [
       ...OUTPUT_OPTIONS,
       ...COLUMN_OPTIONS,
       ...INPUT_OPTIONS,
-      ...AGREEING,
     ],
     example:
       'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +

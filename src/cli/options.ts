@@ -88,7 +88,6 @@ export const COLUMN_OPTIONS = options({
 export const TEXT_OPTIONS = options({
   '--tokens KIND = words': 'words, characters:N, shingles:N, segments:LOCALE or jieba',
   '--normalize NAMES: list': 'Take out before texts are split: html, numbers, punctuation',
-  '--case HOW: lower|keep = lower': 'Capital letters become small ones, or are kept',
   '--stop-words LANG': 'Leave out common words of a language: en, de, ja',
   '--counting HOW: raw|log|binary = raw': 'How often a word counts',
   '--tf-idf': 'Weigh rare words more; reads the input twice',
@@ -123,9 +122,6 @@ export const OUTPUT_OPTIONS: readonly Option[] = [
     '-o, --output OUT': 'Write to this file (- is stdout)',
     '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
       'Format of the output, where its name does not show it',
-    '--formulas HOW: text|keep = text':
-      'In CSV, texts that a spreadsheet would run (they begin with = + - @ or a tab): as text, ' +
-      "by a ' in front, or kept",
   }),
   ...FORCE_OPTION,
   ...JSON_OPTION,
@@ -149,8 +145,16 @@ export const NEAR_OPTIONS = options({
  */
 const NEAR_TEXT_INITIAL: Record<string, string> = { tokens: 'shingles:2', counting: 'log' };
 
+/** Options for codes that equal those of other programs, of which no near texts are made. */
+const OF_OTHER_CODES = ['keywords', 'hash'];
+
+/** How rows become codes that are compared with each other. */
+export const COMPARED_OPTIONS: readonly Option[] = HASHING_OPTIONS.filter(
+  ({ name }) => !OF_OTHER_CODES.includes(name),
+);
+
 /** How rows become codes where near ones are looked for. */
-export const NEAR_HASHING_OPTIONS: readonly Option[] = HASHING_OPTIONS.map((one) => ({
+export const NEAR_HASHING_OPTIONS: readonly Option[] = COMPARED_OPTIONS.map((one) => ({
   ...one,
   initial: NEAR_TEXT_INITIAL[one.name] ?? one.initial,
 }));

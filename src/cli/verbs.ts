@@ -7,6 +7,7 @@
 import type { Verb } from './call';
 import { INDEX_VERBS } from './index-verbs';
 import {
+  COMPARED_OPTIONS,
   FORCE_OPTION,
   HASHING_OPTIONS,
   INPUT_OPTIONS,
@@ -26,6 +27,11 @@ const [NULL_ON_ERROR] = options({
     'vectors make no code a null code, and counts them',
 });
 
+/** k-means starts from rows that are drawn by the seed too. */
+const [SEED_OF_BOTH] = options({
+  '--seed N = 0': 'Seed of the hyperplanes, and of the rows that k-means starts from',
+});
+
 /** Hashing options that `calibrate` has no use for, or that it declares with another meaning. */
 const NOT_CALIBRATED = ['code', 'bit-order', 'bits', 'seed'];
 
@@ -34,9 +40,9 @@ export const VERBS: readonly Verb[] = [
     name: 'fingerprint',
     summary: 'vectors or texts to codes, other columns carried along',
     usage: 'IN -o OUT',
+    first: ['output', 'text', 'vector', 'id', 'columns', 'bits', 'to', 'tf-idf', 'from'],
     options: [
-      // Other programs read the columns that are carried along, so they stay as they are.
-      ...OUTPUT_OPTIONS.map((one) => (one.name === 'formulas' ? { ...one, initial: 'keep' } : one)),
+      ...OUTPUT_OPTIONS,
       ...options({
         '--columns NAMES: list':
           'Carry only these columns along, or none (all but the one that becomes codes)',
@@ -54,6 +60,18 @@ export const VERBS: readonly Verb[] = [
     name: 'pairs',
     summary: 'all pairs of rows within a distance',
     usage: 'IN|DIR [IN|DIR] -o OUT',
+    first: [
+      'max-distance',
+      'min-cosine',
+      'min-jaccard',
+      'within',
+      'output',
+      'text',
+      'vector',
+      'id',
+      'to',
+      'from',
+    ],
     options: [
       ...NEAR_OPTIONS,
       ...options({
@@ -77,6 +95,18 @@ export const VERBS: readonly Verb[] = [
     name: 'dedup',
     summary: 'which rows are nearly the same, and which to keep: a plan',
     usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
+    first: [
+      'output',
+      'apply',
+      'text',
+      'min-jaccard',
+      'min-cosine',
+      'max-distance',
+      'keep',
+      'within',
+      'against',
+      'force',
+    ],
     options: [
       ...NEAR_OPTIONS,
       ...options({
@@ -113,15 +143,24 @@ export const VERBS: readonly Verb[] = [
     name: 'cluster',
     summary: 'which rows belong together',
     usage: 'IN|DIR -o OUT',
+    first: [
+      'clusters',
+      'density',
+      'output',
+      'text',
+      'vector',
+      'id',
+      'by',
+      'min-cluster-size',
+      'to',
+      'from',
+    ],
     options: [
       ...options({
         '--clusters N: integer': 'So many clusters, by k-means',
         '--by WHAT: vectors|accumulators|codes|majority':
           'Go by vectors (the default where they are dense), accumulators (the sums behind the ' +
           'bits, for texts and sparse vectors), codes, or codes with codes as centroids (majority)',
-        '--starts N: integer': 'Begin so many times, go on with the best (3)',
-        '--iterations N: integer': 'Most iterations (25)',
-        '--start-seed N: integer = 0': 'Seed of the rows that k-means starts from',
         '--density':
           'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
         '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
@@ -132,9 +171,8 @@ export const VERBS: readonly Verb[] = [
         '--min-cosine C: number -1..1': 'By density: the same at an estimated cosine of C',
         '--min-jaccard J: number 0..1':
           'By density: the same at an estimated Jaccard similarity of J; implies --measure jaccard',
-        '--exemplars N: integer': 'Rows shown for each cluster, nearest to its centroid first (5)',
       }),
-      ...HASHING_OPTIONS,
+      ...COMPARED_OPTIONS.map((one) => (one.name === 'seed' ? SEED_OF_BOTH : one)),
       ...OUTPUT_OPTIONS,
     ],
     example:
@@ -162,6 +200,7 @@ export const VERBS: readonly Verb[] = [
     name: 'calibrate',
     summary: 'which settings find the duplicates in your own rows',
     usage: 'IN [-o OUT.json]',
+    first: ['text', 'vector', 'id', 'pairs', 'min-jaccard', 'min-cosine', 'sample', 'output'],
     options: [
       ...options({
         '--pairs FILE':
@@ -195,6 +234,7 @@ export const VERBS: readonly Verb[] = [
     name: 'explore',
     summary: 'a page to look at rows, search them and review duplicates',
     usage: 'IN [-o page.html]',
+    first: ['output', 'text', 'vector', 'id', 'plan', 'open'],
     options: [
       ...options({
         '-o, --output OUT': 'Write the page as one file (.html), which needs no server',

@@ -188,7 +188,7 @@ describe('calibrate by Jaccard similarity', () => {
     writeFileSync(at('texts.jsonl'), sentences.map((body) => JSON.stringify({ body })).join('\n'));
     for (const [options, tokens] of [
       [[], shingles(2)],
-      [['--tokens', 'words', '--case', 'keep'], words],
+      [['--tokens', 'words'], words],
     ] as const) {
       const near = ['--text', 'body', '--min-jaccard', '0.7', ...options];
       const one = await told(at('texts.jsonl'), ...near);

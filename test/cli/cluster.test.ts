@@ -132,7 +132,7 @@ describe('halfspace cluster', () => {
 
   it('goes by majority as the library does', async () => {
     const args = ['cluster', at('codes.arrow'), '--clusters', '3', '--by', 'majority'];
-    const { code, stdout } = await run([...args, '--start-seed', '4']);
+    const { code, stdout } = await run([...args, '--seed', '4']);
     expect(code).toBe(0);
     const { labels } = cluster(codes, { clusters: 3, by: 'majority', seed: 4 });
     expect(rowsOf<Line>(stdout).map((line) => line.cluster)).toEqual([...labels]);

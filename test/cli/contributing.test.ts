@@ -87,7 +87,9 @@ it('a row of JSONL passes the 25 files of the table on its way to a plan', async
   const words = ['--text', 'body', '-o', join(folder, 'plan.jsonl')];
   const counts = join(folder, 'counts');
   const input = 'datasets/sample/docs.jsonl';
-  const { code } = await runChild(['dedup', input, ...words], { env: { NODE_V8_COVERAGE: counts } });
+  const { code } = await runChild(['dedup', input, ...words], {
+    env: { NODE_V8_COVERAGE: counts },
+  });
   expect(code).toBe(0);
   const ran = readdirSync(counts).flatMap((name) => {
     const { result } = JSON.parse(readFileSync(join(counts, name), 'utf8'));

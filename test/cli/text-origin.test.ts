@@ -140,34 +140,3 @@ describe('--normalize', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/--normalize expected .*html/)]);
   });
 });
-
-it('--case keep is kept by an index, and codes without it are refused', {
-  tags: 'thorough',
-}, async () => {
-  writeFileSync(
-    at('names.jsonl'),
-    lines([
-      { id: 'a', text: 'Polish table' },
-      { id: 'b', text: 'polish table' },
-    ]),
-  );
-  expect(
-    (await run(['index', at('names.jsonl'), '--case', 'keep', '-o', at('names.hs')])).code,
-  ).toBe(0);
-  const search = [
-    'search',
-    at('names.hs'),
-    '--query',
-    'Polish table',
-    '--max-distance',
-    '0',
-    '--json',
-  ];
-  const found = JSON.parse((await run(search)).stdout) as { id: string }[];
-  expect(found.map(({ id }) => id)).toEqual(['a']);
-  const append = ['index', at('names.jsonl'), '--id', 'none', '--append', '-o', at('names.hs')];
-  const refused = await run([...append, '--case', 'lower']);
-  expect(refused.stderr).toContain('was made with --case keep, not lower: leave out --case');
-  const lower = await run(['search', at('docs.hs'), '--query', 'x', '--case', 'lower']);
-  expect(lower.stderr).not.toContain('was made with');
-});

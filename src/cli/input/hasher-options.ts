@@ -13,7 +13,7 @@ export const DEFAULT_BITS = 256;
 /** Options with which texts are not taken as sets: for a measure, a distance or word weights. */
 const OF_VECTORS = [
   ...['max-distance', 'min-cosine', 'measure', 'projection'],
-  ...['tf-idf', 'frequencies', 'counting', 'keywords'],
+  ...['tf-idf', 'frequencies', 'counting'],
 ];
 
 /** True if texts are compared as sets, which is the default of verbs that look for near texts. */

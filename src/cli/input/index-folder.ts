@@ -76,9 +76,9 @@ export function refuseOtherSettings(
 ): void {
   const { bits, seed, projection, vectors } = folder.options;
   const { tokens, normalize, stopWords, counting, keywords, hash } = folder.text ?? {};
-  const letterCase = folder.text?.case ?? 'lower';
-  const ofWords = { tokens, normalize, case: letterCase, 'stop-words': stopWords };
-  const ofText = folder.text && { ...ofWords, counting, keywords, hash };
+  const ofText = folder.text && {
+    ...{ tokens, normalize, 'stop-words': stopWords, counting, keywords, hash },
+  };
   const measure = measureOf(projection).name;
   const own = { bits, seed, measure, projection, vectors, ...ofText };
   for (const [name, value] of Object.entries(own)) {

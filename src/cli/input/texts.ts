@@ -40,11 +40,10 @@ export function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
     ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
-    ...(call.text('case') === 'keep' && { case: 'keep' }),
     stopWords: call.text('stop-words'),
     counting: call.text('counting') as string,
     keywords: call.number('keywords'),
-    hash: call.text('hash') as string,
+    hash: call.text('hash') ?? 'xxhash64',
   };
 }
 

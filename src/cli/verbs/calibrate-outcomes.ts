@@ -122,7 +122,7 @@ export function drawSeedOf(call: Call): number {
 export function dedupCommand({ call, choice }: HashSource, words: readonly string[]): string {
   const isText = choice.kind === 'text';
   const names = ['from', 'types', 'on-error', 'seed'];
-  if (isText) names.push('normalize', 'case', 'stop-words', 'hash');
+  if (isText) names.push('normalize', 'stop-words');
   const given = names.filter((name) => call.has(name));
   return commandLine([
     ...['halfspace', 'dedup', choice.path as string],

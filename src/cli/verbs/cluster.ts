@@ -79,7 +79,7 @@ function checkOptions(call: Call): void {
     call.misuse('give --clusters N, or --density where the number is not known');
   }
   const others = isByDensity
-    ? ['by', 'starts', 'iterations']
+    ? ['by']
     : ['min-cluster-size', 'min-samples', 'max-distance', ...LEAST];
   const right = isByDensity ? '--clusters' : '--density';
   call.refuse(others, (name) => `--${name} is for ${right}`);
@@ -108,9 +108,8 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const found = await call.long('clustering', (work) =>
     clusterAsync(sums ?? source, {
       clusters: call.number('clusters') as number,
-      seed: call.number('start-seed') as number,
+      seed: BigInt(call.text('seed') as string),
       by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
-      ...call.numbers('starts', 'iterations', 'exemplars'),
       ...work,
     }),
   );
@@ -129,7 +128,7 @@ async function byDensity(call: Call, { source, count }: Collection): Promise<Fou
   if (count === 0) return NOTHING;
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
     clusterByDensityAsync(source, {
-      ...call.numbers('minClusterSize', 'minSamples', 'exemplars'),
+      ...call.numbers('minClusterSize', 'minSamples'),
       ...call.numbers('maxDistance', 'minCosine', 'minJaccard'),
       ...work,
     }),

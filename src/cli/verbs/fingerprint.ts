@@ -25,11 +25,11 @@ export async function run(call: Call): Promise<0 | 1> {
     const codes = await source.hash(batch);
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
-    out ??= await openOutput(call, { inputs: [input], header });
+    out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
     const code = call.text('code-type') === 'int64' ? wordColumn('code', codes) : codes;
     await out.write(only(batch, carried).with({ code }));
   }
-  out ??= await openOutput(call, { inputs: [input] });
+  out ??= await openOutput(call, { inputs: [input], formulas: 'keep' });
   await out.close();
   source.sayNulls();
   call.say(`${counted(out.rowCount, 'code')}${width}`);

@@ -85,7 +85,7 @@ export async function run(call: Call): Promise<0 | 1> {
 
 function checkWanted(call: Call): void {
   if (call.has('optimize')) return;
-  const names = ['recall', 'k', 'queries', 'partitions', 'copies'];
+  const names = ['recall', 'k', 'queries', 'partitions'];
   call.refuse(names, (name) => `--${name} is for --optimize`);
 }
 
@@ -104,9 +104,7 @@ async function checkQueries(call: Call, input: string): Promise<void> {
 }
 
 /** What does not go with a merge, whose rows and partitions are there. */
-const NOT_MERGED = [
-  ...['append', 'remove', 'compact', 'queries', 'partitions', 'copies', 'first-row'],
-];
+const NOT_MERGED = [...['append', 'remove', 'compact', 'queries', 'partitions', 'first-row']];
 
 /** Folders that were built apart become one, and all rows are measured. */
 async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
@@ -271,11 +269,7 @@ async function optimize(call: Call, built: BuiltIndex): Promise<void> {
 function wantedOf(call: Call): OptimizeOptions & { recall: number } {
   const [recall = 0.95, k = 10] = [call.number('recall'), call.number('k')];
   const partitions = call.number('partitions');
-  const copies = call.text('copies');
-  return {
-    ...{ recall, k, ...(partitions !== undefined && { partitions }) },
-    ...(copies !== undefined && { copies: copies === 'yes' }),
-  };
+  return { recall, k, ...(partitions !== undefined && { partitions }) };
 }
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */

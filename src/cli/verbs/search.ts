@@ -28,7 +28,6 @@ import {
   carriedReader,
   columnsOfFilter,
   openSaved,
-  refuseOtherSettings,
   type SavedIndex,
 } from '../input/index-folder';
 import { estimatedNearness, LEAST } from '../input/nearness';
@@ -44,7 +43,6 @@ export async function run(call: Call): Promise<0 | 1> {
     call.misuse('stdin has the index or the queries, not both');
   }
   const folder = await openSaved(call, path);
-  refuseOtherSettings(call, folder);
   const { bits, projection } = folder.options;
   const measure = measureOf(projection);
   const request = requestOf(call, { bits: bits as number, measure });
