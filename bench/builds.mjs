@@ -36,10 +36,6 @@ const WORKS = {
     const codes = codesOf(build, 1_000_000, 64, 7);
     return () => Array.from(build.pairs(codes, { maxDistance: 3 }));
   },
-  'lists of 10': (build) => {
-    const codes = codesOf(build, 20_000, 256, 7);
-    return () => build.neighborLists(codes, { k: 10 });
-  },
   'index of codes': (build) => {
     const codes = codesOf(build, 200_000, 256, 7);
     return () => new build.SimHashIndex({ bits: 256 }).addAll(codes);

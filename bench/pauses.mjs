@@ -11,7 +11,6 @@ import {
   clusterByDensityAsync,
   dedupAsync,
   groupRowsAsync,
-  neighborListsAsync,
   pairs,
   SimHasher,
   SimHashIndex,
@@ -39,7 +38,6 @@ const queries = { ...vectors, values: vectors.values.slice(0, 100 * 1000) };
 const sparse = sparseRows(rows(200_000));
 const texts = randomTexts(rows(20_000));
 const codes = clusteredCodes(rows(1_000_000), 64, 9);
-const wide = clusteredCodes(rows(30_000), 256, 8);
 const { unit } = generator(2);
 const values = Float64Array.from({ length: codes.count }, unit);
 // Made by the calls that need them: the collector, which looks through a million of them from time to
@@ -139,8 +137,6 @@ const CALLS = [
     'clusterByDensityAsync',
     (call) => clusterByDensityAsync(fewer, { minClusterSize: 20, ...call }),
   ],
-  ['neighborListsAsync', (call) => neighborListsAsync(wide, call)],
-  ['neighborListsAsync, optimized', (call) => neighborListsAsync(fewer, call)],
 ].filter(([name]) => name.includes(ONLY));
 
 /** Looks every millisecond until it is stopped; the longest time and CPU time between two looks. */

@@ -37,7 +37,7 @@ const SCRIPTS = [
     'pauses',
     'duplicates',
   ],
-  ...['pairs', 'nouns', 'groupings', 'neighbors', 'clusters', 'texts'],
+  ...['pairs', 'nouns', 'groupings', 'clusters', 'texts'],
   ...[
     'edits',
     'keywords',

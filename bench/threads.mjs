@@ -9,7 +9,6 @@ import { createHash } from 'node:crypto';
 import {
   closeThreads,
   clusterAsync,
-  neighborListsAsync,
   pairs,
   SimHasher,
   SimHashIndex,
@@ -53,7 +52,6 @@ const many = new SimHashIndex({ bits: 256 });
 many.addAll(uniformCodes(rows(10_000_000), 256, 3));
 const one = uniformCodes(1, 256, 4);
 const near = clusteredCodes(rows(2_000_000), 64, 9);
-const lists = clusteredCodes(rows(100_000), 256, 8);
 
 const uniform = uniformCodes(rows(10_000_000), 64, 12);
 const few = new SimHashIndex(options);
@@ -82,7 +80,6 @@ const JOBS = [
   ['pairs of 10,000,000 codes', 1.8, (call) => allPairs(uniform, { maxDistance: 3 }, call)],
   ['pairs of clustered codes', 1.8, (call) => allPairs(near, { maxDistance: 3 }, call)],
   ['pairs by exact cosine', 1.8, (call) => allPairs(few, { minCosine: 0.8 }, call)],
-  ['neighbor lists, 256 bits', 1.8, (call) => neighborListsAsync(lists, call)],
   [
     'adding and optimize',
     1.8,

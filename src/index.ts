@@ -81,12 +81,6 @@ export {
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
 export { indexToArrow } from './index/write-index';
 export {
-  type NeighborLists,
-  type NeighborListsOptions,
-  neighborLists,
-  neighborListsAsync,
-} from './join/neighbor-lists';
-export {
   type PairBatch,
   type Pairs,
   type PairsOptions,

@@ -13,7 +13,6 @@ import { SEARCHING } from './index/search-task';
 import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
 import { COMPARING } from './join/exact-task';
 import { JOINING } from './join/join-task';
-import { TILING } from './join/tile-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
 import { ROUNDING } from './k-means/over-points';
 import { SECONDS_IN_TREE } from './k-means/second-centroid';
@@ -40,7 +39,6 @@ const tasks = [
   SECONDS_IN_TREE,
   SUMS,
   TEXT_HASHING,
-  TILING,
 ];
 
 serve(tasks as unknown as AnyTask[]);

@@ -15,10 +15,7 @@ const TOPICS = {
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
   Index: ['SimHashIndex', 'openIndexUrl'],
-  'Pairs and groups': [
-    ...['pairs', 'groupRows', 'groupRowsAsync', 'dedup', 'dedupAsync'],
-    ...['neighborLists', 'neighborListsAsync'],
-  ],
+  'Pairs and groups': [...['pairs', 'groupRows', 'groupRowsAsync', 'dedup', 'dedupAsync']],
   Clusters: ['cluster', 'clusterAsync', 'clusterByDensity', 'clusterByDensityAsync'],
   Texts: [
     ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],

@@ -7,8 +7,7 @@
 import type { Steps } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import { NONE } from '../join/source';
-import { STEP_EDGES } from './density-connect';
-import type { DensityGraph } from './density-graph';
+import { type DensityGraph, STEP_EDGES } from './density-graph';
 
 /**
  * The group of each node: all nodes that edges up to a height connect it to, named by the least of
@@ -16,7 +15,8 @@ import type { DensityGraph } from './density-graph';
  * rows.
  */
 export function* cutAt(graph: DensityGraph, height: number, minimum: number): Steps<Uint32Array> {
-  const { edges, weights, cores, count } = graph;
+  const { edges, weights, cores } = graph;
+  const { count } = graph.nodes;
   const order = yield* edges.inOrder(height, (edge) => edges.heightOf(edge, cores));
   const sets = new UnionFind(count);
   for (let i = 0; i < order.length; i++) {
@@ -43,7 +43,8 @@ export function* cutAt(graph: DensityGraph, height: number, minimum: number): St
  * of masses is the largest.
  */
 export function* cutByMass(graph: DensityGraph, minimum: number): Steps<Uint32Array> {
-  const { bits, edges, weights, cores, count } = graph;
+  const { bits, edges, weights, cores } = graph;
+  const { count } = graph.nodes;
   const order = yield* edges.inOrder(bits, (edge) => edges.heightOf(edge, cores));
   const tree = new Tree(graph, minimum);
   // By height the nodes of several rows: these join at the core distance, as if by an edge.
@@ -96,7 +97,7 @@ class Tree {
   readonly #next: Uint32Array;
   readonly #last: Uint32Array;
 
-  constructor({ count, weights }: DensityGraph, minimum: number) {
+  constructor({ nodes: { count }, weights }: DensityGraph, minimum: number) {
     this.#minimum = minimum;
     this.#sets = new UnionFind(count);
     this.#sizes = weights.slice();

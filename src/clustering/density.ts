@@ -1,13 +1,14 @@
 /**
  * Clusters by density, where the number of clusters is not known: single linkage over the distances
  * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
- * With `maxDistance` the tree of all pairs within it is cut there. Without, clusters are the
- * branches of the largest mass. Both are exact.
+ * With `maxDistance` the tree of all pairs within it is cut there, which is exact. Without,
+ * clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
+ * that no list connects join at its top, at infinite distance.
  */
 
 import { checkInteger, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
-import { maxDistanceOf, NONE, type RowSource, rowsOf } from '../join/source';
+import { distinctAt, maxDistanceOf, NONE, type RowSource, rowsOf } from '../join/source';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { hasVectors, pointsOfRows } from './cluster-source';
 import { type Cluster, directionsOf, labelsOf, summaries } from './cluster-summary';
@@ -61,8 +62,7 @@ const OPTIONS = [
 
 /**
  * Groups rows into clusters by density (HDBSCAN*); the number of clusters follows from the rows,
- * and rows in no dense region are noise. Without `maxDistance`, `minCosine` or `minJaccard` the
- * time grows with the square of the distinct codes.
+ * and rows in no dense region are noise.
  *
  * @example
  * const vectors = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [-1, -1]];
@@ -101,7 +101,7 @@ function* clustering(source: RowSource, options?: DensityOptions): Steps<Density
   const clusterOf = new Int32Array(rows.length).fill(-1);
   for (let i = 0; i < rows.length; i++) {
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-    const cluster = clusterOfNode[graph.nodeOfRow[rows[i]]];
+    const cluster = clusterOfNode[distinctAt(graph.nodes, rows[i])];
     if (cluster === NONE) continue;
     if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
     clusterOf[i] = numbers.get(cluster) as number;

@@ -16,7 +16,6 @@ export * from './minwise/minwise.assembly';
 export { largestInto, orderInto, productsInto, productsAmong } from './products/products.assembly';
 export { residualTablesInto, rotate, twoBitsInto } from './rotation/rotation.assembly';
 export * from './sums/sums.assembly';
-export { choicesInto, hitsOfTables, tablesInto } from './tiles/tables.assembly';
 export { weightedHits } from './weighted/weighted.assembly';
 export { hashBytes, hashMore } from './xxhash/xxhash.assembly';
 

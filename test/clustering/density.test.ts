@@ -14,6 +14,9 @@ import { Draws } from '../reference/random';
 
 const NONE = -1;
 
+/** Codes of a list, at least. */
+const LISTED = 16;
+
 /** Rows by rows: the distance at which they reach each other, and at which each is dense. */
 function reachability(codes: Codes, neighbors: number) {
   const rows = [...Array(codes.count).keys()].filter((row) => !codes.isNull(row));
@@ -26,6 +29,37 @@ function reachability(codes: Codes, neighbors: number) {
     distances.map((distance, j) => Math.max(distance, cores[i], cores[j])),
   );
   return { rows, cores, reach };
+}
+
+/**
+ * The same, but infinite for two rows with different codes that are in no list of each other. Lists
+ * of few rows reach as far as the largest distance at which a row is dense.
+ */
+function listedReachability(codes: Codes, neighbors: number) {
+  const { rows, cores, reach } = reachability(codes, neighbors);
+  const nameOf = (i: number) => codes.at(rows[i]).join();
+  const names = rows.map((_, i) => nameOf(i));
+  const firsts = [...rows.keys()].filter((i) => names.indexOf(names[i]) === i);
+  const apart = (i: number, j: number) => bitsApart(codes.at(rows[i]), codes.at(rows[j]));
+  const lists = new Map(
+    firsts.map((i) => {
+      const others = firsts
+        .filter((j) => j !== i)
+        .sort((a, b) => apart(i, a) - apart(i, b) || a - b);
+      const list = others.slice(0, Math.max(LISTED, neighbors)).map((j) => names[j]);
+      return [names[i], new Set(list)] as const;
+    }),
+  );
+  const farthest = Math.max(...cores.filter(Number.isFinite));
+  const isListed = (i: number, j: number) => lists.get(names[i])?.has(names[j]) === true;
+  const listed = reach.map((distances, i) =>
+    distances.map((distance, j) => {
+      const isInList = apart(i, j) <= farthest && (isListed(i, j) || isListed(j, i));
+      const isEdge = names[i] === names[j] || isInList;
+      return isEdge ? distance : Number.POSITIVE_INFINITY;
+    }),
+  );
+  return { rows, cores, reach: listed };
 }
 
 /** The parts of `members` that hang together below a height. */
@@ -65,7 +99,7 @@ function cutByDefinition(codes: Codes, height: number, minimum: number, neighbor
 
 /** From the whole down: a branch is what stays together when small parts leave it. */
 function massByDefinition(codes: Codes, minimum: number, neighbors: number): number[][] {
-  const { rows, reach } = reachability(codes, neighbors);
+  const { rows, reach } = listedReachability(codes, neighbors);
   const largeOf = (members: number[], height: number) => {
     const found = parts(members, reach, (distance) => distance <= height);
     return found.filter((part) => part.length >= minimum);
@@ -183,6 +217,16 @@ it('finds planted groups, and leaves the rest as noise', () => {
   const found = clusterByDensity(codes);
   expect(listed(found).map((rows) => rows.filter((row) => row < 240))).toEqual(expected);
   expect(found.noise).toBeGreaterThan(95);
+});
+
+it('leaves out rows of a large collection that are far from all others', () => {
+  const codes = planted(6, 200, 20, 256, 20);
+  const found = clusterByDensity(codes);
+  const expected = Array.from({ length: 6 }, (_, group) =>
+    Array.from({ length: 200 }, (_, i) => 200 * group + i),
+  );
+  expect(listed(found)).toEqual(expected);
+  expect(found.noise).toBe(20);
 });
 
 it('splits groups that have groups within, if that is of more mass', () => {

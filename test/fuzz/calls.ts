@@ -67,15 +67,8 @@ const grouping = (draws: Draws) => ({
   ...(draws.integer(4) === 0
     ? { pairs: { a: Uint32Array.of(0, 1), b: Uint32Array.of(1, 3) } }
     : nearness()),
-  ...{ grouping: draws.pick(['star', 'components', 'complete']) },
-  keep: draws.pick([
-    'first',
-    'last',
-    'medoid',
-    { random: 1 },
-    { longest: IDS },
-    { lowest: [1, 2, 3, 4] },
-  ]),
+  ...{ grouping: draws.pick(['star', 'components']) },
+  keep: draws.pick(['first', 'last', { random: 1 }, { longest: IDS }, { lowest: [1, 2, 3, 4] }]),
 });
 const planning = (draws: Draws) => ({
   ...grouping(draws),
@@ -218,8 +211,6 @@ const LIBRARY: Record<string, MakeCall> = {
     checks: new Uint32Array(8),
   })),
   dedupAsync: call(api.dedupAsync as never, source, planning),
-  neighborLists: call(api.neighborLists as never, source, () => ({ k: 2, maxDistance: 9 })),
-  neighborListsAsync: call(api.neighborListsAsync as never, source, () => ({ k: 2 })),
   cluster: call(
     api.cluster as never,
     (draws: Draws) => draws.pick([codes, matrix, index])(draws),

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
 import { cluster, clusterAsync } from '../../src/clustering/cluster';
+import { clusterByDensity, clusterByDensityAsync } from '../../src/clustering/density';
 import { Codes } from '../../src/codes/codes';
 import { dedup, dedupAsync } from '../../src/groups/dedup';
 import { groupRows, groupRowsAsync } from '../../src/groups/row-groups';
 import { SimHasher } from '../../src/hashing/simhash';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { neighborLists, neighborListsAsync } from '../../src/join/neighbor-lists';
 import { type PairBatch, pairs } from '../../src/join/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
 import { shingles } from '../../src/text/tokens';
@@ -220,10 +220,10 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
     (d) => dedup(d.index, near),
   ],
   [
-    'neighborListsAsync',
-    'tiling',
-    (d, call) => neighborListsAsync(d.index, { k: 8, ...call }),
-    (d) => neighborLists(d.index, { k: 8 }),
+    'clusterByDensityAsync',
+    'joining',
+    (d, call) => clusterByDensityAsync(d.index, call),
+    (d) => clusterByDensity(d.index),
   ],
   [
     'clusterAsync',

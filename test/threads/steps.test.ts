@@ -4,23 +4,15 @@
 import { expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
 import { UnionFind } from '../../src/base/union-find';
-import { connect, Edges } from '../../src/clustering/density-connect';
+import { densityGraph } from '../../src/clustering/density-graph';
 import { cutAt } from '../../src/clustering/density-tree';
 import { Codes } from '../../src/codes/codes';
 import { gather, preferred } from '../../src/groups/grouping';
 import { measureDropped } from '../../src/groups/measure-dropped';
 import { checksInSteps, checksOf } from '../../src/groups/plan';
 import { IdTable } from '../../src/index/id-table';
-import { BestLists } from '../../src/join/best-lists';
-import { findNearest } from '../../src/join/nearest-join';
 import { pairSteps } from '../../src/join/pairs';
-import {
-  DistinctRows,
-  distinctOf,
-  reordered,
-  reorderedInSteps,
-  rowsOf,
-} from '../../src/join/source';
+import { DistinctRows, reordered, reorderedInSteps, rowsOf } from '../../src/join/source';
 
 /** The number of steps that some work takes, and what it returns. */
 function stepsOf<T>(steps: Generator<unknown, T, void>): [count: number, result: T] {
@@ -123,36 +115,15 @@ it('dropped rows are measured in steps', () => {
   expect([...distances.subarray(0, 8)]).toEqual([0, 1, 1, 2, 1, 2, 2, 3]);
 });
 
-it('parts by density are put in order and cut in steps', () => {
+it('the graph of a density is made and cut in steps', () => {
   const count = 2 ** 18;
-  const codes = countingCodes(count);
-  const cores = new Uint32Array(count).fill(1);
-  const edges = new Edges(count);
-  // A path of all nodes but the first, to which an edge is missing.
-  for (let node = 2; node < count; node++) edges.add(node - 1, node, 1);
-  const graph = { ...{ cores, edges, count, bits: 64 }, beyond: new Uint32Array(count).fill(2) };
   const pass = count / 2 ** 16;
-  const [joining] = stepsOf(connect(codes, graph));
-  expect(joining).toBeGreaterThan(7 * pass);
-  const weights = new Uint32Array(count).fill(1);
-  const nodeOfRow = new Uint32Array(count);
-  const [cutting, groups] = stepsOf(cutAt({ ...graph, weights, nodeOfRow }, 1, 2));
-  expect(cutting).toBeGreaterThan(5 * pass);
+  const codes = countingCodes(count);
+  const [making, graph] = stepsOf(
+    densityGraph(codes, { minSamples: 1, maxDistance: 1, kernel: undefined }),
+  );
+  expect(making).toBeGreaterThan(18 * pass); // 18 edges a code, put in order by their lengths
+  const [cutting, groups] = stepsOf(cutAt(graph, 1, 2));
+  expect(cutting).toBeGreaterThan(18 * pass);
   expect(new Set(groups)).toEqual(new Set([0]));
-});
-
-it('the first pairs of nearest codes, which all enter lists, are compared in short steps', () => {
-  const count = 2 ** 17;
-  const random = alea('near');
-  const bytes = Uint8Array.from({ length: 8 * count }, () => 256 * random());
-  const [, codes] = stepsOf(distinctOf(Codes.from(bytes, { bits: 64 }), null, 0));
-  const lists = new BestLists(new Uint32Array(codes.count).fill(10), 64);
-  const queries = 16;
-  let steps = 0;
-  for (const step of findNearest(codes, lists, 64, undefined)) {
-    const [done] = Array.isArray(step) ? step : [0];
-    if (done > queries * count) break;
-    if (done > 0) steps++;
-  }
-  expect(steps).toBeGreaterThan(20); // 2 ** 21 pairs, at most 2 ** 17 of them in a step
 });

@@ -16,7 +16,7 @@ export async function threads(library) {
   const texts = Array.from({ length: 3000 }, (_, i) =>
     `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
   );
-  const [search, lists, many] = [{ method: 'scan', rank: 'hamming' }, { k: 5 }, { threads: 3 }];
+  const [search, many] = [{ method: 'scan', rank: 'hamming' }, { threads: 3 }];
   const hasher = new library.TextHasher();
   const stopCounting = countWorkers();
   const text = (value) =>
@@ -29,10 +29,7 @@ export async function threads(library) {
     [index.searchAll(queries), await index.searchAllAsync(queries, many)],
     [[...library.pairs(index, near)], listed],
     [index.searchAll(queries, search), await index.searchAllAsync(queries, { ...search, ...many })],
-    [
-      library.neighborLists(index, lists),
-      await library.neighborListsAsync(index, { ...lists, ...many }),
-    ],
+    [library.clusterByDensity(index), await library.clusterByDensityAsync(index, many)],
   ];
   await library.closeThreads();
   const isEqual = pairs.every(([one, other]) => text(one) === text(other));

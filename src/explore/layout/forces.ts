@@ -6,7 +6,6 @@
  */
 
 import type { Steps } from '../../base/steps';
-import type { NeighborLists } from '../../join/neighbor-lists';
 
 interface LayoutOptions {
   /** Seed of the random rows that repel. */
@@ -22,18 +21,22 @@ const MAX_STEP = 4;
 /** Rows between two steps. */
 const STEP_ROWS = 2 ** 10;
 
-/** Moves `places` (x and y of row after row) in place; a row without neighbours stays. */
+/**
+ * Moves `places` (x and y of row after row) in place, by the neighbours of each row; a row without
+ * any stays.
+ */
 export function* layoutSteps(
-  { count, offsets, rows }: Pick<NeighborLists, 'count' | 'offsets' | 'rows'>,
+  neighbors: readonly Uint32Array[],
   places: Float32Array,
   { seed, epochs }: LayoutOptions,
 ): Steps<void> {
+  const count = neighbors.length;
   const draw = drawer(seed, count);
   for (let epoch = 0; epoch < epochs; epoch++) {
     const rate = 1 - epoch / epochs;
     for (let row = 0; row < count; row++) {
-      for (let at = offsets[row]; at < offsets[row + 1]; at++) {
-        attract(places, 2 * row, 2 * rows[at], rate);
+      for (const other of neighbors[row]) {
+        attract(places, 2 * row, 2 * other, rate);
         for (let i = 0; i < REPELLING; i++) repel(places, 2 * row, 2 * draw(), rate);
       }
       if (row % STEP_ROWS === STEP_ROWS - 1) yield [epoch * count + row, epochs * count];

@@ -1,6 +1,6 @@
 /**
  * Where rows lie on the map of `explore`: clusters by k-means, a start on the plane in which their
- * centroids vary most, and a layout by exact lists of the nearest codes. Of many rows a sample is
+ * centroids vary most, and a layout by the nearest codes of each. Of many rows a sample is
  * laid out, and others are placed by their nearest rows in it. Equal index and seed, equal map.
  */
 
@@ -8,10 +8,9 @@ import { shareAt } from '../../base/random';
 import { type InStages, runStepsAsync, type Steps } from '../../base/steps';
 import { clusterAsync } from '../../clustering/cluster';
 import { pointsOf } from '../../clustering/cluster-source';
-import type { Codes } from '../../codes/codes';
+import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
 import type { SimHashIndex } from '../../index/simhash-index';
-import { type NeighborLists, neighborListsAsync } from '../../join/neighbor-lists';
 import { presentRows, type Rows, reorderedInSteps, rowsOf } from '../../join/source';
 import { sampleOf } from '../../measure/measured-rows';
 import type { DenseMatrix } from '../../vectors/vectors';
@@ -50,6 +49,8 @@ const PLACED_BY = 3;
 const JITTER = 0.15;
 /** Rows between two steps. */
 const BLOCK_ROWS = 2048;
+/** The same where each is compared with all codes of the sample. */
+const SCANNED_ROWS = 256;
 
 /** The rows of a map, ascending: all that have a code. */
 export const mappedRows = (index: SimHashIndex) => presentRows(rowsOf('index', index));
@@ -80,7 +81,7 @@ export async function mapRows(
   const laidOut = await startPlaces(index, { by, rows: sample.rows, centroids: found.centroids });
   const wider = sample.vectors !== null && 'dimensions' in sample.vectors ? RE_RANKED : 1;
   const near = await inStage('finding neighbours', (work) =>
-    neighborListsAsync(sample.codes, { k: wider * NEIGHBORS, ...work }),
+    runStepsAsync(nearestRows(sample.codes, wider * NEIGHBORS), work),
   );
   const lists = wider === 1 ? near : reRanked(near, sample.vectors as DenseMatrix);
   const epochs = sample.rows.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
@@ -179,31 +180,38 @@ function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Floa
   return places;
 }
 
-/** Lists of the rows of the highest cosines in the given lists, then by row; without distances. */
+/** For each code the rows of the `k` nearest others, nearest first. */
+function* nearestRows(codes: Codes, k: number): Steps<Uint32Array[]> {
+  const { bits, bytes, bytesPerCode, count } = codes;
+  const lists: Uint32Array[] = [];
+  while (lists.length < count) {
+    const first = lists.length;
+    const end = Math.min(count, first + SCANNED_ROWS);
+    const some = Codes.from(bytes.subarray(first * bytesPerCode, end * bytesPerCode), { bits });
+    scanAll(codes, some, { k: k + 1 }).forEach(({ rows }, i) => {
+      lists.push(rows.filter((row) => row !== first + i).subarray(0, k));
+    });
+    yield [end, count];
+  }
+  return lists;
+}
+
+/** Of each list the rows of the highest cosines, then by row. */
 function reRanked(
-  { count, offsets, rows }: NeighborLists,
+  lists: readonly Uint32Array[],
   { values, dimensions }: DenseMatrix,
-): Pick<NeighborLists, 'count' | 'offsets' | 'rows'> {
-  const lengths = new Float64Array(count);
+): Uint32Array[] {
   const product = (a: number, b: number) => {
     let sum = 0;
     const [first, second] = [a * dimensions, b * dimensions];
     for (let i = 0; i < dimensions; i++) sum += values[first + i] * values[second + i];
     return sum;
   };
-  for (let row = 0; row < count; row++) lengths[row] = Math.sqrt(product(row, row)) || 1;
-  const kept = new Uint32Array(count * NEIGHBORS);
-  const ends = new Uint32Array(count + 1);
-  for (let row = 0; row < count; row++) {
-    const near = Array.from(rows.subarray(offsets[row], offsets[row + 1]), (other) => {
+  const lengths = Float64Array.from(lists, (_, row) => Math.sqrt(product(row, row)) || 1);
+  return lists.map((rows, row) => {
+    const near = Array.from(rows, (other) => {
       return { other, cosine: product(row, other) / lengths[other] };
     }).sort((a, b) => b.cosine - a.cosine || a.other - b.other);
-    const best = near.slice(0, NEIGHBORS);
-    kept.set(
-      best.map(({ other }) => other),
-      ends[row],
-    );
-    ends[row + 1] = ends[row] + best.length;
-  }
-  return { count, offsets: ends, rows: kept };
+    return Uint32Array.from(near.slice(0, NEIGHBORS), ({ other }) => other);
+  });
 }
