@@ -1,4 +1,4 @@
-// What do the three groupings make of the same rows? Points of a plane, as codes whose Hamming
+// What do both groupings make of the same rows? Points of a plane, as codes whose Hamming
 // distance is the way along the grid (each coordinate as so many set bits), within distance 6.
 // Draws docs/groupings.svg.
 
@@ -22,7 +22,7 @@ points.forEach(([x, y], row) => {
 const [[ax, ay], [bx, by]] = points;
 mustHold(codes.distance(0, 1) === Math.abs(ax - bx) + Math.abs(ay - by), 'codes and points');
 
-const groupings = ['star', 'components', 'complete'].map((grouping) => ({
+const groupings = ['star', 'components'].map((grouping) => ({
   grouping,
   ...groupRows(codes, { maxDistance: MAX_DISTANCE, grouping }),
 }));

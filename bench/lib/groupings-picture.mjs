@@ -14,7 +14,7 @@ export function groupingsPicture(points, side, groupings) {
   const panels = groupings.map((one, i) => panel(points, side, one, MARGIN + i * (PANEL + MARGIN)));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img"`,
-    ' aria-label="The same points as stars, components and complete groups"',
+    ' aria-label="The same points as stars and components"',
     ' font-family="system-ui, sans-serif" font-size="14" fill="#777">',
     ...panels,
     '</svg>\n',

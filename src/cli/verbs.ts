@@ -110,12 +110,12 @@ export const VERBS: readonly Verb[] = [
     options: [
       ...NEAR_OPTIONS,
       ...options({
-        '--grouping HOW: star|components|complete = star':
-          'Which rows are one group: near the row that is kept (star), joined by a chain of near ' +
-          'ones (components), or all near each other (complete)',
+        '--grouping HOW: star|components = star':
+          'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
+          'near ones (components)',
         '--keep WHICH = first':
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
-          'highest:COLUMN, medoid, random or random:SEED',
+          'highest:COLUMN, random or random:SEED',
         '--pairs FILE':
           'Near are these pairs, as halfspace pairs writes them, in place of a distance: columns ' +
           'a and b (rows) or id_a and id_b; - is an Arrow stream on stdin',

@@ -192,7 +192,7 @@ class NearestLists {
 }
 
 /** Pairs of nodes and their distances, in arrays that grow; an edge is its position there. */
-export class Edges {
+class Edges {
   #a = new Uint32Array(1);
   #b = new Uint32Array(1);
   #distances = new Uint16Array(1);

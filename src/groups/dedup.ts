@@ -9,15 +9,16 @@
 
 import { ascending } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
-import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
-import { reaches } from '../codes/angle';
+import { sortedInSteps } from '../base/sort-steps';
+import { asyncForm, eachItem, type Steps, syncForm, withProgress } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
-import { exactMeasure, similaritiesOf, withVectors } from '../join/exact';
+import { exactMeasure, similaritiesInSteps, withVectors } from '../join/exact';
 import { pairSteps } from '../join/pairs';
 import {
   checkComparable,
   isVerified,
+  maxDistanceOf,
   type Nearness,
   NONE,
   presentRows,
@@ -26,11 +27,11 @@ import {
   reorderedInSteps,
   rowsOf,
 } from '../join/source';
-import { type GroupRequest, gather, preferred } from './grouping';
-import { measureDropped } from './measure-dropped';
+import { distance } from '../kernels/hamming/hamming.scalar';
+import { type GroupRequest, gather } from './grouping';
+import { orderBy } from './keep';
 import { checkPlan, checkPlanShape, checksInSteps, type DedupPlan } from './plan';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
-import { planOfSize } from './target-size';
 
 /** An earlier plan, and the rows that it was made for. */
 interface Extension {
@@ -91,7 +92,7 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const request = groupRequest(added, { ...given, vectors: undefined });
   checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
-  if (known !== null) checkGrowth(request, all);
+  if (known !== null) checkGrowth(all);
   const asked = { added, known, request, checks, keepAtMost };
   yield undefined;
   if (targetRows === undefined) return yield* planOf(asked);
@@ -116,7 +117,7 @@ interface PlanRequest {
 }
 
 /** Rows of a plan between two steps. */
-const STEP_ROWS = 2 ** 16;
+const STEP_ROWS = 2 ** 15;
 
 /** Joins added rows to known groups, groups the others, and measures what is dropped. */
 function* planOf({ added, known, request, checks, keepAtMost }: PlanRequest): Steps<DedupPlan> {
@@ -131,7 +132,7 @@ function* planOf({ added, known, request, checks, keepAtMost }: PlanRequest): St
   yield undefined;
   plan.checks.set(checks?.subarray(first) ?? (yield* checksInSteps(added.codes)), first);
   yield undefined;
-  let left = yield* preferred(added, request);
+  let left = yield* orderBy(request.keep, presentRows(added));
   if (known !== null) {
     const joined = yield* joinKnown({ ...known, added, request, order: left });
     enterJoined(plan, known.plan, joined);
@@ -170,10 +171,7 @@ function* planOf({ added, known, request, checks, keepAtMost }: PlanRequest): St
 }
 
 /** Throws for options that a growing plan cannot have, since it does not record them. */
-function checkGrowth({ keep }: GroupRequest, given: DedupOptions): void {
-  if (keep === 'medoid') {
-    throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
-  }
+function checkGrowth(given: DedupOptions): void {
   const { keepAtMost = 1, targetRows, group, pairs } = given;
   if (keepAtMost === 1 && [targetRows, group, pairs].every((one) => one === undefined)) return;
   throw new Error(
@@ -260,10 +258,8 @@ function* joinKnown(growth: Growth): Steps<Joined> {
     groups: new Uint32Array(count).fill(NONE),
     nearest: new Uint32Array(count).fill(NONE),
   };
-  const { grouping } = growth.request;
-  if (grouping === 'star') yield* joinStars(growth, joined);
-  else if (grouping === 'components') yield* joinComponents(growth, joined.groups);
-  else yield* joinCliques(growth, joined.groups);
+  if (growth.request.grouping === 'star') yield* joinStars(growth, joined);
+  else yield* joinComponents(growth, joined.groups);
   return joined;
 }
 
@@ -307,52 +303,6 @@ function* joinComponents(growth: Growth, groups: Uint32Array): Steps<void> {
   }
 }
 
-/** Each new row joins the group with the lowest name all of whose rows are near to it. */
-function* joinCliques(growth: Growth, groups: Uint32Array): Steps<void> {
-  const { plan, rows, added, order, request } = growth;
-  const sizes = new Map<number, number>();
-  for (const name of plan.groups) sizes.set(name, (sizes.get(name) ?? 0) + 1);
-  const met = new Map<number, Map<number, number>>(); // by new row and group: near rows
-  yield* nearKnown(growth, presentRows(rows), 'all', (row, other) => {
-    const counts = met.get(row) ?? new Map<number, number>();
-    if (counts.size === 0) met.set(row, counts);
-    const name = plan.groups[other];
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  });
-  const members = new Map<number, number[]>(); // by group: the new rows that joined it
-  for (const row of order) {
-    const full = [...(met.get(row) ?? [])].filter(([name, count]) => count === sizes.get(name));
-    for (const [name] of full.sort(([a], [b]) => a - b)) {
-      const others = members.get(name) ?? [];
-      if (!isNearAll(added, request.near, row, others)) continue;
-      if (others.length === 0) members.set(name, others);
-      others.push(row);
-      groups[row] = name;
-      break;
-    }
-  }
-}
-
-/** True if a new row is near all of some other new rows. */
-function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly number[]): boolean {
-  const { maxDistance } = near;
-  const isClose = others.every(
-    (other) => maxDistance === undefined || rows.codes.distance(row, other) <= maxDistance,
-  );
-  const asked = checkLeast(near, rows.codes.origin?.projection);
-  if (!isClose || asked === undefined || others.length === 0) return isClose;
-  if (!isVerified(rows, near)) {
-    const { measure, least } = asked;
-    const { codes } = rows;
-    return others.every(
-      (other) => measure.estimateOf(codes.distance(row, other), codes.bits) >= least,
-    );
-  }
-  const a = new Uint32Array(others.length).fill(row);
-  const found = similaritiesOf(asked.measure, [rows, rows], a, Uint32Array.from(others));
-  return found.every((one) => reaches(one, asked.least));
-}
-
 /** Enters the new rows that join known groups, in the order of rows. */
 function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joined): void {
   const keptOf = new Map<number, number>(); // by group, its first kept row
@@ -368,4 +318,129 @@ function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joi
     plan.groups[row] = group;
     plan.duplicateOf[row] = kept ?? row;
   });
+}
+
+/** Rows of a source; the first of them is row `first` of the plan. */
+interface PlanRows {
+  readonly rows: Rows;
+  readonly first: number;
+}
+
+/** The columns of a plan that measure dropped rows. */
+type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
+
+/**
+ * Writes the distances and similarities of the `dropped` rows of one source to the rows of the same
+ * or another source that they duplicate. Rows are those of the plan.
+ */
+export function* measureDropped(
+  { duplicateOf, distances, cosines, jaccards }: Measured,
+  dropped: Uint32Array,
+  from: PlanRows,
+  to: PlanRows,
+): Steps<void> {
+  const { bytes, bytesPerCode } = from.rows.codes;
+  const others = to.rows.codes.bytes;
+  for (let i = 0; i < dropped.length; i++) {
+    const row = dropped[i];
+    const at = (row - from.first) * bytesPerCode;
+    const code = bytes.subarray(at, at + bytesPerCode);
+    distances[row] = distance(code, others, (duplicateOf[row] - to.first) * bytesPerCode);
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  const exact = cosines ?? jaccards;
+  const measure = exactMeasure(from.rows);
+  if (exact === null || measure === null) return;
+  // Cosines are fastest where the duplicates of one row follow each other.
+  const order = yield* sortedInSteps(dropped, (a, b) => duplicateOf[a] - duplicateOf[b] || a - b);
+  const a = order.map((row) => duplicateOf[row] - to.first);
+  const b = order.map((row) => row - from.first);
+  const found = yield* similaritiesInSteps(measure, [to.rows, from.rows], { a, b });
+  found.forEach((similarity, i) => {
+    exact[order[i]] = similarity;
+  });
+}
+
+/** Steps for a similarity of 1. */
+const PER_ONE = 100;
+/** Subtracted before rounding up, so that .6 is 60 hundredths whatever the rounding. */
+const ROUNDING = 1e-9;
+
+/** How many rows must stay, and of which rows. */
+interface Target {
+  readonly targetRows: number;
+  /** Rows of the plan that an index has removed: they count as kept, and do not count as rows. */
+  readonly gone: number;
+  readonly rows: Rows;
+  readonly near: Nearness;
+}
+
+/**
+ * The plan of `near`, or one that leaves `targetRows` rows if that leaves fewer. A bisection
+ * narrows the nearness, by bits of distance or, where pairs are checked by vectors, by hundredths
+ * of similarity, to the last step that drops too few rows and the next one, which drops too many.
+ * Of the rows that only the latter drops, the least near ones stay, so the number is met exactly.
+ */
+function* planOfSize(
+  { targetRows, gone, rows, near }: Target,
+  planAt: (near: Nearness) => Steps<DedupPlan>,
+): Steps<DedupPlan> {
+  const missingIn = ({ kept }: DedupPlan) =>
+    targetRows + gone - kept.reduce((sum, one) => sum + one, 0);
+  let wider = yield* planAt(near);
+  if (missingIn(wider) <= 0) return wider;
+  let narrower: DedupPlan | null = null;
+  const steps = stepsTo(rows, near);
+  // Invariant: the plan at `from` leaves enough rows (-1: no plan), the one at `to` too few.
+  for (let [from, to] = [-1, steps.count - 1]; to - from > 1; ) {
+    const middle = (from + to) >> 1;
+    const plan = yield* withProgress(planAt(steps.at(middle)), null);
+    if (missingIn(plan) > 0) [wider, to] = [plan, middle];
+    else [narrower, from] = [plan, middle];
+  }
+  return between(wider, narrower, missingIn(wider));
+}
+
+/** Nearness by step, from the narrowest to the given one. */
+function stepsTo(rows: Rows, near: Nearness): { count: number; at: (step: number) => Nearness } {
+  const asked = checkLeast(near, rows.codes.origin?.projection);
+  if (asked === undefined || !isVerified(rows, near)) {
+    const all = { ...near, minCosine: undefined, minJaccard: undefined };
+    const maxDistance = maxDistanceOf(rows, near) as number; // the first plan needed one
+    return { count: maxDistance + 1, at: (step) => ({ ...all, maxDistance: step }) };
+  }
+  const field = asked.measure.name === 'cosine' ? 'minCosine' : 'minJaccard';
+  return {
+    count: Math.ceil(PER_ONE * (1 - asked.least) - ROUNDING) + 1,
+    at: (step) => ({ ...near, [field]: Math.max(asked.least, (PER_ONE - step) / PER_ONE) }),
+  };
+}
+
+/** The wider plan with `missing` more rows, which the narrower plan keeps: the least near ones. */
+function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number): DedupPlan {
+  const { groups, kept, duplicateOf, distances, cosines, jaccards } = wider;
+  const exact = cosines ?? jaccards;
+  const nearest = (a: number, b: number) =>
+    (exact === null ? 0 : exact[b] - exact[a]) || distances[a] - distances[b] || a - b;
+  const only: number[] = [];
+  for (let row = 0; row < wider.count; row++) {
+    if (kept[row] === 0 && narrower?.kept[row] !== 0) only.push(row);
+  }
+  for (const row of only.sort(nearest).slice(-missing)) {
+    kept[row] = 1;
+    duplicateOf[row] = row;
+    distances[row] = 0;
+    if (exact !== null) exact[row] = 1;
+  }
+  if (narrower === null) return wider;
+  // Rows that the narrower plan drops for a row that now stays are duplicates of that row.
+  const closer = narrower.cosines ?? narrower.jaccards;
+  for (let row = 0; row < wider.count; row++) {
+    const other = narrower.duplicateOf[row];
+    if (kept[row] === 1 || kept[other] === 0 || groups[other] !== groups[row]) continue;
+    duplicateOf[row] = other;
+    distances[row] = narrower.distances[row];
+    if (exact !== null && closer !== null) exact[row] = closer[row];
+  }
+  return wider;
 }

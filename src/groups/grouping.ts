@@ -1,36 +1,28 @@
 /**
  * Groups rows by near pairs. 'components': all rows that a chain of pairs connects, whose ends may
  * be far apart. 'star': each row with the first row in order that is near to it and in no other
- * star. 'complete': rows that are all near to each other, each row in the first such group. All go
- * through the rows in a given order, so the result does not depend on how pairs were found. The
- * width and the medoid of a group come from all pairs of its rows, or a sample of very many.
+ * star. Both go through the rows in a given order, so the result does not depend on how pairs were
+ * found. Pairs come from a join, or from elsewhere: a file, another program, an earlier join.
  */
 
 import { ascending, keyOfBytes, toStarts } from '../base/arrays';
-import { sortedInSteps } from '../base/sort-steps';
-import { eachItem, type Steps, type Stream } from '../base/steps';
+import { checkAttached, wrongType, wrongValue } from '../base/check';
+import { eachItem, Item, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
-import { groupedCodes } from '../join/pair-filter';
 import { type PairBatch, pairSteps } from '../join/pairs';
-import {
-  distinctAt,
-  distinctOf,
-  isVerified,
-  type Nearness,
-  NONE,
-  presentRows,
-  type Rows,
-  reorderedInSteps,
-  sizesOf,
-} from '../join/source';
-import { distance } from '../kernels/hamming/hamming.scalar';
-import { givenPairs, type RowPairs } from './given-pairs';
-import { type Keep, orderBy } from './keep';
+import { isVerified, type Nearness, NONE, type Rows, reorderedInSteps } from '../join/source';
+import type { Keep } from './keep';
 
 /** How near pairs become groups. */
-export const GROUPINGS = ['star', 'components', 'complete'] as const;
+export const GROUPINGS = ['star', 'components'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
+
+/** Pair i is row `a[i]` with row `b[i]`. */
+export interface RowPairs {
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+}
 
 /** Checked options of a grouping. */
 export interface GroupRequest {
@@ -54,37 +46,23 @@ interface GatheredRows {
 /** Rows between two steps; fewer where each is looked up by a key. */
 const STEP_ROWS = 2 ** 15;
 const KEYED_ROWS = 2 ** 12;
+/** Given pairs of a batch, unless one row has more; and such pairs between two steps. */
+const GIVEN_PAIRS = 2 ** 16;
 
-/**
- * The rows that are not null, in the order of preference. For medoids of stars, rows with many near
- * rows come first, so that the stars around them are large.
- */
-export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array> {
-  const present = presentRows(rows);
-  if (request.keep !== 'medoid') return yield* orderBy(request.keep, present);
-  return request.grouping === 'star' ? yield* byDegree(rows, present, request.near) : present;
-}
-
-/**
- * The groups of two or more rows of `order`. The first row in order is kept, or, of groups other
- * than stars, the medoid.
- */
+/** The groups of two or more rows of `order`. The first row of a group in order is kept. */
 export function* gather(
   rows: Rows,
   order: Uint32Array,
-  { grouping, keep, near }: GroupRequest,
+  { grouping, near }: Omit<GroupRequest, 'keep'>,
 ): Steps<GatheredRows[]> {
   const heads = yield* headsOf(grouping, rows, order, near);
   const { starts, members } = yield* sortedByHead(order, heads);
-  const isMedoid = keep === 'medoid' && grouping !== 'star';
   const groups: GatheredRows[] = [];
   for (let i = 0; i < order.length; i++) {
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     const [from, to] = [starts[heads[i]], starts[heads[i] + 1]];
     if (to - from < 2 || members[from] !== order[i]) continue;
-    const sorted = members.slice(from, to).sort();
-    groups.push({ rows: sorted, kept: isMedoid ? medoidOf(rows.codes, sorted) : order[i] });
-    if (isMedoid) yield undefined;
+    groups.push({ rows: members.slice(from, to).sort(), kept: order[i] });
   }
   return groups;
 }
@@ -130,9 +108,9 @@ function* headsOf(
     }
   }
   const found = pairsOf(rows, order, near);
-  if (grouping === 'components') return yield* components(found, order.length);
-  if (grouping === 'star') return yield* stars(found, order.length, isExact);
-  return yield* cliques(found, order.length, isExact);
+  return grouping === 'components'
+    ? yield* components(found, order.length)
+    : yield* stars(found, order.length, isExact);
 }
 
 /** True if pairs of equal codes come like all others; else only the first of these is paired. */
@@ -160,7 +138,7 @@ function* firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Steps<
   for (let i = 0; i < order.length; i++) {
     if (i % KEYED_ROWS === KEYED_ROWS - 1) yield undefined;
     if (group !== undefined && group[order[i]] < 0) continue;
-    const key = keyOfBytes(codeAt(codes, order[i])) + (group?.[order[i]] ?? '');
+    const key = keyOfBytes(codes.at(order[i])) + (group?.[order[i]] ?? '');
     const alike = known.get(key);
     const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));
     if (same !== undefined) first[i] = same;
@@ -199,165 +177,58 @@ function* stars(found: Stream<PairBatch>, count: number, isExact: boolean): Step
   return heads;
 }
 
+/** Throws unless each is a pair of two different rows that have codes. */
+export function checkPairs(pairs: RowPairs, codes: Codes): void {
+  for (const field of ['a', 'b'] as const) {
+    const rows: unknown = pairs?.[field];
+    if (!(rows instanceof Uint32Array)) throw wrongType(`pairs.${field}`, 'a Uint32Array', rows);
+    checkAttached(`pairs.${field}`, rows);
+    const isOther = (row: number) => row >= codes.count || codes.isNull(row);
+    const at = rows.findIndex(isOther);
+    if (at < 0) continue;
+    throw wrongValue(`pairs.${field}[${at}]`, `a row of ${codes.count} with a code`, rows[at]);
+  }
+  const { a, b } = pairs;
+  if (a.length !== b.length) throw wrongValue('pairs.b', `${a.length} rows, as "a"`, b.length);
+  const same = a.findIndex((row, i) => row === b[i]);
+  if (same >= 0) throw wrongValue(`pairs.b[${same}]`, 'another row than that of "a"', b[same]);
+}
+
 /**
- * Heads of complete groups: sorts the pairs by their second row and, row by row, looks for the
- * first group of which all rows are near to it, by counting the near rows of each group.
+ * Given pairs, in any order, with either row first and repeated, as positions in `order`, which
+ * must contain all of their rows: each pair once, lower position first, ascending. Distances are
+ * unknown, and 0.
  */
-function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): Steps<Uint32Array> {
-  const firsts: Uint32Array[] = [];
-  const seconds: Uint32Array[] = [];
-  const equals: [first: number, equal: number][] = [];
-  const starts = new Uint32Array(count + 1);
-  yield* eachItem(found, ({ a, b, distances }) => {
-    const isNear = (_: number, i: number) => isExact || distances[i] > 0;
-    firsts.push(a.filter(isNear));
-    seconds.push(b.filter(isNear));
-    for (let i = 0; i < a.length; i++) {
-      if (isNear(0, i)) starts[b[i]]++;
-      else equals.push([a[i], b[i]]);
-    }
+function* givenPairs({ a, b }: RowPairs, order: Uint32Array): Stream<PairBatch> {
+  const places = new Uint32Array(order.reduce((most, row) => Math.max(most, row), 0) + 1);
+  order.forEach((row, place) => {
+    places[row] = place;
   });
-  const near = new Uint32Array(toStarts(starts));
+  const starts = new Uint32Array(order.length + 1);
+  for (let i = 0; i < a.length; i++) starts[Math.min(places[a[i]], places[b[i]])]++;
+  yield undefined;
+  toStarts(starts);
   const next = starts.slice();
-  for (const [batch, a] of firsts.entries()) {
-    const b = seconds[batch];
-    for (let i = 0; i < a.length; i++) near[next[b[i]]++] = a[i];
-    yield undefined;
+  const seconds = new Uint32Array(a.length);
+  for (let i = 0; i < a.length; i++) {
+    if (i % GIVEN_PAIRS === 0) yield undefined;
+    const [one, other] = [places[a[i]], places[b[i]]];
+    seconds[next[Math.min(one, other)]++] = Math.max(one, other);
   }
-  const heads = ascending(count);
-  for (const [first, equal] of equals) heads[equal] = first; // until the head of `first` is known
-  const sizes = new Uint32Array(count).fill(1);
-  const met = new Map<number, number>();
-  for (let row = 0; row < count; row++) {
-    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-    if (heads[row] !== row) {
-      heads[row] = heads[heads[row]];
-      continue;
+  for (let place = 0, end = 0; place < order.length; place = end) {
+    const from = starts[place];
+    // A batch ends between two rows, since a row's pairs are sorted together.
+    for (end = place + 1; end < order.length && starts[end + 1] - from <= GIVEN_PAIRS; ) end++;
+    const found = seconds.subarray(from, starts[end]);
+    const firsts = new Uint32Array(found.length);
+    for (let first = place; first < end; first++) {
+      seconds.subarray(starts[first], starts[first + 1]).sort();
+      firsts.fill(first, starts[first] - from, starts[first + 1] - from);
     }
-    met.clear();
-    for (let i = starts[row]; i < starts[row + 1]; i++) {
-      const head = heads[near[i]];
-      met.set(head, (met.get(head) ?? 0) + 1);
-    }
-    let head = row;
-    for (const [other, count] of met) if (count === sizes[other] && other < head) head = other;
-    heads[row] = head;
-    if (head !== row) sizes[head]++;
+    const isNew = (_: number, i: number) =>
+      found[i] !== found[i - 1] || firsts[i] !== firsts[i - 1];
+    const [own, others] = [firsts.filter(isNew), found.filter(isNew)];
+    const distances = new Uint16Array(own.length);
+    yield new Item({ a: own, b: others, distances, cosines: null, jaccards: null });
   }
-  return heads;
-}
-
-/** The rows by number of near rows, highest first. */
-function* byDegree(rows: Rows, present: Uint32Array, near: GroupNearness): Steps<Uint32Array> {
-  const { kernel } = rows;
-  // Rows of equal codes in different groups are not near, so groups must be part of the code.
-  const codes = near.group === undefined ? rows.codes : groupedCodes(rows.codes, near.group);
-  const all = yield* distinctOf(codes, null, 0, kernel);
-  const sizes = sizesOf(all);
-  const sizeOf = (row: number) => sizes[distinctAt(all, row)];
-  const isExact = isEach(rows, near);
-  const degrees = new Float64Array(codes.count);
-  yield* eachItem(pairsOf(rows, present, near), ({ a: firsts, b: seconds, distances }) => {
-    for (let i = 0; i < firsts.length; i++) {
-      const [a, b] = [present[firsts[i]], present[seconds[i]]];
-      if (isExact) {
-        degrees[a]++;
-        degrees[b]++;
-      } else if (distances[i] > 0) {
-        degrees[a] += sizeOf(b);
-        degrees[b] += sizeOf(a);
-      }
-    }
-  });
-  for (let i = 0; i < present.length && !isExact; i++) {
-    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-    const row = present[i];
-    const distinct = distinctAt(all, row);
-    if (distinct === NONE) continue; // in no group, so near to none
-    const first = all.left.firstOf(distinct);
-    degrees[row] = first === row ? degrees[row] + sizes[distinct] : degrees[first];
-  }
-  return yield* sortedInSteps(present, (a, b) => degrees[b] - degrees[a] || a - b);
-}
-
-/** Largest group in which all codes are compared with all: in codes, and in bytes to read. */
-const MAX_COMPARED = 1024;
-const MAX_BYTES = 2 ** 23;
-/**
- * In larger groups: how often the width is searched from the farthest row so far, and the fewest
- * rows that each candidate for the medoid is compared with.
- */
-const SWEEPS = 4;
-const MIN_REFERENCES = 16;
-
-/** The largest distance within a group, in bits; a lower bound if `isExact` is false. */
-export function widestOf(
-  codes: Codes,
-  rows: ArrayLike<number>,
-): [widest: number, isExact: boolean] {
-  const all = distinctRows(codes, rows);
-  let widest = 0;
-  if (isSmall(codes, all.length)) {
-    for (let i = 1; i < all.length; i++) {
-      const code = codeAt(codes, all[i]);
-      for (let j = 0; j < i; j++) widest = Math.max(widest, distanceTo(codes, code, all[j]));
-    }
-    return [widest, true];
-  }
-  let from = all[0];
-  for (let sweep = 0; sweep < SWEEPS; sweep++) {
-    const code = codeAt(codes, from);
-    for (const row of all) {
-      const here = distanceTo(codes, code, row);
-      if (here <= widest) continue;
-      widest = here;
-      from = row;
-    }
-  }
-  return [widest, false];
-}
-
-/** The first row of the lowest sum of distances to the rows of its group, or a sample of them. */
-function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
-  const references = Math.max(
-    MIN_REFERENCES,
-    Math.floor(MAX_BYTES / (rows.length * codes.bytesPerCode)),
-  );
-  const step = isSmall(codes, rows.length) ? 1 : Math.ceil(rows.length / references);
-  let best = rows[0];
-  let least = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < rows.length; i++) {
-    const code = codeAt(codes, rows[i]);
-    let sum = 0;
-    for (let j = 0; j < rows.length && sum < least; j += step) {
-      sum += distanceTo(codes, code, rows[j]);
-    }
-    if (sum >= least) continue;
-    least = sum;
-    best = rows[i];
-  }
-  return best;
-}
-
-/** True if all codes of a group of `count` rows can be compared with each other. */
-function isSmall({ bytesPerCode }: Codes, count: number): boolean {
-  return count <= MAX_COMPARED && (count * count * bytesPerCode) / 2 <= MAX_BYTES;
-}
-
-function codeAt({ bytes, bytesPerCode }: Codes, row: number): Uint8Array {
-  return bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode);
-}
-
-function distanceTo({ bytes, bytesPerCode }: Codes, code: Uint8Array, row: number): number {
-  return distance(code, bytes, row * bytesPerCode);
-}
-
-/** The first row of each distinct code. */
-function distinctRows(codes: Codes, rows: ArrayLike<number>): number[] {
-  const seen = new Map<string, number>();
-  for (let i = 0; i < rows.length; i++) {
-    const key = keyOfBytes(codeAt(codes, rows[i]));
-    if (!seen.has(key)) seen.set(key, rows[i]);
-  }
-  return [...seen.values()];
 }

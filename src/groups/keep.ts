@@ -12,13 +12,12 @@ import type { Steps } from '../base/steps';
 export type ColumnValues = ArrayLike<string | number | bigint | boolean | Date | null | undefined>;
 
 /** Rules without a value, and those that are an object with one. */
-const PLAIN_RULES = ['first', 'last', 'medoid'] as const;
+const PLAIN_RULES = ['first', 'last'] as const;
 const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
 
 /**
- * The row of a group that stays: the first or last, the medoid (the one nearest to the others; of
- * stars the one with the most near rows), one drawn by a seed, the one with the longest text, or
- * with the lowest or highest value; among equals the first.
+ * The row of a group that stays: the first or last, one drawn by a seed, the one with the longest
+ * text, or with the lowest or highest value; among equals the first.
  */
 export type Keep =
   | (typeof PLAIN_RULES)[number]
@@ -67,8 +66,8 @@ const isOrdered = (value: unknown) =>
   ['number', 'bigint', 'boolean'].includes(typeof value) ||
   value instanceof Date;
 
-/** The rows in the order of preference. 'medoid' depends on the group, so it has no such order. */
-export function* orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Steps<Uint32Array> {
+/** The rows in the order of preference. */
+export function* orderBy(keep: Keep, rows: Uint32Array): Steps<Uint32Array> {
   if (keep === 'first') return rows.slice();
   if (keep === 'last') return rows.slice().reverse();
   if ('random' in keep) return yield* shuffled(rows, String(keep.random));

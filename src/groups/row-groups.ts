@@ -1,43 +1,43 @@
 /**
- * Groups of near rows: connected by chains, around one row, or all near to each other. Each group
- * states how wide it is, since chains connect rows that are far apart.
+ * Groups of near rows: around one row, or connected by chains. Each group states how wide it is,
+ * since chains connect rows that are far apart.
  */
 
-import { ascending } from '../base/arrays';
+import { ascending, keyOfBytes } from '../base/arrays';
 import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
+import type { Codes } from '../codes/codes';
 import { withVectors } from '../join/exact';
 import { checkGroup } from '../join/pair-filter';
-import { NEARNESS, type Nearness, NONE, type RowSource, type Rows, rowsOf } from '../join/source';
-import { checkPairs } from './given-pairs';
 import {
-  GROUPINGS,
-  type Grouping,
-  type GroupRequest,
-  gather,
-  preferred,
-  widestOf,
-} from './grouping';
-import { checkKeep, type Keep } from './keep';
+  NEARNESS,
+  type Nearness,
+  NONE,
+  presentRows,
+  type RowSource,
+  type Rows,
+  rowsOf,
+} from '../join/source';
+import { distance } from '../kernels/hamming/hamming.scalar';
+import { checkPairs, GROUPINGS, type Grouping, type GroupRequest, gather } from './grouping';
+import { checkKeep, type Keep, orderBy } from './keep';
 
 /** Options of `groupRows`. */
 export interface GroupOptions extends Nearness, LongCall {
   /**
-   * 'star': rows near to one row that is kept; 'components': rows connected by a chain of pairs;
-   * 'complete': rows that are all near to each other.
+   * 'star': rows near to one row that is kept; 'components': rows connected by a chain of pairs.
    */
   grouping?: Grouping;
   /**
-   * Which row of a group is kept: 'first', 'last', 'medoid' (the one nearest to the others; of
-   * stars the one with the most near rows), or an object with `random` (a seed), `longest` (texts),
-   * `lowest` or `highest` (values).
+   * Which row of a group is kept: 'first', 'last', or an object with `random` (a seed), `longest`
+   * (texts), `lowest` or `highest` (values).
    */
   keep?: Keep;
   /** For each row a value, -1 for none: only rows of the same value are grouped. */
   group?: Int32Array;
   /**
-   * The near pairs, instead of a distance or a similarity: rows with codes, in any order. Stars and
-   * complete groups need all of them; for components a forest of them is enough.
+   * The near pairs, instead of a distance or a similarity: rows with codes, in any order. Stars
+   * need all of them; for components a forest of them is enough.
    */
   pairs?: { readonly a: Uint32Array; readonly b: Uint32Array };
 }
@@ -99,7 +99,7 @@ function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
   const all = withVectors(rowsOf('source', source), given.vectors);
   const { codes } = all;
   const request = groupRequest(all, { ...given, vectors: undefined });
-  const order = yield* preferred(all, request);
+  const order = yield* orderBy(request.keep, presentRows(all));
   const groupOf = ascending(codes.count).map((row) => (codes.isNull(row) ? NONE : row));
   const groups: RowGroup[] = [];
   for (const { rows, kept } of yield* gather(all, order, request)) {
@@ -127,4 +127,41 @@ export function groupRequest({ codes }: Rows, options: GroupOptions): GroupReque
     keep: checkKeep(keep, codes.count),
     near,
   };
+}
+
+/** Largest group in which all codes are compared with all: in codes, and in bytes to read. */
+const MAX_COMPARED = 1024;
+const MAX_BYTES = 2 ** 23;
+/** In larger groups: how often the width is searched from the farthest row so far. */
+const SWEEPS = 4;
+
+/** The largest distance within a group, in bits; a lower bound if `isExact` is false. */
+function widestOf(codes: Codes, rows: Uint32Array): [widest: number, isExact: boolean] {
+  const { bytes, bytesPerCode } = codes;
+  const firsts = new Map<string, number>(); // by code its first row
+  for (const row of rows) {
+    const key = keyOfBytes(codes.at(row));
+    if (!firsts.has(key)) firsts.set(key, row);
+  }
+  const all = [...firsts.values()];
+  const isExact = all.length <= MAX_COMPARED && (all.length ** 2 * bytesPerCode) / 2 <= MAX_BYTES;
+  let widest = 0;
+  if (isExact) {
+    for (let i = 1; i < all.length; i++) {
+      const code = codes.at(all[i]);
+      for (let j = 0; j < i; j++) {
+        widest = Math.max(widest, distance(code, bytes, all[j] * bytesPerCode));
+      }
+    }
+    return [widest, true];
+  }
+  let from = all[0];
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    const code = codes.at(from);
+    for (const row of all) {
+      const here = distance(code, bytes, row * bytesPerCode);
+      if (here > widest) [widest, from] = [here, row];
+    }
+  }
+  return [widest, false];
 }

@@ -25,7 +25,7 @@ import {
 import { JOINING, type JoinPart, type JoinState, type Near } from './join-task';
 
 /** Distinct codes, the first `count` of a memory that the join kernels read. */
-export interface JoinCodes {
+interface JoinCodes {
   readonly memory: JoinMemory;
   readonly count: number;
   readonly bits: number;

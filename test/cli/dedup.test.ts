@@ -250,7 +250,6 @@ describe('which rows are one group', () => {
   it.each([
     ['star', [0, 0, 0, 3]],
     ['components', [0, 0, 0, 0]],
-    ['complete', [0, 0, 2, 2]],
   ])('%s', async (grouping, groups) => {
     await writeCodes(at('chain.arrow'), codes);
     const plan = at(`${grouping}.jsonl`);
@@ -281,7 +280,6 @@ describe('which row is kept', () => {
     ['lowest:stars', [1, 4, 5]],
     ['lowest:day', [2, 3, 5]],
     ['highest:day', [1, 3, 5]],
-    ['medoid', [2, 3, 5]],
   ])('--keep %s', async (keep, kept) => {
     writeFileSync(at('keep.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const plan = at(`keep-${keep.replace(':', '-')}.jsonl`);
@@ -456,7 +454,7 @@ describe('refusals', () => {
     ['a rule that is none', ['--keep', 'best'], 2, /--keep expected first, last, .*got "best"/],
     ['a rule without a column', ['--keep', 'lowest'], 2, /--keep lowest:COLUMN/],
     ['a column that is not there', ['--keep', 'lowest:x'], 1, /no column "x"/],
-    ['a grouping that is none', ['--grouping', 'ring'], 2, /star, components, complete/],
+    ['a grouping that is none', ['--grouping', 'ring'], 2, /star, components/],
     [
       'a plan that --apply would not read',
       ['-o', 'plan.parquet'],

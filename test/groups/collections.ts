@@ -68,10 +68,6 @@ export function namesByLoops(
       const group = groups.find(([head]) => near(head, row));
       if (group) group.push(row);
       else groups.push([row]);
-    } else if (grouping === 'complete') {
-      const group = groups.find((rows) => rows.every((other) => near(other, row)));
-      if (group) group.push(row);
-      else groups.push([row]);
     } else {
       const joined = groups.filter((rows) => rows.some((other) => near(other, row)));
       for (const group of joined) groups.splice(groups.indexOf(group), 1);

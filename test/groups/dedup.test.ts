@@ -14,7 +14,7 @@ const some = (codes: Codes, first: number, end: number) =>
     bits: codes.bits,
   });
 
-describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) => {
+describe.each(['star', 'components'] as const)('by %s', (grouping) => {
   const codes = collection('clustered', 200, 64, 1);
   const plan = dedup(codes, { maxDistance: 3, grouping });
 
@@ -51,7 +51,6 @@ describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) =
       expect(grown.kept[kept]).toBe(1);
       const others = rows.filter((other) => grown.groups[other] === grown.groups[row]);
       if (grouping === 'star') expect(near(row, kept) || row < 120).toBe(true);
-      if (grouping === 'complete') expect(others.every((other) => near(row, other))).toBe(true);
       if (row < 120 || others.length > 1) continue;
       // A new row stays alone only where there is nothing that it could join.
       const joinable = rows.filter((other) => other !== row && near(row, other));
@@ -140,7 +139,7 @@ describe('rows that are gone', () => {
     const plan = dedup(known, { maxDistance: 3 });
     const validity = Uint8Array.of(0b1111_1010, 0xff, 0xff);
     const added = Codes.from(codes.bytes.slice(320), { bits: 64, validity });
-    for (const grouping of ['star', 'components', 'complete'] as const) {
+    for (const grouping of ['star', 'components'] as const) {
       const grown = dedup(added, {
         maxDistance: 3,
         grouping,
@@ -201,9 +200,6 @@ describe('refuses', () => {
     expect(() => dedup(codes, { maxDistance: 3, grouping: 'chains' as never })).toThrow(
       '"grouping"',
     );
-    const medoid = () =>
-      dedup(codes, { maxDistance: 3, keep: 'medoid', extend: { plan, source: codes } });
-    expect(medoid).toThrow('"keep" expected another choice');
     const pairs = { a: Uint32Array.of(0), b: Uint32Array.of(1) };
     expect(() => dedup(codes, { pairs, extend: { plan, source: codes } })).toThrow(
       '"extend" goes without "group", "pairs", "keepAtMost" and "targetRows"',
@@ -211,8 +207,8 @@ describe('refuses', () => {
   });
 });
 
-describe.each(['star', 'components', 'complete'] as const)('within groups, by %s', (grouping) => {
-  const keep = grouping === 'star' ? 'medoid' : 'last';
+describe.each(['star', 'components'] as const)('within groups, by %s', (grouping) => {
+  const keep = grouping === 'star' ? 'first' : 'last';
 
   it('plans as for each group alone; rows without one are kept', () => {
     const codes = collection('repeated', 150, 64, 3);

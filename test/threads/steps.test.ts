@@ -7,8 +7,8 @@ import { UnionFind } from '../../src/base/union-find';
 import { densityGraph } from '../../src/clustering/density-graph';
 import { cutAt } from '../../src/clustering/density-tree';
 import { Codes } from '../../src/codes/codes';
-import { gather, preferred } from '../../src/groups/grouping';
-import { measureDropped } from '../../src/groups/measure-dropped';
+import { measureDropped } from '../../src/groups/dedup';
+import { gather } from '../../src/groups/grouping';
 import { checksInSteps, checksOf } from '../../src/groups/plan';
 import { IdTable } from '../../src/index/id-table';
 import { pairSteps } from '../../src/join/pairs';
@@ -80,26 +80,16 @@ it('the sets of rows are listed in steps', () => {
   expect([leasts[6], leasts[7], leasts[299_999]]).toEqual([6, 7, 7]);
 });
 
-it.each(['components', 'star', 'complete'] as const)('%s are gathered in steps', (grouping) => {
+it.each(['components', 'star'] as const)('%s are gathered in steps', (grouping) => {
   const count = 2 ** 19;
   const rows = rowsOf('source', countingCodes(count));
   const pairs = { a: Uint32Array.of(3), b: Uint32Array.of(count - 1) };
-  const request = { grouping, keep: 'first', near: { pairs } } as const;
+  const request = { grouping, near: { pairs } };
   const order = Uint32Array.from({ length: count }, (_, row) => row);
   const [steps, groups] = stepsOf(gather(rows, order, request));
   // Counting heads, sorting by them and cutting take a step for 2 ** 15 rows each.
   expect(steps).toBeGreaterThan(3 * 2 ** 4 + 6);
   expect(groups).toEqual([{ rows: Uint32Array.of(3, count - 1), kept: 3 }]);
-});
-
-it('rows are ordered by the number of their near rows in steps', () => {
-  const count = 2 ** 17;
-  const rows = rowsOf('source', countingCodes(count));
-  const near = { pairs: { a: Uint32Array.of(9, 8), b: Uint32Array.of(7, 7) } };
-  const request = { grouping: 'star', keep: 'medoid', near } as const;
-  const [steps, order] = stepsOf(preferred(rows, request));
-  expect(steps).toBeGreaterThan(16);
-  expect([...order.subarray(0, 4)]).toEqual([7, 8, 9, 0]);
 });
 
 it('dropped rows are measured in steps', () => {

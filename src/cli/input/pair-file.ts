@@ -6,7 +6,7 @@
 
 import { concatenated } from '../../base/arrays';
 import { textOfFormula } from '../../formats/csv/csv-text';
-import { checkPairs, type RowPairs } from '../../groups/given-pairs';
+import { checkPairs, type RowPairs } from '../../groups/grouping';
 import { rowsOf } from '../../join/source';
 import type { RowReader } from '../../node';
 import type { KindHeader } from '../../table/arrow/writer';

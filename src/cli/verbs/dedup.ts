@@ -250,11 +250,9 @@ function keptFolder(input: string): string {
 type Value = string | number | bigint | null;
 
 const FORMS =
-  'first, last, medoid, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or ' +
-  'highest:COLUMN';
+  'first, last, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN';
 /** A kind, and after a colon its seed or column. */
-const FORM =
-  /^(?:(first|last|medoid)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
+const FORM = /^(?:(first|last)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
 
 /** A rule, and the values that it needs; `take` must see all rows, in their order. */
 class KeepRule {

@@ -7,8 +7,7 @@
 
 import type { Call } from '../../cli/call';
 import { namingSample, wordsApart } from '../../cli/output/cluster-words';
-import { NULL_CHECK } from '../../groups/plan';
-import { checksOfRows } from '../../groups/plan-of-rows';
+import { checksOfRows, NULL_CHECK } from '../../groups/plan';
 import { createRows, openRows, RowBatch } from '../../node';
 import { mappedRows, mapRows, type PlacedRows } from '../layout/map-rows';
 import type { ColoursAnswer, MapAnswer } from '../messages';

@@ -5,7 +5,7 @@
 
 import type { Call } from '../../cli/call';
 import { idsOfIndex } from '../../cli/input/collection';
-import { checksOfRows, planOfRows } from '../../groups/plan-of-rows';
+import { checksOfRows, planOfRows } from '../../groups/plan';
 import { planBatches } from '../../groups/plan-table';
 import { type Comparison, type DedupPlan, dedupAsync, type Id } from '../../node';
 import type {

@@ -78,8 +78,8 @@ def dedup(
 ):
     """The plan of which rows to keep: a DataFrame of id, group (its least id), action (keep or drop),
     duplicate_of and distance. It is the plan that `halfspace dedup` makes of the same rows in the
-    order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, highest:COLUMN or
-    medoid; `grouping`: star, components or complete. Nothing is dropped."""
+    order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, or highest:COLUMN;
+    `grouping`: star or components. Nothing is dropped."""
     source = [one for one in (text, vector, code) if one is not None]
     if len(source) != 1:
         raise ValueError("give one of text, vector and code")
@@ -114,10 +114,10 @@ def _rule(keep, text):
         return "highest:value", units.cast("long")
     if kind in ("lowest", "highest"):
         return f"{kind}:value", F.col(column)
-    if kind in ("first", "last", "medoid") and not column:
+    if kind in ("first", "last") and not column:
         return kind, F.lit(None).cast("long")
     raise ValueError(
-        "keep expected first, last, longest, longest:COLUMN, lowest:COLUMN, highest:COLUMN or medoid, "
+        "keep expected first, last, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN, "
         f'got "{keep}"'
     )
 
