@@ -4,7 +4,6 @@
  * whatever bundler an application uses.
  */
 
-import { CLUSTER_PRODUCTS, SUMS } from './clustering/cluster-tasks';
 import { HASHING } from './hashing/hash-batch';
 import { ENCODING } from './index/partitions/encoding-task';
 import { MEASURING } from './index/recall-task';
@@ -14,7 +13,6 @@ import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
 import { COMPARING } from './join/exact-task';
 import { JOINING } from './join/join-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
-import { ROUNDING } from './k-means/over-points';
 import { SECONDS_IN_TREE } from './k-means/second-centroid';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
 import { TEXT_HASHING } from './text/text-hasher';
@@ -22,7 +20,6 @@ import { type AnyTask, serve } from './threads/serve';
 
 // A task that is missing here fails in the worker: `serve` finds no task of its name.
 const tasks = [
-  CLUSTER_PRODUCTS,
   COMPARING,
   ENCODING,
   HASHING,
@@ -33,11 +30,9 @@ const tasks = [
   NEAREST_IN_TREE,
   NEAREST_POINTS,
   NEAREST_ROWS,
-  ROUNDING,
   SCANNING,
   SEARCHING,
   SECONDS_IN_TREE,
-  SUMS,
   TEXT_HASHING,
 ];
 

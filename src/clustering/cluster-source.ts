@@ -85,7 +85,6 @@ function* keptPoints(codes: Codes, vectors: DenseVectors): Steps<Points> {
       const norm = vectors.normOf(row);
       for (let i = 0; i < dimensions; i++) out[at + i] = values[i] / norm;
     },
-    shared: () => ({ ...vectors.rowsForThreads, dimensions, length: 1 }),
   };
 }
 

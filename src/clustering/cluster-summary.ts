@@ -7,8 +7,10 @@
 import { clampedCosine, lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
-import type { Points } from '../k-means/points';
-import { clusterProducts, clusterSums } from './cluster-tasks';
+import { PointBlock, type Points } from '../k-means/points';
+
+/** Points between two steps. */
+const STEP_POINTS = 1024;
 
 export interface Cluster {
   /** Number of rows. */
@@ -35,12 +37,45 @@ export function* summaries(
   const { dimensions, length } = points;
   const count = centroids.length / dimensions;
   const sums = yield* clusterSums(points, rows, clusterOf, count);
-  const found = Array.from({ length: count }, () => new Found(exemplars));
-  const all = { centroids, sums };
-  yield* clusterProducts(points, { rows, clusterOf }, all, (row, cluster, toCentroid, toSum) => {
+  const found = Array.from({ length: count }, () => new Summary(exemplars));
+  yield* eachPoint(points, rows, clusterOf, (block, i, row, cluster) => {
+    const toCentroid = block.dot(i, centroids, cluster * dimensions);
+    const toSum = block.dot(i, sums, cluster * dimensions);
     found[cluster].take(row, clampedCosine(toCentroid / length), toSum);
   });
   return found.map((one) => one.result());
+}
+
+/** The sum of each cluster's points, added in the order of `rows`. */
+function* clusterSums(
+  points: Points,
+  rows: Uint32Array,
+  clusterOf: ArrayLike<number>,
+  count: number,
+): Steps<Float64Array> {
+  const sums = new Float64Array(count * points.dimensions);
+  yield* eachPoint(points, rows, clusterOf, (block, i, _, cluster) => {
+    block.addTo(sums, cluster, i);
+  });
+  return sums;
+}
+
+/** Calls `take` with each point that is in a cluster: it is number `i` of the block. */
+function* eachPoint(
+  points: Points,
+  rows: Uint32Array,
+  clusterOf: ArrayLike<number>,
+  take: (block: PointBlock, i: number, row: number, cluster: number) => void,
+): Steps<void> {
+  const block = new PointBlock(points, STEP_POINTS);
+  for (let first = 0; first < rows.length; first += STEP_POINTS) {
+    const count = block.take(rows, first);
+    for (let i = 0; i < count; i++) {
+      const cluster = clusterOf[first + i];
+      if (cluster >= 0) take(block, i, rows[first + i], cluster);
+    }
+    yield undefined;
+  }
 }
 
 /** The cluster of each row of a source: `clusterOf[i]` for row `points.rows[i]`, else -1. */
@@ -69,7 +104,7 @@ export function* directionsOf(
 }
 
 /** Describes one cluster, whose rows come in ascending order. */
-class Found {
+class Summary {
   #size = 0;
   #medoid = 0;
   #highest = Number.NEGATIVE_INFINITY;

@@ -70,7 +70,7 @@ export function* densityGraph(codes: Codes, settings: GraphSettings): Steps<Dens
   if (maxDistance !== undefined) {
     yield* nearPairs(nodes, reach, kernel, (a, b, distance) => edges.add(a, b, distance));
   } else {
-    const lists = new NearestLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
+    const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
     yield* nearPairs(nodes, reach, kernel, (a, b, distance) => {
       lists.offer(a, distance, b);
       lists.offer(b, distance, a);
@@ -147,7 +147,7 @@ function* coresOf(
 }
 
 /** For each node its nearest others, sorted by insertion: by distance, then number. */
-class NearestLists {
+class CodeLists {
   readonly #count: number;
   readonly #length: number;
   /** Keys of (distance, node), list after list; infinite where a list has fewer. */

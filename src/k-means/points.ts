@@ -5,7 +5,7 @@
  */
 
 import { ascending } from '../base/arrays';
-import type { RowValues } from '../kernels/dots/dots.scalar';
+import type { Steps } from '../base/steps';
 import { Arena } from '../kernels/memory';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 
@@ -24,27 +24,6 @@ export interface Points {
   readonly integers?: Int16Array;
   /** Writes the point of a row to `out[at]..`. */
   into(row: number, out: Float64Array, at: number): void;
-  /** The same points as threads read them, if they lie in memories that these share. */
-  readonly shared?: (() => SharedPoints) | undefined;
-}
-
-/** Vectors in parts of `rowsPerPart` rows, divided by their norms to points of length 1. */
-export interface SharedPoints {
-  readonly dimensions: number;
-  readonly length: number;
-  readonly parts: readonly RowValues[];
-  readonly rowsPerPart: number;
-  readonly norms: Float64Array;
-}
-
-/** `into` of points that another thread shares. */
-export function readerOf({ parts, rowsPerPart, dimensions, norms }: SharedPoints): Points['into'] {
-  return (row, out, at) => {
-    const values = parts[Math.floor(row / rowsPerPart)];
-    const from = (row % rowsPerPart) * dimensions;
-    const norm = norms[row];
-    for (let i = 0; i < dimensions; i++) out[at + i] = values[from + i] / norm;
-  };
 }
 
 /**
@@ -88,16 +67,13 @@ export function roundInto(
   for (let i = 0; i < vector.length; i++) out[at + i] = Math.floor(vector[i] * scale + 0.5);
 }
 
-/** What a block reads of points. */
-type BlockPoints = Pick<Points, 'dimensions' | 'length' | 'integers' | 'into'>;
-
 /** A block of points next to each other, as float64 and rounded for integer products. */
 export class PointBlock {
   /** Largest number of points of a block. */
   readonly capacity: number;
   /** Values of a rounded point, padding included. */
   readonly width: number;
-  readonly #points: BlockPoints;
+  readonly #points: Points;
   readonly #values: Float64Array;
   readonly #rounded: Int16Array;
   /** The points taken last, which need not be read again. */
@@ -105,7 +81,7 @@ export class PointBlock {
   /** The first row taken, where points are integers. */
   #firstRow = 0;
 
-  constructor(points: BlockPoints, capacity: number) {
+  constructor(points: Points, capacity: number) {
     const copied = points.integers === undefined ? capacity : 0;
     this.#points = points;
     this.capacity = capacity;
@@ -171,6 +147,41 @@ export class PointBlock {
     }
     return rounded.subarray(0, count * width);
   }
+}
+
+/** Points that are rounded between two steps. */
+const PACKED_POINTS = 1024;
+/** Points that take more bytes as integers are rounded again each time that they are read. */
+const MAX_PACKED_BYTES = 2 ** 28;
+/** Fewer bytes are copied when kernels read them: a separate memory takes 12 pages or more. */
+const MIN_OWN_BYTES = 2 ** 16;
+
+/** The points of some rows only: if they fit, as integers that all threads read in place. */
+export function* pointsAt(points: Points, rows: Uint32Array): Steps<Points> {
+  const byteLength = 2 * integerWidth(points.dimensions) * rows.length;
+  if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
+  const packed = yield* packedAt(points, rows);
+  // The length of the rounded points: exact for codes, whose values are all rounded to the same
+  // magnitude; vectors of length 1 keep it up to 1e-9.
+  const length = points.length * Math.floor(UNIT / points.length + 0.5);
+  return integerPoints(packed, points.dimensions, length);
+}
+
+/** The points of some rows as integers. `rows` of integer points must be the first: a view. */
+export function* packedAt(points: Points, rows: Uint32Array): Steps<Int16Array> {
+  const width = integerWidth(points.dimensions);
+  const { integers } = points;
+  if (integers !== undefined) return integers.subarray(0, width * rows.length);
+  const isSmall = 2 * width * rows.length < MIN_OWN_BYTES;
+  const packed = isSmall
+    ? new Int16Array(width * rows.length)
+    : allocateIntegers(rows.length, width);
+  const block = new PointBlock(points, PACKED_POINTS);
+  for (let first = 0; first < rows.length; first += block.capacity) {
+    packed.set(block.rounded(block.take(rows, first)), first * width);
+    yield undefined;
+  }
+  return packed;
 }
 
 /** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */

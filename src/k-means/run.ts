@@ -13,8 +13,7 @@ import { NO_ROW } from '../kernels/hits/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { KMeans, Progress } from './k-means';
-import { packedAt, pointsAt } from './over-points';
-import type { Points } from './points';
+import { type Points, packedAt, pointsAt } from './points';
 
 /** Settings of a run. Rows, and rows of the sample, must be at least as many as clusters. */
 export interface KMeansSettings {

@@ -17,8 +17,7 @@ import { sharedValues } from '../kernels/memory';
 import { product, UNIT } from '../kernels/products/products.scalar';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
-import { LEAST_PRODUCT, NearestLists } from './nearest-lists';
-import { CentroidTree, type TreeState } from './two-level';
+import { CentroidTree, LEAST_PRODUCT, NearestLists, type TreeState } from './two-level';
 
 /**
  * Measured on 352,575 sentences with 2,048 partitions: entries that a search scores until it has

@@ -13,7 +13,6 @@ import { UNIT } from '../kernels/products/products.scalar';
 import type { Task } from '../threads/job';
 import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
-import { LEAST_PRODUCT, NearestLists } from './nearest-lists';
 import { integerPoints } from './points';
 
 /** Number of groups whose centroids a vector is compared with. */
@@ -282,4 +281,45 @@ function firstRows(groups: Uint32Array, starts: Uint32Array): Uint32Array {
       rows[i] = groups[group] + i - starts[group];
   }
   return rows;
+}
+
+/** No product is less. */
+export const LEAST_PRODUCT = -(2 ** 31);
+
+/** Short lists of the centroids nearest to each of many vectors, sorted by insertion. */
+export class NearestLists {
+  /** By vector: the least product that a centroid must exceed to enter its list. */
+  readonly least: Int32Array;
+  /** For each vector `length` centroids, nearest first; of equally near ones the first taken. */
+  readonly centroids: Uint32Array;
+  /** Their products with the vector; LEAST_PRODUCT where a list has fewer. */
+  readonly products: Int32Array;
+
+  constructor(
+    vectors: number,
+    readonly length: number,
+  ) {
+    this.least = new Int32Array(vectors).fill(LEAST_PRODUCT);
+    this.centroids = new Uint32Array(vectors * length);
+    this.products = new Int32Array(vectors * length).fill(LEAST_PRODUCT);
+  }
+
+  /** Takes the products of a vector with `count` centroids from `first` on: `found[at]`, ... */
+  take(vector: number, first: number, count: number, found: Int32Array, at: number): void {
+    const { products, centroids } = this;
+    const start = vector * this.length;
+    const last = start + this.length - 1;
+    for (let i = 0; i < count; i++) {
+      const value = found[at + i];
+      if (value <= products[last]) continue;
+      let to = last;
+      for (; to > start && products[to - 1] < value; to--) {
+        products[to] = products[to - 1];
+        centroids[to] = centroids[to - 1];
+      }
+      products[to] = value;
+      centroids[to] = first + i;
+    }
+    this.least[vector] = products[last];
+  }
 }

@@ -310,7 +310,7 @@ describe.each(RUNS)('on %s rows by %j threads', (kind, counts) => {
   );
 });
 
-it('clusters are rounded, summed and described on threads, a very large one in steps', {
+it('clusters of held vectors, of which one was removed, are equal', {
   tags: 'thorough',
 }, async () => {
   const rows = denseRows('clustered', 9000, 500); // of 4.5 million values
@@ -324,9 +324,7 @@ it('clusters are rounded, summed and described on threads, a very large one in s
       for (const threads of [3]) {
         given.clear();
         expect(await clusterAsync(index, { ...options, threads })).toEqual(wanted);
-        const tasks = ['rounding points', 'products with clusters'];
-        if (clusters > 1) tasks.push('sums of clusters');
-        expect([...given]).toEqual(expect.arrayContaining(tasks));
+        expect(given).toContain('nearest centroids');
       }
     }
   }

@@ -65,12 +65,6 @@ export class DenseVectors implements RowVectors {
     return { ...{ kind, dimensions, kernel: this.#kernel, count: this.#count }, ...rows };
   }
 
-  /** The rows as threads that know no `DenseVectors` read them, in parts of `rowsPerPart` rows. */
-  get rowsForThreads(): { parts: RowValues[]; rowsPerPart: number; norms: Float64Array } {
-    const parts = this.#parts.map((_, part) => this.#partValues(part));
-    return { parts, rowsPerPart: this.#rowsPerPart, norms: this.#norms };
-  }
-
   /** Bytes of one row's values. */
   get #rowBytes(): number {
     return this.dimensions * (this.kind === 'float32' ? 4 : 1);
