@@ -14,11 +14,7 @@ const STEP_ROWS = 2 ** 18;
  * Moves `count` of the values, drawn at random, to the front in place; shuffles all if there are
  * fewer. `random` returns numbers from 0 to 1, 1 excluded.
  */
-function* drawToFront(
-  values: Uint32Array,
-  count: number,
-  random: () => number,
-): Steps<void> {
+function* drawToFront(values: Uint32Array, count: number, random: () => number): Steps<void> {
   const most = Math.min(count, values.length);
   for (let i = 0; i < most; i++) {
     const other = i + Math.floor(random() * (values.length - i));
