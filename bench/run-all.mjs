@@ -45,7 +45,6 @@ const SCRIPTS = [
     'records',
     'shingle-speed',
     'text-settings',
-    'outcomes',
     'command',
     'http',
   ],

@@ -93,11 +93,11 @@ export type { KernelName } from './kernels/kernels';
 export {
   type CalibrateOptions,
   type Calibration,
+  type CalibrationLine,
   calibrate,
-  type Recommended,
-  type WidthFigures,
+  type KnownPairs,
+  type UnjudgedPair,
 } from './measure/calibrate';
-export type { PairTally, Threshold } from './measure/pair-tally';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export type { OpenStoredOptions } from './stored/open-stored';
 export { openIndexUrl } from './stored/open-url';

@@ -54,7 +54,7 @@ function complements(values: ArrayLike<number>): Float64Array {
 }
 
 /** The random weight of one number: exponential with mean 1. `1 - random()` is never 0. */
-export function unitWeight(random: () => number): number {
+function unitWeight(random: () => number): number {
   return -Math.log(1 - random());
 }
 
@@ -62,7 +62,7 @@ export function unitWeight(random: () => number): number {
  * A gamma variable of a shape of at least 1 (Marsaglia & Tsang 2000): distributed as the sum of
  * `shape` unit weights, in a time that does not depend on `shape`.
  */
-export function gamma(shape: number, random: () => number): number {
+function gamma(shape: number, random: () => number): number {
   const d = shape - 1 / 3;
   const c = 1 / Math.sqrt(9 * d);
   for (;;) {

@@ -53,10 +53,6 @@ export function options(declared: Readonly<Record<string, string>>): readonly Op
 
 export const FORCE_OPTION = options({ '--force': 'Replace an output that exists' });
 export const JSON_OPTION = options({ '--json': 'JSON for machines' });
-/** Of the verbs that measure a sample. */
-export const SAMPLE_OPTION = options({
-  '--sample N: integer 2..20000 = 2000': 'Compare N rows, drawn at random by the seed',
-});
 
 /** Every verb has these. */
 export const COMMON_OPTIONS = options({

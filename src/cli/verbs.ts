@@ -16,7 +16,6 @@ import {
   NEAR_OPTIONS,
   OUTPUT_OPTIONS,
   options,
-  SAMPLE_OPTION,
   TEXT_OPTIONS,
 } from './options';
 
@@ -32,8 +31,11 @@ const [SEED_OF_BOTH] = options({
   '--seed N = 0': 'Seed of the hyperplanes, and of the rows that k-means starts from',
 });
 
-/** Hashing options that `calibrate` has no use for, or that it declares with another meaning. */
-const NOT_CALIBRATED = ['code', 'bit-order', 'bits', 'seed'];
+/** Hashing options that change which rows `calibrate` reads and how they are compared. */
+const CALIBRATED = [
+  ...['vector', 'text', 'id', 'tokens', 'normalize', 'stop-words', 'counting', 'tf-idf'],
+  ...['frequencies', 'seed', 'from', 'types', 'on-error'],
+];
 
 export const VERBS: readonly Verb[] = [
   {
@@ -198,33 +200,20 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'calibrate',
-    summary: 'which settings find the duplicates in your own rows',
-    usage: 'IN [-o OUT.json]',
-    first: ['text', 'vector', 'id', 'pairs', 'min-jaccard', 'min-cosine', 'sample', 'output'],
+    summary: 'which threshold finds the duplicates in your own rows',
+    usage: 'IN',
+    first: ['text', 'vector', 'id', 'pairs', 'min-jaccard', 'min-cosine', 'sample'],
     options: [
       ...options({
         '--pairs FILE':
-          'Judge settings by labelled pairs: id, id, and whether they are the same (true or false)',
+          'Judge by labelled pairs: id, id, and whether they are the same (true or false)',
         '--edits E: number 0.01..0.5 = 0.1':
-          'Judge settings for texts by planted copies with up to this share of the words edited',
-        '--min-cosine C: number -1<..1 = 0.9': 'Pairs at a cosine of C or more are near',
-        '--min-jaccard J: number 0<..1':
-          'The same by the Jaccard similarity of sets; implies --measure jaccard [0.6]',
-        '--cosine-error E: number 0.001..1 = 0.05':
-          'Largest accepted error of the cosine that a distance estimates',
-        '--jaccard-error E: number 0.001..1 = 0.05': 'The same of the Jaccard similarity',
+          'Else judge by planted copies of texts: with up to this share of the words edited they ' +
+          'are the same, with twice as many they are not',
+        '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
+        '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
       }),
-      ...SAMPLE_OPTION,
-      ...options({
-        '--bits N: integer 1..65535':
-          'Width of a code, in place of the smallest that is good enough',
-        '--seed N = 0': 'Seed of the hyperplanes, and of the rows that are drawn',
-      }),
-      ...NEAR_HASHING_OPTIONS.filter(({ name }) => !NOT_CALIBRATED.includes(name)),
-      ...options({
-        '-o, --output OUT': 'Write the figures as JSON in place of the text',
-      }),
-      ...FORCE_OPTION,
+      ...NEAR_HASHING_OPTIONS.filter(({ name }) => CALIBRATED.includes(name)),
       ...JSON_OPTION,
     ],
     example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',

@@ -131,7 +131,11 @@ function* pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<P
 }
 
 /** For each position the first position whose row has the same code, vector and group. */
-function* firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Steps<Uint32Array> {
+export function* firstAlike(
+  rows: Rows,
+  order: Uint32Array,
+  group?: Int32Array,
+): Steps<Uint32Array> {
   const { codes, vectors } = rows;
   const first = ascending(order.length);
   const known = new Map<string, number[]>();

@@ -1,320 +1,359 @@
 /**
- * What distances mean in a user's own rows. All pairs of a sample are compared exactly (by cosine
- * or, as sets, by Jaccard similarity) and by codes of several widths. From that follow the number
- * of bits to use, the distance within which pairs are near, and the precision and recall to expect.
+ * Which threshold of similarity fits a collection, judged by pairs of which is known whether they
+ * are the same: labelled by a person, or copies that were made for this (planted.ts). One join at
+ * the lowest threshold gives the whole table: by threshold the known pairs that are found, rightly
+ * and wrongly, the pairs that are not judged, and the groups that `dedup` would make. Pairs that
+ * are not known count neither as right nor as wrong; some are returned, to be judged by eye.
  */
 
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { alea } from '../base/random';
 import {
-  checkBits,
-  checkInteger,
-  checkNumber,
-  checkOneOf,
-  checkOptions,
-  checkSeed,
-  wrongType,
-  wrongValue,
-} from '../base/check';
-import { drawnNumbers } from '../base/draw';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+  checkLongCall,
+  LONG_CALL,
+  type LongCall,
+  runStepsAsync,
+  streamItemsAsync,
+} from '../base/steps';
+import { reaches } from '../codes/angle';
+import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
+import { checkPairs, firstAlike } from '../groups/grouping';
+import { withVectors } from '../join/exact';
+import { pairSteps } from '../join/pairs';
 import {
-  COSINE,
-  catchingDistance,
-  catchShare,
-  checkLeast,
-  JACCARD,
-  type Measure,
-  measureOf,
-  NEAR_JACCARD,
-} from '../codes/measure';
-import { PROJECTIONS, type Projection, SimHasher } from '../hashing/simhash';
-import {
-  checkMatrix,
-  type DenseMatrix,
-  isDenseMatrix,
-  isSparseMatrix,
-  packVectors,
-  type SparseMatrix,
-  type Vector,
-  type VectorBatch,
-  vectorAt,
-} from '../vectors/vectors';
-import { pairSimilarities } from './brute-force';
-import { type Centring, centringOf } from './centring';
-import { hasDirection, isMissing } from './measured-rows';
-import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
+  isVerified,
+  type Nearness,
+  presentRows,
+  type RowSource,
+  type Rows,
+  reorderedInSteps,
+  rowsOf,
+} from '../join/source';
+
+/** Pair i is row `a[i]` with another row `b[i]`. */
+export interface KnownPairs {
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+  /** Whether the two rows are the same. */
+  readonly same: readonly boolean[];
+}
 
 /** Options of `calibrate`; unknown ones throw. */
 export interface CalibrateOptions extends LongCall {
-  /** Pairs of rows with this cosine or a higher one are near; above -1. */
+  /** Pairs that a person has judged; at least one of them must be the same. */
+  pairs: KnownPairs;
+  /** Lowest cosine of the table; .88 by default. */
   minCosine?: number;
-  /** Pairs of sets with this Jaccard similarity or a higher one are near; above 0. */
+  /** Lowest Jaccard similarity of the table, for codes by projection 'minwise'; .6 by default. */
   minJaccard?: number;
-  /** Largest accepted error of the cosine that a distance estimates, near `minCosine`. */
-  cosineError?: number;
-  /** Largest accepted error of the estimated Jaccard similarity, near `minJaccard`. */
-  jaccardError?: number;
-  /** Bits of a code; by default the fewest whose measured error is accepted. */
-  bits?: number;
-  /**
-   * Kind of the hyperplanes; by default 'hadamard' for dense vectors, 'signs' for sparse ones.
-   * 'minwise' compares sparse vectors as sets, as `minJaccard` does.
-   */
-  projection?: Projection;
-  /** Seed of the hyperplanes, and of the rows that are drawn. */
-  seed?: number | bigint;
-  /** Number of rows that are drawn and compared, all with all: time grows with its square. */
-  sample?: number;
+  /** The vectors of the rows, where the source is codes; one a row. */
+  vectors?: Nearness['vectors'];
 }
 
-/** 2,000 rows have two million pairs: about a second of work. */
-const CALIBRATE_DEFAULTS = {
-  minCosine: 0.9,
-  minJaccard: NEAR_JACCARD,
-  cosineError: 0.05,
-  jaccardError: 0.05,
-  seed: 0,
-  sample: 2000,
-} as const;
-
-/** What was measured of codes of one width. */
-export interface WidthFigures {
-  readonly bits: number;
-  /** Root mean square error of the estimated similarity, over all pairs. */
-  readonly error: number;
-  /** The same over the pairs near `minSimilarity`; null for fewer than ENOUGH_PAIRS pairs. */
-  readonly edgeError: number | null;
-  /** The error that theory expects at `minSimilarity`. */
-  readonly theoryError: number;
-  /** The distance with the best F1; null for fewer than ENOUGH_PAIRS near pairs. */
-  readonly best: Threshold | null;
+/** What a threshold finds: all counts are of pairs and rows at this similarity or a higher one. */
+export interface CalibrationLine {
+  readonly threshold: number;
+  /** Known pairs that are the same. */
+  readonly found: number;
+  /** Known pairs that are not the same. */
+  readonly wrong: number;
+  /** Pairs of rows that are not known to be the same or not; equal rows are compared once. */
+  readonly unjudged: number;
+  /** Groups of two rows or more that `dedup` makes, and rows that it drops. */
+  readonly groups: number;
+  readonly dropped: number;
 }
 
-/** The recommended bits and distance, and what they find. */
-export interface Recommended {
-  readonly bits: number;
-  readonly maxDistance: number;
-  /** 'measured' if the sample has enough near pairs to choose the distance by. */
-  readonly basis: 'measured' | 'theory';
-  /** What the distance finds among the pairs of the sample. */
-  readonly at: Threshold;
-  /** Share of the pairs at just `minSimilarity` that theory expects within the distance. */
-  readonly theoryRecall: number;
+/** A pair of rows that is not known to be the same or not. */
+export interface UnjudgedPair {
+  readonly a: number;
+  readonly b: number;
+  readonly similarity: number;
 }
 
-/** Everything that was measured, and the recommendation that follows. */
+/** The table of thresholds, and the one that fits the known pairs best. */
 export interface Calibration {
-  readonly projection: Projection;
-  readonly seed: string;
-  /** What distances estimate, and the lowest similarity of near pairs. */
+  /** What thresholds are compared with; exact. */
   readonly measure: 'cosine' | 'jaccard';
-  readonly minSimilarity: number;
-  /** The largest accepted error of an estimate. */
-  readonly acceptedError: number;
-  /** Number of rows compared, of their pairs, and of near pairs among these. */
+  /** Rows with a code, and those of them that equal an earlier row: these are compared once. */
   readonly rows: number;
-  readonly pairs: number;
-  readonly nearPairs: number;
-  /** Pairs whose similarity differs from `minSimilarity` by at most 0.05. */
-  readonly edgePairs: number;
-  /** Bits that theory needs for that error at `minSimilarity`, and at 0, where it needs most. */
-  readonly theoryBits: { readonly edge: number; readonly zero: number };
-  readonly widths: readonly WidthFigures[];
-  readonly recommended: Recommended;
+  readonly repeated: number;
+  /** Known pairs that are the same, and known pairs that are not. */
+  readonly same: number;
+  readonly different: number;
+  /** By threshold, ascending, up to 1. */
+  readonly lines: readonly CalibrationLine[];
   /**
-   * Share of the pairs whose exact similarity lies in the 95 % interval that its distance states
-   * (`estimateAngle`, `estimateJaccard`). Far below .95 where few coordinates outweigh the others
-   * and the projection is 'signs'.
+   * The threshold with the fewest mistakes, missed and wrong pairs, among those that may be
+   * recommended; of equally good ones the highest, which finds the fewest unjudged pairs. A Jaccard
+   * similarity below .6, the default of the command `dedup`, is never recommended.
    */
-  readonly coverage: number;
-  /** Whether subtracting the mean pays; null for sparse rows, and for few rows. */
-  readonly centring: Centring | null;
-  /** All statistics of the recommended width. */
-  readonly tally: PairTally;
+  readonly recommended: number;
+  /** One unjudged pair from each threshold to the next, drawn at random; the nearest first. */
+  readonly unjudged: readonly UnjudgedPair[];
 }
 
-/** Widths that are measured; a wider one is added if theory asks for it, up to MAX_BITS. */
-const WIDTHS = [64, 128, 256, 512, 1024];
-const MAX_BITS = 8192;
-/** Most rows: all pairs of more would take minutes. */
-const MAX_SAMPLE = 20_000;
-/** Fewer pairs make a measured share too uncertain; then theory decides. */
-export const ENOUGH_PAIRS = 30;
-/** Share of the pairs at exactly `minSimilarity` that a distance by theory must include. */
-const THEORY_SHARE = 0.95;
-/** Share of all pairs that may be within the distance by chance. */
-const MAX_CHANCE_SHARE = 1e-6;
+/** The similarity of two texts of which is known whether they are the same. */
+export interface ScoredPair {
+  readonly similarity: number;
+  readonly isSame: boolean;
+}
 
-const OPTIONS = [
-  ...['minCosine', 'minJaccard', 'cosineError', 'jaccardError'],
-  ...['bits', 'projection', 'seed', 'sample'],
-  ...LONG_CALL,
-];
+/** The lowest cosine of the table by default: what `dedup` takes as near, 40 of 256 bits. */
+const LOWEST_COSINE = 0.88;
+/** Steps of the table: the smallest that gives at most MAX_LINES lines, which fit a bit mask. */
+const STEPS = [0.01, 0.02, 0.05, 0.1];
+const MAX_LINES = 21;
+
+const OPTIONS = ['pairs', 'minCosine', 'minJaccard', 'vectors', ...LONG_CALL];
 
 /**
- * Measures a sample of the rows and recommends bits and a distance. Rows that are null, empty or
- * all-zero are left out; throws a RangeError when fewer than two others are drawn. Takes about a
- * second for 2,000 rows. Sets are sparse vectors, compared by `minJaccard` or projection
- * 'minwise'; those of texts come from `TextHasher.vectorize`. The same rows, options and seed give
- * the same result.
+ * Says which threshold of similarity fits rows of which some pairs are known, by one join of all
+ * rows with exact similarities: of codes with `vectors`, or of an index that holds them.
  *
  * @example
- * const vectors = Array.from({ length: 200 }, (_, i) => [Math.cos(i), Math.sin(i), i / 100]);
- * const { recommended } = await calibrate(vectors, { minCosine: 0.95 });
- * console.log(recommended.bits, recommended.maxDistance); // 128 13
+ * const index = new SimHashIndex({ bits: 256, dimensions: 2, vectors: 'float32' });
+ * index.addAll([[1, 0], [0.9, 0.1], [0.9, 0.4]]);
+ * const known = { a: Uint32Array.of(0, 0), b: Uint32Array.of(1, 2), same: [true, false] };
+ * const { lines, recommended } = await calibrate(index, { pairs: known });
+ * console.log(lines[0].found, lines[0].wrong, recommended); // 1 1 0.99
  */
 export async function calibrate(
-  vectors: VectorBatch,
-  options?: CalibrateOptions,
+  source: RowSource,
+  options: CalibrateOptions,
 ): Promise<Calibration> {
-  const given = checked(options);
-  const { seed, measure, minSimilarity, acceptedError, sample } = given;
-  const rows = drawnRows(vectors, sample, Number(BigInt.asUintN(32, seed)));
-  const dimensions = isDenseMatrix(rows) ? rows.dimensions : undefined;
-  if (measure === JACCARD && dimensions !== undefined) {
-    throw wrongValue('vectors', 'sparse vectors, whose dimensions are sets', 'dense ones');
+  const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  const { pairs, vectors, minCosine, minJaccard, ...call } = given;
+  const rows = withVectors(rowsOf('source', source), vectors);
+  checkKnown(pairs, rows);
+  return calibrateRows(rows, { near: { minCosine, minJaccard }, known: pairs }, call);
+}
+
+/** Throws unless these are pairs of two rows with codes, and one of them is the same. */
+function checkKnown(pairs: KnownPairs, { codes }: Rows): void {
+  checkPairs(pairs, codes);
+  const { a, same } = pairs;
+  if (!Array.isArray(same)) throw wrongType('pairs.same', 'an array of booleans', same);
+  if (same.length !== a.length) {
+    throw wrongValue('pairs.same', `${a.length} booleans, as "a" has rows`, same.length);
   }
-  const projection = given.projection ?? (dimensions === undefined ? 'signs' : 'hadamard');
-  const similarities = pairSimilarities(measure, rows);
-  const theoryBits = {
-    edge: measure.bitsFor(acceptedError, minSimilarity),
-    zero: measure.bitsFor(acceptedError, 0),
-  };
-  const codes = widthsFor(projection, given.bits, theoryBits.edge).map((bits) =>
-    new SimHasher({ bits, seed, projection, dimensions }).hashAll(rows),
-  );
-  const { signal, onProgress } = given;
-  const wanted = { measure, minSimilarity, similarities, signal, onProgress };
-  const tallies = await tallyPairs(codes, wanted);
-  const nearPairs = total(tallies[0].near);
-  const widths = tallies.map((tally) => figuresOf(tally, nearPairs));
-  const bits = given.bits ?? enoughBits(widths, tallies, { acceptedError, nearPairs });
-  const tally = tallies[tallies.findIndex((one) => one.bits === bits)];
+  const at = Array.from(same).findIndex((one: unknown) => typeof one !== 'boolean');
+  if (at >= 0) throw wrongType(`pairs.same[${at}]`, 'true or false', same[at]);
+  if (!same.includes(true)) throw wrongValue('pairs.same', 'true for one pair or more', 'none');
+}
+
+/** What is known, and from which threshold on the table is made. */
+interface TableOptions {
+  /** The lowest threshold; `maxDistance` where candidates were found by it. */
+  readonly near: Pick<Nearness, 'minCosine' | 'minJaccard' | 'maxDistance'>;
+  /** Judged pairs of the rows. */
+  readonly known?: KnownPairs | null;
+  /** Pairs of other rows, already compared. */
+  readonly scored?: readonly ScoredPair[];
+  /** The lowest threshold that may be recommended. */
+  readonly leastRecommended?: number;
+}
+
+/** Makes the table of rows, which must hold vectors. */
+export async function calibrateRows(
+  rows: Rows,
+  { near, known = null, scored = [], leastRecommended }: TableOptions,
+  call: LongCall,
+): Promise<Calibration> {
+  const { projection } = rows.codes.origin ?? {};
+  const { measure, least } = checkLeast(near, projection) ?? usualLeast(projection);
+  const wanted = measure === JACCARD ? { minJaccard: least } : { minCosine: least };
+  if (rows.vectors === null || !isVerified(rows, wanted)) {
+    throw new Error('"calibrate" compares exactly: give "vectors", or an index that holds them');
+  }
+  const quiet = call.signal === undefined ? {} : { signal: call.signal };
+  const { present, distinct, places } = await distinctRows(rows, quiet);
+  const tally = new ThresholdTally(thresholdsFrom(least), distinct.length);
+  for (const row of present) if (distinct[places[row]] !== row) tally.repeat(places[row]);
+  for (const { similarity, isSame } of scored) tally.score(isSame, tally.levelOf(similarity));
+  const judged = judgedPairs(known, places, tally);
+  const own = await runStepsAsync(reorderedInSteps(rows, distinct), quiet);
+  const { maxDistance } = near;
+  const found = pairSteps(own, null, { ...wanted, maxDistance });
+  for await (const { a, b, cosines, jaccards } of streamItemsAsync(found, call)) {
+    const similarities = (cosines ?? jaccards) as Float64Array;
+    for (let i = 0; i < a.length; i++) {
+      const level = tally.levelOf(similarities[i]);
+      tally.join(a[i], b[i], level);
+      const answers = judged.get(a[i] * tally.rows + b[i]);
+      for (const isSame of answers ?? []) tally.score(isSame, level);
+      if (answers !== undefined) continue;
+      tally.meet({ a: distinct[a[i]], b: distinct[b[i]], similarity: similarities[i] }, level);
+    }
+  }
+  const sameOf = (isSame: boolean) =>
+    scored.filter((one) => one.isSame === isSame).length +
+    (known?.same.filter((one) => one === isSame).length ?? 0);
+  const [same, different] = [sameOf(true), sameOf(false)];
+  const lines = tally.lines();
   return {
-    ...{ projection, seed: String(seed), measure: measure.name, minSimilarity, acceptedError },
-    ...{ rows: similarities.count, pairs: total(tally.pairs), nearPairs },
-    ...{ edgePairs: tally.error.edgePairs, theoryBits, widths, tally },
-    recommended: recommendedOf(tally, nearPairs),
-    coverage: tally.coverage,
-    centring: isDenseMatrix(rows) ? centringOf(rows, { bits, seed, projection, dimensions }) : null,
+    measure: measure.name,
+    rows: present.length,
+    repeated: present.length - distinct.length,
+    same,
+    different,
+    lines,
+    recommended: fewestMistakes(lines, {
+      known: same + different,
+      same,
+      least: leastRecommended ?? (measure === JACCARD ? NEAR_JACCARD : least),
+    }),
+    unjudged: tally.unjudgedPairs(),
   };
-}
-
-/** Checked options with defaults. */
-function checked(options: CalibrateOptions | undefined) {
-  const all = checkLongCall(checkOptions('options', options, OPTIONS));
-  const { seed, sample } = CALIBRATE_DEFAULTS;
-  const given = { seed, sample, ...all };
-  if (given.projection !== undefined) checkOneOf('projection', given.projection, PROJECTIONS);
-  if (given.bits !== undefined) checkBits(given.bits);
-  checkInteger('sample', given.sample, 2, MAX_SAMPLE);
-  const nearness = nearnessOf(given);
-  const projection = nearness.measure === JACCARD ? 'minwise' : given.projection;
-  return { ...given, ...nearness, projection, seed: checkSeed(given.seed) };
-}
-
-/** What is measured: by the given lowest similarity, else by the projection; cosines by default. */
-function nearnessOf(given: CalibrateOptions): {
-  readonly measure: Measure;
-  readonly minSimilarity: number;
-  readonly acceptedError: number;
-} {
-  const { projection, cosineError, jaccardError } = given;
-  const { measure, least } = checkLeast(given, projection) ?? usualNearness(measureOf(projection));
-  if (least === measure.least) {
-    const name = measure === COSINE ? 'minCosine' : 'minJaccard';
-    throw wrongValue(name, `a number above ${least}`, least);
-  }
-  const isOfSets = measure === JACCARD;
-  if ((isOfSets ? cosineError : jaccardError) !== undefined) {
-    const [wrong, right] = isOfSets ? ['cosine', 'jaccard'] : ['jaccard', 'cosine'];
-    const rows = isOfSets ? 'sets' : 'vectors';
-    throw new TypeError(`"${wrong}Error" is not of ${rows}: give "${right}Error"`);
-  }
-  const name = isOfSets ? 'jaccardError' : 'cosineError';
-  const error = (isOfSets ? jaccardError : cosineError) ?? CALIBRATE_DEFAULTS[name];
-  return { measure, minSimilarity: least, acceptedError: checkNumber(name, error, 0.001, 1) };
-}
-
-/** The default lowest similarity of a measure. */
-function usualNearness(measure: Measure): { readonly measure: Measure; readonly least: number } {
-  const { minCosine, minJaccard } = CALIBRATE_DEFAULTS;
-  return { measure, least: measure === JACCARD ? minJaccard : minCosine };
-}
-
-/** Up to `count` of the rows, drawn by seed; those without a direction are left out. */
-function drawnRows(batch: VectorBatch, count: number, seed: number): DenseMatrix | SparseMatrix {
-  const isMatrix = isDenseMatrix(batch) || isSparseMatrix(batch);
-  if (!isMatrix && !Array.isArray(batch)) {
-    throw wrongType('vectors', 'vectors in an array, or a dense or sparse matrix', batch);
-  }
-  const tooFew = 'two rows or more that have a direction';
-  if (Array.isArray(batch) && batch.length === 0) throw wrongValue('vectors', tooFew, 'no rows');
-  const matrix = isMatrix ? batch : packVectors(batch as readonly Vector[]);
-  const rows = checkMatrix(matrix);
-  const vectors = drawnNumbers(rows, count, seed).flatMap((row) => {
-    const vector = isMissing(matrix, row) ? null : vectorAt(matrix, row);
-    return hasDirection(vector, row) ? [vector] : [];
-  });
-  if (vectors.length < 2) throw wrongValue('vectors', tooFew, vectors.length);
-  return packVectors(vectors);
-}
-
-/** The widths to measure, ascending; `theory` are the bits that theory asks for. */
-function widthsFor(projection: Projection, wanted: number | undefined, theory: number): number[] {
-  const limit = projection === 'direct' ? 64 : MAX_BITS;
-  const enough = Math.min(limit, 64 * Math.ceil(theory / 64));
-  const widths = [...WIDTHS, ...(enough > 1024 ? [enough] : []), ...(wanted ? [wanted] : [])];
-  const sorted = [...new Set(widths)].sort((a, b) => a - b);
-  return sorted.filter((bits) => bits <= limit || bits === wanted);
-}
-
-/** The figures of one width, from its tally. */
-function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
-  const { bits, measure, minSimilarity, error } = tally;
-  const expected = Math.round(bits * measure.shareOf(minSimilarity));
-  return {
-    bits,
-    error: error.all,
-    edgeError: error.edgePairs < ENOUGH_PAIRS ? null : error.edge,
-    theoryError: measure.doubtOf(expected, bits).error,
-    best: nearPairs < ENOUGH_PAIRS ? null : bestOf(tally.thresholds()),
-  };
-}
-
-/** The threshold of the highest F1, among equals the smallest distance. */
-function bestOf(thresholds: readonly Threshold[]): Threshold {
-  return thresholds.reduce((best, one) => (one.f1 > best.f1 ? one : best));
 }
 
 /**
- * The smallest width whose error is accepted, or the largest of all. If near pairs are too rare to
- * choose a distance by, the wrong pairs within the recommended distance must also be no more than
- * the near ones, or than one in a million: else it would find mostly wrong pairs.
+ * The rows with a code, those of them that equal no earlier one, and by row its place among these:
+ * that of the first row which it equals.
  */
-function enoughBits(
-  widths: readonly WidthFigures[],
-  tallies: readonly PairTally[],
-  { acceptedError, nearPairs }: { acceptedError: number; nearPairs: number },
-): number {
-  const found = widths.find(({ edgeError, theoryError }, i) => {
-    if ((edgeError ?? theoryError) > acceptedError) return false;
-    if (nearPairs >= ENOUGH_PAIRS) return true;
-    const { at } = recommendedOf(tallies[i], nearPairs);
-    return at.found - at.right <= Math.max(at.right, MAX_CHANCE_SHARE * total(tallies[i].pairs));
-  });
-  return (found ?? widths[widths.length - 1]).bits;
+async function distinctRows(rows: Rows, call: LongCall) {
+  const present = presentRows(rows);
+  const first = await runStepsAsync(firstAlike(rows, present), call);
+  const distinct = present.filter((_, i) => first[i] === i);
+  const places = new Uint32Array(rows.codes.count);
+  for (const [place, row] of distinct.entries()) places[row] = place;
+  for (const [i, row] of present.entries()) places[row] = places[present[first[i]]];
+  return { present, distinct, places };
 }
 
-/** The distance with the best F1, or the one by theory if the sample has too few near pairs. */
-function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
-  const { bits, measure, minSimilarity: least } = tally;
-  const thresholds = tally.thresholds();
-  const isMeasured = nearPairs >= ENOUGH_PAIRS;
-  const at = isMeasured
-    ? bestOf(thresholds)
-    : thresholds[catchingDistance(measure, { least, bits, probability: THEORY_SHARE })];
-  return {
-    ...{ bits, maxDistance: at.maxDistance, basis: isMeasured ? 'measured' : 'theory', at },
-    theoryRecall: catchShare(measure, { least, bits, maxDistance: at.maxDistance }),
-  };
+/** The lowest threshold where none is given. */
+function usualLeast(projection: string | undefined): { measure: Measure; least: number } {
+  const measure = measureOf(projection);
+  return { measure, least: measure === JACCARD ? NEAR_JACCARD : LOWEST_COSINE };
+}
+
+/** The lowest threshold, and above it the multiples of a step, up to 1. */
+function thresholdsFrom(least: number): number[] {
+  const isFew = (step: number) => (1 - least) / step <= MAX_LINES - 1 + 1e-9;
+  const parts = Math.round(1 / (STEPS.find(isFew) ?? STEPS[STEPS.length - 1]));
+  const thresholds = [least];
+  for (let part = Math.floor(least * parts + 1e-9) + 1; part <= parts; part++) {
+    thresholds.push(part / parts);
+  }
+  return thresholds;
+}
+
+/**
+ * The answers for each judged pair, by its places among the distinct rows; `tally` takes those of
+ * two equal rows, which no join finds.
+ */
+function judgedPairs(
+  known: KnownPairs | null,
+  places: Uint32Array,
+  tally: ThresholdTally,
+): Map<number, boolean[]> {
+  const judged = new Map<number, boolean[]>();
+  for (const [i, isSame] of (known?.same ?? []).entries()) {
+    const [a, b] = [known?.a[i], known?.b[i]].map((row) => places[row as number]);
+    const [low, high] = [Math.min(a, b), Math.max(a, b)];
+    const key = low * tally.rows + high;
+    const answers = judged.get(key);
+    if (low === high) tally.score(isSame, tally.levelOf(1));
+    else if (answers === undefined) judged.set(key, [isSame]);
+    else answers.push(isSame);
+  }
+  return judged;
+}
+
+/** The threshold with the fewest mistakes from `least` on; without known pairs the lowest. */
+function fewestMistakes(
+  lines: readonly CalibrationLine[],
+  { known, same, least }: { known: number; same: number; least: number },
+): number {
+  const allowed = lines.filter(({ threshold }) => threshold >= least);
+  const mistakes = ({ found, wrong }: CalibrationLine) => same - found + wrong;
+  const best = allowed.reduce((best, one) =>
+    known > 0 && mistakes(one) <= mistakes(best) ? one : best,
+  );
+  return best.threshold;
+}
+
+/**
+ * Counts by threshold. The level of a pair is the number of thresholds that it reaches, so counts
+ * by level are summed from the highest down. Groups are the stars of `dedup`, which keeps the first
+ * row of each: pairs come in the order of their rows, so when those of a row come, it is known at
+ * which thresholds it stays. A bit for each threshold holds that, 8 bytes a row for all of them.
+ */
+class ThresholdTally {
+  readonly #thresholds: readonly number[];
+  readonly #found: Float64Array;
+  readonly #wrong: Float64Array;
+  readonly #unjudged: Float64Array;
+  /** By row the thresholds at which it joins an earlier row, and those at which a row joins it. */
+  readonly #joins: Uint32Array;
+  readonly #heads: Uint32Array;
+  #repeats = 0;
+  /** By level a pair drawn from those met. */
+  readonly #drawn: (UnjudgedPair | undefined)[] = [];
+  readonly #random = alea('unjudged pairs');
+
+  constructor(thresholds: readonly number[], rows: number) {
+    const levels = thresholds.length + 1;
+    this.#thresholds = thresholds;
+    this.#found = new Float64Array(levels);
+    this.#wrong = new Float64Array(levels);
+    this.#unjudged = new Float64Array(levels);
+    this.#joins = new Uint32Array(rows);
+    this.#heads = new Uint32Array(rows);
+  }
+
+  get rows(): number {
+    return this.#joins.length;
+  }
+
+  /** The number of thresholds that a similarity reaches. */
+  levelOf(similarity: number): number {
+    const thresholds = this.#thresholds;
+    let level = 0;
+    while (level < thresholds.length && reaches(similarity, thresholds[level])) level++;
+    return level;
+  }
+
+  /** Counts one more row that equals a row, and joins what this one joins. */
+  repeat(row: number): void {
+    this.#repeats++;
+    this.#heads[row] = 2 ** this.#thresholds.length - 1;
+  }
+
+  /** Counts a known pair. */
+  score(isSame: boolean, level: number): void {
+    (isSame ? this.#found : this.#wrong)[level]++;
+  }
+
+  /** Counts a pair that is not judged. */
+  meet(pair: UnjudgedPair, level: number): void {
+    const met = ++this.#unjudged[level];
+    if (this.#random() * met < 1) this.#drawn[level] = pair;
+  }
+
+  /** At the thresholds at which both rows are still free, the second joins the first. */
+  join(a: number, b: number, level: number): void {
+    const joined = (2 ** level - 1) & ~this.#joins[a] & ~this.#joins[b];
+    this.#joins[b] |= joined;
+    this.#heads[a] |= joined;
+  }
+
+  lines(): CalibrationLine[] {
+    const from = (counts: Float64Array, level: number) =>
+      counts.subarray(level).reduce((sum, one) => sum + one, 0);
+    return this.#thresholds.map((threshold, i) => {
+      let [groups, dropped] = [0, this.#repeats];
+      for (let row = 0; row < this.rows; row++) {
+        const joins = (this.#joins[row] >>> i) & 1;
+        dropped += joins;
+        groups += (this.#heads[row] >>> i) & 1 & ~joins;
+      }
+      const [found, wrong] = [from(this.#found, i + 1), from(this.#wrong, i + 1)];
+      return { threshold, found, wrong, unjudged: from(this.#unjudged, i + 1), groups, dropped };
+    });
+  }
+
+  unjudgedPairs(): UnjudgedPair[] {
+    return this.#drawn.flatMap((pair) => pair ?? []).reverse();
+  }
 }

@@ -6,40 +6,15 @@
 
 import { isValid } from '../base/bitmap';
 import { drawnNumbers } from '../base/draw';
-import { checkedLength } from '../base/length';
 import { Codes } from '../codes/codes';
 import type { Id } from '../index/id-table';
 import type { SimHashIndex } from '../index/simhash-index';
-import { canonicalRows } from '../vectors/sparse-rows';
-import {
-  type DenseMatrix,
-  isSparse,
-  packVectors,
-  type SparseMatrix,
-  type Vector,
-} from '../vectors/vectors';
+import { type DenseMatrix, packVectors, type SparseMatrix } from '../vectors/vectors';
 
 /** True for a null row, and for a sparse row without entries. */
 export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number): boolean {
   if (!isValid(batch.validity, row)) return true;
   return 'offsets' in batch && batch.offsets[row] === batch.offsets[row + 1];
-}
-
-const isNumber = (value: unknown) => typeof value === 'number';
-
-/**
- * True for a vector with a direction: not null and not all-zero. Throws an error that names `row`
- * where values are no numbers, or too large or small for exact cosines.
- */
-export function hasDirection(vector: Vector | null, row: number): vector is Vector {
-  if (vector === null) return false;
-  if (isSparse(vector)) {
-    const matrix = { offsets: [0, vector.indices.length], ...vector };
-    return checkedLength(`row ${row}`, canonicalRows(matrix, 0, 1, row).values) > 0;
-  }
-  const isNumbers = ArrayBuffer.isView(vector) || Array.from(vector).every(isNumber);
-  if (!isNumbers) throw new TypeError(`row ${row}: expected numbers`);
-  return checkedLength(`row ${row}`, vector) > 0;
 }
 
 /** The rows of an index that are not removed, ascending. */

@@ -1,109 +1,89 @@
 /**
- * Near-duplicates of known origin: texts, and copies of some of them in which a share of the words
- * is edited. Equal seeds give equal copies.
+ * Pairs of texts of known origin: texts, and copies of them in which a share of the words is
+ * edited. Up to a share, a copy is the same text; with twice as many edits it is another one, which
+ * only looks like it. Equal seeds give equal copies.
  */
 
 import { drawnNumbers } from '../base/draw';
-import { alea, shareAt } from '../base/random';
-import type { LongCall } from '../base/steps';
-import { pairs } from '../join/pairs';
-import { TextHasher } from '../text/text-hasher';
-import { characters, DENSE_LETTER } from '../text/tokens';
+import { alea } from '../base/random';
+import { measureOf } from '../codes/measure';
+import { similaritiesOf, withVectors } from '../join/exact';
+import { rowsOf } from '../join/source';
+import type { TextHasher } from '../text/text-hasher';
+import { DENSE_LETTER } from '../text/tokens';
 import { packVectors } from '../vectors/vectors';
-import { type Half, plantedHalf } from './contest';
+import type { ScoredPair } from './calibrate';
 
-/**
- * Two texts of which neither is a copy are right to be found together if they have this share of
- * their runs of five letters in common: one measure for all settings.
- */
-export const RIGHT = { letters: 5, minJaccard: 0.5 } as const;
-
-/** Factors of the largest share, by which copies are edited in turn. */
+/** Factors of the largest share, by which the words of copies are edited in turn. */
 export const PARTS = [0.1, 0.2, 0.5, 1];
-
-/** What to plant in both halves of some texts. */
-interface HalvesOptions extends Omit<PlantOptions, 'seed'>, LongCall {
-  readonly seed: number;
-  /** Rows of the input from which the texts were drawn. */
-  readonly fileRows: number;
-}
-
-/** Divides texts into two halves by chance, and plants in each copies of its own texts. */
-export async function plantedHalves(
-  texts: readonly string[],
-  { copies, share, seed, fileRows, ...call }: HalvesOptions,
-): Promise<[Half<string>, Half<string>]> {
-  const half = async (isHeld: boolean) => {
-    const own = texts.filter((_, i) => shareAt(seed, i) >= 0.5 === isHeld);
-    const planted = withCopies(own, { copies, share, seed: `planted ${seed} ${isHeld}` });
-    const right = await rightPairs(own, call);
-    const isRight = (a: number, b: number) => right.has(keyOf(a, b, own.length));
-    const { texts: rows, originals } = planted;
-    return plantedHalf({ rows, originals, isRight, scale: fileRows / Math.max(1, own.length) });
-  };
-  return [await half(false), await half(true)];
-}
-
-const keyOf = (a: number, b: number, count: number) => Math.min(a, b) * count + Math.max(a, b);
-
-/** Pairs of texts that are right to be found, by exact similarity. */
-async function rightPairs(texts: readonly string[], call: LongCall): Promise<Set<number>> {
-  const { letters, minJaccard } = RIGHT;
-  const tokens = characters(letters);
-  const hasher = new TextHasher({ bits: 64, tokens, projection: 'minwise', empty: 'null' });
-  const found = new Set<number>();
-  if (texts.length < 2) return found;
-  const vectors = packVectors(texts.map((text) => hasher.vectorize(text)));
-  for await (const { a, b } of pairs(hasher.hashAll(texts), { minJaccard, vectors, ...call })) {
-    a.forEach((one, i) => {
-      found.add(keyOf(one, b[i], texts.length));
-    });
-  }
-  return found;
-}
-
-/** Texts, with copies behind them. */
-interface Planted {
-  readonly texts: readonly string[];
-  /** For each text the one that it is a copy of, or itself. */
-  readonly originals: Uint32Array;
-}
+/** The same factor for copies that are other texts. */
+export const OTHER = 2;
 
 /** What to plant. */
 interface PlantOptions {
-  /** Most copies; a text has at most one. */
-  readonly copies: number;
-  /** Largest share of the words to edit. Texts too short for one edit at it have no copy. */
+  /**
+   * Largest share of the words that are edited in the same text, up to a half. Texts too short for
+   * one edit at it have no copies.
+   */
   readonly share: number;
   readonly seed: string;
 }
 
+/** An edited copy of a text. */
+interface Copy {
+  /** Position of the text that it is a copy of. */
+  readonly original: number;
+  readonly text: string;
+  /** False where so many words are edited that it is another text. */
+  readonly isSame: boolean;
+}
+
 /**
- * Plants copies. Each edited word is, with equal chance, replaced by a word of the texts (drawn as
- * often as it occurs there), left out, followed by one more word, or exchanged with the next. A
- * word is what stands between blanks; in scripts without blanks it is a character.
+ * Two copies of each text that is long enough, one that is the same and one that is not. Each
+ * edited word is, with equal chance, replaced by a word of the texts (drawn as often as it occurs
+ * there), left out, followed by one more word, or exchanged with the next. A word is what stands
+ * between blanks; in scripts without blanks it is a character.
  */
-export function withCopies(texts: readonly string[], options: PlantOptions): Planted {
-  const { copies, share, seed } = options;
+export function plantCopies(texts: readonly string[], { share, seed }: PlantOptions): Copy[] {
   const random = alea(seed);
   const pieces = texts.map(piecesOf);
   const places = pieces.map(wordPlaces);
   const vocabulary = pieces.flatMap((own, i) => places[i].map((at) => own[at]));
-  const long = texts.flatMap((_, i) => (share * places[i].length >= 1 ? [i] : []));
-  const drawn = drawnNumbers(long.length, copies, Math.floor(random() * 2 ** 32));
-  const planted = drawn.map((at, i) => {
-    const edited = editedOf(pieces[long[at]], {
-      ...{ places: places[long[at]], vocabulary, random },
-      share: share * PARTS[i % PARTS.length],
-    });
-    return { original: long[at], text: edited };
-  });
-  return {
-    texts: [...texts, ...planted.map(({ text }) => text)],
-    originals: Uint32Array.from([...texts.keys(), ...planted.map(({ original }) => original)]),
-  };
+  const long = [...texts.keys()].filter((i) => share * places[i].length >= 1);
+  return long.flatMap((original, i) =>
+    [PARTS[i % PARTS.length], OTHER].map((factor) => {
+      const edit = { places: places[original], vocabulary, random, share: factor * share };
+      const text = editedOf(pieces[original], edit);
+      return { original, text, isSame: factor !== OTHER };
+    }),
+  );
 }
 
+/**
+ * Plants copies, and compares each exactly with its original, by the measure of the hasher. Its
+ * codes of texts without tokens must be null; such texts are left out.
+ */
+export function scoreCopies(
+  texts: readonly string[],
+  hasher: TextHasher,
+  options: PlantOptions,
+): ScoredPair[] {
+  const copies = plantCopies(texts, options);
+  if (copies.length === 0) return [];
+  const all = [...texts, ...copies.map(({ text }) => text)];
+  const codes = hasher.hashAll(all);
+  const vectors = packVectors(all.map((text) => hasher.vectorize(text)));
+  const rows = withVectors(rowsOf('texts', codes), vectors);
+  const originals = Uint32Array.from(copies, ({ original }) => original);
+  const own = originals.map((_, i) => texts.length + i);
+  const measure = measureOf(hasher.hasher.projection);
+  const similarities = similaritiesOf(measure, [rows, rows], originals, own);
+  return copies.flatMap(({ isSame }, i) =>
+    codes.isNull(originals[i])
+      ? []
+      : [{ similarity: codes.isNull(own[i]) ? measure.least : similarities[i], isSame }],
+  );
+}
 /** Words and the blanks between them, in order. */
 function piecesOf(text: string): string[] {
   return (text.match(/\s+|\S+/g) ?? []).flatMap((run) => {

@@ -1,61 +1,67 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hammingDistance, SimHasher, shingles, words } from '../../src/index';
-import { Draws, dot } from '../reference/random';
-import { ownFolder, run, runInTerminal } from './run';
+import { shingles } from '../../src/index';
+import { angleBetween, Draws } from '../reference/random';
+import { rowsOf, run, runInTerminal } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-calibrate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const at = (name: string) => join(folder, name);
 
 const draws = new Draws('calibrate');
-/** Rows 4i to 4i + 3 are near each other. */
-const vectors = Array.from({ length: 40 }, () => draws.gaussians(12)).flatMap((centre) =>
-  Array.from({ length: 4 }, () => Array.from(centre, (value) => value + 0.3 * draws.gaussian())),
+const word = () => `w${draws.integer(3000)}`;
+/** Texts of 40 words; 60 more of them are filled into a template of 30 words. */
+const template = Array.from({ length: 30 }, word);
+const texts = [
+  ...Array.from({ length: 200 }, () => Array.from({ length: 40 }, word)),
+  ...Array.from({ length: 60 }, () => [...template, ...Array.from({ length: 4 }, word)]),
+].map((words) => words.join(' '));
+texts.push(texts[7]);
+/** Rows 2i and 2i + 1 are near; their cosine is about .9. */
+const vectors = Array.from({ length: 60 }, () => draws.gaussians(16)).flatMap((centre) =>
+  Array.from({ length: 2 }, () => Array.from(centre, (value) => value + 0.3 * draws.gaussian())),
 );
+
 beforeAll(() => {
   const jsonl = (rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-  writeFileSync(
-    at('vectors.jsonl'),
-    jsonl(vectors.map((embedding, i) => ({ id: `v${i}`, embedding }))),
-  );
-  writeFileSync(at('one.jsonl'), jsonl([{ embedding: [1, 2] }, { embedding: [0, 0] }]));
+  writeFileSync(at("it's texts.jsonl"), jsonl(texts.map((body, i) => ({ id: `t${i}`, body }))));
+  writeFileSync(at('vectors.jsonl'), jsonl(vectors.map((v, i) => ({ id: `v${i}`, v }))));
+  const labels = Array.from({ length: 59 }, (_, i) => [
+    `v${2 * i},v${2 * i + 1},true`,
+    `v${2 * i},v${2 * i + 2},false`,
+  ]);
+  writeFileSync(at('truth.csv'), `a,b,same\n${labels.flat().join('\n')}\n`);
 });
 
-interface Told {
-  fileRows: number;
-  drawn: number;
-  withoutDirection: number;
-  command: string;
-  calibration: {
-    measure: string;
-    minSimilarity: number;
-    nearPairs: number;
-    pairs: number;
-    recommended: {
-      bits: number;
-      maxDistance: number;
-      at: { found: number; precision: number; recall: number };
-    };
-    distances: { pairs: number[]; near: number[]; nearest: number[] };
-  };
+interface Line {
+  threshold: number;
+  found: number;
+  wrong: number;
+  unjudged: number;
+  groups: number;
+  dropped: number;
 }
 
-/** Pairs of rows by the definition, at a width. */
-function pairsOf(codes: readonly Uint8Array[], cosine: (a: number, b: number) => number) {
-  return codes.flatMap((code, a) =>
-    codes.slice(a + 1).map((other, i) => {
-      return {
-        a,
-        b: a + 1 + i,
-        distance: hammingDistance(code, other),
-        cosine: cosine(a, a + 1 + i),
-      };
-    }),
-  );
+interface Told {
+  rows: number;
+  repeated: number;
+  same: number;
+  different: number;
+  lines: Line[];
+  recommended: number;
+  unjudged: { a: number; b: number; idA: string; idB: string; similarity: number }[];
+  command: string;
 }
+
+const told = async (...words: string[]): Promise<Told> => {
+  const { code, stdout, stderr } = await run(['calibrate', ...words, '--json', '--quiet'], {
+    cwd: folder,
+  });
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+};
 
 /** The words of a shell's line; quotes as `commandLine` puts them. */
 function shellWords(line: string): string[] {
@@ -63,224 +69,212 @@ function shellWords(line: string): string[] {
   return words.map((word) => word.replace(/'([^']*)'|\\(')/g, (_, quoted, bare) => quoted ?? bare));
 }
 
-describe('calibrate', () => {
-  it('tells what brute force over the same rows tells, as data', async () => {
-    const args = ['calibrate', at('vectors.jsonl'), '--min-cosine', '0.85', '--json', '--quiet'];
-    const { code, stdout, stderr } = await run(args);
-    expect([code, stderr]).toEqual([0, '']);
-    const told: Told = JSON.parse(stdout);
-    const { recommended, distances } = told.calibration;
-    expect([told.fileRows, told.drawn, told.withoutDirection]).toEqual([160, 160, 0]);
-    const { bits, maxDistance } = recommended;
-    const hasher = new SimHasher({ bits, projection: 'hadamard', dimensions: 12 });
-    const cosine = (a: number, b: number) =>
-      dot(vectors[a], vectors[b]) /
-      Math.sqrt(dot(vectors[a], vectors[a]) * dot(vectors[b], vectors[b]));
-    const pairs = pairsOf(
-      vectors.map((vector) => hasher.hash(vector)),
-      cosine,
-    );
-    const near = pairs.filter((pair) => pair.cosine >= 0.85);
-    const found = pairs.filter(({ distance }) => distance <= maxDistance);
-    const right = found.filter((pair) => pair.cosine >= 0.85);
-    expect([told.calibration.pairs, told.calibration.nearPairs]).toEqual([
-      pairs.length,
-      near.length,
-    ]);
-    expect(recommended.at.precision).toBeCloseTo(right.length / found.length, 12);
-    expect(recommended.at.recall).toBeCloseTo(right.length / near.length, 12);
-    const counts = new Array(bits + 1).fill(0);
-    for (const { distance } of pairs) counts[distance]++;
-    expect(distances.pairs).toEqual(counts);
-  });
+/** Runs a command line that was recommended; returns the rows of its plan. */
+async function planBy(command: string) {
+  const [program, ...words] = shellWords(command);
+  expect(program).toBe('halfspace');
+  expect((await run([...words, '--force'], { cwd: folder })).code).toBe(0);
+  return rowsOf<{ group: string | number; action: string }>(readFileSync(at('plan.jsonl'), 'utf8'));
+}
 
-  it('shows histograms and tables, and the command, as text', async () => {
-    const { code, stdout, stderr } = await run([
-      'calibrate',
-      at('vectors.jsonl'),
-      '--min-cosine',
-      '0.85',
-    ]);
-    expect(code).toBe(0);
-    expect(stderr).toContain('reading vectors from column "embedding"');
-    const headings = ['How far rows are', 'How many bits', 'Which distance', 'Recommended'];
-    for (const part of ['All 160 rows', '12,720 pairs', ...headings, '█']) {
-      expect(stdout).toContain(part);
+function jaccard(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  const common = [...one].filter((token) => other.has(token)).length;
+  return common / (one.size + other.size - common);
+}
+
+describe('calibrate of texts', () => {
+  it('finds planted copies, and leaves pairs of a template unjudged', async () => {
+    const found = await told("it's texts.jsonl");
+    expect([found.rows, found.repeated]).toEqual([261, 1]);
+    expect([found.same, found.different]).toEqual([261, 261]);
+    const [first] = found.lines;
+    expect(first.threshold).toBe(0.6);
+    expect(first.wrong).toBeLessThan(10);
+    expect(first.found).toBeGreaterThan(240);
+    const sets = texts.slice(0, 260).map((text) => new Set(shingles(2)(text)));
+    const all = sets.flatMap((one, a) => sets.slice(a + 1).map((other) => jaccard(one, other)));
+    for (const { threshold, unjudged } of found.lines) {
+      expect(unjudged).toBe(all.filter((similarity) => similarity >= threshold - 1e-9).length);
     }
-    const [command] = stdout.match(/halfspace dedup .*/) ?? [];
-    expect(command).toMatch(
-      /--vector embedding --projection hadamard --bits \d+ --max-distance \d+ -o plan\.jsonl$/,
-    );
-    expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
+    expect(first.unjudged).toBe((60 * 59) / 2);
+    for (const { a, b, idA, idB, similarity } of found.unjudged) {
+      expect(similarity).toBeCloseTo(jaccard(sets[a], sets[b]), 12);
+      expect([idA, idB]).toEqual([`t${a}`, `t${b}`]);
+    }
   });
 
-  it('draws the same rows by the same seed, in whatever pieces they come', {
-    tags: 'thorough',
-  }, async () => {
-    const args = ['--sample', '50', '--json', '--quiet'];
-    const first = await run(['calibrate', at('vectors.jsonl'), ...args]);
-    const input = readFileSync(at('vectors.jsonl'));
-    const piped = await run(['calibrate', '-', '--from', 'jsonl', ...args], { input });
-    const other = await run(['calibrate', at('vectors.jsonl'), '--seed', '9', ...args]);
-    const told = [first, piped, other].map(({ stdout }): Told => JSON.parse(stdout));
-    expect(told[0].drawn).toBe(50);
-    expect(told[1].calibration).toEqual(told[0].calibration);
-    expect(told[2].calibration.distances).not.toEqual(told[0].calibration.distances);
-    expect(shellWords(told[1].command).slice(1, 7)).toEqual([
-      'dedup',
-      '-',
-      '--vector',
-      'embedding',
-      '--from',
-      'jsonl',
+  it('recommends a command that makes the groups of its line', async () => {
+    const { command, lines, recommended } = await told("it's texts.jsonl", '--seed', '3');
+    expect(shellWords(command).slice(0, 7)).toEqual([
+      ...['halfspace', 'dedup', "it's texts.jsonl", '--text', 'body', '--seed', '3'],
     ]);
+    const plan = await planBy(command);
+    const line = lines.find(({ threshold }) => threshold === recommended);
+    expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
+    expect(new Set(plan.map(({ group }) => group)).size).toBe(line?.groups);
   });
 
-  it('says that there is nothing to compare where one row has a direction', async () => {
-    const { code, stdout } = await run(['calibrate', at('one.jsonl')]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('Fewer than two rows can be compared');
-    expect(stdout).toContain('1 row without a direction');
+  it('recommends more where fewer edits are the same, and never less than .6', async () => {
+    const [strict, usual, loose] = await Promise.all(
+      ['0.03', '0.1', '0.3'].map((edits) => told("it's texts.jsonl", '--edits', edits)),
+    );
+    expect(strict.recommended).toBeGreaterThan(usual.recommended);
+    expect(strict.lines[0].wrong).toBeGreaterThan(100);
+    expect(loose.recommended).toBe(0.6);
+    expect(loose.lines[0].found).toBeLessThan(loose.same);
+    const lower = await told("it's texts.jsonl", '--edits', '0.3', '--min-jaccard', '0.2');
+    expect(lower.lines[0].threshold).toBe(0.2);
+    expect(lower.lines[0].found).toBeGreaterThan(loose.lines[0].found);
+    expect(lower.recommended).toBe(0.6);
   });
 
-  it('works as its help shows', async () => {
-    const { stdout } = await run(['calibrate', '--help']);
-    const example = stdout.trimEnd().split('\n').at(-1) as string;
-    const { code, stdout: text } = await run([...shellWords(example).slice(1), '--sample', '300']);
-    expect([code, text.includes('Recommended')]).toEqual([0, true]);
+  it('says as text what was counted and what not, and shows pairs to judge', async () => {
+    const { lines, unjudged, command, same } = await told("it's texts.jsonl");
+    const { stdout } = await run(['calibrate', "it's texts.jsonl"], { cwd: folder });
+    const shown = stdout.split('\n').map((line) => line.trim().replaceAll(/ {2,}/g, '|'));
+    for (const { threshold, found, unjudged, groups, dropped } of lines) {
+      const start = `${threshold.toFixed(2)}|${found} of ${same}|`;
+      const [line] = shown.filter((one) => one.startsWith(start));
+      const counts = [unjudged.toLocaleString('en-US'), groups, dropped].join('|');
+      expect(line).toContain(`|${counts}`);
+    }
+    expect(stdout).toMatch(/Not judged: other pairs of your rows\. Whether these are right is\s/);
+    expect(stdout).toContain('Found: planted copies with 1 %, 2 %, 5 %, 10 % of the words edited');
+    const [nearest] = unjudged;
+    expect(shown).toContainEqual(
+      expect.stringContaining(`${nearest.similarity.toFixed(2)}|${nearest.idA}|`),
+    );
+    expect(stdout).toContain(`Recommended\n  ${command}\n`);
+    expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(150);
+  });
+
+  it('by TF-IDF has cosines, and recommends none below the default of dedup', async () => {
+    const found = await told("it's texts.jsonl", '--tf-idf', '--tokens', 'words', '--edits', '0.4');
+    expect(found.lines[0].threshold).toBe(0.88);
+    expect(found.recommended).toBe(0.89);
+    expect(found.command).toContain(' --tokens words --tf-idf --min-cosine 0.89 ');
+    const line = found.lines.find(({ threshold }) => threshold === 0.89);
+    const plan = await planBy(found.command);
+    expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
+  });
+
+  it('says that texts are too short to plant copies in, and keeps the default', async () => {
+    writeFileSync(at('short.jsonl'), '{"text":"one two"}\n{"text":"three four"}\n');
+    const { code, stdout } = await run(['calibrate', at('short.jsonl')]);
+    expect([code, stdout.includes('No text has the 10 words')]).toEqual([0, true]);
+    expect(stdout).toContain('The default: no pair is known to judge by.');
+    const { same, recommended } = await told('short.jsonl');
+    expect([same, recommended]).toEqual([0, 0.6]);
   });
 
   it('shows progress in a terminal', async () => {
-    const { code, stdout } = await runInTerminal(['calibrate', at('vectors.jsonl')]);
+    const { code, stdout } = await runInTerminal(['calibrate', at("it's texts.jsonl")]);
     expect([code, stdout.includes('Recommended')]).toEqual([0, true]);
   });
 });
 
-describe('calibrate by Jaccard similarity', () => {
-  /** Families of texts whose words are partly replaced, in the order of their families. */
-  const sentences = Array.from({ length: 30 }, (_, family) =>
-    Array.from({ length: 60 }, () => `w${family}x${draws.integer(400)}`),
-  ).flatMap((words) =>
-    [0, 0.05, 0.1, 0.15].map((share) =>
-      words.map((word) => (draws.uniform() < share ? `o${draws.integer(1e9)}` : word)).join(' '),
-    ),
-  );
-  const pairsWithin = (sets: readonly ReadonlySet<unknown>[], least: number) =>
-    sets.flatMap((a, i) =>
-      sets.slice(i + 1).filter((b) => {
-        const common = [...a].filter((one) => b.has(one)).length;
-        return common / (a.size + b.size - common) >= least;
-      }),
-    ).length;
-  const told = async (...words: string[]): Promise<Told> => {
-    const { code, stdout, stderr } = await run(['calibrate', ...words, '--json', '--quiet']);
-    expect([code, stderr]).toEqual([0, '']);
-    return JSON.parse(stdout);
-  };
-  /** How many pairs the recommended options find. */
-  const foundBy = async ({ command }: Told): Promise<number> => {
-    const words = shellWords(command).slice(2, -2);
-    const { stdout } = await run(['pairs', ...words, '--quiet']);
-    return stdout.split('\n').length - 1;
-  };
-
-  it('measures texts as dedup reads them, and its command finds what it says', async () => {
-    writeFileSync(at('texts.jsonl'), sentences.map((body) => JSON.stringify({ body })).join('\n'));
-    for (const [options, tokens] of [
-      [[], shingles(2)],
-      [['--tokens', 'words'], words],
-    ] as const) {
-      const near = ['--text', 'body', '--min-jaccard', '0.7', ...options];
-      const one = await told(at('texts.jsonl'), ...near);
-      const sets = sentences.map((text) => new Set(tokens(text)));
-      const { measure, minSimilarity, nearPairs, pairs, recommended } = one.calibration;
-      expect([measure, minSimilarity, pairs]).toEqual(['jaccard', 0.7, (120 * 119) / 2]);
-      expect(nearPairs).toBe(pairsWithin(sets, 0.7));
-      expect(nearPairs).toBeGreaterThan(30);
-      for (const option of [...options, '--measure jaccard']) expect(one.command).toContain(option);
-      expect(await foundBy(one)).toBe(recommended.at.found);
-    }
-  });
-
-  it('measures sparse vectors as sets, weights or not', async () => {
-    const sets = sentences.map((text) => [...new Set(text.split(' '))]);
-    const numbers = new Map(sets.flat().map((word, i) => [word, i]));
-    const lines = sets.map((some) => {
-      const ix = some.map((word) => numbers.get(word));
-      return JSON.stringify({ ix, w: ix.map(() => 0.1 + draws.uniform()) });
-    });
-    writeFileSync(at('sparse.jsonl'), lines.join('\n'));
-    const columns = ['--vector', 'ix,w', '--measure', 'jaccard'];
-    const one = await told(at('sparse.jsonl'), ...columns);
-    const least = pairsWithin(
-      sets.map((some) => new Set(some)),
-      0.6,
+describe('calibrate by labelled pairs', () => {
+  it('of vectors counts what brute force counts', async () => {
+    const { lines, same, different, recommended, command } = await told(
+      ...['vectors.jsonl', '--pairs', 'truth.csv', '--min-cosine', '0.7'],
     );
-    expect([one.calibration.minSimilarity, one.calibration.nearPairs]).toEqual([0.6, least]);
-    expect(await foundBy(one)).toBe(one.calibration.recommended.at.found);
+    expect([same, different]).toEqual([59, 59]);
+    const cosine = (a: number, b: number) => Math.cos(angleBetween(vectors[a], vectors[b]));
+    for (const { threshold, found, wrong } of lines) {
+      const count = (step: number) =>
+        Array.from({ length: 59 }, (_, i) => cosine(2 * i, 2 * i + step)).filter(
+          (one) => one >= threshold - 1e-9,
+        ).length;
+      expect([found, wrong]).toEqual([count(1), count(2)]);
+    }
+    expect(recommended).toBeLessThan(0.9);
+    const plan = await planBy(command);
+    const line = lines.find(({ threshold }) => threshold === recommended);
+    expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
   });
 
-  it('shows tables of Jaccard similarities, and no cosine', async () => {
-    const { stdout } = await run(['calibrate', at('texts.jsonl'), '--min-jaccard', '0.7', '-q']);
-    for (const part of [
-      'compared by exact Jaccard similarity',
-      'pairs at Jaccard similarity 0.7',
-    ]) {
-      expect(stdout).toContain(part);
-    }
-    expect(stdout).not.toMatch(/cosine|NaN|undefined/);
+  it('of texts, in JSONL with answers of 0 and 1, by numbers of rows', async () => {
+    const own = texts.slice(0, 100).flatMap((text) => [text, text.replace(/^\S+/, 'x')]);
+    writeFileSync(at('own.jsonl'), own.map((body) => `${JSON.stringify({ body })}\n`).join(''));
+    const labels = Array.from({ length: 98 }, (_, i) => [
+      { one: 2 * i, two: 2 * i + 1, same: 1 },
+      { one: 2 * i + 1, two: 2 * i + 3, same: 0 },
+    ]);
+    const lines = labels.flat().map((label) => `${JSON.stringify(label)}\n`);
+    writeFileSync(at('own-truth.jsonl'), lines.join(''));
+    const found = await told('own.jsonl', '--pairs', 'own-truth.jsonl');
+    expect(found.lines[0]).toMatchObject({ found: 98, wrong: 0, unjudged: 2, groups: 100 });
+    expect(found.recommended).toBeGreaterThan(0.9);
+    expect(found.command).toContain('halfspace dedup own.jsonl --text body --min-jaccard 0.9');
+  });
+
+  it('of sparse vectors compares sets by --min-jaccard', async () => {
+    const rows = texts.slice(0, 60).map((text, i) => {
+      const ix = [...new Set(text.split(' ').map((word) => Number(word.slice(1))))];
+      return { id: i, ix, w: ix.map(() => 1) };
+    });
+    const near = rows.map(({ id, ix, w }) => ({ id: id + 60, ix: ix.slice(3), w: w.slice(3) }));
+    const lines = [...rows, ...near].map((row) => `${JSON.stringify(row)}\n`);
+    writeFileSync(at('sparse.jsonl'), lines.join(''));
+    const labels = rows.map(({ id }) => `${id},${id + 60},true`);
+    writeFileSync(at('sparse.csv'), `a,b,same\n${labels.join('\n')}\n`);
+    const found = await told(
+      ...['sparse.jsonl', '--vector', 'ix,w', '--pairs', 'sparse.csv', '--min-jaccard', '0.6'],
+    );
+    expect(found.lines[0]).toMatchObject({ found: 60, unjudged: 0, groups: 60 });
+    expect(found.recommended).toBeGreaterThanOrEqual(0.9);
   });
 
   it.each([
-    [['--min-jaccard', '0.7', '--min-cosine', '0.9'], 2, '--min-cosine needs codes made by'],
-    [['--min-jaccard', '0.7', '--edits', '0.1'], 2, '--min-jaccard measures distances: leave one'],
-    [['--min-jaccard', '0.7', '--projection', 'signs'], 2, '--min-jaccard does not go with'],
-    [['--min-jaccard', '0.7', '--cosine-error', '0.1'], 2, 'give --jaccard-error'],
-    [['--min-jaccard', '0'], 2, '--min-jaccard expected a number above 0 and at most 1, got 0'],
-    [['--min-jaccard', '0.7', '--pairs', 'x.csv'], 2, '--min-jaccard is what calibrate compares'],
-  ])('refuses %j', async (options, code, message) => {
-    const outcome = await run(['calibrate', at('texts.jsonl'), ...options]);
-    expect(outcome.code).toBe(code);
+    ['v0,v1\n', 'expected three columns: an id, another id, and whether they are the same'],
+    ['v0,v0,true\n', 'row 0: "v0" is paired with itself'],
+    ['v0,v1,true\nv0,v2,maybe\n', 'row 1: expected true, false, 1 or 0 for "v0" and "v2"'],
+    ['v0,v1,true\nv1,v0,false\n', 'row 1: "v1" and "v0" are not the same, row 0 says otherwise'],
+    ['v0,nobody,true\n', 'has no row with the id "nobody"; --id chooses the column'],
+    ['v0,v1,false\nv0,v2,false\n', 'expected one pair or more that is the same, all are false'],
+  ])('refuses %j', async (lines, message) => {
+    const head = lines.startsWith('v0,v1\n') ? 'a,b' : 'a,b,same';
+    writeFileSync(at('bad.csv'), `${head}\n${lines}`);
+    const outcome = await run(['calibrate', 'vectors.jsonl', '--pairs', 'bad.csv'], {
+      cwd: folder,
+    });
     expect(outcome.stderr).toContain(message);
+    expect(outcome.code).toBe(3);
+  });
+
+  it.each([
+    ['{"id":1,"v":[1,2]}\n{"id":2,"v":[1,3]}\n{"id":1,"v":[1,2]}\n', 'is of rows 0 and 2'],
+    ['{"id":1,"v":[1,2]}\n{"id":2,"v":[0,0]}\n', 'is of row 1, which is null or empty'],
+  ])('refuses labels of the rows %j', async (rows, message) => {
+    writeFileSync(at('few.jsonl'), rows);
+    writeFileSync(at('few.csv'), 'a,b,same\n1,2,true\n');
+    const outcome = await run(['calibrate', at('few.jsonl'), '--pairs', at('few.csv')]);
+    expect(outcome.stderr).toContain(message);
+    expect(outcome.code).toBe(3);
   });
 });
 
-describe('calibrate refuses', () => {
-  it.each([
-    [['--min-cosine', '2'], 2, '--min-cosine expected a number above -1 and at most 1, got 2'],
-    [['--cosine-error', '0'], 2, '--cosine-error expected a number in 0.001..1, got 0'],
-    [['--sample', '1'], 2, '--sample expected an integer in 2..20000, got 1'],
-    [['--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
-    [['--measure', 'jaccard'], 2, 'compares sets, which are texts or sparse vectors: '],
-    [['--min-jaccard', '0.5'], 2, 'has dense ones in "embedding"'],
-    [['--jaccard-error', '0.1'], 2, '--jaccard-error is not of cosine: give --cosine-error'],
-    [['--edits', '0.2'], 2, '--edits is of texts: vectors have no words to edit'],
-    [['--vector', 'nothing'], 1, 'no column "nothing"'],
-  ])('%j', async (words, code, message) => {
-    const outcome = await run(['calibrate', at('vectors.jsonl'), ...words]);
-    expect(outcome.code).toBe(code);
-    expect(outcome.stderr).toContain(message);
-    expect(outcome.stderr.trimEnd().split('\n').at(-1)).toMatch(/^halfspace: /);
-  });
+it.each([
+  [['vectors.jsonl'], 'vectors have no words to edit: give --pairs FILE'],
+  [['vectors.jsonl', '--pairs', 'truth.csv', '--edits', '0.2'], '--edits plants copies'],
+  [['vectors.jsonl', '--pairs', 'truth.csv', '--min-jaccard', '0.7'], 'these are dense'],
+  [["it's texts.jsonl", '--min-jaccard', '0.7', '--min-cosine', '0.9'], '--min-cosine needs codes'],
+  [["it's texts.jsonl", '--min-jaccard', '0'], '--min-jaccard expected a number above 0'],
+  [["it's texts.jsonl", '--edits', '0.6'], '--edits expected a number in 0.01..0.5, got 0.6'],
+  [["it's texts.jsonl", '--bits', '64'], 'unknown option --bits'],
+  [['-', '--from', 'jsonl'], 'calibrate reads its input twice: name a file, not -'],
+])('calibrate refuses %j', async (words, message) => {
+  const outcome = await run(['calibrate', ...words], { cwd: folder, input: '' });
+  expect(outcome.stderr).toContain(message);
+  expect(outcome.code).toBe(2);
+});
 
-  it('an output that exists, unless it is forced, and leaves it as it was', async () => {
-    const own = await ownFolder();
-    const target = join(own, 'data.json');
-    writeFileSync(target, 'mine');
-    const args = ['calibrate', at('vectors.jsonl'), '-o', target];
-    const refused = await run(args);
-    expect([refused.code, readFileSync(target, 'utf8')]).toEqual([1, 'mine']);
-    expect(refused.stderr).toContain('--force');
-    expect((await run([...args, '--force'])).code).toBe(0);
-    expect(JSON.parse(readFileSync(target, 'utf8')).fileRows).toBe(160);
-    expect(readdirSync(own)).toEqual(['data.json']);
-  });
-
-  it('a value that is no number, and names its row', async () => {
-    writeFileSync(at('bad.jsonl'), '{"v":[1,2]}\n{"v":[1e308,1e308]}\n');
-    const { code, stderr } = await run(['calibrate', at('bad.jsonl')]);
-    expect(code).toBe(3);
-    expect(stderr).toContain('row 1: expected finite values');
-    expect(existsSync(at('plan.html'))).toBe(false);
-  });
+it('calibrate refuses an index, and a column that is not there', async () => {
+  const index = ['index', 'vectors.jsonl', '-o', 'vectors.hs', '--quiet'];
+  expect((await run(index, { cwd: folder })).code).toBe(0);
+  const refused = await run(['calibrate', 'vectors.hs', '--pairs', 'truth.csv'], { cwd: folder });
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('not from an index')]);
+  const missing = await run(['calibrate', 'vectors.jsonl', '--vector', 'x'], { cwd: folder });
+  expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('no column "x"')]);
 });

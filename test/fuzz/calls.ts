@@ -268,11 +268,10 @@ const LIBRARY: Record<string, MakeCall> = {
     }),
   ),
   'FrequencyTable.merge': method(frequencies, 'merge', [frequencies], api.frequenciesToArrow),
-  calibrate: call(api.calibrate as never, batch, () => ({
+  calibrate: call(api.calibrate as never, codes, () => ({
     minCosine: 0.5,
-    bits: 16,
-    sample: 4,
-    seed: 1,
+    vectors: matrix(),
+    pairs: { a: Uint32Array.of(0, 1), b: Uint32Array.of(1, 2), same: [true, false] },
   })),
   measureRecall: call(api.measureRecall as never, index, () => ({
     ...{ k: 2, sample: 2, seed: 1, search: { rank: 'hamming' } },

@@ -3,10 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { hasDirection } from '../../src/measure/measured-rows';
 import {
   Codes,
-  calibrate,
   codesFromArrow,
   codesToArrow,
   openIndexUrl,
@@ -78,21 +76,6 @@ it.each([null, {}, { name: 'a' }, 'a'])('refuses a manifest with a column %o', (
   expect(() => parseManifest(Buffer.from(text), name, 3)).toThrow(
     `${name}: cannot be read as a manifest: "columns" expected names, types and uses`,
   );
-});
-
-it('refuses a vector that holds what is no number', () => {
-  for (const bad of [Object.create(null), 1n, '1', undefined]) {
-    expect(() => hasDirection([1, bad] as never, 3)).toThrow('row 3: expected numbers');
-  }
-  expect(hasDirection([1, 0], 3)).toBe(true);
-});
-
-it('refuses a sparse vector with a dimension that is no integer', async () => {
-  for (const bad of [Object.create(null), '1', 0.5, -1, null]) {
-    const vector = { indices: [1, bad], values: [1, 2] } as never;
-    expect(() => hasDirection(vector, 3)).toThrow(/^row 3\b/);
-    await expect(calibrate([vector, vector])).rejects.toThrow(/^row 0\b/);
-  }
 });
 
 // Without its header a file is one of another maker, without batches one of no rows.

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { calibrate, estimateAngle, hammingDistance, type Projection, SimHasher } from '../../src';
+import { estimateAngle, hammingDistance, type Projection, SimHasher } from '../../src';
 import { readVectors } from '../../src/node';
-import { Draws } from '../reference/random';
 
 const { vectors } = await readVectors('datasets/nouns/nouns.arrow', { id: 'word' });
 const { values, dimensions } = vectors as { values: Float32Array; dimensions: number };
@@ -64,41 +63,5 @@ describe('intervals of the cosine, on real vectors', () => {
     }
     expect(coverage(kinds[1][1], 'signs', 256)).toBeLessThan(0.5);
     expect(coverage(kinds[3][1], 'signs', 256)).toBeLessThan(0.5);
-  });
-});
-
-describe('what calibrate says of them', () => {
-  it('is the share that they hold, so that a wrong projection shows', async () => {
-    const pushed = nouns(100, 2);
-    const options = { bits: 256, seed: 5 };
-    const bad = await calibrate(pushed, { ...options, projection: 'signs' });
-    const good = await calibrate(pushed, { ...options, projection: 'hadamard' });
-    expect(bad.coverage).toBeLessThan(0.5);
-    expect(good.coverage).toBeGreaterThan(0.9);
-    let inside = 0;
-    const codes = new SimHasher({ ...options, projection: 'signs' }).hashAll(pushed);
-    for (let a = 0; a < ROWS; a++) {
-      for (let b = a + 1; b < ROWS; b++) {
-        const distance = hammingDistance(codes.at(a), codes.at(b));
-        const [low, high] = estimateAngle(distance, 256).cosineInterval;
-        const exact = cosine(pushed[a], pushed[b]);
-        if (low - 1e-9 <= exact && exact <= high + 1e-9) inside++;
-      }
-    }
-    expect(bad.coverage).toBeCloseTo(inside / ((ROWS * (ROWS - 1)) / 2), 3);
-  });
-
-  it('recommends centring where all coordinates are positive, and shows the gain', async () => {
-    const draws = new Draws('centring');
-    const images = Array.from({ length: 500 }, () =>
-      Float32Array.from({ length: 64 }, () => 3 + Math.abs(draws.gaussian())),
-    );
-    const { centring } = await calibrate(images, { bits: 64 });
-    expect(centring?.pays).toBe(true);
-    expect(centring?.meanLength).toBeGreaterThan(0.9);
-    expect(centring?.centredRecall).toBeGreaterThan(1.5 * (centring?.recall ?? 1));
-    const plain = await calibrate(nouns(100), { bits: 256 });
-    expect(plain.centring?.pays).toBe(false);
-    expect((await calibrate(images.slice(0, 50), { bits: 64 })).centring).toBeNull();
   });
 });

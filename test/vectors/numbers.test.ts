@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  calibrate,
   cluster,
   dedup,
   groupRows,
@@ -90,18 +89,6 @@ describe.each([1e-308, 1e-302, 1e301, 1e308])('vectors of float64, about %f long
       /^(row|query) \d+: expected finite values, and a length of 1e-300 to 1e300$/,
     );
   });
-
-  it('are refused by calibrate', async () => {
-    await expect(calibrate(matrix)).rejects.toThrow(/^row \d+: .*a length of 1e-300 to 1e300$/);
-  });
-});
-
-it.each([1e-290, 1e-160, 1e160, 1e290])('calibrate finds the same, times %f', async (factor) => {
-  const times = { values: values.map((value) => value * factor), dimensions: DIMENSIONS };
-  const [one, other] = [{ values, dimensions: DIMENSIONS }, times].map((rows) =>
-    calibrate(rows, { minCosine: 0.3 }),
-  );
-  expect((await other).recommended).toEqual((await one).recommended);
 });
 
 // Kept as float32, these lengths became zeros and infinities: no pair was found, without an error.

@@ -25,7 +25,7 @@ export function isOfSets(call: Call): boolean {
  * The projection by --projection; `minwise`, for sets, by --measure jaccard or --min-jaccard; else
  * that of dense or sparse vectors. Throws a misuse where these options contradict each other.
  */
-export function projectionOf(call: Call, isDense: boolean): Projection {
+function projectionOf(call: Call, isDense: boolean): Projection {
   const isOfSets = call.text('measure') === 'jaccard' || call.has('min-jaccard');
   const usual = isOfSets ? 'minwise' : isDense ? 'hadamard' : 'signs';
   const projection = (call.text('projection') ?? usual) as Projection;

@@ -25,7 +25,7 @@ import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
-const NEAR_TEXT_SHARE = 5 / 32;
+export const NEAR_TEXT_SHARE = 5 / 32;
 /** Share of the pairs at the least similarity that a distance must catch: alone, or of keys. */
 const CAUGHT = 0.99;
 const CAUGHT_WITH_KEYS = 0.9999;

@@ -59,12 +59,6 @@ export function percent(share: number): string {
   return `${value.toFixed(value < 1 ? 2 : 1)} %`;
 }
 
-/** `All 12 rows`, or `5 of 12 rows, drawn at random (seed 0)`. */
-export function drawnWords(drawn: number, rows: number, seed: number): string {
-  if (drawn === rows) return `All ${counted(rows, 'row')}`;
-  return `${grouped(drawn)} of ${counted(rows, 'row')}, drawn at random (seed ${seed})`;
-}
-
 /** Words as one line for a POSIX shell; a word with other characters is in single quotes. */
 export function commandLine(words: readonly string[]): string {
   return words
@@ -167,6 +161,6 @@ function inOneLine(text: string): string {
 }
 
 /** The name of a similarity in a sentence. */
-export function similarityWords({ name }: Measure): 'cosine' | 'Jaccard similarity' {
+export function similarityWords({ name }: Pick<Measure, 'name'>): 'cosine' | 'Jaccard similarity' {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';
 }

@@ -1,161 +1,154 @@
 /**
- * `halfspace calibrate`: measures a sample of the user's rows, and recommends a dedup command line.
- * Rows with labelled pairs, and texts, are judged by outcomes (calibrate-outcomes.ts). Of vectors
- * and sets, and of texts with --min-cosine or --min-jaccard, this file measures what distances say
- * of exact similarities. The sample is drawn while the input is read once; rows without a
- * direction are counted and left out.
+ * `halfspace calibrate`: which threshold of `dedup` fits the user's rows. All rows are joined as
+ * `dedup` joins them; what a threshold finds is judged by pairs that the user has labelled, or by
+ * edited copies of some of the texts. Rows are read a second time to be compared exactly, and once
+ * more for the texts of the pairs that are shown.
  */
 
-import { COSINE, JACCARD, measureOf } from '../../codes/measure';
-import { calibrate } from '../../measure/calibrate';
-import { hasDirection } from '../../measure/measured-rows';
-import type { SparseVector, Vector } from '../../node';
+import { Reservoir } from '../../base/draw';
+import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
+import { withVectors } from '../../join/exact';
+import { rowsOf } from '../../join/source';
+import { calibrateRows } from '../../measure/calibrate';
+import { scoreCopies } from '../../measure/planted';
+import type { TextHasher } from '../../node';
 import type { Call } from '../call';
-import { type HashSource, openSource } from '../input/hash-source';
-import { hasherOptionsOf, projectionOf } from '../input/hasher-options';
-import { checkMeasure, LEAST } from '../input/nearness';
+import { type Collection, readCollection } from '../input/collection';
+import type { HashSource } from '../input/hash-source';
+import { hasherOptionsOf } from '../input/hasher-options';
+import { labelledRows, readLabels } from '../input/labels';
+import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
-import { readRows, textsDrawn } from '../input/row-values';
-import { type CalibrationReport, calibrationFindings } from '../output/calibration';
-import { type Findings, findingsText } from '../output/parts';
-import { openBytes } from '../output/rows';
-import { dedupCommand, drawSeedOf, outcomesOf } from './calibrate-outcomes';
+import { textsOfRows } from '../input/texts';
+import {
+  type CalibrationReport,
+  calibrationData,
+  calibrationText,
+  shownPairs,
+} from '../output/calibration';
+import { commandLine } from '../output/figures';
 
-/** Prints text, or JSON with --json; with -o writes JSON. */
+/** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
+const ORIGINALS = 300;
+const MAX_CHARACTERS = 2 ** 20;
+/** Options that `dedup` must be given as well, to read and compare the rows in the same way. */
+const PASSED_ON = [
+  ...['id', 'from', 'types', 'on-error', 'seed', 'tokens', 'normalize', 'case', 'stop-words'],
+  ...['counting', 'tf-idf', 'frequencies', 'keywords'],
+];
+
+/** Prints the table as text, or as JSON with --json. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
-  const own = [path, call.text('pairs') ?? '-'].filter((one) => one !== '-');
-  const target = call.text('output');
-  const file = target === undefined ? null : await openBytes(call, target, own);
-  const findings = await measured(call, path);
-  const data = () => `${JSON.stringify(findings.data, null, 2)}\n`;
-  if (file === null) {
-    await call.print(call.isJson ? data() : findingsText(findings));
+  if (path === '-') call.misuse('calibrate reads its input twice: name a file, not -');
+  const report = await calibrated(call, path);
+  if (call.isJson) {
+    await call.print(`${JSON.stringify(calibrationData(report), null, 2)}\n`);
     return 0;
   }
-  await file.write([new TextEncoder().encode(data())]);
-  await file.close();
-  call.say(`wrote ${target}`);
+  const { rows, unjudged } = report;
+  const shown = shownPairs(unjudged);
+  const texts = await textsOfRows(
+    call,
+    rows,
+    shown.flatMap(({ a, b }) => [a, b]),
+  );
+  await call.print(calibrationText(report, shown, texts));
   return 0;
 }
 
-/**
- * Judges settings by outcomes with --pairs, and of texts without --min-cosine and --min-jaccard;
- * else measures what distances mean.
- */
-async function measured(call: Call, path: string): Promise<Findings> {
-  const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
-  const { kind } = source.choice;
-  if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
-  await source.narrow([]);
-  const least = LEAST.find((name) => call.has(name));
-  if (call.has('pairs') || (kind === 'text' && least === undefined))
-    return outcomesOf(call, source);
-  if (call.has('edits')) {
-    call.misuse(
-      kind === 'text'
-        ? `--edits judges settings by planted copies, --${least} measures distances: leave one out`
-        : '--edits is of texts: vectors have no words to edit',
-    );
-  }
-  return calibrationFindings(await calibrated(call, source));
-}
-
-/**
- * Measures a sample of the rows, and makes the command line that uses what was found. Both are null
- * in the report if fewer than two of the rows drawn have a direction.
- */
-async function calibrated(call: Call, source: HashSource): Promise<CalibrationReport> {
-  const { kind } = source.choice;
-  const { seed } = hasherOptionsOf(call, undefined);
-  const projection = projectionOf(call, kind === 'vector');
-  const near = nearOf(call, source, projection);
-  const drawSeed = drawSeedOf(call);
-  const count = call.number('sample') as number;
-  const { vectors, ...counts } = await sampleRows(source, { count, seed: drawSeed });
-  const base = {
-    ...{ file: source.reader.file, ...counts, drawSeed },
-    source: sourceWords(source.choice),
-  };
-  if (vectors.length < 2) return { ...base, calibration: null, command: null };
-  const found = await call.long('comparing', (work) =>
-    calibrate(vectors, {
-      ...near,
-      ...{ bits: call.number('bits'), projection, seed, sample: count, ...work },
-    }),
+/** Reads the rows, of texts plants copies where no pairs are given, and makes the table. */
+async function calibrated(call: Call, path: string): Promise<CalibrationReport> {
+  const file = call.text('pairs') ?? null;
+  const labels = file === null ? null : await readLabels(call, file);
+  const seed = drawSeedOf(call);
+  const share = call.number('edits') as number;
+  const originals = new Reservoir<string>(ORIGINALS, seed);
+  const read: { source?: HashSource } = {};
+  const rows = await readCollection(call, path, {
+    ...{ hold: 'vectors', areTextsSets: true, bands: bandsOf(call) },
+    begin(source) {
+      read.source = checkSource(call, source, file);
+    },
+    take(batch) {
+      const column = read.source?.choice.columns[0] as string;
+      if (labels === null) offerTexts(batch.texts(column), originals, share);
+    },
+  });
+  const source = read.source as HashSource;
+  const known = labels && labelledRows(labels, rows, file as string);
+  const near = await nearnessOf(call, rows);
+  const planting = { share, seed: `planted ${seed}` };
+  const scored = known
+    ? []
+    : scoreCopies(originals.result(), source.textHasher as TextHasher, planting);
+  const held = withVectors(rowsOf('rows', rows.source), near.vectors);
+  const leastRecommended = leastRecommendedOf(source, rows);
+  const found = await call.long('grouping', (work) =>
+    calibrateRows(held, { near, known, scored, leastRecommended }, work),
   );
-  const { recommended } = found;
-  const command = dedupCommand(source, [
-    ...(kind === 'text' ? weighingWords(call) : []),
-    ...(found.measure === 'jaccard'
-      ? ['--measure', 'jaccard']
-      : ['--projection', found.projection]),
-    ...['--bits', String(recommended.bits)],
-    ...['--max-distance', String(recommended.maxDistance)],
-  ]);
-  return { ...base, calibration: found, command };
+  const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
+  return {
+    ...{ ...found, rows, rowCount: found.rows, file: source.reader.file },
+    ...{ source: sourceWords(source.choice), pairsFile: file, edits: share, leastRecommended },
+    command: dedupCommand(source, [option, String(found.recommended)]),
+  };
 }
 
-/**
- * Options of the library's `calibrate`: the least similarity of near pairs, and the error accepted
- * of estimates, in the measure of the codes. Refuses options of the other measure, and dense
- * vectors where sets are compared.
- */
-function nearOf(call: Call, { choice, reader }: HashSource, projection: string) {
-  const measure = measureOf(projection);
-  checkMeasure(call, measure);
-  const [own, other] = measure === JACCARD ? [JACCARD, COSINE] : [COSINE, JACCARD];
-  if (call.has(`${other.name}-error`)) {
-    call.misuse(`--${other.name}-error is not of ${measure.name}: give --${own.name}-error`);
+/** Refuses what has no rows to compare exactly, or no pairs that are known. */
+function checkSource(call: Call, source: HashSource | null, file: string | null): HashSource {
+  if (source === null) call.misuse('calibrate reads rows from a file, not from an index');
+  const { kind } = source.choice;
+  if (kind === 'code') call.misuse('calibrate compares rows exactly: codes have lost their rows');
+  if (file !== null && call.has('edits')) {
+    call.misuse('--edits plants copies, --pairs has labels: leave one out');
   }
-  if (measure === COSINE) return call.numbers('minCosine', 'cosineError');
-  if (choice.kind === 'vector') {
+  if (file === null && kind !== 'text') {
     call.misuse(
-      `--${call.has('min-jaccard') ? 'min-jaccard' : 'measure jaccard'} compares sets, which are ` +
-        `texts or sparse vectors: ${reader.file} has dense ones in "${choice.columns[0]}"`,
+      'vectors have no words to edit: give --pairs FILE, with pairs of rows of which you know ' +
+        'whether they are the same',
     );
   }
-  return call.numbers('minJaccard', 'jaccardError');
+  if (kind === 'vector' && call.has('min-jaccard')) {
+    call.misuse('--min-jaccard compares sets, which are texts or sparse vectors: these are dense');
+  }
+  return source;
 }
 
-/** The options of this call that decide how words weigh, as words of the dedup command line. */
-function weighingWords(call: Call): string[] {
-  const names = ['tokens', 'counting', 'frequencies', 'keywords'].filter((name) => call.has(name));
-  const words = names.flatMap((name) => [`--${name}`, String(call.text(name))]);
-  return call.has('tf-idf') ? [...words, '--tf-idf'] : words;
+/** The lowest threshold that is recommended: what `dedup` takes as near where no option says it. */
+function leastRecommendedOf({ choice }: HashSource, { measure, bits }: Collection): number {
+  if (measure === JACCARD) return NEAR_JACCARD;
+  const usual = Math.round(NEAR_TEXT_SHARE * bits);
+  return choice.kind === 'text' ? COSINE.estimateOf(usual, bits) : COSINE.least;
 }
 
-/** The vectors of the rows that were drawn, without those that have no direction. */
-interface SampledRows {
-  readonly vectors: readonly Vector[];
-  /** Rows of the input, how many were drawn, and how many of those have no direction. */
-  readonly fileRows: number;
-  readonly drawn: number;
-  readonly withoutDirection: number;
+/** Offers the texts that may be long enough for one edit; a word has one character at least. */
+function offerTexts(
+  texts: readonly (string | null)[],
+  originals: Reservoir<string>,
+  share: number,
+): void {
+  for (const text of texts) {
+    if (text === null || share * text.length < 1 || text.length > MAX_CHARACTERS) continue;
+    originals.offer(() => text);
+  }
 }
 
-/** False for the vector of a text without words. */
-const hasEntries = ({ indices }: SparseVector) => indices.length > 0;
+/** The seed of random draws: the low 32 bits of --seed, which may have 64. */
+function drawSeedOf(call: Call): number {
+  const { seed } = hasherOptionsOf(call, undefined);
+  return Number(BigInt.asUintN(32, BigInt(seed as bigint)));
+}
 
-/**
- * Draws at most `count` rows by `seed`, in one reading. Equal inputs and seeds give equal rows. A
- * row drawn with a value that is not finite throws an error that names the row.
- */
-async function sampleRows(
-  source: HashSource,
-  { count, seed }: { count: number; seed: number },
-): Promise<SampledRows> {
-  const hasher = source.textHasher;
-  const read = await readRows(source, { count, seed });
-  const { fileRows, drawn } = read;
-  const vectors =
-    hasher === null
-      ? drawn.flatMap(({ row, value }) =>
-          source.named(0, () => hasDirection(value as Vector | null, row)) ? [value as Vector] : [],
-        )
-      : textsDrawn(read)
-          .map((text) => hasher.vectorize(text))
-          .filter(hasEntries);
-  const withoutDirection = drawn.length - vectors.length;
-  return { vectors, fileRows, drawn: drawn.length, withoutDirection };
+/** The command line by which `dedup` reads and compares the rows as this call does. */
+function dedupCommand({ call, choice }: HashSource, threshold: readonly string[]): string {
+  const given = PASSED_ON.filter((name) => call.has(name)).flatMap((name) => [
+    `--${name}`,
+    ...(name === 'tf-idf' ? [] : [call.list(name).join(',')]),
+  ]);
+  return commandLine([
+    ...['halfspace', 'dedup', choice.path as string],
+    ...[choice.kind === 'text' ? '--text' : '--vector', choice.columns.join(',')],
+    ...[...given, ...threshold, '-o', 'plan.jsonl'],
+  ]);
 }
