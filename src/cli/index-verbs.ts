@@ -102,10 +102,7 @@ export const INDEX_VERBS: readonly Verb[] = [
           ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
         '--rank HOW: hamming|estimate|exact':
           'By distance, estimated cosine or exact cosine (the best that the index can)',
-        '--recall R: number 0<..1':
-          'Of an optimized index: go on until this share of the neighbours is expected to be found',
-        '--explain':
-          'Say for each query what was done, how long it took, and how much it probably missed',
+        '--explain': 'Say for each query what was done, and how long it took',
         '--memory SIZE: size':
           'Leave the rows in their files, and hold at most so much of them, as 512M',
         '--segments RANGE':

@@ -202,7 +202,7 @@ export const VERBS: readonly Verb[] = [
     name: 'calibrate',
     summary: 'which threshold finds the duplicates in your own rows',
     usage: 'IN',
-    first: ['text', 'vector', 'id', 'pairs', 'min-jaccard', 'min-cosine', 'sample'],
+    first: ['text', 'vector', 'id', 'pairs', 'min-jaccard', 'min-cosine'],
     options: [
       ...options({
         '--pairs FILE':

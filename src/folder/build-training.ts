@@ -12,14 +12,14 @@ import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { HeldOut } from '../index/evaluation';
 import { MIN_CODES, sampleSize, usualPartitions } from '../index/make-partitions';
 import { heldOutFor, type Wanted } from '../index/optimize';
-import { reportOf } from '../index/saved-report';
+import { checkReport } from '../index/saved-header';
 import { allocateIntegers } from '../k-means/points';
 import { secondsStateOf } from '../k-means/second-centroid';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { UNIT } from '../kernels/products/products.scalar';
 import { BlockReader } from '../stored/block-reader';
 import { openContent, type StoredContent } from '../stored/content';
-import { hasLookUps, LookUps } from '../stored/look-ups';
+import { LookUps } from '../stored/look-ups';
 import { hashOfCode } from '../table/sealed/look-up-tables';
 import { inParallel } from '../threads/parallel';
 import type { SharedCodes } from './compared-rows';
@@ -149,11 +149,8 @@ async function untrained(
   rows: PassingRows,
   { content, usual, call }: { content: StoredContent; usual: HeldOut; call: LongCall },
 ): Promise<{ heldOut: HeldOut; queries: Uint32Array }> {
-  const { manifest, header, files } = content;
-  if (!hasLookUps(manifest)) {
-    throw new Error(`${files.place} was written by an early version: compact it`);
-  }
-  const report = header.report && reportOf(header.report);
+  const { manifest, header } = content;
+  const report = header.report && checkReport(header.report);
   const there = new HeldOut(report?.seed ?? 0, report?.heldOutShare ?? 0);
   // As many of them as usual, if all rows of the folder are among these.
   const left = Math.max(1 - manifest.rows / rows.count, there.share);

@@ -10,14 +10,7 @@ import type { IndexParts } from '../index/index-parts';
 import { maxRowNumbers } from '../index/write-index';
 import { maxBlockRows } from '../index/write-segment';
 import type { StoredSegment } from '../stored/content';
-import { hasLookUps } from '../stored/look-ups';
-import {
-  FOLDER_VERSION,
-  type FolderFile,
-  filesOf,
-  filesOfSegment,
-  type Manifest,
-} from '../stored/manifest';
+import { type FolderFile, filesOf, filesOfSegment, type Manifest } from '../stored/manifest';
 import { RowSet } from '../stored/row-set';
 import type { RowBatch } from '../table/row-batch';
 import type { SegmentLayout } from '../table/sealed/segment-tables';
@@ -80,11 +73,10 @@ interface ChangeOptions {
 }
 
 /**
- * Whether a folder can be changed without loading its index: it has look-up tables, and few gaps
- * between row numbers for the `rows` that it has after the change.
+ * Whether a folder can be changed without loading its index: it has few gaps between row numbers
+ * for the `rows` that it has after the change.
  */
 export function canStream(manifest: Manifest, rows = manifest.rows): boolean {
-  if (manifest.version !== FOLDER_VERSION || !hasLookUps(manifest)) return false;
   const firstRow = filesOf(manifest, 'rows')[0]?.firstRow ?? 0;
   return manifest.index.nextRow - firstRow <= maxRowNumbers(rows);
 }
@@ -167,9 +159,9 @@ export class FolderChange {
 
   /** How many rows a segment may have so that none of its files exceeds FILE_BYTES. */
   rowsPerFile(layout: SegmentLayout): number {
-    const { bits, dimensions, keep, residualBytes } = layout;
-    const vector = keep === 'float32' ? 4 * dimensions : keep === 'int8' ? dimensions + 4 : 0;
-    const sparse = keep === 'sparse' ? this.#sparseBytes() : 0;
+    const { bits, dimensions, vectors, residualBytes } = layout;
+    const vector = vectors === 'float32' ? 4 * dimensions : vectors === 'int8' ? dimensions + 4 : 0;
+    const sparse = vectors === 'sparse' ? this.#sparseBytes() : 0;
     // 64 bytes are an allowance for a row's id and numbers.
     const own = Math.ceil(bits / 8) + residualBytes + 64;
     return Math.max(1, Math.floor(FILE_BYTES / Math.max(own, vector, sparse)));
@@ -298,7 +290,7 @@ export class FolderChange {
     const segment = await SegmentWriter.open(this.writer, { header, layout }, place);
     const rowsPerBlock = maxBlockRows(
       this.#start.parts,
-      outcome.others.some(({ kind }) => kind === 'centres'),
+      outcome.others.some(({ kind }) => kind === 'centroids'),
     );
     const merging = { layout, rowsPerBlock, isLive: this.isLive, firstRow };
     for await (const block of merged(cursors, merging)) {
@@ -367,11 +359,11 @@ export class FolderChange {
     const removed = Uint32Array.from(all)
       .sort()
       .filter((row) => !dropped.has(row));
-    const files = [...segments, ...others.filter(({ kind }) => kind === 'centres')];
+    const files = [...segments, ...others.filter(({ kind }) => kind === 'centroids')];
     if (removed.length > 0) {
       files.push(await this.writer.add('removed', removedToArrow(removed), removed.length));
     }
-    files.push(...others.filter(({ kind }) => kind !== 'centres'));
+    files.push(...others.filter(({ kind }) => kind !== 'centroids'));
     const held = files.reduce((sum, { kind, rows }) => (kind === 'rows' ? sum + rows : sum), 0);
     return { rows: held - removed.length, index, text, columns, files };
   }
@@ -395,4 +387,4 @@ interface Writing {
 }
 
 /** The content of a manifest before the generation is committed. */
-export type Content = Omit<Manifest, 'version' | 'generation' | 'previous' | 'checksum'>;
+export type Content = Omit<Manifest, 'generation' | 'previous' | 'checksum'>;

@@ -263,9 +263,7 @@ export class GenerationWriter {
    * Makes this the newest generation, or throws and leaves the folder as it was. A crash at any
    * moment leaves the old generation or the new one.
    */
-  async commit(
-    content: Omit<Manifest, 'version' | 'generation' | 'previous' | 'checksum'>,
-  ): Promise<Manifest> {
+  async commit(content: Omit<Manifest, 'generation' | 'previous' | 'checksum'>): Promise<Manifest> {
     const { generation } = this;
     const previous = this.#base?.checksum ?? null;
     const bytes = new TextEncoder().encode(manifestText({ generation, previous, ...content }));

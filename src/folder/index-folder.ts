@@ -13,8 +13,7 @@ import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id, IdKind } from '../index/id-table';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
-import { optionsOf } from '../index/saved-header';
-import { reportOf } from '../index/saved-report';
+import { checkReport, optionsOf } from '../index/saved-header';
 import type { IdList, SimHashIndex } from '../index/simhash-index';
 import {
   type FolderFile,
@@ -181,7 +180,7 @@ export class IndexFolder {
    * opening relies on. Lists the problems by file and changes nothing.
    */
   static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
-    return verifyFolder(folder, options, (call) => openIndex(folder, call));
+    return verifyFolder(folder, options);
   }
 
   /**
@@ -191,7 +190,7 @@ export class IndexFolder {
    * given. Throws, and changes nothing, where no generation is sound.
    */
   static repair(folder: string, options?: RepairOptions): Promise<FolderHealth> {
-    return repairFolder(folder, options, (call) => openIndex(folder, call));
+    return repairFolder(folder, options);
   }
 
   /** The generation that was opened, or that the last change of this object has written. */
@@ -212,7 +211,7 @@ export class IndexFolder {
   /** What `optimize` measured; null before. */
   get report(): RecallReport | null {
     const { report } = this.#manifest.index;
-    return report && this.#sound(() => reportOf(report));
+    return report && this.#sound(() => checkReport(report));
   }
 
   /** What kind of ids the rows have; null where there never was a row. @internal */
@@ -360,7 +359,7 @@ export class IndexFolder {
 
   get #opened(): OpenedFolder {
     return {
-      ...{ path: this.path, manifest: this.#manifest, read: (file) => this.#read(file) },
+      ...{ path: this.path, manifest: this.#manifest },
       sound: (read) => this.#sound(read),
     };
   }

@@ -1,11 +1,11 @@
 /**
- * Loads a whole index from its folder into memory. Version 2 is read block by block, some MiB at a
- * time, and each block is compared with its checksum; version 1 is read file by file.
+ * Loads a whole index from its folder into memory, block by block, some MiB at a time; each block
+ * is compared with its checksum.
  */
 
 import { join } from 'node:path';
 import { checkBits } from '../base/check';
-import { asFormatError, FormatError } from '../base/format-error';
+import { asFormatError } from '../base/format-error';
 import { type LongCall, runStepsAsync } from '../base/steps';
 import { bytesPerCode } from '../codes/codes';
 import { Restoring } from '../index/read-index';
@@ -24,9 +24,8 @@ import {
 import { RowSet } from '../stored/row-set';
 import { StoredColumns } from '../stored/stored-columns';
 import { RowBatch } from '../table/row-batch';
-import { type IndexRows, indexFromArrow } from '../table/sealed/index-rows';
+import type { IndexRows } from '../table/sealed/index-rows';
 import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
-import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { SegmentCursor } from './block-cursor';
 import { liveColumns } from './column-stream';
 import { FolderFiles } from './folder-files';
@@ -36,22 +35,19 @@ import { setOrigin } from './origin';
 export interface OpenedFolder {
   readonly path: string;
   readonly manifest: Manifest;
-  /** The bytes of a file, whose checksum was compared. */
-  read(file: FolderFile): Promise<Uint8Array>;
   /** Runs `read`; what it throws becomes a FormatError that names the manifest. */
   sound<T>(read: () => T): T;
 }
 
-/** The rows of a generation, as either version of the format gives them. */
+/** The rows of a generation. */
 interface Content {
   readonly centroids: Int16Array | null;
   /** Rows that files have and that were removed from the index. */
   readonly removed: RowSet;
   /**
-   * The rows of all files, and the file to name in errors; adds their numbers to `held`. `firstRow`
-   * is the number of the first row where rows come without numbers.
+   * The rows of all files, and the file to name in errors; adds their numbers to `held`.
    */
-  pieces(held: RowSet): AsyncGenerator<{ file: string; rows: IndexRows; firstRow: number }>;
+  pieces(held: RowSet): AsyncGenerator<{ file: string; rows: IndexRows }>;
   /** The rows in their second partitions, and the file to name in errors. */
   copies(): AsyncGenerator<{ file: string; rows: SegmentRows }>;
   /** Numbers of the rows of segment `i`, ascending, removed ones included. */
@@ -83,11 +79,11 @@ export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<S
       return restoring;
     };
     let done = 0;
-    for await (const { file, rows, firstRow } of content.pieces(held)) {
+    for await (const { file, rows } of content.pieces(held)) {
       call.signal?.throwIfAborted();
       // Damaged rows throw in `add`; the error names their file.
       const own = begun();
-      asFormatError(file, () => own.add(rows, firstRow));
+      asFormatError(file, () => own.add(rows, 0));
       done += rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
@@ -130,12 +126,7 @@ export async function carriedColumns(
   return batches.length === 0 ? null : RowBatch.join(batches);
 }
 
-async function contentOf(folder: OpenedFolder): Promise<Content> {
-  return folder.manifest.version === 1 ? filesOfRows(folder) : segments(folder);
-}
-
-/** Version 2: blocks, by partition within each segment. */
-async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
+async function contentOf({ path, manifest }: OpenedFolder): Promise<Content> {
   const { generation } = manifest;
   const files = new FolderFiles(path, generation);
   // If this fails, the files are closed.
@@ -164,7 +155,7 @@ async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
           // Without centroids all blocks are of partition 0, which then stands for no partition.
           const isNamed = content.centroids !== null && partition !== NO_PARTITION;
           const partitions = isNamed ? new Uint32Array(count).fill(partition) : null;
-          yield { file, rows: { ...rows, partitions, seconds: rows.links }, firstRow: 0 };
+          yield { file, rows: { ...rows, partitions, seconds: rows.links } };
         }
       }
     },
@@ -178,48 +169,6 @@ async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
     },
     rowsIn: (i) => new StoredColumns(content, reader).rowsOf(content.segments[i]),
     close: () => files.close(),
-  };
-}
-
-/** Version 1: rows in ascending order, with a column of numbers only where these have gaps. */
-async function filesOfRows({ path, manifest, read }: OpenedFolder): Promise<Content> {
-  const removed = new RowSet();
-  const [gone] = filesOf(manifest, 'removed');
-  const numbers = gone && removedFromArrow(await read(gone), join(path, gone.name));
-  if (numbers && numbers.length !== gone.rows) {
-    throw new FormatError(`${numbers.length} rows, the manifest says ${gone.rows}`, gone.name);
-  }
-  for (const row of numbers ?? []) removed.add(row);
-  const [file] = filesOf(manifest, 'centres');
-  const all = filesOf(manifest, 'rows');
-  /** The rows of some files, batch by batch; adds their numbers to `held`. */
-  async function* piecesOf(rows: readonly FolderFile[], held: RowSet) {
-    for (const { name, firstRow: start = 0, ...one } of rows) {
-      const own = join(path, name);
-      const opened = indexFromArrow(await read({ ...one, name }), own, {
-        kind: 'rows',
-        isSound: true,
-      });
-      let firstRow = start;
-      for (const piece of opened.batches()) {
-        if (piece.rows === null) held.addRange(firstRow, firstRow + piece.count);
-        else for (const row of piece.rows) held.add(row);
-        yield { file: own, rows: piece, firstRow };
-        firstRow += piece.count;
-      }
-    }
-  }
-  return {
-    centroids: file ? centroidsFromArrow(await read(file), file.name) : null,
-    removed,
-    pieces: (held) => piecesOf(all, held),
-    async *copies() {},
-    async rowsIn(i) {
-      const held = new RowSet();
-      for await (const _ of piecesOf([all[i]], held));
-      return held.within(all[i].firstRow ?? 0, all[i].nextRow ?? 0);
-    },
-    close: async () => undefined,
   };
 }
 

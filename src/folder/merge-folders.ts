@@ -14,19 +14,12 @@ import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { afterChanges, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { MIN_CODES } from '../index/make-partitions';
 import type { Wanted } from '../index/optimize';
-import { checkHeader, emptyPartsOf, queryPartsOf } from '../index/saved-header';
-import { reportOf, type SavedReport, savedReport } from '../index/saved-report';
+import { checkHeader, checkReport, emptyPartsOf, queryPartsOf } from '../index/saved-header';
 import type { IndexHeader } from '../index/write-index';
 import { BlockReader } from '../stored/block-reader';
 import { contentNamed, type StoredContent } from '../stored/content';
-import { hasLookUps, LookUps } from '../stored/look-ups';
-import {
-  FOLDER_VERSION,
-  filesOf,
-  filesOfSegment,
-  type Manifest,
-  segmentsOf,
-} from '../stored/manifest';
+import { LookUps } from '../stored/look-ups';
+import { filesOf, filesOfSegment, type Manifest, segmentsOf } from '../stored/manifest';
 import { bytesOfId } from '../table/sealed/look-up-tables';
 import { Training } from './build-training';
 import type { Content } from './folder-change';
@@ -84,7 +77,7 @@ interface Part {
 
 /** What merged folders have alike. */
 const ALIKE = [
-  ...(['bits', 'projection', 'seed', 'dimensions', 'texts', 'zero', 'keep', 'mean'] as const),
+  ...(['bits', 'projection', 'seed', 'dimensions', 'texts', 'zero', 'vectors', 'mean'] as const),
   ...(['isForeign', 'ids', 'nearness', 'copies'] as const),
 ];
 
@@ -140,10 +133,8 @@ async function partsIn(paths: readonly string[]): Promise<Part[]> {
   for (const path of paths) {
     const manifest = await newestManifest(path);
     if (manifest === null) throw new FormatError('no index: it has no manifest', path);
-    const isOfNow = manifest.version === FOLDER_VERSION && hasLookUps(manifest);
-    if (!isOfNow || filesOf(manifest, 'removed').length > 0) {
-      const what = isOfNow ? 'has removed rows' : 'was written by an early version';
-      throw new Error(`${path} ${what}: compact it, then merge it`);
+    if (filesOf(manifest, 'removed').length > 0) {
+      throw new Error(`${path} has removed rows: compact it, then merge it`);
     }
     const rows = filesOf(manifest, 'rows');
     const [firstRow, endRow] = [rows[0]?.firstRow ?? 0, rows.at(-1)?.nextRow ?? 0];
@@ -202,7 +193,7 @@ async function checkLike({ path, manifest }: Part, like: string): Promise<void> 
 }
 
 const reportsIn = (headers: readonly IndexHeader[]): RecallReport[] =>
-  headers.flatMap(({ report }) => (report === null ? [] : [reportOf(report)]));
+  headers.flatMap(({ report }) => (report === null ? [] : [checkReport(report)]));
 
 /** What the parts were optimized for; of several the highest recall. Null where none was. */
 function askedOf(parts: readonly Part[]): OptimizeOptions | null {
@@ -210,10 +201,8 @@ function askedOf(parts: readonly Part[]): OptimizeOptions | null {
   const { manifest } = parts[0];
   const { dense } = queryPartsOf(manifest.index);
   if (reports.length === 0 || dense === null || !centroidsFileOf(manifest)) return null;
-  const { wanted, wantedCoverage, k, seed } = reports.reduce((a, b) =>
-    b.wanted > a.wanted ? b : a,
-  );
-  return { recall: wanted, k, seed, ...(wantedCoverage !== null && { coverage: wantedCoverage }) };
+  const { wanted, k, seed } = reports.reduce((a, b) => (b.wanted > a.wanted ? b : a));
+  return { recall: wanted, k, seed };
 }
 
 /** What searches of all rows must find; null where they are not measured. */
@@ -251,7 +240,7 @@ function measured(
     const training = await Training.by(centroidsOf(stored) as Centroids, rows, by);
     const build = { ...{ folder, content: unmeasured, rows, training, assigned: rows }, ...by };
     const { index, ...others } = await measuredContent(build);
-    const report = index.report as SavedReport;
+    const report = index.report as RecallReport;
     const warnings = like === null ? [...report.warnings, MAY_BE_TRAINED] : report.warnings;
     return { ...others, index: { ...index, report: { ...report, warnings } } };
   });
@@ -263,7 +252,7 @@ async function opened<T>(
   content: Content,
   work: (stored: StoredContent) => Promise<T>,
 ): Promise<T> {
-  const format = { version: FOLDER_VERSION, generation: 1, previous: null, checksum: '' };
+  const format = { generation: 1, previous: null, checksum: '' };
   const files = new FolderFiles(folder);
   try {
     return await work(await contentNamed(files, { ...content, ...format }, { path: folder }));
@@ -299,15 +288,14 @@ function headerOf(parts: readonly Part[], rows: number): IndexHeader {
  * candidates as all together. The report is that of the part that finds least, and stale: it
  * was measured of that part.
  */
-function settingOf(headers: readonly IndexHeader[], rows: number): SavedReport | null {
+function settingOf(headers: readonly IndexHeader[], rows: number): RecallReport | null {
   const reports = reportsIn(headers);
   if (reports.length === 0) return null;
   const least = reports.reduce((a, b) => (b.recall < a.recall ? b : a));
   const probes = Math.max(...reports.map((report) => report.probes));
   const oversample = reports.reduce((sum, report) => sum + report.oversample, 0);
   const added = Math.max(0, rows - least.rows - least.rowsAdded);
-  const all = { ...least, probes, oversample, doubt: [] };
-  return savedReport(afterChanges(all, { rowsAdded: added }));
+  return afterChanges({ ...least, probes, oversample }, { rowsAdded: added });
 }
 
 /** Fails where an id, or a code, is in two of the parts. */

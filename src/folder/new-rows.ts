@@ -190,7 +190,7 @@ export class NewRows {
   layoutOf(id: string | null): SegmentLayout {
     const { bits, hasher, vectors } = this.parts;
     return {
-      ...{ bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
+      ...{ bits, dimensions: hasher.dimensions ?? 0, vectors: vectors?.kind ?? 'none' },
       ...{ id, hasFirsts: false, residualBytes: 0, link: null },
     };
   }

@@ -13,7 +13,6 @@ import { MIN_CODES } from '../index/make-partitions';
 import type { Wanted } from '../index/optimize';
 import { checkWanted } from '../index/optimize-options';
 import type { QueryParts } from '../index/query-parts';
-import { savedReport } from '../index/saved-report';
 import { headerOf, type IndexHeader } from '../index/write-index';
 import type { FolderFile, Manifest } from '../stored/manifest';
 import { centroidsToArrow } from '../table/sealed/small-tables';
@@ -29,7 +28,7 @@ import { type Centroids, NewSegments } from './new-segments';
 /** This takes so many times the bytes of the files; rows that wait are the first of them. */
 export const DISK_TIMES = 2.3;
 
-const OPTIMIZED = ['recall', 'coverage', 'k', 'partitions', 'copies', 'seed', 'queries'];
+const OPTIMIZED = ['recall', 'k', 'partitions', 'copies', 'seed', 'queries'];
 
 interface WaitingRows {
   readonly rows: NewRows;
@@ -100,7 +99,7 @@ export async function measuredContent(build: BuildToMeasure): Promise<Content> {
   const { content } = build;
   const index = { ...content.index, gaps: await measuredGaps(build) };
   const report = await measuredBuild({ ...build, content: { ...content, index } });
-  return { ...content, index: { ...index, report: savedReport(report) } };
+  return { ...content, index: { ...index, report } };
 }
 
 /** The same with rows in second partitions too, where that is asked for or pays. */
@@ -130,7 +129,7 @@ function centroidsFile(
   writer: GenerationWriter,
   { values, width, count }: Training['centroids'],
 ): Promise<FolderFile> {
-  return writer.add('centres', centroidsToArrow(values, width), count);
+  return writer.add('centroids', centroidsToArrow(values, width), count);
 }
 
 /** The options of `optimize`, as far as rows in files can be optimized by them. */

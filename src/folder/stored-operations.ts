@@ -3,7 +3,7 @@
 import type { LongCall, Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import { afterChanges } from '../index/index-options';
-import { reportOf, savedReport } from '../index/saved-report';
+import { checkReport } from '../index/saved-header';
 import { zerosOf } from '../index/write-index';
 import { flatSecondsState } from '../k-means/second-centroid';
 import { productsKernel } from '../kernels/kernels';
@@ -135,17 +135,17 @@ export async function changing<T>(
 
 /** Files that a change leaves as they are. */
 export function othersOf(base: Pick<Manifest, 'files'>): FolderFile[] {
-  return [...filesOf(base, 'centres'), ...filesOf(base, 'frequencies')];
+  return [...filesOf(base, 'centroids'), ...filesOf(base, 'frequencies')];
 }
 
 /** The file of the centroids; undefined where there are no partitions. */
 export function centroidsFileOf(base: Pick<Manifest, 'files'>): FolderFile | undefined {
-  return filesOf(base, 'centres')[0];
+  return filesOf(base, 'centroids')[0];
 }
 
 /** The report of `optimize`, with what came and went since. */
 function changed({ index }: Manifest, changes: { rowsAdded?: number; rowsRemoved?: number }) {
-  return index.report && savedReport(afterChanges(reportOf(index.report), changes));
+  return index.report && afterChanges(checkReport(index.report), changes);
 }
 
 /** Which of these ids the rows of a folder have. */

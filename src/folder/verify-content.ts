@@ -11,7 +11,6 @@ import { checksum } from '../kernels/kernels';
 import { BlockReader } from '../stored/block-reader';
 import type { StoredContent, StoredSegment } from '../stored/content';
 import { LookUps } from '../stored/look-ups';
-import type { FolderFile } from '../stored/manifest';
 import { RowSet } from '../stored/row-set';
 import { bucketOf, bytesOfId, hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
 import { NO_PARTITION, type SegmentRows, vectorChecks } from '../table/sealed/segment-tables';
@@ -64,7 +63,7 @@ export class ContentCheck {
     }
     this.#passed(heads);
     for (const of of ['ids', 'codes'] as const) await this.#hashes(segment, of, sums[of]);
-    this.#passed(segment.hashes?.bytes ?? 0);
+    this.#passed(segment.hashes.bytes);
     const copies = this.#content.copies.find(({ home }) => home === segment);
     if (copies !== undefined) await this.#copies(copies, sums.copies);
   }
@@ -94,11 +93,10 @@ export class ContentCheck {
    * Checks the checksums of the two parts of a block, which readers of web hosts read separately.
    */
   async #checkParts(segment: StoredSegment, block: number, rows: SegmentRows): Promise<void> {
-    const { headChecksums, codeChecksums } = segment.table;
-    if (headChecksums === null || rows.partition === NO_PARTITION) return;
+    if (rows.partition === NO_PARTITION) return;
     // Reading the head compares its checksum.
     await this.#reader.blocks([{ segment, block }], undefined, true);
-    if (checksum(rows.codes) === codeChecksums?.[block]) return;
+    if (checksum(rows.codes) === segment.table.codeChecksums[block]) return;
     const path = this.#reader.pathOf(segment.rows);
     throw new FormatError(`damaged: the codes of block ${block} fail their checksum`, path);
   }
@@ -172,10 +170,8 @@ export class ContentCheck {
   async #hashes(segment: StoredSegment, of: 'ids' | 'codes', wanted: RowSum): Promise<void> {
     const found = new RowSum();
     let isInOrder = true;
-    let buckets = 0;
     for await (const { rows: entries, bucket, count } of this.#lookUps.passing(segment, of)) {
       const { hashes, rows, blocks } = entries;
-      buckets = count;
       for (let i = 0; i < hashes.length; i++) {
         found.add(hashes[i], rows[i], blocks[i]);
         // Within a hash rows ascend, so that look-ups find them in order.
@@ -187,9 +183,8 @@ export class ContentCheck {
       }
       this.#passed(0);
     }
-    // Early folders have no hashes of rows that are their own ids.
-    if (buckets === 0 || (isInOrder && found.equals(wanted))) return;
-    asFormatError(this.#reader.pathOf(segment.hashes as FolderFile), () => {
+    if (isInOrder && found.equals(wanted)) return;
+    asFormatError(this.#reader.pathOf(segment.hashes), () => {
       throw new Error(`its hashes of ${of} are not those of the rows, or out of order`);
     });
   }

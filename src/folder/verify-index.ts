@@ -1,8 +1,7 @@
 /**
  * Checks an index folder: every checksum of files, batches and columns, and every invariant that
  * opening takes on trust. Problems are listed by file; nothing is changed. Files are read batch by
- * batch and block by block, so that memory holds no index; folders that have no hashes, as 0.1
- * wrote them, are loaded for the last checks.
+ * batch and block by block, so that memory holds no index.
  */
 
 import { stat } from 'node:fs/promises';
@@ -12,22 +11,16 @@ import { FormatError, messageOf } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { ByteSource } from '../formats/byte-source';
 import { eachPiece } from '../formats/file-io';
-import { DistinctCodes } from '../index/distinct/distinct-codes';
-import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { contentNamed, type StoredContent } from '../stored/content';
-import { hasLookUps } from '../stored/look-ups';
 import {
   checkFileChecksum,
   FileChecksum,
-  FOLDER_VERSION,
   type FolderFile,
   type Manifest,
   manifestName,
 } from '../stored/manifest';
 import { type ByteFile, openArrowFile } from '../table/arrow/batches';
 import type { Span } from '../table/arrow/bodies';
-import { columnsFromArrow } from '../table/sealed/carried-columns';
-import { indexFromArrow } from '../table/sealed/index-rows';
 import { bucketsFromArrow } from '../table/sealed/look-up-tables';
 import { blocksFromArrow, checkBlocks } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
@@ -87,22 +80,18 @@ export interface FolderProblem {
 /** Runs a check; an error becomes a problem of this file, and null is returned. */
 type Attempt = <T>(file: string, work: () => T | Promise<T>) => Promise<T | null>;
 
-/** Loads the index of a generation, the newest by default. */
-type Open = (call: OpenIndexOptions) => Promise<SimHashIndex>;
-
 /**
- * Checks all files of a generation, the newest by default. `open` loads an index whose files have
- * no hashes. Where another process saves a generation meanwhile, files of the one that was checked
- * may be gone, so problems are looked for again in the new one.
+ * Checks all files of a generation, the newest by default. Where another process saves a generation
+ * meanwhile, files of the one that was checked may be gone, so problems are looked for again in the
+ * new one.
  */
 export async function verifyFolder(
   folder: string,
   options: OpenIndexOptions | undefined,
-  open: Open,
 ): Promise<FolderHealth> {
   const { generation, call } = await checkVerify(folder, options);
   for (let left = MAX_TRIES; left > 0; left--) {
-    const { health } = await healthOf(folder, generation, call, open);
+    const { health } = await healthOf(folder, generation, call);
     if (health.problems.length === 0 || generation !== undefined) return health;
     if (((await generationsIn(folder)).at(-1) ?? 0) <= health.generation) return health;
   }
@@ -128,7 +117,6 @@ async function healthOf(
   folder: string,
   generation: number | undefined,
   call: LongCall,
-  open: Open,
 ): Promise<{ health: FolderHealth; manifest: Manifest | null; isReadable: boolean }> {
   const problems: FolderProblem[] = [];
   const attempt: Attempt = async (file, work) => {
@@ -149,17 +137,14 @@ async function healthOf(
   const bodies: Bodies = new Map();
   for (const file of manifest.files) {
     await attempt(file.name, async () => {
-      bodies.set(file.name, await checkFile(folder, file, manifest.version, progress.passed));
+      bodies.set(file.name, await checkFile(folder, file, progress.passed));
     });
   }
   // Relations between files are checked only if every file is sound.
   const isReadable = problems.length === 0;
-  if (isReadable && manifest.version > 1 && hasLookUps(manifest)) {
+  if (isReadable) {
     const content = await attempt(manifestName(own), () => contentIn(folder, manifest));
     if (content !== null) await checkContent(content, bodies, { attempt, progress });
-  } else if (isReadable) {
-    const index = await attempt(manifestName(own), () => open({ ...call, generation }));
-    if (index !== null) problems.push(...problemsOf(index, manifest));
   }
   if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
   progress.end();
@@ -177,7 +162,6 @@ async function healthOf(
 export async function repairFolder(
   folder: string,
   options: RepairOptions | undefined,
-  open: Open,
 ): Promise<FolderHealth> {
   const { confirm, ...rest } = checkOptions('options', options, [...LONG_CALL, 'confirm']);
   if (confirm !== undefined && typeof confirm !== 'function') {
@@ -188,7 +172,7 @@ export async function repairFolder(
   const damaged: number[] = [];
   let newest: Manifest | null | undefined;
   for (const generation of (await generationsIn(folder)).reverse()) {
-    const { health, manifest, isReadable } = await healthOf(folder, generation, call, open);
+    const { health, manifest, isReadable } = await healthOf(folder, generation, call);
     newest = newest === undefined ? manifest : newest;
     problems.push(...health.problems);
     if (manifest !== null && health.problems.length === 0) {
@@ -278,11 +262,10 @@ class Progress {
 export async function checkFile(
   folder: string,
   file: FolderFile,
-  version: number = FOLDER_VERSION,
   passed: (bytes: number) => void = () => undefined,
 ): Promise<readonly Span[]> {
   const path = join(folder, file.name);
-  const isStreamed = file.kind in STREAMED && version > 1;
+  const isStreamed = file.kind in STREAMED;
   const { rows, bodies } = isStreamed
     ? await batchesOf(path, file, passed)
     : { rows: rowsIn(await readFolderFile(folder, file), file, path), bodies: [] };
@@ -348,7 +331,7 @@ async function checkContent(
     let isSound = true;
     for (const segment of content.segments) {
       const { table, rows, vectors, blocks } = segment;
-      const found = await attempt(blocks?.name ?? rows.name, async () => {
+      const found = await attempt(blocks.name, async () => {
         const own = { rows: bodies.get(rows.name) ?? [], vectors: null };
         checkBlocks(table, { ...own, ...(vectors && { vectors: bodies.get(vectors.name) ?? [] }) });
         const copies = content.copies.find(({ home }) => home === segment);
@@ -369,39 +352,9 @@ async function checkContent(
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
   if (kind === 'blocks' || kind === 'places') return blocksFromArrow(bytes, path).count;
   if (kind === 'buckets') return bucketsFromArrow(bytes, path).rows.length;
-  if (kind === 'rows') {
-    let count = 0;
-    for (const batch of indexFromArrow(bytes, path, { kind: 'rows' }).batches())
-      count += batch.count;
-    return count;
-  }
   if (kind === 'removed') return removedFromArrow(bytes, path).length;
   if (kind === 'frequencies') return frequenciesFromArrow(bytes, { file: path }).size;
-  if (kind === 'columns') {
-    return columnsFromArrow(bytes, path).reduce((sum, batch) => sum + batch.count, 0);
-  }
   // Their width is not known here: any number of integers that the count divides has that count.
   const { length } = centroidsFromArrow(bytes, path);
   return length % rows === 0 ? rows : length;
-}
-
-/** Checks that ids and codes are unique, which loading takes on trust. */
-function problemsOf(index: SimHashIndex, { generation }: Manifest): FolderProblem[] {
-  const { distinctCodes, ids } = partsOf(index);
-  const file = manifestName(generation);
-  const other = new DistinctCodes(distinctCodes.bytesPerCode);
-  const twice = distinctCodes.liveRows().find((row) => {
-    if (distinctCodes.hasCode(row)) other.add(distinctCodes.codeAt(distinctCodes.distinctOf(row)));
-    return ids.rowOf(ids.idOf(row)) !== row;
-  });
-  const problems: FolderProblem[] = [];
-  if (twice !== undefined) problems.push({ file, message: `row ${twice}: its id is there twice` });
-  const differing = distinctCodes.rowsWithCodes().filter((row) => {
-    return distinctCodes.rowOf(distinctCodes.distinctOf(row)) === row;
-  }).length;
-  if (twice === undefined && other.count !== differing) {
-    const message = `${other.count} codes differ, the files say that ${differing} do`;
-    problems.push({ file, message });
-  }
-  return problems;
 }

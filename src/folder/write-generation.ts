@@ -9,7 +9,6 @@ import type { LongCall } from '../base/steps';
 import type { IndexParts } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { headerOf, SavedRows } from '../index/write-index';
-import { hasLookUps } from '../stored/look-ups';
 import {
   type FolderFile,
   filesOf,
@@ -104,12 +103,9 @@ class Generation {
     this.#stamp = this.#now();
     const before = origin === null ? [] : segmentsOf(origin.manifest);
     const centroids = this.#parts.partitions?.centroids ?? null;
-    // Files stay true only with the same centroids, row numbers and carried columns. Early folders
-    // have no hashes, which all segments have or none.
+    // Files stay true only with the same centroids, row numbers and carried columns.
     const isSame = origin?.centroids === centroids;
-    const isOfNow = origin !== null && hasLookUps(origin.manifest);
-    const mayStay =
-      isOfNow && isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
+    const mayStay = isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
     this.#segments = mayStay ? before : [];
     this.#carried = CarriedColumns.of({
       ...{ segments: before, origin, folder: request.folder, live: this.#rows.live },
@@ -199,9 +195,9 @@ class Generation {
     if (partitions !== null) {
       const { centroids, count } = partitions;
       const isSame = origin !== null && origin.centroids === centroids;
-      const [before] = isSame ? filesOf(origin.manifest, 'centres') : [];
+      const [before] = isSame ? filesOf(origin.manifest, 'centroids') : [];
       const bytes = () => centroidsToArrow(centroids, centroids.length / count);
-      files.push(before ?? (await this.#writer.add('centres', bytes(), count)));
+      files.push(before ?? (await this.#writer.add('centroids', bytes(), count)));
     }
     const removed = this.#rows.isRenumbered
       ? new Uint32Array()

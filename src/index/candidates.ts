@@ -35,12 +35,6 @@ export interface Setting {
   readonly want: number;
 }
 
-/** How to search and to re-rank. */
-export interface FullSetting extends Setting {
-  /** Standard errors by which estimates fall short where re-ranking ends; see `exactBest`. */
-  readonly margin: number;
-}
-
 type CandidateRequest = Wanted & Setting & { readonly rank: Rank };
 
 /** Weighs the codes of up to `probes` nearest partitions; the search holds the `ask` lightest. */
@@ -167,7 +161,7 @@ function byEstimates(parts: SearchParts, partitions: SearchedPartitions, query: 
     partitions.weighCodes({ point, unit }, probes, weights, ask);
   // Equal estimates are ranked by row, also if all candidates are re-ranked.
   const { cosineOf } = weights;
-  return { weighPartitions, cosineOf, error: Number.POSITIVE_INFINITY, mayTakeTies: false };
+  return { weighPartitions, cosineOf, mayTakeTies: false };
 }
 
 function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighing {
@@ -175,7 +169,7 @@ function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighi
   const weighPartitions: WeighPartitions = (probes, ask) =>
     partitions.weighResiduals({ point, unit }, probes, ask);
   const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
-  return { weighPartitions, cosineOf, error: partitions.error, mayTakeTies: true };
+  return { weighPartitions, cosineOf, mayTakeTies: true };
 }
 
 function weigh(

@@ -64,14 +64,7 @@ export interface SearchOptions<I extends Id = Id> {
   probes?: number;
   /** Rows that may be returned: a list or set of them, or a function of id and row. */
   filter?: Filter<I>;
-  /**
-   * Share of this query's neighbours to find, as far as the search can estimate: it begins with
-   * less work than the setting of `optimize` and goes up to eight times that setting until the
-   * estimate is high enough; `explain.expectedMissing` says what is still missing. Needs
-   * `optimize`, and its k.
-   */
-  recall?: number;
-  /** True to get the method, the work, the time and the expected number of missed neighbours. */
+  /** True to get the method, the work and the time. */
   explain?: boolean;
 }
 
@@ -79,7 +72,7 @@ export interface SearchOptions<I extends Id = Id> {
 export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
 export const SEARCH_OPTIONS = [
-  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'recall', 'explain'],
+  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'],
 ];
 
 /** `maxDistance`, or the lowest similarity, or both must be given. */
@@ -106,8 +99,8 @@ export const WITHIN_OPTIONS = [
   ...['maxDistance', 'minCosine', 'minJaccard', 'method', 'filter', 'explain'],
 ];
 
-/** The queries that recall is measured with: rows of the index, or queries of the caller. */
-export interface EvaluationOptions {
+/** Options of `optimize`: the wanted recall, and how it is measured. */
+export interface OptimizeOptions {
   /**
    * Vectors or codes like those that will be searched for; half of them choose, half measure. Or a
    * number of rows of the index, which then take no part in training; fewer in a small index.
@@ -123,22 +116,8 @@ export interface EvaluationOptions {
    * ones: true neighbours are then those by exact cosine. They are read, and not held afterwards.
    */
   vectors?: DenseMatrix;
-  /**
-   * Measures with more queries until the 95 % interval of the recall is no wider than this, at most
-   * 32,768. The limit is a count and not a time, so the work is the same on every machine.
-   */
-  precision?: number;
-}
-
-/** Options of `optimize`: the wanted recall, and how it is measured. */
-export interface OptimizeOptions extends EvaluationOptions {
   /** Share of the true neighbours that searches must find, above 0 and at most 1. */
   recall?: number;
-  /**
-   * Share of the queries that must each find the share `recall` of their neighbours; without it,
-   * the mean over all queries must. Needs `recall`.
-   */
-  coverage?: number;
   /** The number of neighbours that these searches find. */
   k?: number;
   /** Number of partitions; by default it follows from the number of distinct codes. */
@@ -155,10 +134,8 @@ export interface OptimizeOptions extends EvaluationOptions {
 
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
 
-export const EVALUATION_OPTIONS = ['queries', 'truth', 'vectors', 'precision'];
 export const OPTIMIZE_OPTIONS = [
-  ...['recall', 'coverage', 'k', 'partitions', 'copies', 'seed'],
-  ...EVALUATION_OPTIONS,
+  ...['recall', 'k', 'partitions', 'copies', 'seed', 'queries', 'truth', 'vectors'],
 ];
 
 /** What a search reads of an index in files while nothing of it is in memory. */
@@ -175,11 +152,6 @@ export interface QueryRecall {
   readonly recall: number;
   /** 95 % confidence interval of the recall over all such queries (Gaffke 2005). */
   readonly interval: readonly [low: number, high: number];
-  /**
-   * At least the share `share` of all such queries find the share `recall` of their neighbours,
-   * with 95 % confidence.
-   */
-  readonly coverage: { readonly recall: number; readonly share: number };
   /** Number of queries that have neighbours. */
   readonly queries: number;
 }
@@ -195,28 +167,16 @@ export interface EvaluationRecall extends QueryRecall {
   readonly truth: 'cosine' | 'distance' | 'given';
   /**
    * How near the queries lie to the rows: mean cosine of the k-th row that searches found. Null for
-   * codes alone, and in reports from before 0.2.
+   * codes alone.
    */
   readonly kthCosine: number | null;
-}
-
-/** A setting with a model of what its searches miss, see doubt.ts. */
-export interface DoubtModel {
-  /** Partitions to visit; 0 for a scan. */
-  readonly probes: number;
-  /** Candidates re-ranked, in units of k. */
-  readonly oversample: number;
-  /** One weight for each sign of a search. */
-  readonly weights: readonly number[];
 }
 
 /** What `optimize` chose, and what other queries than the choosing ones found with it. */
 export interface RecallReport extends EvaluationRecall {
   /** The recall that was asked for. */
   readonly wanted: number;
-  /** The share of queries that must reach it; null if the mean over queries must. */
-  readonly wantedCoverage: number | null;
-  /** True if the measured recall, or coverage, is as high as was asked for. */
+  /** True if the measured recall is as high as was asked for. */
   readonly reached: boolean;
   /** The recall of held-out rows, for comparison where the caller gave queries; else null. */
   readonly byRows: EvaluationRecall | null;
@@ -226,27 +186,23 @@ export interface RecallReport extends EvaluationRecall {
   readonly rank: Rank;
   /** Measured on one thread, one query at a time; 0 if searches took no measurable time. */
   readonly queriesPerSecond: number;
-  /** What a search of the saved index reads; null for sparse vectors, and from before 0.2. */
+  /** What a search of the saved index reads; null for sparse vectors. */
   readonly cost: QueryCost | null;
   readonly method: 'scan' | 'partitions';
   /** How many partitions there are and how many a search visits; 0 and 0 for a scan. */
   readonly partitions: number;
-  /** True where rows are in second partitions too; false in reports from before 0.2. */
+  /** True where rows are in second partitions too. */
   readonly copies: boolean;
   readonly probes: number;
   readonly oversample: number;
-  /** Standard errors by which an estimate must fall short for re-ranking to end early. */
-  readonly margin: number;
-  /** The settings from which a search for a `recall` picks, with models of what they miss. */
-  readonly doubt: readonly DoubtModel[];
-  /** Which rows took no part in training, for `remeasure`: see `HeldOut`. */
+  /** Which rows took no part in training: see `HeldOut`. */
   readonly seed: number;
   readonly heldOutShare: number;
   /** Rows at the time of the measurement, and how many were added and removed since. */
   readonly rows: number;
   readonly rowsAdded: number;
   readonly rowsRemoved: number;
-  /** True if more than a tenth of the rows changed since: `remeasure` measures what holds now. */
+  /** True if more than a tenth of the rows changed since: `optimize` measures what holds now. */
   readonly stale: boolean;
 }
 

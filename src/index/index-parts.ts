@@ -71,8 +71,8 @@ export interface SearchParts
   readonly ids: Pick<IdTable, 'idOf' | 'removals'>;
   readonly distinctCodes: SearchedCodes;
   readonly partitions: SearchedPartitions | null;
-  /** Reads the vectors of candidates `first` to `end - 1`; null where all are in memory. */
-  readonly readVectors: ReadVectors | null;
+  /** `exactSimilarities` of rows whose vectors must be read; null where all are in memory. */
+  readonly allSimilarities: ((query: Query, rows: Uint32Array) => Steps<Float64Array>) | null;
 }
 
 /** Candidates, likeliest first; rows are looked up on demand. Valid until the next search. */
@@ -82,15 +82,7 @@ export interface Candidates {
   readonly rowOf: ((code: number) => number) | null;
   readonly codes: ArrayLike<number>;
   readonly estimateOf: (i: number) => number;
-  /** Standard error of an estimate, by which `exactBest` ends early; infinite if unknown. */
-  readonly error: number;
 }
-
-/** Makes vectors readable. `k`, the number of results, hints how far to read ahead. */
-type ReadVectors = (
-  candidates: Candidates,
-  range: { first: number; end: number; k: number },
-) => Steps<void>;
 
 export interface SearchedCodes
   extends Pick<
@@ -101,7 +93,7 @@ export interface SearchedCodes
 
 export type SearchedPartitions = Pick<
   Partitions,
-  | ('count' | 'space' | 'residualCodes' | 'error' | 'entriesPerCode')
+  | ('count' | 'space' | 'residualCodes' | 'entriesPerCode')
   | ('nearest' | 'weighResiduals' | 'weighCodes')
 >;
 
@@ -128,7 +120,7 @@ export class IndexParts extends QueryParts {
   bandMethod: BandMethod;
   distinctCodes: DistinctCodes;
   partitions: Partitions | null = null;
-  readonly readVectors: ReadVectors | null = null;
+  readonly allSimilarities: SearchParts['allSimilarities'] = null;
   /** How often `compact` numbered the rows again: files then have them under other numbers. */
   numbering = 0;
   /** Name of the call that is changing the index; null if none is. */

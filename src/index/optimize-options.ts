@@ -1,9 +1,9 @@
-/** Checks the options of `optimize` and `remeasure` against each other and the index. */
+/** Checks the options of `optimize` against each other and the index. */
 
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
 import type { GivenQueries } from './evaluation';
-import { type EvaluationOptions, OPTIMIZE_DEFAULTS, type OptimizeOptions } from './index-options';
+import { OPTIMIZE_DEFAULTS, type OptimizeOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import type { Evaluating, Wanted } from './optimize';
 import { residualBytesOf } from './partitions/residual-codes';
@@ -14,14 +14,10 @@ const MAX_QUERIES = 1_000_000;
 /** The options of `optimize` with their defaults. */
 export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted {
   const given = { ...OPTIMIZE_DEFAULTS, ...options };
-  const { partitions, coverage, copies } = given;
-  if (coverage !== undefined && options.recall === undefined) {
-    throw new TypeError('"coverage" needs "recall": what a query must find of its neighbours');
-  }
+  const { partitions, copies } = given;
   return {
     ...checkEvaluating(parts, options),
     recall: checkShare('recall', given.recall),
-    coverage: coverage === undefined ? null : checkShare('coverage', coverage),
     k: checkInteger('k', given.k, 1, 10_000),
     partitions:
       partitions === undefined ? undefined : checkInteger('partitions', partitions, 1, 65_536),
@@ -30,10 +26,10 @@ export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted
   };
 }
 
-/** The options that `optimize` and `remeasure` share: what recall is measured with. */
-export function checkEvaluating(
+/** What recall is measured with. */
+function checkEvaluating(
   parts: IndexParts,
-  { queries, truth, vectors, precision }: EvaluationOptions,
+  { queries, truth, vectors }: OptimizeOptions,
 ): Evaluating {
   if (parts.hasher.projection === 'minwise') {
     throw new Error(
@@ -50,7 +46,6 @@ export function checkEvaluating(
     queries: checkInteger('queries', count, 2, MAX_QUERIES),
     given,
     vectors: vectors === undefined ? parts.dense : asGiven(parts, vectors),
-    precision: precision === undefined ? null : checkShare('precision', precision),
   };
 }
 

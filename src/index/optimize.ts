@@ -7,12 +7,10 @@
 
 import { mean } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
-import type { FullSetting } from './candidates';
-import { doubtOf, withMargin } from './choice';
+import type { Setting } from './candidates';
 import { COPY_QUERIES } from './copies-pay';
-import { kthCosine } from './doubt';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
-import type { DoubtModel, EvaluationRecall, RecallReport } from './index-options';
+import type { EvaluationRecall, RecallReport } from './index-options';
 import type { IndexParts } from './index-parts';
 import { copiesPayFor, groupedCodes, MIN_CODES, partitionsOf } from './make-partitions';
 import {
@@ -20,10 +18,8 @@ import {
   type Figures,
   inMemory,
   type Measured,
-  reaching,
   recallOf,
   sharesFound,
-  USUAL_LEVEL,
 } from './recall';
 import type { TruthBy } from './truth';
 import { chosen, type Target } from './tuning';
@@ -38,8 +34,6 @@ export interface Evaluating {
   readonly given: GivenQueries | null;
   /** The dense vectors that true neighbours are computed from; null if there are none. */
   readonly vectors: DenseVectors | null;
-  /** Measures with more queries while the interval is wider than this; null for no more. */
-  readonly precision: number | null;
 }
 
 /** Checked options of `optimize`. */
@@ -54,9 +48,10 @@ export interface Wanted extends Target, Evaluating {
 
 /** How often a setting is chosen again, with more queries, if it finds too little for others. */
 const MAX_RETRIES = 2;
-/** Most queries that choose, and most that measure where a precision is asked for. */
+/** Most queries that choose. */
 const MAX_CHOOSING = 2000;
-const MAX_MEASURING = 2 ** 15;
+/** Decimal digits of a mean cosine in a report. */
+const COSINE_DIGITS = 6;
 /** Largest share of the rows that is held out of training. */
 const MAX_HELD_OUT = 1 / 4;
 
@@ -80,11 +75,10 @@ export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport
   return report;
 }
 
-/** A chosen setting, what queries that did not choose it find with it, and models of its doubt. */
+/** A chosen setting, and what queries that did not choose it find with it. */
 interface Settled {
-  readonly choice: FullSetting;
+  readonly choice: Setting;
   readonly figures: Figures;
-  readonly doubt: readonly DoubtModel[];
 }
 
 /**
@@ -95,8 +89,7 @@ export function* settledBy(index: Measured, source: Source, wanted: Wanted): Ste
   const half = Math.ceil(Math.min(source.isGiven ? source.left : wanted.queries, source.left) / 2);
   let choosing = yield* source.next(Math.min(half, MAX_CHOOSING));
   for (let retry = 0; ; retry++) {
-    const cheapest = yield* chosen(index, choosing, wanted);
-    const { choice, found } = yield* withMargin(index, choosing, cheapest, wanted);
+    const choice = yield* chosen(index, choosing, wanted);
     const isLast = source.left === 0; // a single query must choose and measure
     const judging = isLast ? choosing : yield* source.next(source.isGiven ? source.left : half);
     const figures = yield* measured(index, source, judging, choice, wanted);
@@ -104,29 +97,8 @@ export function* settledBy(index: Measured, source: Source, wanted: Wanted): Ste
       choosing = [...choosing, ...judging];
       continue;
     }
-    const seen = isLast ? [figures.found] : [found, figures.found];
-    const doubt = yield* doubtOf(index, choice, seen, judging, wanted.k);
-    return { choice, figures, doubt };
+    return { choice, figures };
   }
-}
-
-/** Measures the setting of an optimized index again, with the rows that were held out then. */
-export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<RecallReport> {
-  const report = parts.report as RecallReport;
-  const { k, oversample, method, probes, seed, heldOutShare, margin } = report;
-  const choice = { probes: method === 'scan' ? null : probes, want: oversample * k, margin };
-  const heldOut = new HeldOut(seed, heldOutShare);
-  const { wanted: recall, wantedCoverage: coverage } = report;
-  const usual = { partitions: undefined, copies: undefined };
-  const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), ...usual };
-  const source = yield* sourceOf(parts, wanted, heldOut, parts.partitions !== null);
-  const some = yield* source.next(source.isGiven ? source.left : evaluating.queries);
-  const index = inMemory(parts);
-  const figures = yield* measured(index, source, some, choice, wanted);
-  const others = source.isGiven ? yield* measuredByRows(parts, heldOut, choice, wanted) : null;
-  const doubt = yield* doubtOf(index, choice, [figures.found], some, k);
-  parts.report = reportOf(parts, wanted, { choice, figures, others, heldOut, doubt });
-  return parts.report;
 }
 
 /**
@@ -135,13 +107,12 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
  */
 export function heldOutFor(
   { distinctCodes }: { distinctCodes: { count: number; liveCount: number } },
-  { queries, precision, given, partitions, seed }: Wanted,
+  { queries, given, partitions, seed }: Wanted,
 ): HeldOut {
   const hash = Number(BigInt.asUintN(32, BigInt(seed)));
   if (partitions === undefined && distinctCodes.count < MIN_CODES) return new HeldOut(hash, 1);
   const retries = given === null ? MAX_RETRIES * queries : 0;
-  const most = queries + retries + (precision === null ? 0 : MAX_MEASURING);
-  return new HeldOut(hash, Math.min(MAX_HELD_OUT, most / distinctCodes.liveCount));
+  return new HeldOut(hash, Math.min(MAX_HELD_OUT, (queries + retries) / distinctCodes.liveCount));
 }
 
 /** Evaluation queries, each given out once. */
@@ -229,51 +200,31 @@ interface Reported {
   readonly distinctCodes: { readonly liveCount: number };
 }
 
-/**
- * Measures a setting. Doubles the queries until the interval is as narrow as asked for, no query is
- * left, or MAX_MEASURING have been searched for. Only the first searches are timed.
- */
+/** Measures a setting. */
 function* measured(
   index: Measured,
-  source: Source,
+  { isGiven, isTrained }: Source,
   judging: readonly Evaluated[],
-  setting: FullSetting,
-  { k, recall: wanted, coverage, precision, given, vectors }: Wanted,
+  setting: Setting,
+  { k, recall: wanted, given, vectors }: Wanted,
 ): Steps<Figures> {
-  let seen = yield* sharesFound(index, judging, { k, setting, isTimed: true });
-  const level = coverage === null ? USUAL_LEVEL : wanted;
-  for (;;) {
-    const { shares, ms } = seen;
-    const found = recallOf(shares, level);
-    const [low, high] = found.interval;
-    const isNarrow = precision === null || high - low <= precision;
-    if (isNarrow || source.left === 0 || shares.length >= MAX_MEASURING) {
-      const byIndex = (vectors ?? index.parts.vectors) === null ? 'distance' : 'cosine';
-      const recall: EvaluationRecall = {
-        ...found,
-        source: source.isGiven ? 'queries' : 'rows',
-        truth: given?.truth === undefined ? byIndex : 'given',
-        kthCosine: index.parts.vectors === null ? null : kthCosine(seen.signs),
-      };
-      const share = coverage === null ? found.recall : mean(reaching(shares, wanted));
-      const reached = share >= (coverage ?? wanted);
-      return { recall, found: seen, reached, ms, isTrained: source.isTrained };
-    }
-    const more = yield* source.next(shares.length);
-    const further = yield* sharesFound(index, more, { k, setting });
-    seen = {
-      shares: Float64Array.from([...shares, ...further.shares]),
-      signs: [...seen.signs, ...further.signs],
-      ...{ ms, cost: seen.cost },
-    };
-  }
+  const found = yield* sharesFound(index, judging, { k, setting, isTimed: true });
+  const byIndex = (vectors ?? index.parts.vectors) === null ? 'distance' : 'cosine';
+  const recall: EvaluationRecall = {
+    ...recallOf(found.shares),
+    source: isGiven ? 'queries' : 'rows',
+    truth: given?.truth === undefined ? byIndex : 'given',
+    kthCosine:
+      index.parts.vectors === null ? null : Number(mean(found.kthCosines).toFixed(COSINE_DIGITS)),
+  };
+  return { recall, found, reached: recall.recall >= wanted, ms: found.ms, isTrained };
 }
 
 /** The figures of held-out rows, for comparison with those of given queries. */
 function* measuredByRows(
   parts: IndexParts,
   heldOut: HeldOut,
-  setting: FullSetting,
+  setting: Setting,
   wanted: Wanted,
 ): Steps<Figures> {
   const byRows = { ...wanted, given: null, queries: Math.ceil(wanted.queries / 2) };
@@ -285,26 +236,23 @@ function* measuredByRows(
 /** The report of a measured setting. Seeds are reduced to 32 bits, like those of `HeldOut`. */
 export function reportOf(
   parts: Reported,
-  wanted: Pick<Wanted, 'k' | 'recall' | 'coverage' | 'seed'>,
+  wanted: Pick<Wanted, 'k' | 'recall' | 'seed'>,
   {
     choice,
     figures,
     others,
     heldOut,
-    doubt,
   }: {
-    choice: FullSetting;
+    choice: Setting;
     figures: Figures;
     others: Figures | null;
     heldOut: HeldOut;
-    doubt: readonly DoubtModel[];
   },
 ): RecallReport {
-  const { probes, want, margin } = choice;
-  const { k, recall, coverage } = wanted;
+  const { probes, want } = choice;
+  const { k, recall } = wanted;
   return {
     wanted: recall,
-    wantedCoverage: coverage,
     reached: figures.reached,
     ...figures.recall,
     byRows: others?.recall ?? null,
@@ -318,7 +266,6 @@ export function reportOf(
     copies: probes !== null && parts.partitions?.entriesPerCode === 2,
     probes: probes ?? 0,
     oversample: Math.ceil(want / k),
-    ...{ margin, doubt },
     seed: Number(BigInt.asUintN(32, BigInt(wanted.seed))),
     heldOutShare: probes === null ? 1 : heldOut.share,
     rows: parts.distinctCodes.liveCount,

@@ -21,8 +21,6 @@ export interface Wanted {
 export interface Estimates {
   /** The cosine that a weight estimates. */
   readonly cosineOf: (weight: number) => number;
-  /** Standard error of this estimate; infinite where it is not known. */
-  readonly error: number;
   /** True when all codes of the last weight may be candidates, in any order of equal weights. */
   readonly mayTakeTies: boolean;
 }
@@ -92,7 +90,7 @@ function takeHits(best: Smallest, firstRowOf: RowOf, hits: Hits, limit: number):
 export function* rankedHits(
   parts: SearchParts,
   wanted: Wanted,
-  { cosineOf, error, mayTakeTies }: Estimates,
+  { cosineOf, mayTakeTies }: Estimates,
   run: (ask: number) => Steps<Search>,
 ): Steps<Candidates> {
   const { distinctCodes } = parts;
@@ -100,14 +98,14 @@ export function* rankedHits(
   if (wanted.filter !== null || !mayTakeTies || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
     yield* takeLightest(best, parts, firstRowOf, wanted, run);
-    return rankedRows(parts, best, cosineOf, wanted, error);
+    return rankedRows(parts, best, cosineOf, wanted);
   }
   const hits = (yield* run(wanted.want)).hits();
   // While this search waits for vectors, others overwrite hits and rows.
-  const { codes, weights, count } = parts.readVectors === null ? hits : copyOfHits(hits);
+  const { codes, weights, count } = parts.allSimilarities === null ? hits : copyOfHits(hits);
   const estimateOf = (i: number) => cosineOf(weights[i]);
-  if (parts.readVectors === null) return { count, estimateOf, error, codes, rowOf: firstRowOf };
-  return { count, estimateOf, error, codes: codes.map(firstRowOf), rowOf: null };
+  if (parts.allSimilarities === null) return { count, estimateOf, codes, rowOf: firstRowOf };
+  return { count, estimateOf, codes: codes.map(firstRowOf), rowOf: null };
 }
 
 /** The rows of the best distinct codes, at most k of each, in order. */
@@ -116,11 +114,10 @@ export function rankedRows(
   best: Smallest,
   cosineOf: (weight: number) => number,
   { k, want, filter }: Wanted,
-  error = Number.POSITIVE_INFINITY,
 ): Candidates {
   const keys = distinctCodes.hasDuplicates ? expanded(best.result()) : best.result();
   return {
-    ...{ count: keys.length, codes: keys.map(rowOf), rowOf: null, error },
+    ...{ count: keys.length, codes: keys.map(rowOf), rowOf: null },
     estimateOf: (i) => cosineOf(weightOf(keys[i])),
   };
 
@@ -145,80 +142,43 @@ export function rankedRows(
   }
 }
 
-/** The rows of candidates `first` to `end - 1`, to the beginning of `rows`. */
-export function rowsInto(
-  { codes, rowOf }: Candidates,
-  first: number,
-  end: number,
-  rows: Uint32Array,
-) {
-  if (rowOf === null) for (let i = first; i < end; i++) rows[i - first] = codes[i];
-  else for (let i = first; i < end; i++) rows[i - first] = rowOf(codes[i]);
+/** The rows of the first candidates. */
+function rowsOf({ codes, rowOf }: Candidates, count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  if (rowOf === null) for (let i = 0; i < count; i++) rows[i] = codes[i];
+  else for (let i = 0; i < count; i++) rows[i] = rowOf(codes[i]);
+  return rows;
 }
 
 /** The first candidates, looked up; all where `most` is not given. */
 export function ranked(candidates: Candidates, most = candidates.count): Ranked {
   const { estimateOf } = candidates;
-  const count = Math.min(most, candidates.count);
-  const rows = new Uint32Array(count);
-  rowsInto(candidates, 0, count, rows);
+  const rows = rowsOf(candidates, Math.min(most, candidates.count));
   return { rows, cosines: Float64Array.from(rows, (_, i) => estimateOf(i)) };
 }
 
-/** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
-const TOGETHER = 16;
-/** Rows of so many candidates: to make an array takes longer than to fill it. */
-let rowsRoom = new Uint32Array(TOGETHER);
-
 /**
- * The k rows of the highest exact cosines among the candidates. Ends where the estimates that
- * follow are below the k-th by more than `margin` times their likely error, and notes in `work` how
- * many candidates were ranked.
+ * The k rows of the highest exact cosines among the candidates; notes in `work` how many were
+ * ranked.
  */
 export function* exactBest(
   parts: SearchParts,
   query: Query,
   candidates: Candidates,
-  { k, margin }: { readonly k: number; readonly margin: number },
+  k: number,
   work: Work,
 ): Steps<Ranked> {
-  const { count, estimateOf, error } = candidates;
-  const best = new Highest(Math.min(k, count));
-  const step = Number.isFinite(error) ? Math.max(TOGETHER, k) : 8 * TOGETHER;
-  let done = 0;
-  while (done < count && !(done > 0 && estimateOf(done) + margin * error < best.bound)) {
-    let end = Math.min(done + step, count);
-    // Equal estimates are ranked together, since their order is not that of the rows.
-    while (end < count && estimateOf(end) === estimateOf(end - 1)) end++;
-    if (parts.readVectors !== null) {
-      yield* parts.readVectors(candidates, { first: done, end, k });
-    }
-    if (end - done > rowsRoom.length) rowsRoom = new Uint32Array(2 * (end - done));
-    const rows = rowsRoom.subarray(0, end - done);
-    rowsInto(candidates, done, end, rows);
-    const cosines = parts.exactCosines(query, rows);
-    for (let i = 0; i < rows.length; i++) best.take(cosines[i], rows[i]);
-    done = end;
-  }
-  work.candidates = done;
-  const { rows, scores } = best.result();
-  return { rows, cosines: scores };
+  const rows = rowsOf(candidates, candidates.count);
+  const cosines =
+    parts.allSimilarities === null
+      ? parts.exactCosines(query, rows)
+      : yield* parts.allSimilarities(query, rows);
+  work.candidates = rows.length;
+  return bestByCosine(rows, cosines, k);
 }
 
-/**
- * Standard errors by which an estimate must fall short where nothing else was measured. On GloVe
- * 2.25 leaves out 45 % of the candidates, and .05 % of the neighbours with them; at 200 dimensions
- * .3 %, so that `optimize` takes a wider margin where the wanted recall needs it.
- */
-export const MARGIN = 2.25;
-export const WIDER_MARGINS = [3.5, 8] as const;
-
 /** The k rows of the highest cosines, then row. */
-export function bestByCosine(
-  rows: Uint32Array,
-  cosines: Float64Array,
-  k: number,
-): { rows: Uint32Array; cosines: Float64Array } {
+export function bestByCosine(rows: Uint32Array, cosines: Float64Array, k: number): Ranked {
   const best = new Highest(Math.min(k, rows.length));
   for (let i = 0; i < rows.length; i++) best.take(cosines[i], rows[i]);
   const { rows: bestRows, scores } = best.result();

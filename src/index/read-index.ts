@@ -44,8 +44,8 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
       restoring.add(rows, firstRow);
       firstRow += rows.count;
     }
-    const { centres } = header;
-    runSteps(restoring.end(centres === null ? null : fromBase64(centres)), {});
+    const { centroids } = header;
+    runSteps(restoring.end(centroids === null ? null : fromBase64(centroids)), {});
     return index;
   });
 }
@@ -190,10 +190,10 @@ export class Restoring {
   #checkColumns({ vectors, scales, sparse }: IndexRows): void {
     const kind = this.#parts.vectors?.kind ?? 'none';
     if ((kind === 'sparse') !== (sparse !== null)) {
-      throw new Error('sparse vectors are kept, but there are no columns "indices" and "weights"');
+      throw new Error('sparse vectors are held, but there are no columns "indices" and "weights"');
     }
     if ((kind === 'float32' || kind === 'int8') !== (vectors !== null)) {
-      throw new Error('vectors are kept, but there is no column "vector", or the other way round');
+      throw new Error('vectors are held, but there is no column "vector", or the other way round');
     }
     if ((kind === 'int8') !== (scales !== null)) {
       throw new Error(
@@ -256,7 +256,7 @@ export class Restoring {
 
 /** 16-bit integers of a base64 text, in the byte order of this machine. */
 function fromBase64(text: unknown): Int16Array {
-  if (typeof text !== 'string') throw wrongType('centres', 'base64', text);
+  if (typeof text !== 'string') throw wrongType('centroids', 'base64', text);
   const decoded = atob(text);
   const bytes = new Uint8Array(decoded.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = decoded.charCodeAt(i);

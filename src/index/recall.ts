@@ -1,14 +1,13 @@
 /**
  * Measures what a search finds of the true neighbours of evaluation queries: one share for each
- * query, from which `recallOf` makes the recall, its interval and the coverage. The figures of
- * `measureRecall`, `optimize` and the benches come from here.
+ * query, from which `recallOf` makes the recall and its interval. The figures of `measureRecall`,
+ * `optimize` and the benches come from here.
  */
 
-import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
+import { mean, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { inParallel } from '../threads/parallel';
-import { type FullSetting, findCandidates, type Setting } from './candidates';
-import { type Signs, signsOf } from './doubt';
+import { findCandidates, type Setting } from './candidates';
 import type { EvaluationRecall, QueryCost, QueryRecall } from './index-options';
 import type { Candidates, IndexParts, SearchParts } from './index-parts';
 import { meanCost } from './query-cost';
@@ -41,15 +40,15 @@ export interface Measured {
 /** How queries are searched for. */
 interface Searching {
   readonly k: number;
-  readonly setting: FullSetting;
+  readonly setting: Setting;
 }
 
 /** The result of a search for one query, by the name that threads know the search by. */
 export interface Results {
   /** All candidates as rows, likeliest first. */
   readonly candidates: Uint32Array;
-  /** How many true neighbours the result has, what the doubt of it is, and the work done. */
-  readonly shares: { readonly found: number; readonly signs: Signs; readonly work: Work };
+  /** How many true neighbours the result has, the cosine of its last row, and the work done. */
+  readonly shares: { readonly found: number; readonly kthCosine: number; readonly work: Work };
 }
 
 /** A search for one evaluation query. */
@@ -154,7 +153,8 @@ export interface Evaluated extends Asked {
 export interface Found {
   /** For each query the share of its neighbours that was found. */
   readonly shares: Float64Array;
-  readonly signs: readonly Signs[];
+  /** For each query the cosine of the last of the k rows that were found. */
+  readonly kthCosines: Float64Array;
   /** Milliseconds of one search, if they were timed. */
   readonly ms: number;
   readonly cost: QueryCost | null;
@@ -171,28 +171,17 @@ export interface Figures {
   readonly isTrained: boolean;
 }
 
-/** Probability that a stated coverage is too high. */
-const COVERAGE_DOUBT = 0.05;
-/** The recall of a single query whose coverage is stated where none was asked for. */
-export const USUAL_LEVEL = 0.9;
-
 /** Recalls are rounded to 1 / UNITS, far below their error: .956 instead of .9559999999999. */
 const UNITS = 1e12;
 
 /** The recall of queries from the shares that they found; 1 for no queries. */
-export function recallOf(shares: Float64Array, level = USUAL_LEVEL): QueryRecall {
+export function recallOf(shares: Float64Array): QueryRecall {
   const queries = shares.length;
   return {
     recall: queries === 0 ? 1 : Math.round(UNITS * mean(shares)) / UNITS,
     interval: meanInterval(shares),
-    coverage: { recall: level, share: meanAtLeast(reaching(shares, level), COVERAGE_DOUBT) },
     queries,
   };
-}
-
-/** 1 for each query that found this share of its neighbours, 0 for the others. */
-export function reaching(shares: Float64Array, level: number): Float64Array {
-  return shares.map((share) => (share >= level ? 1 : 0));
 }
 
 /** Shares from counts of found neighbours and of all; queries without neighbours are left out. */
@@ -250,16 +239,16 @@ function* shareFound(
   const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
   const all =
     rank === 'exact'
-      ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
+      ? yield* exactBest(parts, one.query, candidates, wanted, work)
       : ranked(candidates);
   const best = withoutOwn(one, all);
   const truth = new Set(one.neighbors);
-  const found = best.rows.subarray(0, k).filter((row) => truth.has(row)).length;
-  const signs = signsOf(parts, { want: setting.want, candidates, best, rank });
-  return { found, signs, work };
+  const rows = best.rows.subarray(0, k);
+  const found = rows.filter((row) => truth.has(row)).length;
+  return { found, kthCosine: best.cosines[rows.length - 1] ?? 0, work };
 }
 
-/** Searches for all queries: shares found, signs, milliseconds of one search, and mean cost. */
+/** Searches for all queries: what they found, milliseconds of one search, and mean cost. */
 export function* sharesFound(
   index: Measured,
   asked: readonly Evaluated[],
@@ -268,10 +257,11 @@ export function* sharesFound(
   const { results, ms } = yield* index.together('shares', asked, how);
   const sizes = asked.map(({ neighbors }) => neighbors.length);
   const found = results.map((one) => one.found);
-  const signs = results.filter((_, i) => sizes[i] > 0).map((one) => one.signs);
+  const withNeighbors = results.filter((_, i) => sizes[i] > 0);
+  const kthCosines = Float64Array.from(withNeighbors, (one) => one.kthCosine);
   const cost = meanCost(
     index.parts,
     results.map(({ work }) => work),
   );
-  return { shares: sharesOf(found, sizes), signs, ms, cost };
+  return { shares: sharesOf(found, sizes), kthCosines, ms, cost };
 }

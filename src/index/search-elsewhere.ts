@@ -8,7 +8,7 @@ import type { Steps } from '../base/steps';
 import { inParallel } from '../threads/parallel';
 import type { VectorBatch } from '../vectors/vectors';
 import { isScanned } from './by-distance';
-import { cosineRequests } from './cosine-request';
+import { cosineRequest } from './cosine-request';
 import type { Rank } from './index-options';
 import type { IndexParts } from './index-parts';
 import type { CodesPart, Queries } from './query';
@@ -102,8 +102,7 @@ export function* searchElsewhere(
 /** Estimated nanoseconds of a search by cosine, from counts of what it compares. */
 function cosineCost(parts: IndexParts, request: Request): number {
   const rank = parts.vectors === null ? 'estimate' : (request.rank ?? 'exact');
-  const [setting] = cosineRequests(parts, request, rank as 'estimate' | 'exact');
-  return costOf(sizesOf(parts), setting);
+  return costOf(sizesOf(parts), cosineRequest(parts, request, rank as 'estimate' | 'exact'));
 }
 
 /** Estimated nanoseconds of a search by bands. */

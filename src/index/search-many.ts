@@ -5,7 +5,7 @@
 
 import { runSteps, type Steps } from '../base/steps';
 import { allNearestByDistance, isScanned } from './by-distance';
-import { cosineRequests } from './cosine-request';
+import { cosineRequest } from './cosine-request';
 import type { IndexParts, Query, SearchParts } from './index-parts';
 import type { Weighed } from './partitions/gaps';
 import type { Partitions } from './partitions/partitions';
@@ -81,10 +81,10 @@ function* weighed(
   queries: readonly Query[],
   request: Request,
 ): Steps<Weighed[] | null> {
-  const { filter, recall, isExplained } = request;
+  const { filter, isExplained } = request;
   const partitions = parts.partitions as Partitions;
-  if (filter !== null || recall !== null || isExplained || !partitions?.residualCodes) return null;
-  const { probes, want } = cosineRequests(parts, request, 'exact')[0];
+  if (filter !== null || isExplained || !partitions?.residualCodes) return null;
+  const { probes, want } = cosineRequest(parts, request, 'exact');
   if (probes === null) return null;
   const visited = Math.min(probes, partitions.count);
   if (!paysTogether(partitions, queries.length, visited)) return null;

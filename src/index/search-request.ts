@@ -36,8 +36,6 @@ export interface Request {
   readonly oversample: number | null;
   readonly probes: number | null;
   readonly filter: RowFilter | null;
-  /** Share of this query's neighbours to find; null to use the setting of `optimize`. */
-  readonly recall: number | null;
   readonly isExplained: boolean;
 }
 
@@ -63,27 +61,8 @@ export function searchRequest(parts: SearchParts, given: SearchOptions<never>): 
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
     probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
     filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
-    recall: recallOf(parts, given),
     isExplained: given.explain === true,
   };
-}
-
-/** The `recall` of a search, or null; throws unless `optimize` measured models for this k. */
-function recallOf(parts: SearchParts, given: SearchOptions<never>): number | null {
-  const { recall, k = SEARCH_DEFAULTS.k } = given;
-  if (recall === undefined) return null;
-  if (checkNumber('recall', recall, 0, 1) === 0) throw wrongValue('recall', 'a number above 0', 0);
-  for (const name of ['probes', 'oversample', 'method', 'filter', 'rank'] as const) {
-    if (given[name] !== undefined) {
-      throw new TypeError(`"recall" takes the place of "${name}": leave one of them out`);
-    }
-  }
-  const { report } = parts;
-  if (report === null || report.doubt.length === 0) {
-    throw new Error('"recall" needs optimize(), which measures how much a search misses');
-  }
-  if (k !== report.k) throw wrongValue('k', `${report.k}, for which recall was measured`, k);
-  return recall;
 }
 
 /** Checks the options of `within`: a search by distance for all rows, so k has no limit. */
@@ -96,7 +75,6 @@ export function withinRequest(parts: SearchParts, given: IndexWithinOptions<neve
     oversample: null,
     probes: null,
     filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
-    recall: null,
     isExplained: given.explain === true,
   };
 }

@@ -9,7 +9,7 @@ import { JACCARD, type JaccardEstimate } from '../codes/measure';
 import type { BuiltBands } from './bands/band-method';
 import { nearestByDistance, type RowsByDistance } from './by-distance';
 import { findCandidates } from './candidates';
-import { cosineRequests, isFound, missingOf } from './cosine-request';
+import { cosineRequest } from './cosine-request';
 import type { Id } from './id-table';
 import type { Rank } from './index-options';
 import type { IndexParts, Query, SearchParts } from './index-parts';
@@ -43,11 +43,6 @@ export interface Explanation {
   readonly reranked: number;
   /** Partitions visited. */
   readonly probes: number;
-  /**
-   * How many of the k nearest are expected to be missing, by what `optimize` measured: 0 of exact
-   * searches, null where nothing was measured of this k, rank and setting, or with a filter.
-   */
-  readonly expectedMissing: number | null;
   /** The bands that this search built, once for all that follow; null otherwise. */
   readonly built: BuiltBands | null;
   /** What a stored index read while this search ran, others that ran at the same time included. */
@@ -130,20 +125,14 @@ function* byCosine(
   { rank, work, ahead }: { rank: 'estimate' | 'exact'; work: Work; ahead: Weighed | null },
 ): Steps<SearchResult> {
   const start = performance.now();
-  for (const asked of cosineRequests(parts, request, rank)) {
-    const candidates = yield* findCandidates(parts, query, asked, work, ahead);
-    const found = performance.now();
-    const { k } = asked;
-    const best =
-      rank === 'exact'
-        ? yield* exactBest(parts, query, candidates, asked, work)
-        : ranked(candidates, k);
-    const missing = missingOf(parts, asked, { candidates, best });
-    if (isFound(asked, missing)) {
-      return cosineResult(parts, query, { request, rank, best, missing, work, start, found });
-    }
-  }
-  throw new Error('a search has a last setting');
+  const asked = cosineRequest(parts, request, rank);
+  const candidates = yield* findCandidates(parts, query, asked, work, ahead);
+  const found = performance.now();
+  const best =
+    rank === 'exact'
+      ? yield* exactBest(parts, query, candidates, asked.k, work)
+      : ranked(candidates, asked.k);
+  return cosineResult(parts, query, { request, rank, best, work, start, found });
 }
 
 /** What a search by cosine found, and when: began, had candidates. */
@@ -151,7 +140,6 @@ interface FoundByCosine {
   readonly request: Request;
   readonly rank: 'estimate' | 'exact';
   readonly best: Ranked;
-  readonly missing: number | null;
   readonly work: Work;
   readonly start: number;
   readonly found: number;
@@ -163,24 +151,23 @@ interface FoundByCosine {
 export function cosineResult(
   parts: SearchParts,
   query: Query,
-  { request, rank, best, missing, work, start, found }: FoundByCosine,
+  { request, rank, best, work, start, found }: FoundByCosine,
 ): SearchResult {
   const { rows, cosines } = best;
   const distances = parts.distinctCodes.distancesOf(rows, query.code);
   const result = resultOf(parts, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const method = work.probes > 0 ? 'partitions' : 'scan';
-  const how = { method, built: null, expectedMissing: missing } as const;
-  return explained(result, { ...how, why: whyOf(parts, request, method) }, work, start, found);
+  const how = { method, built: null, why: whyOf(parts, request, method) } as const;
+  return explained(result, how, work, start, found);
 }
 
-function whyOf(parts: SearchParts, { method, filter, recall }: Request, ran: string): string {
-  if (recall !== null) return `until recall ${recall} is expected`;
+function whyOf(parts: SearchParts, { method, filter }: Request, ran: string): string {
   if (method !== 'auto') return 'as asked for';
   if (ran === 'partitions' && parts.report !== null) {
-    const { recall: share, k, truth } = parts.report;
+    const { recall, k, truth } = parts.report;
     const which = truth === 'given' ? 'given' : `true ${k} nearest by ${truth}`;
-    return `measured by optimize(): finds ${share.toFixed(3)} of the ${which}`;
+    return `measured by optimize(): finds ${recall.toFixed(3)} of the ${which}`;
   }
   if (filter?.rows && parts.partitions !== null) return 'the filter leaves few rows';
   return parts.report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
@@ -200,8 +187,7 @@ function* byDistance(
   const result = ofDistances(parts, query, found.rows, request, work);
   if (!request.isExplained) return result;
   const { method, why, built } = found;
-  const how = { method, why, built, expectedMissing: 0 };
-  return explained(result, how, work, start, foundAt);
+  return explained(result, { method, why, built }, work, start, foundAt);
 }
 
 /**
@@ -265,7 +251,7 @@ export function resultOf(
 /** A result with its explanation; `start` and `found` are times of performance.now(). */
 export function explained(
   result: SearchResult,
-  how: Pick<Explanation, 'method' | 'why' | 'built' | 'expectedMissing'>,
+  how: Pick<Explanation, 'method' | 'why' | 'built'>,
   work: Work,
   start: number,
   found: number,

@@ -24,8 +24,6 @@ import { additionOf, type RowsToAdd } from './add-rows';
 import type { Id } from './id-table';
 import {
   checkIndexOptions,
-  EVALUATION_OPTIONS,
-  type EvaluationOptions,
   type IndexWithinOptions,
   OPTIMIZE_OPTIONS,
   type OptimizeOptions,
@@ -37,8 +35,8 @@ import {
   WITHIN_OPTIONS,
 } from './index-options';
 import { type IndexBytes, IndexParts } from './index-parts';
-import { optimize, remeasure } from './optimize';
-import { checkEvaluating, checkWanted } from './optimize-options';
+import { optimize } from './optimize';
+import { checkWanted } from './optimize-options';
 import { queriesOf, queryOf } from './query';
 import { answer, type Comparison, type IndexRow, noResult, type SearchResult } from './search';
 import { searchElsewhere } from './search-elsewhere';
@@ -319,29 +317,6 @@ export class SimHashIndex<I extends Id = Id> {
     );
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
     return yield* optimize(this.#parts, wanted);
-  }
-
-  /** Measures again what searches find with the setting of `optimize`, as after many changes. */
-  remeasure(options?: EvaluationOptions & LongCall): RecallReport {
-    return this.#change(
-      'remeasure',
-      this.#measuring(options),
-      longCall(options, EVALUATION_OPTIONS),
-    );
-  }
-
-  /** `remeasure` with pauses for the event loop, in which searches run as before. */
-  remeasureAsync(options?: EvaluationOptions & LongCall): Promise<RecallReport> {
-    const call = longCall(options, EVALUATION_OPTIONS);
-    return this.#alone('remeasureAsync', this.#measuring(options), call);
-  }
-
-  *#measuring(options: (EvaluationOptions & LongCall) | undefined): Steps<RecallReport> {
-    const given = checkOptions('options', options, [...EVALUATION_OPTIONS, ...LONG_CALL]);
-    if (this.#parts.report === null || this.count === 0) {
-      throw new Error('remeasure() needs rows, and a setting that optimize() chose');
-    }
-    return yield* remeasure(this.#parts, checkEvaluating(this.#parts, given));
   }
 
   /** Runs a change; what `onProgress` or an argument calls meanwhile may not change the index. */

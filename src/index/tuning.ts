@@ -9,12 +9,11 @@ import { mean, meanAtLeast } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { evenSums, type Setting } from './candidates';
 import type { SearchParts } from './index-parts';
-import { type Evaluated, type Measured, reaching, sharesOf } from './recall';
+import { type Evaluated, type Measured, sharesOf } from './recall';
 
-/** What must be found: `recall` on average or, with `coverage`, by that share of the queries. */
+/** What must be found: `recall` of the k nearest, on average. */
 export interface Target {
   readonly recall: number;
-  readonly coverage: number | null;
   readonly k: number;
 }
 
@@ -47,11 +46,9 @@ const RANKED_VALUE = 0.4;
 const ROUTED_VALUE = 0.06;
 
 /** True if these queries show that enough is found, or if they find everything. */
-function isEnough(shares: Float64Array, { recall, coverage }: Target): boolean {
-  const values = coverage === null ? shares : reaching(shares, recall);
-  const wanted = coverage ?? recall;
-  if (values.every((value) => value === 1)) return true;
-  return mean(values) >= wanted && meanAtLeast(values, DOUBT) >= wanted;
+function isEnough(shares: Float64Array, { recall }: Target): boolean {
+  if (shares.every((share) => share === 1)) return true;
+  return mean(shares) >= recall && meanAtLeast(shares, DOUBT) >= recall;
 }
 
 /** The cheapest setting that surely finds enough, else the one that finds most. */
@@ -282,7 +279,7 @@ function* recorded(
   const maxWant = vectors === null ? k : Math.min(times * k, Math.max(k, distinctCodes.rowCount));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = vectors === null ? UNRANKED * k : maxWant;
-  const setting = { probes, want, margin: 0 };
+  const setting = { probes, want };
   const { results } = yield* index.together('candidates', asked, { k, setting });
   const seen: Seen[] = [];
   for (const [i, rows] of results.entries()) {

@@ -5,7 +5,6 @@
  */
 
 import { meanInterval } from '../base/mean-limits';
-import { kthCosines } from './doubt';
 import type { EvaluationRecall } from './index-options';
 import type { Figures } from './recall';
 
@@ -27,7 +26,9 @@ export function warningsOf(
   }
   if (byRows === null) return warnings;
   const [ours, rows] = [recall, byRows.recall];
-  const [near, rowsNear] = [found, byRows.found].map(({ signs }) => intervalOfCosine(signs));
+  const [near, rowsNear] = [found, byRows.found].map(({ kthCosines }) =>
+    intervalOfCosine(kthCosines),
+  );
   if (ours.kthCosine !== null && rows.kthCosine !== null && areApart(near, rowsNear)) {
     const way = ours.kthCosine < rows.kthCosine ? 'farther from the rows' : 'nearer to the rows';
     warnings.push(
@@ -48,8 +49,8 @@ export function warningsOf(
  * The interval of the mean k-th cosine, mapped from -1..1 to 0..1. Rounded to hundredths, since
  * `meanInterval` costs time for each different value.
  */
-function intervalOfCosine(signs: Figures['found']['signs']): EvaluationRecall['interval'] {
-  return meanInterval(kthCosines(signs).map((cosine) => (1 + Math.round(100 * cosine) / 100) / 2));
+function intervalOfCosine(cosines: Float64Array): EvaluationRecall['interval'] {
+  return meanInterval(cosines.map((cosine) => (1 + Math.round(100 * cosine) / 100) / 2));
 }
 
 function areApart(one: EvaluationRecall['interval'], other: EvaluationRecall['interval']): boolean {

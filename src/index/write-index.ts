@@ -1,8 +1,7 @@
 /**
  * Writes an index: the JSON header of its files, and its rows column by column (docs/format.md).
- * Names in files are those of version 1 of the format: `keep` is the option `vectors`. Rows keep
- * their positions, unless nearly all rows were removed and the others have ids: then they are
- * numbered from 0. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
+ * Rows keep their positions, unless nearly all rows were removed and the others have ids: then they
+ * are numbered from 0. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
@@ -13,9 +12,9 @@ import type { SegmentLayout, SegmentRows } from '../table/sealed/segment-tables'
 import { MAX_ROWS } from './distinct/distinct-codes';
 import { codesOf, firstsOf } from './distinct/row-codes';
 import type { IdKind } from './id-table';
+import type { RecallReport } from './index-options';
 import type { IndexParts } from './index-parts';
 import type { QueryParts } from './query-parts';
-import { type SavedReport, savedReport } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { residualBytesIn, residualsOf, segmentOf } from './write-segment';
 
@@ -27,18 +26,18 @@ export interface IndexHeader {
   readonly dimensions?: number;
   readonly texts?: string;
   readonly zero: string;
-  readonly keep: string;
+  readonly vectors: string;
   readonly mean: readonly number[] | null;
   /** True if codes were added that other options made. */
   readonly isForeign: boolean;
   readonly ids: IdKind | null;
   /** The row that would be added next. */
   readonly nextRow: number;
-  /** Number of distinct codes of the rows; missing in files of version 1. */
+  /** Number of distinct codes of the rows, in manifests. */
   readonly distinct?: number;
   /** True if some of these have several rows. */
   readonly shared?: boolean;
-  readonly report: SavedReport | null;
+  readonly report: RecallReport | null;
   /** Mean cosine of vectors with the centroids of their partitions. */
   readonly nearness?: number;
   /** True where rows are in second partitions too. */
@@ -52,13 +51,13 @@ export interface IndexHeader {
 /** The header of an index whose next row is `nextRow`. */
 export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
   const { hasher, mean, isForeign, report, partitions } = parts;
-  const keep = parts.vectors?.kind ?? 'none';
+  const vectors = parts.vectors?.kind ?? 'none';
   return {
     ...{ bits: parts.bits, projection: hasher.projection, seed: String(hasher.seed) },
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
     ...(hasher.options.texts !== undefined && { texts: hasher.options.texts }),
-    ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
-    ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
+    ...{ zero: hasher.zero, vectors, mean: mean && Array.from(mean) },
+    ...{ isForeign, ids: parts.ids.kind, nextRow, report },
     ...(partitions !== null && { nearness: partitions.nearness, gaps: partitions.gaps }),
     ...(partitions?.hasCopies && { copies: true }),
     ...zerosOf(parts),
@@ -228,7 +227,7 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
   const residualBytes = residualBytesIn(parts);
   const header = {
     ...{ kind: 'index', ...headerOf(parts, rows.nextRow) },
-    ...{ centres: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
+    ...{ centroids: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
     ...(residualBytes > 0 && { residualBytes }),
   };
   return bytesOf(header, count, runs, columns);

@@ -56,7 +56,7 @@ export function segmentOf(
   const whole = isCopies ? parts.ids.columnOf(all) : ids;
   const residualBytes = residualBytesIn(parts);
   const layout: SegmentLayout = {
-    ...{ bits: parts.bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
+    ...{ bits: parts.bits, dimensions: hasher.dimensions ?? 0, vectors: vectors?.kind ?? 'none' },
     ...{ id: typeOf(whole), hasFirsts: firsts !== null, residualBytes, link: linkOf(of, isCopies) },
   };
   const blockOf = (first: number, end: number): SegmentRows => {

@@ -98,7 +98,7 @@ export class BlockReader {
       names.map(({ segment: { rows: file, table }, block }) => ({
         ...{ file, at: table.at[block], what: `block ${block} fails its checksum` },
         length: isHead ? headBytes(table, block) : table.bytes[block],
-        checksum: (isHead ? table.headChecksums : table.checksums)?.[block],
+        checksum: (isHead ? table.headChecksums : table.checksums)[block],
       })),
       signal,
     );
@@ -126,7 +126,7 @@ export class BlockReader {
       names.map(({ segment: { rows: file, table }, block }) => ({
         ...{ file, what: `the codes of block ${block} fail their checksum` },
         ...{ at: table.at[block] + headBytes(table, block), length: table.rows[block] * width },
-        checksum: table.codeChecksums?.[block],
+        checksum: table.codeChecksums[block],
       })),
       signal,
     );

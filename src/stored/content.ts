@@ -96,16 +96,13 @@ export async function contentOf(
 
 /**
  * The same for a parsed manifest, which errors call `path`. Reads the small files of the generation
- * in parallel. Throws for format version 1, which has no blocks.
+ * in parallel.
  */
 export async function contentNamed(
   files: StoredFiles,
   whole: Manifest,
   { path, signal, segments: range }: Opening & { path: string },
 ): Promise<StoredContent> {
-  if (whole.version === 1) {
-    throw new Error(`${files.place} is of format version 1: write it again by compact() first`);
-  }
   const header = asFormatError(path, () => headerIn(whole));
   const parts = asFormatError(path, () => queryPartsOf(header));
   asFormatError(path, () => takeHeader(parts, header));
@@ -120,7 +117,7 @@ export async function contentNamed(
   const tablesOf = (of: (segment: Segment) => FolderFile | null) =>
     Promise.all(named.map((segment) => one(of(segment) ?? undefined, blocksFromArrow)));
   const [centroids, removed, tables, places] = await Promise.all([
-    one(filesOf(whole, 'centres')[0], (bytes, name) => {
+    one(filesOf(whole, 'centroids')[0], (bytes, name) => {
       return asFormatError(name, () => centroidsOf(centroidsFromArrow(bytes, name), parts));
     }),
     one(filesOf(whole, 'removed')[0], removedFromArrow),
@@ -147,10 +144,10 @@ export async function contentNamed(
 /** The copies of a segment as a segment; null where it has none. */
 function copiesOf(home: StoredSegment, table: BlockTable | null): StoredSegment | null {
   const { copies, places, rows } = home;
-  if (copies === null || table === null) return null;
+  if (copies === null || places === null || table === null) return null;
   const { firstRow, nextRow } = rows;
   const own = { rows: { ...copies, firstRow, nextRow }, blocks: places, table, home };
-  return { ...home, vectors: null, hashes: null, buckets: null, ...own } as StoredSegment;
+  return { ...home, vectors: null, ...own };
 }
 
 /**
@@ -230,13 +227,13 @@ function checkTable(
   centroids: Int16Array | null,
   { dense, bits, vectors: held }: QueryParts,
 ): void {
-  asFormatError(`${files.place}/${blocks?.name}`, () => {
+  asFormatError(`${files.place}/${blocks.name}`, () => {
     const partitions = (centroids?.length ?? 0) / integerWidth(dense?.dimensions ?? bits) || 1;
     const { layout } = table;
     let [count, at, vectorsAt, before] = [0, 0, 0, 0];
     // Blocks are read by this layout, so it must be that of the index.
     const residualBytes = centroids === null ? layout.residualBytes : residualBytesOf({ dense });
-    const isOfIndex = layout.bits === bits && layout.keep === (held?.kind ?? 'none');
+    const isOfIndex = layout.bits === bits && layout.vectors === (held?.kind ?? 'none');
     if (!isOfIndex || layout.residualBytes !== residualBytes) {
       throw new Error('damaged: its columns are not those of the index');
     }

@@ -15,8 +15,6 @@ import {
 } from '../table/sealed/look-up-tables';
 import type { BlockName, BlockReader } from './block-reader';
 import { type StoredContent, type StoredSegment, wholeFile } from './content';
-import type { FolderFile, Manifest } from './manifest';
-import { segmentsOf } from './manifest';
 
 /** A row with one of the wanted hashes. */
 export interface HashMatch extends BlockName {
@@ -28,11 +26,6 @@ export interface HashMatch extends BlockName {
 /** How many buckets are read together. */
 const TOGETHER = 64;
 
-/** Whether all segments have files of hashes; early folders of version 2 have none. */
-export function hasLookUps(manifest: Manifest): boolean {
-  return segmentsOf(manifest).every(({ hashes }) => hashes !== null);
-}
-
 /** Look-ups in one generation. The table of buckets of each segment is read once. */
 export class LookUps {
   readonly #content: StoredContent;
@@ -42,14 +35,6 @@ export class LookUps {
   constructor(content: StoredContent, reader: BlockReader) {
     this.#content = content;
     this.#reader = reader;
-  }
-
-  /** Whether all ids have hashes. In early folders, rows that are their own ids have none. */
-  async hasIds(signal?: AbortSignal): Promise<boolean> {
-    if (!hasLookUps(this.#content.manifest)) return false;
-    const { segments } = this.#content;
-    const tables = await Promise.all(segments.map((one) => this.#tableOf(one, signal)));
-    return tables.every(({ ids }) => ids > 0);
   }
 
   /** Yields all live rows with one of these hashes, segment by segment. Reads each bucket once. */
@@ -112,11 +97,10 @@ export class LookUps {
     buckets: readonly number[],
     signal: AbortSignal | undefined,
   ) {
-    const file = hashes as FolderFile;
-    const path = this.#reader.pathOf(file);
+    const path = this.#reader.pathOf(hashes);
     const bodies = await this.#reader.checked(
       buckets.map((i) => ({
-        ...{ file, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] },
+        ...{ file: hashes, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] },
         what: `bucket ${i} fails its checksum`,
       })),
       signal,
@@ -147,12 +131,12 @@ export class LookUps {
     signal: AbortSignal | undefined,
   ): Promise<BucketTable> {
     const { files } = this.#content;
-    const path = this.#reader.pathOf(buckets as FolderFile);
-    const bytes = await wholeFile(files, buckets as FolderFile, signal);
+    const path = this.#reader.pathOf(buckets);
+    const bytes = await wholeFile(files, buckets, signal);
     const table = bucketsFromArrow(bytes, path);
     table.at.forEach((at, i) => {
       // A bucket is read as typed arrays, so it must start at a multiple of 8.
-      if (at % 8 === 0 && at + table.bytes[i] <= (hashes?.bytes ?? 0)) return;
+      if (at % 8 === 0 && at + table.bytes[i] <= hashes.bytes) return;
       throw new FormatError(`damaged: bucket ${i} is not where it can be`, path);
     });
     return table;

@@ -10,9 +10,8 @@ import type { IndexHeader } from '../index/write-index';
 import { checksum, checksumText } from '../kernels/kernels';
 import type { ColumnInfo } from '../table/columns/info';
 
-/** Version of the folders that are written; version 1 is read as well. */
-export const FOLDER_VERSION = 2;
-const KNOWN_VERSIONS = [1, 2];
+/** Version of the folders that are written, and the only one that is read. */
+const FOLDER_VERSION = 3;
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */
@@ -31,7 +30,7 @@ export interface TextSettings {
 
 const FILE_KINDS = [
   ...(['rows', 'vectors', 'blocks', 'hashes', 'buckets', 'copies', 'places', 'columns'] as const),
-  ...(['centres', 'removed', 'frequencies'] as const),
+  ...(['centroids', 'removed', 'frequencies'] as const),
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
@@ -53,8 +52,6 @@ export interface FolderFile {
 
 /** One generation of an index. */
 export interface Manifest {
-  /** Version of the folder's format: 1 or 2. */
-  readonly version: number;
   readonly generation: number;
   /** Checksum of the previous manifest; null in the first. */
   readonly previous: string | null;
@@ -140,8 +137,8 @@ export function checkFileChecksum(found: string, { checksum: stated }: FolderFil
   if (found !== stated) throw new FormatError('damaged: it fails its checksum', path);
 }
 
-/** The text of a manifest in the current version, with its checksum. */
-export function manifestText(manifest: Omit<Manifest, 'version' | 'checksum'>): string {
+/** The text of a manifest, with its checksum. */
+export function manifestText(manifest: Omit<Manifest, 'checksum'>): string {
   const { generation, ...rest } = manifest;
   const body = { format: FORMAT, version: FOLDER_VERSION, generation, ...rest };
   const head = `${JSON.stringify(body, null, 1).slice(0, -2)},\n`;
@@ -160,11 +157,11 @@ export function parseManifest(bytes: Uint8Array, path: string, generation: numbe
 
 function parsed(bytes: Uint8Array, generation: number): Manifest {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  const json = JSON.parse(text) as Manifest & { format: unknown };
+  const json = JSON.parse(text) as Manifest & { format: unknown; version: unknown };
   if (json?.format !== FORMAT) throw new Error(`"format" is not "${FORMAT}"`);
-  if (!KNOWN_VERSIONS.includes(json.version)) {
-    const known = `this release reads ${KNOWN_VERSIONS.join(' and ')}`;
-    throw new Error(`format version ${json.version} is not known, ${known}`);
+  if (json.version !== FOLDER_VERSION) {
+    const known = `this release reads version ${FOLDER_VERSION} only: build the index again`;
+    throw new Error(`it is of format version ${json.version}, ${known}`);
   }
   // Recomputes the last line from all text before it and compares.
   const end = text.lastIndexOf(' "checksum"');
@@ -204,7 +201,7 @@ function checkFile(file: FolderFile): void {
 
 /**
  * Throws unless the row ranges of segments follow one another without overlap, and each segment has
- * the other files that the version and the options require.
+ * the other files that the options require.
  */
 function checkSegments(manifest: Manifest): void {
   const rows = filesOf(manifest, 'rows');
@@ -215,16 +212,14 @@ function checkSegments(manifest: Manifest): void {
     checkInteger('rows', file.rows, 0, nextRow - (file.firstRow as number));
   }
   checkInteger('nextRow', manifest.index.nextRow, nextRow, 2 ** 32);
-  const hasVectors = manifest.version > 1 && manifest.index.keep !== 'none';
-  const isOfSegments = manifest.version > 1;
-  const hashes = filesOf(manifest, 'hashes').length;
+  const vectors = manifest.index.vectors === 'none' ? 0 : rows.length;
   const copies = manifest.index.copies === true ? rows.length : 0;
   for (const [kind, least, most] of [
     ['columns', 0, rows.length],
-    ['vectors', hasVectors ? rows.length : 0, hasVectors ? rows.length : 0],
-    ['blocks', isOfSegments ? rows.length : 0, isOfSegments ? rows.length : 0],
-    ['hashes', 0, isOfSegments ? rows.length : 0],
-    ['buckets', hashes, hashes],
+    ['vectors', vectors, vectors],
+    ['blocks', rows.length, rows.length],
+    ['hashes', rows.length, rows.length],
+    ['buckets', rows.length, rows.length],
     ['copies', copies, copies],
     ['places', copies, copies],
   ] as const) {
@@ -236,7 +231,7 @@ function checkSegments(manifest: Manifest): void {
       checkInteger(`rows of ${kind}`, file.rows, rows[i].rows, rows[i].rows);
     });
   }
-  for (const kind of ['centres', 'removed', 'frequencies'] as const) {
+  for (const kind of ['centroids', 'removed', 'frequencies'] as const) {
     checkInteger(`files of ${kind}`, filesOf(manifest, kind).length, 0, 1);
   }
   const total = rows.reduce((sum, file) => sum + file.rows, 0);
@@ -253,13 +248,13 @@ export function filesOf({ files }: Pick<Manifest, 'files'>, kind: FileKind): Fol
 export interface Segment {
   readonly rows: FolderFile;
   readonly columns: FolderFile | null;
-  /** Null if no vectors are held, and in version 1. */
+  /** Null if no vectors are held. */
   readonly vectors: FolderFile | null;
-  /** Where its blocks are; null in version 1. */
-  readonly blocks: FolderFile | null;
-  /** Hashes of ids and codes, and the places of their buckets; null in early folders. */
-  readonly hashes: FolderFile | null;
-  readonly buckets: FolderFile | null;
+  /** Where its blocks are. */
+  readonly blocks: FolderFile;
+  /** Hashes of ids and codes, and the places of their buckets. */
+  readonly hashes: FolderFile;
+  readonly buckets: FolderFile;
   /** Its rows in second partitions, and where the blocks of these are; null without copies. */
   readonly copies: FolderFile | null;
   readonly places: FolderFile | null;

@@ -1,6 +1,6 @@
 /**
- * Reads one row of a stored index by its id. The hash of the id leads to its block; if files have
- * no hashes, all blocks pass until the row is found. Then its vector is read.
+ * Reads one row of a stored index by its id: the hash of the id leads to its block, then its vector
+ * is read.
  */
 
 import type { Id } from '../index/id-table';
@@ -9,7 +9,7 @@ import { hashOfId } from '../table/sealed/look-up-tables';
 import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { type LoadedBlock, type RowPlace, rowPlace } from './block-reader';
 import type { LookUps } from './look-ups';
-import { type Passing, passingBlocks } from './passing-blocks';
+import type { Passing } from './passing-blocks';
 import { checkVector, readVectorsAt } from './vector-cache';
 
 /** A row, and the place of its vector. */
@@ -33,17 +33,10 @@ export async function findRow(
   const isNumber = typeof id === 'number';
   // Such a number cannot be an id, and has no hash.
   if (isNumber && !Number.isSafeInteger(id)) return null;
-  if (await lookUps.hasIds(signal)) {
-    // Several rows may have the hash: the block shows which one has the id.
-    for await (const { segment, block } of lookUps.find('ids', [hashOfId(id)], signal)) {
-      const [read] = await reader.blocks([{ segment, block }], signal);
-      const found = inBlock(passing, read, id);
-      if (found !== null) return found;
-    }
-    return null;
-  }
-  for await (const block of passingBlocks(passing)) {
-    const found = inBlock(passing, block, id);
+  // Several rows may have the hash: the block shows which one has the id.
+  for await (const { segment, block } of lookUps.find('ids', [hashOfId(id)], signal)) {
+    const [read] = await reader.blocks([{ segment, block }], signal);
+    const found = inBlock(passing, read, id);
     if (found !== null) return found;
   }
   return null;
@@ -76,7 +69,7 @@ export async function readRow(
   const { segment, place } = at;
   const { table } = segment;
   if (segment.vectors === null || code === null) return { row, id, code, vector: null };
-  if (table.layout.keep === 'float32') {
+  if (table.layout.vectors === 'float32') {
     const [bytes] = await readVectorsAt(reader, [at], 4 * table.layout.dimensions, signal);
     // A copy that the caller may keep and change.
     const vector = new Float32Array(bytes.slice().buffer);

@@ -9,7 +9,7 @@ import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/ste
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { findCandidates, wantOfFew } from '../index/candidates';
-import { type CosineRequest, cosineRequests, isFound, missingOf } from '../index/cosine-request';
+import { cosineRequest } from '../index/cosine-request';
 import { checkFilter, fewRows } from '../index/filter';
 import type { Id } from '../index/id-table';
 import {
@@ -20,7 +20,7 @@ import {
   type SearchOptions,
   WITHIN_OPTIONS,
 } from '../index/index-options';
-import type { Candidates, Query } from '../index/index-parts';
+import type { Query } from '../index/index-parts';
 import { queriesOf, queryOf } from '../index/query';
 import { exactBest, ranked, type Work } from '../index/re-rank';
 import {
@@ -322,32 +322,25 @@ export class StoredIndex<I extends Id = Id> {
     if (rank === 'hamming') return (await this.#byDistance([query], given, signal))[0];
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
     const start = performance.now();
-    // The cheapest setting first; the others follow only if it probably misses the wanted recall.
-    for (const asked of cosineRequests(view, request, rank)) {
-      const few = fewRows(view.distinctCodes, request.filter);
-      const isPass = few !== null || asked.probes === null;
-      const want = few === null ? asked.want : wantOfFew(asked, few);
-      const passed = isPass
-        ? await this.#passes(() => {
-            return candidatesPassing(this.#passing(view, signal), query, { ...asked, want }, work);
-          })
-        : null;
-      const result = await this.#queue.run(rest(asked, passed), signal);
-      if (result !== null) return result;
-    }
-    throw new Error('a search has a last setting');
+    const asked = cosineRequest(view, request, rank);
+    const few = fewRows(view.distinctCodes, request.filter);
+    const isPass = few !== null || asked.probes === null;
+    const want = few === null ? asked.want : wantOfFew(asked, few);
+    const passed = isPass
+      ? await this.#passes(() => {
+          return candidatesPassing(this.#passing(view, signal), query, { ...asked, want }, work);
+        })
+      : null;
+    return await this.#queue.run(rest(), signal);
 
-    /** Null if the search must continue with its next setting. */
-    function* rest(asked: CosineRequest, passed: Candidates | null): Steps<SearchResult | null> {
+    function* rest(): Steps<SearchResult> {
       const candidates = passed ?? (yield* findCandidates(view, query as Query, asked, work));
       const found = performance.now();
       const best =
         asked.rank === 'estimate'
           ? ranked(candidates, asked.k)
-          : yield* exactBest(view, query as Query, candidates, asked, work);
-      const missing = missingOf(view, asked, { candidates, best });
-      if (!isFound(asked, missing)) return null;
-      const how = { request, rank: asked.rank, best, missing, work, start, found };
+          : yield* exactBest(view, query as Query, candidates, asked.k, work);
+      const how = { request, rank: asked.rank, best, work, start, found };
       return cosineResult(view, query as Query, how);
     }
   }
@@ -378,7 +371,6 @@ export class StoredIndex<I extends Id = Id> {
         method: 'scan',
         why: 'a stored index compares all codes',
         built: null,
-        expectedMissing: 0,
       } as const;
       results.push(request.isExplained ? explained(result, how, work, start, ready) : result);
     }

@@ -11,7 +11,7 @@ import { Centroids, type Routes } from '../index/partitions/centroids';
 import { withoutCopies } from '../index/partitions/entries';
 import { ended, gapOf, shortened, type Weighed } from '../index/partitions/gaps';
 import { firstPartitions, ReplayedSearch } from '../index/partitions/replayed-search';
-import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
+import { ResidualCodes } from '../index/partitions/residual-codes';
 import {
   type PartitionQuery,
   type RoutedQuery,
@@ -130,10 +130,6 @@ export class StoredPartitions implements SearchedPartitions {
   /** See `Partitions.nearness`. */
   get nearness(): number {
     return this.#router.nearness;
-  }
-
-  get error(): number {
-    return standardError(this.space.width, this.#router.nearness);
   }
 
   nearest(query: RoutedQuery, probes: number) {

@@ -7,8 +7,7 @@
 import { FormatError } from '../base/format-error';
 import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
-import type { Candidates, Query, SearchedCodes, SearchParts } from '../index/index-parts';
-import { MARGIN, rowsInto } from '../index/re-rank';
+import type { Query, SearchedCodes, SearchParts } from '../index/index-parts';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type Hits, NO_ROW } from '../kernels/hits/hits';
@@ -70,8 +69,6 @@ export class StoredView implements SearchParts, Notes {
   /** After blocks have passed: the rows of each code, ascending, and the code of each row. */
   #rowsOfCode: Map<number, readonly number[]> | null = null;
   readonly #codeOfRow = new Map<number, number>();
-  /** How many candidates, from the first one, have their vectors in memory. */
-  #read = 0;
 
   /** With `isMeasured`, ids and codes of rows are unknown. */
   constructor({ content, router, cache, vectors }: Shared, isMeasured = false) {
@@ -140,28 +137,6 @@ export class StoredView implements SearchParts, Notes {
 
   canCompare(query: Query): boolean {
     return this.#content.parts.canCompare(query);
-  }
-
-  /**
-   * Reads vectors of candidates before they are ranked. The first read takes all that may be ranked
-   * by their estimates, since each further read is a wait.
-   */
-  *readVectors(
-    candidates: Candidates,
-    { first, end, k }: { first: number; end: number; k: number },
-  ): Steps<void> {
-    if (first === 0) this.#read = 0;
-    if (end <= this.#read) return; // nothing was waited for since
-    const { count, estimateOf, error } = candidates;
-    let most = end;
-    // Either of the two estimates may be off by its error.
-    const least = Math.min(k, count) - 1;
-    const slack = 2 * (this.report?.margin ?? MARGIN) * error;
-    while (first === 0 && most < count && estimateOf(most) + slack >= estimateOf(least)) most++;
-    this.#read = Math.min(most, Math.max(end, first + this.#vectorCache.ahead));
-    const rows = new Uint32Array(this.#read - first);
-    rowsInto(candidates, first, this.#read, rows);
-    yield* this.loaded(rows);
   }
 
   /** Waits until the vectors of these rows, which the search has found, are in memory. */

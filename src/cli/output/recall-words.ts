@@ -53,8 +53,3 @@ export function costWords({ cost }: RecallReport): string | null {
   const trips = counted(cost.roundTrips, 'round trip');
   return `a search that finds nothing in memory reads ${bytesText(cost.bytes)} in ${trips}`;
 }
-
-/** `at least 93.0 % of queries find 9 of 10`. */
-export function coverageWords({ coverage: { recall, share }, k }: RecallReport): string {
-  return `at least ${percent(share)} of queries find ${Math.ceil(recall * k)} of ${k}`;
-}

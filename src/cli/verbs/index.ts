@@ -37,7 +37,7 @@ import {
   rowsLike,
 } from '../input/rows-to-index';
 import { counted, grouped, percent } from '../output/figures';
-import { byRowsWords, coverageWords, recallWords } from '../output/recall-words';
+import { byRowsWords, recallWords } from '../output/recall-words';
 import { openBytes } from '../output/rows';
 
 /** What changes a folder that is there. */
@@ -278,7 +278,7 @@ function sayReport(call: Call, report: RecallReport, asked: FileQueries | null):
   const finds = `finds ${recallWords(report, asked)}${byRows === null ? '' : `, ${byRows}`}`;
   const missed = report.reached ? '' : `, below the wanted ${percent(report.wanted)}`;
   const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
-  call.say(`${finds}${missed}; ${coverageWords(report)}; ${speed}`);
+  call.say(`${finds}${missed}; ${speed}`);
   for (const warning of report.warnings) call.say(warning);
   if (report.truth === 'distance') {
     call.say('this says nothing of the nearest by cosine: an index that holds vectors does');

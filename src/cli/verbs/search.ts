@@ -131,7 +131,6 @@ interface SearchRequest {
   readonly maxDistance: number | undefined;
   readonly rank: Rank | undefined;
   /** Share of the true neighbours to find; undefined for the setting that the index has. */
-  readonly recall: number | undefined;
 }
 
 /**
@@ -148,11 +147,7 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
     );
   }
   const k = call.number('k') ?? (isWithin ? Number.MAX_SAFE_INTEGER : 10);
-  const recall = call.number('recall');
-  if (isWithin && recall !== undefined) {
-    call.misuse(`--max-distance and --${LEAST.join(', --')} miss nothing: leave out --recall`);
-  }
-  return { k, maxDistance, rank, recall };
+  return { k, maxDistance, rank };
 }
 
 /**
@@ -182,13 +177,13 @@ interface Asked extends SearchRequest {
  * is a call for each, which is timed and explained.
  */
 async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
-  const { queries, allowed, k, maxDistance, rank, recall } = asked;
+  const { queries, allowed, k, maxDistance, rank } = asked;
   // A query that is a row of the index does not find itself.
   const self = queries.self && new Set(queries.self);
   const filter =
     allowed?.filter((row) => !self?.has(row)) ??
     (self ? (_: unknown, row: number) => !self.has(row) : undefined);
-  const nearest = { filter, k, rank, recall };
+  const nearest = { filter, k, rank };
   const within = { filter, maxDistance: maxDistance ?? 0 };
   const isNearest = maxDistance === undefined;
   if (!call.has('explain')) {
@@ -234,13 +229,11 @@ const NOTHING: SearchResult = {
 /** A line for --explain: by which method a query was answered, why, what it did and how long. */
 function explained(done: Explanation) {
   const { method, why, codesCompared, reranked, probes, milliseconds, read } = done;
-  const { expectedMissing } = done;
   return [
     `method ${method} (${why})`,
     `${codesCompared} codes compared`,
     ...(probes > 0 ? [`${probes} partitions visited`] : []),
     ...(reranked > 0 ? [`${reranked} rows ranked by cosine`] : []),
-    ...(expectedMissing === null ? [] : [`${expectedMissing.toFixed(2)} probably missing`]),
     ...(read ? [`${bytesText(read.bytes)} read in ${counted(read.ranges, 'range')}`] : []),
     `${milliseconds.find.toFixed(2)} ms to find, ${milliseconds.rank.toFixed(2)} ms to rank`,
   ].join(', ');

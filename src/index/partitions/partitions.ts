@@ -26,7 +26,6 @@ import {
   ResidualCodes,
   type ResidualColumns,
   type ShortenedCentroid,
-  standardError,
 } from './residual-codes';
 import { type PartitionQuery, type RoutedQuery, type Space, spaceOf } from './space';
 
@@ -220,11 +219,6 @@ export class Partitions {
   /** By which searches end early, see gaps.ts. */
   get gaps(): readonly number[] {
     return this.#gaps;
-  }
-
-  /** Likely error of cosines by residual codes, of rows about as near to their centroid as most. */
-  get error(): number {
-    return standardError(this.space.width, this.#nearness);
   }
 
   /** Distinct codes added since the groups were put in order. */

@@ -174,20 +174,6 @@ export function nearnessOf(vectors: Encoded, row: number, centroid: Int16Array):
   return norm > 0 ? sum / (norm * UNIT) : 0;
 }
 
-/**
- * The relative error of a residual code: the root of (1 - a^2) / a^2, where a^2 = .8812 is the
- * share of a Gaussian's variance that the four levels keep (Max 1960).
- */
-const RELATIVE_ERROR = 0.367;
-
-/**
- * Standard error of cosines by residual codes of vectors whose mean cosine with their centroids is
- * `nearness` (Gao & Long, RaBitQ, SIGMOD 2024).
- */
-export function standardError(width: number, nearness: number): number {
-  return RELATIVE_ERROR * Math.sqrt((1 - nearness * nearness) / width);
-}
-
 /** Bytes of a residual code of an index of these vectors; 0 where there are none. */
 export function residualBytesOf({ dense }: { dense: Pick<Encoded, 'dimensions'> | null }): number {
   if (dense === null || widthOf(dense) > 4 * MAX_RESIDUAL_BYTES) return 0;

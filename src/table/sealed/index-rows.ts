@@ -1,7 +1,6 @@
 /**
  * Rows of an index in and out of an Arrow file: id, code, vector and partition of each in columns,
  * all else as JSON in the schema. The file is sealed like a file of codes, and can be read as one.
- * It has a whole index, or some rows of an index folder of version 1.
  */
 
 import { checkBits } from '../../base/check';
@@ -99,8 +98,8 @@ const secondColumns = (bytes: number): ColumnSchema[] => [
  * The columns that a file with this header may have, in their order. Files without `residualBytes`
  * may carry columns that are named like those of residual codes.
  */
-function columnsFor({ bits, dimensions, keep, residualBytes, copies }: Partial<IndexHeader>) {
-  const vector = keep === 'int8' ? 'int8' : 'float32';
+function columnsFor({ bits, dimensions, vectors, residualBytes, copies }: Partial<IndexHeader>) {
+  const vector = vectors === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
   const columns: ColumnSchema[] = [
     { name: 'id', type: 'ids', isOptional },
@@ -108,7 +107,7 @@ function columnsFor({ bits, dimensions, keep, residualBytes, copies }: Partial<I
     { name: 'code', type: { bytes: bytesPerCode(checkBits(bits)) }, isNullable: true },
     { name: 'vector', type: { vector, width: Number(dimensions ?? 1) }, isOptional },
     { name: 'scale', type: 'float32', isOptional },
-    ...(keep === 'sparse' ? SPARSE_COLUMNS : []),
+    ...(vectors === 'sparse' ? SPARSE_COLUMNS : []),
     { name: 'partition', type: 'uint32', isOptional },
     ...(residualBytes ? residualColumns(Number(residualBytes)) : []),
     ...(residualBytes && copies ? secondColumns(Number(residualBytes)) : []),
@@ -237,16 +236,10 @@ interface OpenedIndex {
 }
 
 /**
- * Opens the file of an index, or of rows of a folder of version 1. Damage, and columns that do not
- * fit the header, throw a FormatError. `isSound` says that the bytes are known to be those that
- * were written: no checksums are compared.
+ * Opens the file of an index. Damage, and columns that do not fit the header, throw a FormatError.
  */
-export function indexFromArrow(
-  source: ArrowSource,
-  file: string | undefined,
-  { kind = 'index', isSound }: { kind?: 'index' | 'rows'; isSound?: boolean } = {},
-): OpenedIndex {
-  const table = openTable(source, file, { kind, isSound });
+export function indexFromArrow(source: ArrowSource, file: string | undefined): OpenedIndex {
+  const table = openTable(source, file, { kind: 'index' });
   return { header: table.header, count: table.count, batches: () => rowsOfBatches(table) };
 }
 
@@ -263,7 +256,7 @@ function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> 
       ids: table.id as Ids | null,
       vectors: table.vector as Float32Array | Int8Array | null,
       scales: table.scale as Float32Array | null,
-      sparse: header.keep === 'sparse' ? sparseRows(table, firstRow) : null,
+      sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
       partitions: table.partition as Uint32Array | null,
       residuals: (table.residual as Rows | null)?.bytes ?? null,
       residualScales: table.residual_scale as Float32Array | null,

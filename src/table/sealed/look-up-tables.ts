@@ -36,10 +36,7 @@ export interface HashedRows {
 
 /** Where the buckets of a segment are: first those of ids, then those of codes. */
 export interface BucketTable {
-  /**
-   * The number of buckets of ids and of codes, powers of two. Early folders whose rows are the ids
-   * have 0 of ids.
-   */
+  /** The number of buckets of ids and of codes, powers of two. */
   readonly ids: number;
   readonly codes: number;
   /** For each bucket its number of rows, where its body is, and the body's checksum. */
@@ -118,7 +115,7 @@ export function bucketsFromArrow(bytes: Uint8Array, file: string): BucketTable {
     const { ids, codes } = table.header as unknown as BucketTable;
     const isPower = (count: number) =>
       count > 0 && Number.isInteger(count) && (count & (count - 1)) === 0;
-    if (!(ids === 0 || isPower(ids)) || !isPower(codes) || ids + codes !== table.count) {
+    if (!isPower(ids) || !isPower(codes) || ids + codes !== table.count) {
       throw new Error(`damaged: ${table.count} buckets cannot be ${ids} of ids, ${codes} of codes`);
     }
     return {

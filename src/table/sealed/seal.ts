@@ -15,8 +15,14 @@ import { recordBatch } from '../columns/make';
 
 /** The metadata key of headers and seals. */
 export const KEY = 'halfspace';
-/** The version that is written, and the only one that is read. */
-const FORMAT_VERSION = 1;
+/** The version of each kind of file that is written, and the only one that is read. */
+const VERSIONS: Readonly<Record<string, number>> = {
+  index: 2,
+  segment: 2,
+  blocks: 2,
+  centroids: 2,
+};
+const versionOf = (kind: unknown) => VERSIONS[String(kind)] ?? 1;
 
 /** The JSON in the schema. */
 export interface Header extends Partial<CodeOrigin> {
@@ -38,7 +44,7 @@ interface Seal {
 
 /** The JSON for the schema of a file that is written. */
 export function headerText(header: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({ version: FORMAT_VERSION, ...header });
+  return JSON.stringify({ version: versionOf(header.kind), ...header });
 }
 
 /**
@@ -152,10 +158,12 @@ export function openSealed({ schema, batches, isWhole }: ArrowBatches): Header |
 export function headerOf(schema: Schema): Header | null {
   const text = schema.metadata.get(KEY);
   if (text === undefined) return null;
-  const header = parse(text, 'schema') as Header;
-  if (header.version === FORMAT_VERSION) return header;
-  const { version } = header;
-  throw new Error(`format version ${version} is not known, this release reads ${FORMAT_VERSION}`);
+  const header = parse(text, 'schema') as Header & { readonly kind?: unknown };
+  const [version, known] = [header.version, versionOf(header.kind)];
+  if (version === known) return header;
+  throw new Error(
+    `it is of format version ${version}, this release reads version ${known} only: write it again`,
+  );
 }
 
 /** How codes are read: by the options of the caller, else by the header of the file. */

@@ -47,8 +47,8 @@ export interface SegmentRows extends Omit<IndexRows, 'partitions'> {
 export interface SegmentLayout {
   readonly bits: number;
   readonly dimensions: number;
-  /** How vectors are held: the option `vectors`, by its name in files. */
-  readonly keep: string;
+  /** How vectors are held: the option `vectors`. */
+  readonly vectors: string;
   /** The type of the ids, as Arrow calls it; null where rows are the ids. */
   readonly id: string | null;
   /** True where rows may share codes, so that there is a column `first`. */
@@ -75,11 +75,9 @@ export interface BlockTable {
   readonly vectorsAt: Float64Array;
   readonly vectorsBytes: Uint32Array;
   readonly vectorsChecksums: BigUint64Array;
-  /**
-   * Checksums of what lies before the codes of each block, and of its codes; null in early folders.
-   */
-  readonly headChecksums: BigUint64Array | null;
-  readonly codeChecksums: BigUint64Array | null;
+  /** Checksums of what lies before the codes of each block, and of its codes. */
+  readonly headChecksums: BigUint64Array;
+  readonly codeChecksums: BigUint64Array;
 }
 
 /** The columns of a file of rows, in the order in which `readBlock` reads them. */
@@ -95,11 +93,11 @@ const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
 ];
 
 /** The columns of a file of vectors, in the order in which `readVectors` reads them. */
-const VECTORS = ({ keep, dimensions }: SegmentLayout): ColumnSchema[] =>
-  keep === 'sparse'
+const VECTORS = ({ vectors, dimensions }: SegmentLayout): ColumnSchema[] =>
+  vectors === 'sparse'
     ? SPARSE_COLUMNS.map((column) => ({ ...column, isOptional: false }))
     : [
-        { name: 'vector', type: { vector: keep as 'float32', width: dimensions } },
+        { name: 'vector', type: { vector: vectors as 'float32', width: dimensions } },
         { name: 'scale', type: 'float32', isOptional: true },
       ];
 
@@ -112,12 +110,9 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'vectors_at', type: 'uint64' },
   { name: 'vectors_bytes', type: 'uint32' },
   { name: 'vectors_checksum', type: 'uint64' },
-];
-
-/** Checksums of the two parts of a block, by which each can be read alone. */
-const PARTS: readonly ColumnSchema[] = [
-  { name: 'head_checksum', type: 'uint64', isOptional: true },
-  { name: 'code_checksum', type: 'uint64', isOptional: true },
+  // Of the two parts of a block, by which each can be read alone.
+  { name: 'head_checksum', type: 'uint64' },
+  { name: 'code_checksum', type: 'uint64' },
 ];
 
 /** Writes the files of a segment block by block; a segment has one block at least. */
@@ -137,7 +132,7 @@ export class SegmentTables {
     const width = bytesPerCode(layout.bits);
     this.rows = new TableWriter(ROWS(layout), { kind: 'segment', ...header }, width);
     this.vectors =
-      layout.keep === 'none' || layout.link === 'at'
+      layout.vectors === 'none' || layout.link === 'at'
         ? null
         : new TableWriter(VECTORS(layout), { kind: 'vectors' });
   }
@@ -180,10 +175,7 @@ export class SegmentTables {
         code_checksum: big((i) => this.#codes[i]),
       },
     };
-    const { bits, dimensions, keep, id, hasFirsts, residualBytes, link } = this.#layout;
-    const columns = { keep, id, hasFirsts, residualBytes, ...(link !== null && { link }) };
-    const header = { kind: 'blocks', bits, dimensions, ...columns };
-    return writeTable([...BLOCKS, ...PARTS], header, [table]);
+    return writeTable(BLOCKS, { kind: 'blocks', ...this.#layout }, [table]);
   }
 }
 
@@ -235,12 +227,12 @@ export function vectorCheck(parts: readonly ArrayBufferView[]): number {
 export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
   const table = openTable(bytes, file, { kind: 'blocks' });
   return asArrow(file, () => {
-    const [partitions, rows, at, sizes, checksums, vectorsAt, vectorsBytes, vectorsChecksums] =
-      BLOCKS.map((column) => readNumbers(table, column));
-    const hasParts = table.schema.fields.some(({ name }) => name === PARTS[0].name);
-    const [heads, codes] = PARTS.map((column) => (hasParts ? readNumbers(table, column) : null));
-    const { bits, dimensions, keep, id, hasFirsts, residualBytes, link = null } = table.header;
-    const columns = { keep, id, hasFirsts, residualBytes, link: checkLink(link) };
+    const [partitions, rows, at, sizes, checksums, ...others] = BLOCKS.map((column) =>
+      readNumbers(table, column),
+    );
+    const [vectorsAt, vectorsBytes, vectorsChecksums, heads, codes] = others;
+    const { bits, dimensions, vectors, id, hasFirsts, residualBytes, link } = table.header;
+    const columns = { vectors, id, hasFirsts, residualBytes, link: checkLink(link) };
     const layout = { bits, dimensions, ...columns } as SegmentLayout;
     const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
     return {
@@ -250,8 +242,8 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
       ...{ checksums: checksums as BigUint64Array, vectorsAt: positions(vectorsAt) },
       vectorsBytes: vectorsBytes as Uint32Array,
       vectorsChecksums: vectorsChecksums as BigUint64Array,
-      headChecksums: heads as BigUint64Array | null,
-      codeChecksums: codes as BigUint64Array | null,
+      headChecksums: heads as BigUint64Array,
+      codeChecksums: codes as BigUint64Array,
     };
   });
 }
@@ -310,8 +302,8 @@ export interface BlockRows {
  * Whether a search by residual codes needs only the heads of blocks, which are all columns before
  * the codes. Rows with equal codes are found by their codes, so a column `first` rules that out.
  */
-export function hasHeads({ layout, headChecksums }: BlockTable): boolean {
-  return headChecksums !== null && layout.residualBytes > 0 && !layout.hasFirsts;
+export function hasHeads({ layout }: BlockTable): boolean {
+  return layout.residualBytes > 0 && !layout.hasFirsts;
 }
 
 /** Bytes of block `i` before its codes, which are the last column. */
@@ -332,7 +324,7 @@ export function readBlock(
   const count = rows[i];
   const reader = new BodyReader(body, count);
   const partition = partitions[i];
-  const { id, hasFirsts, residualBytes, keep, bits } = layout;
+  const { id, hasFirsts, residualBytes, vectors, bits } = layout;
   const own = reader.uint32();
   const block = {
     ...{ count, partition, rows: own, ids: id === null ? null : reader.ids(id) },
@@ -340,8 +332,8 @@ export function readBlock(
     links: layout.link === null ? null : reader.uint32(),
     residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
     residualScales: residualBytes > 0 ? reader.float32() : null,
-    checks: keep !== 'none' ? reader.uint32() : null,
-    entries: keep === 'sparse' ? reader.uint32() : null,
+    checks: vectors !== 'none' ? reader.uint32() : null,
+    entries: vectors === 'sparse' ? reader.uint32() : null,
   };
   if (partition === NO_PARTITION || isHead) return { ...block, codes: new Uint8Array() };
   const codes = reader.bytes(bytesPerCode(bits));
@@ -371,15 +363,15 @@ export function readVectors(
   body: Uint8Array,
 ): Pick<IndexRows, 'vectors' | 'scales' | 'sparse'> {
   const reader = new BodyReader(body, rows[i]);
-  const { keep, dimensions } = layout;
-  if (keep === 'sparse') {
+  const { dimensions } = layout;
+  if (layout.vectors === 'sparse') {
     const offsets = reader.offsets();
     const indices = reader.list(offsets, BigUint64Array);
     const sparse = { offsets, indices, weights: reader.list(reader.offsets(), Float32Array) };
     checkSparse(sparse, 0);
     return { vectors: null, scales: null, sparse };
   }
-  if (keep === 'int8') {
+  if (layout.vectors === 'int8') {
     const bytes = reader.bytes(dimensions);
     const vectors = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     return { vectors, scales: reader.float32(), sparse: null };

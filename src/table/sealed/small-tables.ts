@@ -28,41 +28,31 @@ export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
   });
 }
 
-/** The column of centroids, by its name in files of version 1. That version wrote 16 bits. */
-const centroids = (vector: 'int8' | 'int16', width: number | null): ColumnSchema => {
-  return { name: 'centre', type: { vector, width } };
-};
+const CENTROID: ColumnSchema = { name: 'centroid', type: { vector: 'int8', width: null } };
 /** Scales 8-bit integers back: round(integer · peak / 127). */
 const PEAK: ColumnSchema = { name: 'peak', type: 'uint16' };
 
 /**
- * The bytes of a file with centroids, `width` integers each, one after another. They are stored as
- * 8 bits and a peak if this loses nothing, as for all centroids that this version trains; else as
- * 16 bits.
+ * The bytes of a file with centroids, `width` integers each, one after another, as 8 bits and a
+ * peak, by which training has rounded them.
  */
 export function centroidsToArrow(values: Int16Array, width: number): Uint8Array {
   const count = values.length / width;
   const { bytes, peaks } = toByteRows(values, width);
-  if (!fromByteRows({ bytes, peaks }).every((value, i) => value === values[i])) {
-    const batch = { count, rows: { centre: values } };
-    return writeTable([centroids('int16', width)], { kind: 'centres' }, [batch]);
-  }
-  const batch = { count, rows: { centre: bytes, peak: peaks } };
-  return writeTable([centroids('int8', width), PEAK], { kind: 'centres' }, [batch]);
+  const batch = { count, rows: { centroid: bytes, peak: peaks } };
+  const column: ColumnSchema = { name: CENTROID.name, type: { vector: 'int8', width } };
+  return writeTable([column, PEAK], { kind: 'centroids' }, [batch]);
 }
 
-/** Reads such a file of either width. The caller knows how many integers a centroid has. */
+/** Reads such a file. The caller knows how many integers a centroid has. */
 export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array {
-  const table = openTable(bytes, file, { kind: 'centres' });
-  return asArrow(file, () => {
-    if (!table.schema.fields.some(({ name }) => name === PEAK.name)) {
-      return readNumbers(table, centroids('int16', null)) as Int16Array;
-    }
-    return fromByteRows({
-      bytes: readNumbers(table, centroids('int8', null)) as Int8Array,
+  const table = openTable(bytes, file, { kind: 'centroids' });
+  return asArrow(file, () =>
+    fromByteRows({
+      bytes: readNumbers(table, CENTROID) as Int8Array,
       peaks: readNumbers(table, PEAK) as Uint16Array,
-    });
-  });
+    }),
+  );
 }
 
 /** A table of document frequencies, and how its words were made. */
