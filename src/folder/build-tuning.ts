@@ -144,7 +144,7 @@ function* late<T>(make: (call: LongCall) => Promise<T>): Steps<T> {
  * and their true neighbours, for which all rows pass four times.
  */
 export async function copiesPayIn(build: Trained, codes: number): Promise<boolean> {
-  const { training, wanted, rows } = build;
+  const { training, wanted } = build;
   const { trained, vectors, centroids } = training;
   const { width } = vectors.space;
   if (trained === null || vectors.residualCodes === null || centroids.count < 2) return false;
@@ -164,8 +164,7 @@ export async function copiesPayIn(build: Trained, codes: number): Promise<boolea
   await runStepsAsync(centroids.nearest(neighbors, own), { signal: build.call.signal });
   const counts = asked.map((one) => one.neighbors.length);
   const spread = { queries, neighbors, counts, own, sizes: trained.sizes, codes };
-  const dimensions = rows.parts.dense?.dimensions ?? width;
-  return copiesPay(trained.tree, spread, { recall: wanted.recall, dimensions });
+  return copiesPay(trained.tree, spread, wanted.recall);
 }
 
 /** The points of rows, in the order given. */

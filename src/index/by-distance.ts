@@ -1,6 +1,6 @@
 /**
- * Search by distance, exact by either method: bands where counted work says that they cost less
- * (bands/band-method), else a scan of all distinct codes. Results are ordered by (distance, row).
+ * Search by distance, exact by either method: bands where they cost less (bands/band-method), else a
+ * scan of all distinct codes. Results are ordered by (distance, row).
  * A distinct code counts as its first row until the end, when its other rows are looked up.
  */
 import type { Steps } from '../base/steps';
@@ -61,17 +61,17 @@ export function* nearestByDistance(
     isAsked || (request.method === 'auto' && bandMethod.isWorth(distinctCodes, request));
   let built: BuiltBands | null = null;
   if (isWorth) {
-    const ready = yield* bandMethod.prepare(distinctCodes, request);
+    const prepared = yield* bandMethod.prepare(distinctCodes, request);
     // The codes were put in another order while the bands were built: those bands are of no use.
     if (parts.distinctCodes !== distinctCodes)
       return yield* nearestByDistance(parts, code, request, work);
-    const { bands } = ready;
-    ({ built } = ready);
+    ({ built } = prepared);
+    const { ready } = prepared;
     const collector = collectorOf(parts, request);
-    const { count } = bands.options;
+    const { count } = ready.bands.options;
     // Bands know the codes of the time they were built; later ones are scanned.
     if (count < distinctCodes.count) yield* scanDistinct(parts, [code], [collector], work, count);
-    const tried = bandMethod.search(bands, distinctCodes, code, collector, request, isAsked);
+    const tried = bandMethod.search(ready, code, collector, request, isAsked);
     work.codesCompared += tried.compared;
     if (tried.isComplete) {
       const why = isAsked ? 'as asked for' : 'bands are expected to cost less than a scan';
@@ -81,14 +81,9 @@ export function* nearestByDistance(
   // Hits of an unfinished search by bands are dropped: the scan reports every code again.
   const collector = collectorOf(parts, request);
   yield* scanDistinct(parts, [code], [collector], work);
-  bandMethod.noteScan(
-    distinctCodes,
-    request,
-    lastOf(collector, request),
-    request.method === 'auto',
-  );
+  bandMethod.noteScan(request, lastOf(collector, request));
   const why = isWorth
-    ? 'the look-ups of bands exceeded their budget'
+    ? 'bands would have read more than a scan'
     : request.method === 'scan'
       ? 'as asked for'
       : 'bands are not expected to pay';
@@ -103,14 +98,8 @@ export function* allNearestByDistance(
 ): Steps<RowsByDistance[]> {
   const collectors = codes.map(() => collectorOf(parts, request));
   yield* scanDistinct(parts, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
-  for (const [i, collector] of collectors.entries()) {
-    const isChosen = i === 0 && request.method === 'auto'; // one choice was made for all
-    parts.bandMethod.noteScan(
-      collector.distinctCodes,
-      request,
-      lastOf(collector, request),
-      isChosen,
-    );
+  for (const collector of collectors) {
+    parts.bandMethod.noteScan(request, lastOf(collector, request));
   }
   return collectors.map((collector) => collector.result());
 }

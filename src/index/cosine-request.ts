@@ -6,7 +6,7 @@ import type { SearchParts } from './index-parts';
 import { methodError, type Request } from './search-request';
 
 /** A search by cosine as it runs: with its setting, and a k that kernels can count. */
-export interface CosineRequest extends Pick<Request, 'k' | 'filter'>, Setting {
+interface CosineRequest extends Pick<Request, 'k' | 'filter'>, Setting {
   readonly rank: 'estimate' | 'exact';
 }
 

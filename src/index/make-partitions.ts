@@ -129,7 +129,7 @@ export function copiesPayFor(
     sizes: Uint32Array.from({ length: starts.length - 1 }, (_, p) => starts[p + 1] - starts[p]),
     codes: distinctCodes.count,
   };
-  return copiesPay(tree, spread, { recall, dimensions: dense.dimensions });
+  return copiesPay(tree, spread, recall);
 }
 
 /** The second partition of each distinct code. */

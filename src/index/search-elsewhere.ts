@@ -15,7 +15,7 @@ import type { CodesPart, Queries } from './query';
 import { rankOf, resultOf, type SearchResult } from './search';
 import type { Request } from './search-request';
 import { type IndexState, stateOf } from './shared-index';
-import { costOf, sizesOf } from './tuning';
+import { workOf } from './tuning';
 
 /** What a thread opens a job with. */
 export interface SearchState {
@@ -39,14 +39,10 @@ export interface Answers {
   readonly ranks: readonly string[];
 }
 
-/** Estimated nanoseconds of a part: less work is small next to the cost of messages. */
-const PART_COST = 2 ** 23;
-/** Nanoseconds of a search that its setting does not change: making the query, and the result. */
-const QUERY_COST = 40_000;
-/** Nanoseconds of a work unit of bands (bands/band-layout): 45 to 60 on the bench's machine. */
-const BAND_UNIT_COST = 50;
-/** Most queries of a part. */
-const MAX_TOGETHER = 128;
+/** Entries that the searches of a part score: some milliseconds, next to which messages are small. */
+const PART_ENTRIES = 2 ** 20;
+/** Entries that take as long as making a query and its result (bench/threads.mjs). */
+const QUERY_ENTRIES = 2 ** 13;
 
 /**
  * The answers to all queries by other threads; null, to be done by the caller, where threads cannot
@@ -63,19 +59,19 @@ export function* searchElsewhere(
   // The first query stands for all: others of the batch have the same form.
   const first = queries.at(0);
   if (first === null) return null;
-  const isByDistance = rankOf(parts, first, request) === 'hamming';
+  const rank = rankOf(parts, first, request);
+  const isByDistance = rank === 'hamming';
   if (isByDistance) {
     if (request.method === 'partitions' || isScanned(parts, request)) return null;
     yield* parts.bandMethod.prepare(parts.distinctCodes, request);
   } else if (first.sums === null) return null;
-  const bands = isByDistance ? parts.bandMethod.stateFor(parts.distinctCodes, request) : null;
+  const bands = isByDistance ? parts.bandMethod.stateFor(parts.distinctCodes) : null;
   if (isByDistance && bands === null) return null; // the codes were put in another order
   const { removals } = parts.ids;
   const { rowCount } = parts.distinctCodes;
   const results: SearchResult[] = [];
-  const cost = bands === null ? cosineCost(parts, request) : bandCost(parts, request);
-  const each = Math.round(PART_COST / (QUERY_COST + cost));
-  const together = Math.max(1, Math.min(MAX_TOGETHER, each));
+  const entries = isByDistance ? 0 : workOf(parts, cosineRequest(parts, request, rank));
+  const together = Math.max(1, Math.round(PART_ENTRIES / (QUERY_ENTRIES + entries)));
   const isDone = yield* inParallel({
     task: { name: 'searching' },
     get state() {
@@ -97,15 +93,4 @@ export function* searchElsewhere(
   });
   const isSame = parts.ids.removals === removals && parts.distinctCodes.rowCount === rowCount;
   return isDone && isSame ? results : null;
-}
-
-/** Estimated nanoseconds of a search by cosine, from counts of what it compares. */
-function cosineCost(parts: IndexParts, request: Request): number {
-  const rank = parts.vectors === null ? 'estimate' : (request.rank ?? 'exact');
-  return costOf(sizesOf(parts), cosineRequest(parts, request, rank as 'estimate' | 'exact'));
-}
-
-/** Estimated nanoseconds of a search by bands. */
-function bandCost({ bandMethod, distinctCodes }: IndexParts, request: Request): number {
-  return BAND_UNIT_COST * bandMethod.unitsFor(distinctCodes, request);
 }

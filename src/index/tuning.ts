@@ -1,8 +1,8 @@
 /**
  * Finds the cheapest setting (probes and candidates) that finds enough. Each query is searched for
  * once, with many probes and candidates; what every smaller setting finds follows from the order of
- * the candidates and of their partitions. Costs are counted, not timed, so the same rows and seed
- * give the same setting on every machine.
+ * the candidates and of their partitions. Work is counted, not timed, so the same rows and seed give
+ * the same setting on every machine.
  */
 
 import { mean, meanAtLeast } from '../base/mean-limits';
@@ -18,7 +18,7 @@ export interface Target {
 }
 
 /** A setting with what it found. */
-export interface Choice extends Setting {
+interface Choice extends Setting {
   /** False if no setting finds enough: then this one finds most. */
   readonly isEnough: boolean;
   /** Sum over the queries of the shares found. */
@@ -36,14 +36,10 @@ const UNRANKED = 4;
 const PROBE_RATIO = 2 ** (1 / 8);
 const MORE_PROBES = 12;
 /**
- * Costs in nanoseconds, measured on one machine: of a code, of each of its bytes, of a re-ranked
- * row, of each of its dimensions, and of each multiplication while routing to centroids.
+ * Entries that take as long as a re-ranked row: 31 of residual codes of 100 dimensions, 24 of 256,
+ * 19 of 784 (bench/query-cost.mjs).
  */
-const CODE = 2;
-const CODE_BYTE = 0.1;
-const RANKED_ROW = 100;
-const RANKED_VALUE = 0.4;
-const ROUTED_VALUE = 0.06;
+const RANKED_ENTRIES = 24;
 
 /** True if these queries show that enough is found, or if they find everything. */
 function isEnough(shares: Float64Array, { recall }: Target): boolean {
@@ -58,8 +54,7 @@ export function* chosen(
   target: Target,
 ): Steps<Choice> {
   const { k } = target;
-  const sizes = sizesOf(index.parts);
-  const count = sizes.partitions?.count ?? 0;
+  const count = index.parts.partitions?.count ?? 0;
   let best: Candidate | null = null;
   if (count > 0) {
     const visits = yield* visitingPlaces(index.parts, asked);
@@ -72,7 +67,7 @@ export function* chosen(
     const seen = yield* recorded(index, asked, k, { probes: most, visits });
     // More probes than the least can be cheaper, if they need fewer candidates to find enough.
     for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
-      best = better(best, candidateWith(sizes, seen, target, probes));
+      best = better(best, candidateWith(index.parts, seen, target, probes));
       if (probes === most) break;
       yield undefined;
     }
@@ -81,7 +76,7 @@ export function* chosen(
   const isLess = best?.isEnough && 2 * (best.probes as number) < count;
   if (best !== null && (isLess || !index.mayScan)) return best;
   const seen = yield* recorded(index, asked, k, { probes: null, visits: [] });
-  return better(best, candidateWith(sizes, seen, target, null));
+  return better(best, candidateWith(index.parts, seen, target, null));
 }
 
 /** The fewest probes whose partitions contain enough neighbours: no search finds more. */
@@ -93,21 +88,21 @@ function leastProbes(places: readonly number[][], target: Target, count: number)
   });
 }
 
-/** A choice with its estimated cost in nanoseconds. */
+/** A choice with the work of a search. */
 interface Candidate extends Choice {
-  readonly cost: number;
+  readonly work: number;
 }
 
-/** The better choice: finds enough and costs less, else finds enough, else finds more. */
+/** The better choice: finds enough by less work, else finds enough, else finds more. */
 function better(a: Candidate | null, b: Candidate): Candidate {
   if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
-  if (a.isEnough) return b.cost < a.cost ? b : a;
+  if (a.isEnough) return b.work < a.work ? b : a;
   return b.found > a.found ? b : a;
 }
 
 /** A setting with the fewest candidates that find enough, or with as many as allowed. */
 function candidateWith(
-  sizes: SearchSizes,
+  parts: SearchParts,
   seen: Recording,
   target: Target,
   probes: number | null,
@@ -119,7 +114,7 @@ function candidateWith(
   const enough = isFound(most);
   const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
   const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
-  return { probes, want, isEnough: enough, found, cost: costOf(sizes, { probes, want }) };
+  return { probes, want, isEnough: enough, found, work: workOf(parts, { probes, want }) };
 }
 
 /** The least integer in low..high that `holds`, by bisection: so must `high`, and all above one. */
@@ -133,62 +128,18 @@ function leastOf(low: number, high: number, holds: (value: number) => boolean): 
   return from;
 }
 
-/** What the cost of a search depends on. */
-interface SearchSizes {
-  readonly codes: number;
-  readonly bits: number;
-  /** Of the dense vectors; if none are held, the bits of a code. */
-  readonly dimensions: number;
-  readonly isRanked: boolean;
-  readonly partitions: {
-    count: number;
-    width: number;
-    isByResidual: boolean;
-    entriesPerCode: number;
-  } | null;
-}
-
-/** The sizes of an index for `costOf`. */
-export function sizesOf({
-  partitions,
-  distinctCodes,
-  hasher,
-  bits,
-  vectors,
-}: SearchParts): SearchSizes {
-  const isDense = vectors !== null && vectors.kind !== 'sparse';
-  const dimensions = (isDense && hasher.dimensions) || bits;
-  return {
-    ...{ codes: distinctCodes.count, bits, dimensions },
-    isRanked: vectors !== null,
-    partitions: partitions && {
-      ...{ count: partitions.count, width: partitions.space.width },
-      isByResidual: partitions.residualCodes !== null,
-      entriesPerCode: partitions.entriesPerCode,
-    },
-  };
-}
-
-/** Estimated nanoseconds of a search: routing, codes of the visited partitions, re-ranked rows. */
-export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
-  const { codes, bits, dimensions, isRanked, partitions } = sizes;
-  const ranked = isRanked ? want * (RANKED_ROW + RANKED_VALUE * dimensions) : 0;
-  const code = CODE + (CODE_BYTE * bits) / 8;
-  if (probes === null || partitions === null) return codes * code + ranked;
-  const near = partitions.isByResidual ? residualCost(dimensions) : code;
-  const routing = routingCost(partitions.count, partitions.width);
-  const entries = codes * partitions.entriesPerCode;
-  return routing + (probes / partitions.count) * entries * near + ranked;
-}
-
-/** Estimated nanoseconds to weigh a residual code. */
-export function residualCost(dimensions: number): number {
-  return CODE + (CODE_BYTE * dimensions) / 4;
-}
-
-/** Estimated nanoseconds to route a query to so many centroids. */
-export function routingCost(centroids: number, width: number): number {
-  return centroids * width * ROUTED_VALUE;
+/**
+ * Entries that a search of this setting scores and centroids that it compares, and rows that it
+ * re-ranks, in the same unit.
+ */
+export function workOf(
+  { partitions, distinctCodes, vectors }: SearchParts,
+  { probes, want }: Setting,
+): number {
+  const ranked = vectors === null ? 0 : RANKED_ENTRIES * want;
+  if (probes === null || partitions === null) return distinctCodes.count + ranked;
+  const { count, entriesPerCode } = partitions;
+  return count + (probes / count) * distinctCodes.count * entriesPerCode + ranked;
 }
 
 /** For each query the position of each partition in the order in which a search visits them. */

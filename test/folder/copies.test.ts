@@ -239,7 +239,7 @@ describe('damage in the files of copies', () => {
       cpSync(join(two, taken.name), join(one, taken.name));
       return taken;
     });
-    const { checksum: _, version: __, ...rest } = own;
+    const { checksum: _, ...rest } = own;
     for (const name of ['manifest-000001.json', 'manifest.json']) {
       writeFileSync(join(one, name), manifestText({ ...rest, files }));
     }

@@ -23,7 +23,7 @@ describe('a file of an index folder that is cut, changed or gone', () => {
   it('is of every kind there is', () => {
     const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
     expect([...kinds].sort()).toEqual(
-      ['blocks', 'buckets', 'centres', 'columns', 'copies', 'frequencies', 'hashes', 'manifest']
+      ['blocks', 'buckets', 'centroids', 'columns', 'copies', 'frequencies', 'hashes', 'manifest']
         .concat(['manifest.json', 'places', 'removed', 'rows', 'vectors'])
         .sort(),
     );

@@ -7,6 +7,7 @@ import { openIndex } from '../../src/folder/index-folder';
 import { planSegments, type Range } from '../../src/folder/segments';
 import { readExactly } from '../../src/formats/file-io';
 import {
+  type FolderFile,
   fileName,
   type Manifest,
   manifestName,
@@ -28,15 +29,21 @@ function sparseFile(path: string, byteLength: number): void {
   closeSync(file);
 }
 
+/** The files of a segment that planning does not look at. */
+const OTHER_FILES = {
+  ...{ vectors: null, copies: null, places: null },
+  ...{ blocks: {} as FolderFile, hashes: {} as FolderFile, buckets: {} as FolderFile },
+};
+
 /** A folder whose manifest claims one file of so many rows and bytes. */
 async function claiming(name: string, { rows, bytes }: { rows: number; bytes: number }) {
   const folder = join(root, name);
   await mkdir(folder);
   const file = fileName({ kind: 'rows', generation: 1, part: 0, token: '00112233aabb' });
-  const manifest: Omit<Manifest, 'version' | 'checksum'> = {
+  const manifest: Omit<Manifest, 'checksum'> = {
     ...{ generation: 1, previous: null, rows, text: null, columns: [] },
     index: {
-      ...{ bits: 256, projection: 'signs', seed: '0', zero: 'error', keep: 'none', mean: null },
+      ...{ bits: 256, projection: 'signs', seed: '0', zero: 'error', vectors: 'none', mean: null },
       ...{ isForeign: true, ids: 'row', nextRow: rows, report: null },
     },
     files: [
@@ -44,10 +51,10 @@ async function claiming(name: string, { rows, bytes }: { rows: number; bytes: nu
         ...{ name: file, kind: 'rows', rows, bytes, checksum: '0123456789abcdef' },
         ...{ firstRow: 0, nextRow: rows },
       },
-      {
-        name: fileName({ kind: 'blocks', generation: 1, part: 1, token: '00112233aabb' }),
-        ...{ kind: 'blocks', rows: 1, bytes: 100, checksum: '0123456789abcdef' },
-      },
+      ...(['blocks', 'hashes', 'buckets'] as const).map((kind, i) => ({
+        name: fileName({ kind, generation: 1, part: 1 + i, token: '00112233aabb' }),
+        ...{ kind, rows: 1, bytes: 100, checksum: '0123456789abcdef' },
+      })),
     ],
   };
   writeFileSync(join(folder, manifestName(1)), manifestText(manifest));
@@ -117,7 +124,7 @@ describe('the files of a large index', () => {
     const full = [0, 300].map((firstRow) => ({
       rows: { rows: 300, firstRow, nextRow: firstRow + 300 } as Segment['rows'],
       columns: null,
-      ...{ vectors: null, blocks: null, hashes: null, buckets: null, copies: null, places: null },
+      ...OTHER_FILES,
     }));
     expect(planned(full, live, 300)).toEqual([...full, { firstRow: 600, nextRow: 900 }]);
   });
@@ -135,11 +142,7 @@ describe('the files of a large index', () => {
         return {
           rows: { ...part, rows } as Segment['rows'],
           columns: null,
-          vectors: null,
-          blocks: null,
-          hashes: null,
-          buckets: null,
-          ...{ copies: null, places: null },
+          ...OTHER_FILES,
         };
       });
       most = Math.max(most, segments.length);

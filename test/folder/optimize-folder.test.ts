@@ -142,7 +142,7 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
       const kinds = folder.files.map(({ kind: own }) => own).sort();
       const columns = kind.hasColumns ? ['columns'] : [];
       expect(kinds).toEqual([
-        ...['blocks', 'buckets', 'centres', ...columns, 'hashes', 'rows', 'vectors'],
+        ...['blocks', 'buckets', 'centroids', ...columns, 'hashes', 'rows', 'vectors'],
       ]);
       expect(folder.text).toEqual({ tokens: 'words' });
       expect(readdirSync(folder.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);

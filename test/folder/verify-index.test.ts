@@ -277,7 +277,10 @@ async function problemsOf(name: string, change: (block: SegmentRows) => SegmentR
       await segments.add(block === 0 ? change(given) : given);
     }
     await files.close();
-    return [...(await segments.end()), ...manifest.files.filter(({ kind }) => kind === 'centres')];
+    return [
+      ...(await segments.end()),
+      ...manifest.files.filter(({ kind }) => kind === 'centroids'),
+    ];
   });
   const { problems } = await IndexFolder.verify(folder);
   return problems.map(({ message }) => message.replace(/^.*\.arrow: /, ''));

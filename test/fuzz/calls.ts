@@ -197,8 +197,6 @@ const LIBRARY: Record<string, MakeCall> = {
     partitions: 2,
   })),
   'SimHashIndex.optimizeAsync': onIndex('optimizeAsync', () => ({ recall: 0.5, k: 2, seed: 1 })),
-  'SimHashIndex.remeasure': onIndex('remeasure', () => ({ onProgress: () => 0 })),
-  'SimHashIndex.remeasureAsync': onIndex('remeasureAsync', () => ({ onProgress: () => 0 })),
   'SimHashIndex.compact': onIndex('compact', () => ({ onProgress: () => 0 })),
   pairs: call(api.pairs as never, source, nearness),
   'pairs of two': call(api.pairs as never, source, source, nearness),

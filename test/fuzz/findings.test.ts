@@ -1,17 +1,22 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import {
   Codes,
   codesFromArrow,
   codesToArrow,
+  IndexFolder,
   openIndexUrl,
   openRows,
   sparseFromArrow,
 } from '../../src/node';
-import { fileChecksum, parseManifest } from '../../src/stored/manifest';
+import {
+  fileChecksum,
+  type Manifest,
+  manifestText,
+  parseManifest,
+} from '../../src/stored/manifest';
 import { temporaryFolder } from '../folder/collection';
 import { Draws } from '../reference/random';
 import { bytesIn } from '../stored/files';
@@ -20,6 +25,7 @@ import { checkRefusal } from './check';
 /** Files that a reader once failed at: memory that no file justifies, errors of the engine. */
 
 const folder = new URL('../fixtures/findings/', import.meta.url);
+const golden = new URL('../fixtures/folders/rows.hs/', import.meta.url);
 const names = readdirSync(folder);
 const MAX_VALUES = 1000;
 
@@ -45,10 +51,35 @@ it.each(names)('reads or refuses %s', async (name) => {
   expect(count).toBeLessThan(MAX_VALUES);
 });
 
-const hostile = new URL('../fixtures/hostile/row-in-two-places.hs/', import.meta.url);
+/** A folder whose second segment has rows of the first one, ten of them. */
+async function rowsInTwoPlaces(): Promise<string> {
+  const root = await temporaryFolder();
+  const draws = new Draws('two places');
+  const build = async (name: string, firstRow: number, count: number) => {
+    const vectors = Array.from({ length: count }, () => draws.gaussians(4));
+    const ids = vectors.map((_, i) => `${name} ${i}`);
+    const options = { bits: 24, dimensions: 4, vectors: 'int8', memory: '64MB', firstRow } as const;
+    await IndexFolder.build(join(root, name), [{ vectors, ids }], options);
+    const bytes = readFileSync(join(root, name, 'manifest-000001.json'));
+    return parseManifest(bytes, name, 1);
+  };
+  const [one, other] = [await build('one', 0, 40), await build('other', 30, 20)];
+  const own = other.files.map((file) => {
+    cpSync(join(root, 'other', file.name), join(root, 'one', file.name));
+    return file.kind === 'rows' ? { ...file, firstRow: 40, nextRow: 60 } : file;
+  });
+  const { checksum: _, ...rest } = one;
+  const index: Manifest['index'] = { ...one.index, nextRow: 60 };
+  const text = manifestText({ ...rest, rows: 60, index, files: [...one.files, ...own] });
+  for (const name of ['manifest-000001.json', 'manifest.json']) {
+    rmSync(join(root, 'one', name));
+    await writeFile(join(root, 'one', name), text);
+  }
+  return join(root, 'one');
+}
 
 it('refuses what searches find where a row is in two places', async () => {
-  const files = bytesIn(fileURLToPath(hostile));
+  const files = bytesIn(await rowsInTwoPlaces());
   const draws = new Draws('two places');
   const errors: string[] = [];
   for (const memory of ['64MB', '200KB']) {
@@ -69,7 +100,7 @@ it('refuses what searches find where a row is in two places', async () => {
 
 it.each([null, {}, { name: 'a' }, 'a'])('refuses a manifest with a column %o', (column) => {
   const name = 'manifest-000003.json';
-  const json = JSON.parse(readFileSync(new URL(name, hostile), 'utf8'));
+  const json = JSON.parse(readFileSync(new URL(name, golden), 'utf8'));
   const { checksum: _, ...rest } = { ...json, columns: [column] };
   const head = `${JSON.stringify(rest, null, 1).slice(0, -2)},\n`;
   const text = `${head} "checksum": "${fileChecksum(Buffer.from(head))}"\n}\n`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { blocksOf, cut, keyBits, mankuLayout, type TableLayout } from '../../src/codes/pigeonhole';
-import { searchCost } from '../../src/index/bands/band-layout';
+import { blocksFor, maxReads, reachOf } from '../../src/index/bands/band-layout';
 import { Draws } from '../reference/random';
 import { AnyOrder, build, makeRows, randomCode } from './band-rows';
 
@@ -57,23 +57,33 @@ describe('layouts', () => {
     expect([triples, missed]).toEqual([41_664, 0]);
   });
 
-  it('cost what a search of uniform codes meets', () => {
+  it('are searched to the radius at which uniform codes take as many reads as allowed', () => {
     const draws = new Draws('cost');
     const rows = makeRows('uniform', 20_000, 64, draws);
-    for (const [blocks, radius] of [
-      [4, 6],
-      [5, 3],
-      [2, 3],
-    ] as const) {
+    for (const blocks of [2, 4, 5]) {
       const bands = build(rows, 64, blocks);
-      let units = 0;
-      for (let i = 0; i < 200; i++) {
-        const query = randomCode(64, draws);
-        const { lookUps, candidates } = bands.search(query, new AnyOrder({ maxDistance: radius }));
-        units += (2 * lookUps + candidates) / 200;
-      }
-      expect(units / searchCost(bands.options, radius)).toBeGreaterThan(0.9);
-      expect(units / searchCost(bands.options, radius)).toBeLessThan(1.1);
+      const reach = reachOf(bands.options);
+      const readsTo = (radius: number) => {
+        let reads = 0;
+        for (let i = 0; i < 200; i++) {
+          const query = randomCode(64, draws);
+          const found = bands.search(query, new AnyOrder({ maxDistance: radius }));
+          reads += (2 * found.lookUps + found.compared) / 200;
+        }
+        return reads;
+      };
+      expect(reach).toBeGreaterThanOrEqual(0);
+      expect(readsTo(reach)).toBeLessThan(1.1 * maxReads(64, 20_000));
+      expect(readsTo(reach + 1)).toBeGreaterThan(0.9 * maxReads(64, 20_000));
+      expect(reachOf(bands.options, 1e6)).toBe(-1);
     }
+  });
+
+  it('are as many as leave one block equal, or as number the codes', () => {
+    expect([0, 1, 3, 4, 20].map((radius) => blocksFor(64, 400_000, radius))).toEqual([
+      1, 2, 4, 4, 4,
+    ]);
+    expect(blocksFor(1024, 400_000, 1024)).toBe(16);
+    expect(blocksFor(13, 0, 13)).toBe(13);
   });
 });

@@ -1,21 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
-import { Bands, type BandsOptions } from '../../src/index/bands/bands';
+import { Bands } from '../../src/index/bands/bands';
 import { naiveNeighbors } from '../reference/brute-force';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
-import {
-  AnyOrder,
-  build,
-  flipped,
-  joined,
-  type Kind,
-  makeRows,
-  randomCode,
-  sourceOf,
-} from './band-rows';
+import { AnyOrder, build, flipped, joined, type Kind, makeRows, sourceOf } from './band-rows';
 
-/** What tables hold and read, and what a budget bounds. */
+/** What tables hold and read, and what a limit of reads bounds. */
 
 describe('tables', () => {
   const draws = new Draws('tables');
@@ -27,12 +18,10 @@ describe('tables', () => {
   };
 
   it('leave out those behind the count', () => {
-    for (const prefilter of [false, true]) {
-      const bands = build(rows, 64, 4, { prefilter, count: 300 });
-      for (const query of rows.slice(0, 20)) {
-        const expected = naiveNeighbors(rows.slice(0, 300), query, { maxDistance: 3 }).rows;
-        expect(within(bands, query)).toEqual([...expected]);
-      }
+    const bands = build(rows, 64, 4, { count: 300 });
+    for (const query of rows.slice(0, 20)) {
+      const expected = naiveNeighbors(rows.slice(0, 300), query, { maxDistance: 3 }).rows;
+      expect(within(bands, query)).toEqual([...expected]);
     }
     const nothing = build([], 64, 4);
     expect(within(nothing, rows[0])).toEqual([]);
@@ -72,18 +61,16 @@ describe('tables', () => {
   it('leave the codes as they were', () => {
     const bytes = joined(rows, 64);
     const before = bytes.slice();
-    const options = { bits: 64, count: rows.length, blocks: 4, prefilter: true };
+    const options = { bits: 64, count: rows.length, blocks: 4 };
     const bands = runSteps(Bands.build(sourceOf(bytes), options), {});
     const query = rows[0].slice();
     within(bands, query);
     expect([bytes, query]).toEqual([before, rows[0]]);
   });
 
-  it('list what they hold: offsets, codes, and prefilter bits', () => {
-    const bytes = (options: Partial<BandsOptions>) => build(rows, 64, 4, options).bytes;
+  it('list what they hold: offsets and codes', () => {
     // 400 codes: 2^9 buckets, and one entry more in each list.
-    expect(bytes({})).toBe(4 * 4 * (2 ** 9 + 1 + 401));
-    expect(bytes({ prefilter: true })).toBe(4 * 4 * (2 ** 9 + 1 + 401 + 401));
+    expect(build(rows, 64, 4).bytes).toBe(4 * 4 * (2 ** 9 + 1 + 401));
   });
 
   it('measure how unevenly codes fill the buckets', () => {
@@ -91,20 +78,6 @@ describe('tables', () => {
     expect(Math.abs(skew('uniform') - 1)).toBeLessThan(0.05);
     expect(skew('equal')).toBeCloseTo(2 ** 14, 6); // one of 2^14 hashed buckets holds all
     expect(skew('clustered')).toBeGreaterThan(1000);
-  });
-
-  it('dismiss by prefilter bits most candidates that are not near', () => {
-    const many = makeRows('uniform', 50_000, 64, draws);
-    const run = (prefilter: boolean) =>
-      build(many, 64, 6, { prefilter }).search(
-        randomCode(64, new Draws('far')),
-        new AnyOrder({ maxDistance: 5 }),
-      );
-    const plain = run(false);
-    const filtered = run(true);
-    expect(plain.compared).toBe(plain.candidates);
-    expect(filtered.candidates).toBe(plain.candidates);
-    expect(filtered.compared).toBeLessThan(plain.compared / 50);
   });
 
   it('are made in steps that tell their progress, and can be stopped', () => {
@@ -126,57 +99,51 @@ describe('tables', () => {
   });
 });
 
-describe('a budget', () => {
-  it.each([false, true])(
-    'is never exceeded, and what was offered is right: prefilter bits %s',
-    (prefilter) => {
-      const draws = new Draws('budget');
-      const rows = makeRows('clustered', 3000, 64, draws);
-      const bands = build(rows, 64, 4, { prefilter });
-      const query = flipped(rows[9], 64, 2, draws);
-      const units = prefilter
-        ? { lookUp: 3, entry: 1 / 8, code: 1 }
-        : { lookUp: 2, entry: 1, code: 0 };
-      const cost = (budget: number) => {
-        const collector = new AnyOrder({ maxDistance: 7 });
-        const found = bands.search(query, collector, { budget });
-        const { lookUps, candidates, compared } = found;
-        const spent = units.lookUp * lookUps + units.entry * candidates + units.code * compared;
-        return { collector, found, spent };
-      };
-      const all = naiveNeighbors(rows, query, { maxDistance: 7 });
-      const whole = cost(Number.POSITIVE_INFINITY);
-      expect(whole.found).toMatchObject({ isComplete: true, radius: 7 });
-      expect(whole.collector.result()).toEqual(all);
-      const radii = new Set<number>();
-      for (let budget = 0; budget < whole.spent; budget += whole.spent / 150) {
-        const { collector, found, spent } = cost(budget);
-        const { radius } = found;
-        expect(found.isComplete).toBe(false);
-        expect(spent).toBeLessThanOrEqual(budget);
-        const { rows: members, distances } = collector.result();
-        members.forEach((distinct, i) => {
-          expect(distances[i]).toBe(all.distances[all.rows.indexOf(distinct)]);
-        });
-        const known = all.distances.filter((distance) => distance <= radius).length;
-        expect(difference(members.subarray(0, known), all.rows.subarray(0, known))).toBeNull();
-        radii.add(radius);
-      }
-      expect([...radii]).toEqual([-1, 0, 1, 2, 3, 4, 5, 6]);
-      expect(cost(whole.spent).collector.result()).toEqual(all);
-    },
-  );
+describe('a limit of reads', () => {
+  it('is never exceeded, and what was offered is right', () => {
+    const draws = new Draws('budget');
+    const rows = makeRows('clustered', 3000, 64, draws);
+    const bands = build(rows, 64, 4);
+    const query = flipped(rows[9], 64, 2, draws);
+    const cost = (maxReads: number) => {
+      const collector = new AnyOrder({ maxDistance: 7 });
+      const found = bands.search(query, collector, { maxReads });
+      const { lookUps, compared } = found;
+      const spent = 2 * lookUps + compared;
+      return { collector, found, spent };
+    };
+    const all = naiveNeighbors(rows, query, { maxDistance: 7 });
+    const whole = cost(Number.POSITIVE_INFINITY);
+    expect(whole.found).toMatchObject({ isComplete: true, radius: 7 });
+    expect(whole.collector.result()).toEqual(all);
+    const radii = new Set<number>();
+    for (let most = 0; most < whole.spent; most += whole.spent / 150) {
+      const { collector, found, spent } = cost(most);
+      const { radius } = found;
+      expect(found.isComplete).toBe(false);
+      expect(spent).toBeLessThanOrEqual(most);
+      const { rows: members, distances } = collector.result();
+      members.forEach((distinct, i) => {
+        expect(distances[i]).toBe(all.distances[all.rows.indexOf(distinct)]);
+      });
+      const known = all.distances.filter((distance) => distance <= radius).length;
+      expect(difference(members.subarray(0, known), all.rows.subarray(0, known))).toBeNull();
+      radii.add(radius);
+    }
+    expect([...radii]).toEqual([-1, 0, 1, 2, 3, 4, 5, 6]);
+    expect(cost(whole.spent).collector.result()).toEqual(all);
+  });
 
   it('refuses a bucket that is too full before it is read', () => {
     const rows = makeRows('equal', 5000, 64, new Draws('full'));
     const bands = build(rows, 64, 4);
-    const search = (budget: number) => {
+    const search = (maxReads: number) => {
       const collector = new AnyOrder({ maxDistance: 0 });
-      return [bands.search(rows[0], collector, { budget }), collector.hits.length];
+      return [bands.search(rows[0], collector, { maxReads }), collector.hits.length];
     };
-    const none = { isComplete: false, radius: -1, lookUps: 1, candidates: 0, compared: 0 };
+    const none = { isComplete: false, radius: -1, lookUps: 1, compared: 0 };
     expect(search(5001)).toEqual([none, 0]);
-    const all = { isComplete: true, radius: 0, lookUps: 1, candidates: 5000, compared: 5000 };
+    const all = { isComplete: true, radius: 0, lookUps: 1, compared: 5000 };
     expect(search(5002)).toEqual([all, 5000]);
   });
 

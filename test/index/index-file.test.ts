@@ -187,8 +187,8 @@ describe('a damaged file', () => {
 
 it('batches end where rows have too much for one', () => {
   const header = {
-    ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', keep: 'none' },
-    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, centres: null },
+    ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', vectors: 'none' },
+    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, centroids: null },
   };
   const rowsOf = (first: number, end: number) => ({
     ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
@@ -262,8 +262,8 @@ describe('columns next to an index in one file', () => {
 describe('a hostile file, its checksums right,', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
-    ...{ keep: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
-    centres: null,
+    ...{ vectors: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
+    centroids: null,
   };
   const rows = {
     ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },
@@ -279,7 +279,7 @@ describe('a hostile file, its checksums right,', () => {
     ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, isReached: true, interval: [0.8, 1] },
     ...{ queries: 9, truth: 'cosine', partitions: 0, queriesPerSecond: 1 },
   };
-  const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
+  const centroids = Buffer.from(new Int16Array(16).buffer).toString('base64');
 
   it('names no columns that it does not have', () => {
     for (const carried of [7, Array.from({ length: 9 }, (_, i) => `c${i}`)]) {
@@ -292,7 +292,7 @@ describe('a hostile file, its checksums right,', () => {
     const { plan, isReached, ...same } = report;
     const renamed = { ...same, method: plan, reached: isReached };
     expect(indexFromArrow(made({ report })).report).toMatchObject(renamed);
-    const partitioned = made({ centres }, { partitions: Uint32Array.of(0, 1, 1) });
+    const partitioned = made({ centroids }, { partitions: Uint32Array.of(0, 1, 1) });
     expect(indexFromArrow(partitioned).count).toBe(3);
   });
 
@@ -303,8 +303,8 @@ describe('a hostile file, its checksums right,', () => {
     [{ seed: '99999999999999999999' }, {}, /seed/],
     [{ dimensions: 3 }, {}, /vector/],
     [{ zero: 'maybe' }, {}, /zero/],
-    [{ keep: 'none' }, {}, /vectors are kept|other way round/],
-    [{ keep: 'int8' }, {}, /Int8/],
+    [{ vectors: 'none' }, {}, /vectors are held|other way round/],
+    [{ vectors: 'int8' }, {}, /Int8/],
     [{ mean: [1] }, {}, /mean/],
     [{ mean: 'no' }, {}, /mean/],
     [{ isForeign: 1 }, {}, /isForeign/],
@@ -328,14 +328,14 @@ describe('a hostile file, its checksums right,', () => {
     [{ report: 'good' }, {}, /report/],
     [{ report: { ...report, plan: 'bands' } }, {}, /report.*plan/],
     [
-      { keep: 'int8' },
+      { vectors: 'int8' },
       { vectors: new Int8Array(6).fill(1), scales: Float32Array.of(1, Number.NaN, 1) },
       /row 1/,
     ],
-    [{ centres: '?' }, {}, /./],
-    [{ centres: 'AAAA' }, {}, /centroids/],
-    [{ centres }, {}, /partition/],
-    [{ centres }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
+    [{ centroids: '?' }, {}, /./],
+    [{ centroids: 'AAAA' }, {}, /centroids/],
+    [{ centroids }, {}, /partition/],
+    [{ centroids }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
     [{}, { rows: Uint32Array.of(0, 2, 1) }, /row number/],
     [{}, { rows: Uint32Array.of(0, 1, 3) }, /row number/],
     [{}, { vectors: Float32Array.of(1, 2, 3, Number.NaN, 5, 6) }, /row 1/],

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type RecallReport, SimHashIndex, scanVectors } from '../../src';
-import { HeldOut } from '../../src/index/evaluation';
+import { SimHashIndex, scanVectors } from '../../src';
+import { mean } from '../../src/base/mean-limits';
+import { runSteps } from '../../src/base/steps';
+import { evaluatedQueries, HeldOut } from '../../src/index/evaluation';
+import { inMemory, sharesFound } from '../../src/index/recall';
 import { partsOf } from '../../src/index/simhash-index';
 import { readVectors } from '../../src/node';
 import { Draws } from '../reference/random';
@@ -147,9 +150,10 @@ describe('what optimize reports', () => {
       `searches find ${percent(report.recall)} of the true 10 nearest of the 200 queries, and ` +
         `${percent(report.byRows?.recall)} of those of held-out rows`,
     ]);
-    const near = index.remeasure({ queries: clustered(400, 0.01) });
-    expect(near.warnings[0]).toMatch(/^the 400 queries lie nearer to the rows than held-out rows/);
-    expect(index.remeasure({ queries: clustered(400) }).warnings).toEqual([]);
+    const near = index.optimize({ ...settings, queries: clustered(400, 0.01), recall: 0.9 });
+    expect(near.warnings[0]).toMatch(/^the 200 queries lie nearer to the rows than held-out rows/);
+    const like = index.optimize({ ...settings, queries: clustered(400), recall: 0.9 });
+    expect(like.warnings).toEqual([]);
     const codes = made('none').optimize({ ...settings, queries: far });
     expect(codes).toMatchObject({ kthCosine: null, truth: 'distance' });
   });
@@ -168,39 +172,6 @@ describe('what optimize reports', () => {
     });
     expect(one).toBeDefined();
     expect(one).toEqual(two);
-  });
-
-  it('says which share of the queries find so many, and chooses by it', {
-    tags: 'thorough',
-  }, () => {
-    const index = made();
-    const byMean = index.optimize({ ...settings, recall: 0.9 });
-    const report = index.optimize({ ...settings, recall: 0.9, coverage: 0.95 });
-    expect(report).toMatchObject({ wanted: 0.9, wantedCoverage: 0.95, reached: true });
-    expect(report.recall).toBeGreaterThan(byMean.recall);
-    const queries = clustered(500);
-    let enough = 0;
-    for (let i = 0; i < 500; i++) {
-      const truth = new Set(scanVectors(vectors, at(queries, i), { k: 10 }).rows);
-      const found = index.search(at(queries, i)).rows.filter((row) => truth.has(row)).length;
-      enough += Number(found >= 9);
-    }
-    expect(enough / 500).toBeGreaterThan(0.93);
-    expect(enough / 500).toBeGreaterThan(report.coverage.share - 0.01);
-  });
-
-  it('has an interval as narrow as asked for, or all rows that there are', () => {
-    const index = made();
-    const options = { partitions: 64, queries: 60, recall: 0.9 };
-    const wide = index.optimize(options);
-    const report = index.optimize({ ...options, precision: 0.03 });
-    const widthOf = ({ interval: [low, high] }: RecallReport) => high - low;
-    expect(widthOf(wide)).toBeGreaterThan(0.03);
-    expect(widthOf(report)).toBeLessThanOrEqual(0.03);
-    expect(report.queries).toBeGreaterThan(wide.queries);
-    const most = index.optimize({ ...options, precision: 1e-6 });
-    expect(most.queries).toBeGreaterThan(1000);
-    expect(most.queries).toBeLessThan(1700); // a quarter of the rows, less those that chose
   });
 
   // By words of GloVe in the order of frequency, .918 were found of nouns in place of .95.
@@ -225,22 +196,18 @@ describe('what optimize reports', () => {
 
   it('is stale after a tenth of the rows has changed, and is measured again', () => {
     const index = made();
-    const before = index.optimize({ ...settings, recall: 0.9 });
+    index.optimize({ ...settings, recall: 0.9 });
     index.addAll(clustered(300));
     for (let row = 0; row < 300; row++) index.remove(row);
     expect(index.report).toMatchObject({ rowsAdded: 300, rowsRemoved: 300, stale: false });
     index.addAll(clustered(1));
     expect(index.report).toMatchObject({ rowsAdded: 301, stale: true });
-    const again = index.remeasure();
+    const again = index.optimize({ ...settings, recall: 0.9 });
     expect(again).toMatchObject({ rows: 6001, rowsAdded: 0, stale: false, source: 'rows' });
-    expect(again).toMatchObject({ probes: before.probes, oversample: before.oversample });
     expect(index.report).toEqual(again);
-    const given = index.remeasure({ queries: clustered(100) });
-    expect(given).toMatchObject({ source: 'queries', queries: 100 });
-    expect(given.byRows?.queries).toBeGreaterThan(100);
   });
 
-  it('is what the search itself finds of these queries, where it ends early', {
+  it('is what the search itself finds of these queries', {
     tags: 'thorough',
   }, () => {
     const dimensions = 200;
@@ -248,7 +215,7 @@ describe('what optimize reports', () => {
     const queries = clustered(300, 3, dimensions);
     const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
     index.addAll(rows);
-    index.optimize({ ...settings, recall: 0.99 });
+    const { probes, oversample } = index.optimize({ ...settings, recall: 0.99 });
     let [found, cosines] = [0, 0];
     for (let i = 0; i < 300; i++) {
       const query = queries.values.subarray(i * dimensions, (i + 1) * dimensions);
@@ -257,9 +224,13 @@ describe('what optimize reports', () => {
       for (const row of answer.rows) found += Number(truth.has(row));
       cosines += answer.cosines?.[9] ?? 0;
     }
-    const { recall, kthCosine } = index.remeasure({ queries });
-    expect(recall).toBeCloseTo(found / 3000, 9);
-    expect(kthCosine).toBeCloseTo(cosines / 300, 5);
+    const parts = partsOf(index);
+    const by = { k: 10, vectors: parts.dense };
+    const asked = runSteps(evaluatedQueries(parts, { queries, truth: undefined }, by), {});
+    const how = { k: 10, setting: { probes, want: 10 * oversample } };
+    const { shares, kthCosines } = runSteps(sharesFound(inMemory(parts), asked, how), {});
+    expect(mean(shares)).toBeCloseTo(found / 3000, 9);
+    expect(mean(kthCosines)).toBeCloseTo(cosines / 300, 9);
   });
 
   it('is the same for the same rows and seed', () => {
@@ -294,15 +265,13 @@ describe('what optimize reports', () => {
         RangeError,
         /different rows/,
       ],
-      [{ coverage: 0.9 }, TypeError, /"coverage" needs "recall"/],
-      [{ recall: 0.9, coverage: 2 }, RangeError, /"coverage"/],
-      [{ precision: 0 }, RangeError, /"precision"/],
+      [{ coverage: 0.9 }, TypeError, /no option "coverage"/],
+      [{ recall: 2 }, RangeError, /"recall"/],
     ];
     for (const [options, kind, message] of wrong) {
       expect(() => index.optimize(options)).toThrow(message);
       expect(() => index.optimize(options)).toThrow(kind);
     }
     expect(index.report).toBeNull();
-    expect(() => index.remeasure()).toThrow(/remeasure\(\) needs rows, and a setting/);
   });
 });

@@ -107,8 +107,8 @@ describe('columns of residual codes', () => {
   const columns = RowBatch.of({ residual: ['a', 'b', 'c'], residual_scale: [5, 6, 7] });
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
-    ...{ keep: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
-    centres: Buffer.from(new Int16Array(8).buffer).toString('base64'),
+    ...{ vectors: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
+    centroids: Buffer.from(new Int16Array(8).buffer).toString('base64'),
   };
   const rows = {
     ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },

@@ -143,7 +143,6 @@ export function searchesOf(kind: Kind): Asked[] {
       all.push({ ...one, method: 'partitions', probes: 60, oversample: 30 });
     }
   }
-  if (kind.isPartitioned) all.push({ k: 5, recall: 0.7 }, { k: 5, recall: 0.999 });
   return all;
 }
 

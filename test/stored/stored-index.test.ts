@@ -1,6 +1,5 @@
 import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FolderFiles } from '../../src/folder/folder-files';
 import {
@@ -149,19 +148,6 @@ it('refuses a limit that a partition, or the vectors of a search, do not fit', a
   const wide = small.search(query, { k: 900, probes: 60, oversample: 2 });
   await expect(wide).rejects.toThrow(/^"memory" is too small: a search ranks vectors of \d+ bytes/);
   await small.close();
-});
-
-it('refuses a folder of version 1, which compact writes again', async () => {
-  const folder = join(root, 'old.hs');
-  const old = fileURLToPath(new URL('../fixtures/folders/float32-v1.hs', import.meta.url));
-  cpSync(old, folder, { recursive: true });
-  await expect(openIndex(folder, { memory: '64MB' })).rejects.toThrow(/version 1.*compact/);
-  const before = await openIndex(folder);
-  await (await IndexFolder.open(folder)).compact();
-  const index = await openIndex(folder, { memory: '64MB' });
-  const asked = Array.from({ length: before.dimensions as number }, (_, i) => i + 1);
-  expect(found(await index.search(asked))).toEqual(found(before.search(asked)));
-  await index.close();
 });
 
 it('goes on while the folder is saved twice more', async () => {

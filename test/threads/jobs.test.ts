@@ -245,18 +245,6 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
       return stateOf(own, d);
     },
   ],
-  [
-    'remeasureAsync',
-    'nearest rows',
-    async (d, call) => {
-      await d.optimized.remeasureAsync({ queries: 60, ...call });
-      return stateOf(d.optimized, d);
-    },
-    (d) => {
-      d.optimized.remeasure({ queries: 60 });
-      return stateOf(d.optimized, d);
-    },
-  ],
 ];
 
 describe.each(RUNS)('on %s rows by %j threads', (kind, counts) => {

@@ -1,12 +1,24 @@
 /**
- * The cost model of bands: how many bits number a table's buckets, and the expected work of
- * building, look-ups and candidates, in units. Which bits are whose key is in codes/pigeonhole.
+ * How many tables bands have, and how far searches by them pay, from bits, rows and radius: by the
+ * pigeonhole principle, two codes within distance r differ in at most r / m bits (rounded down) of one of m
+ * blocks. Which bits are whose key is in codes/pigeonhole.
  */
 
 import { binomial, cut } from '../../codes/pigeonhole';
 
 /** Most bits of a bucket number: the offsets of a table take 4 bytes for each bucket. */
 const MAX_BUCKET_BITS = 28;
+/** Most tables, each of which takes 4 bytes for each code and for each bucket. */
+const MAX_BLOCKS = 16;
+/** Random reads of a look-up: its offsets and its members. Each candidate is one more: its code. */
+export const LOOK_UP_READS = 2;
+/**
+ * Bytes of codes that a scan passes in the time of one random read: 30 to 60 ns, where reads took
+ * 45 to 60 (bench/plans.mjs, codes of 64 to 1,024 bits).
+ */
+const SCANNED_BYTES = 512;
+/** Share of the reads of a scan that bands may take: at a half, bands were never slower. */
+const MAX_SHARE = 1 / 2;
 
 /**
  * The number of bits of a bucket number, and whether that is the key itself (`isDirect`): it is
@@ -22,69 +34,38 @@ export function bucketBits(width: number, count: number): { bits: number; isDire
   return { bits: hashed, isDirect: false };
 }
 
-/** What a search will find in the buckets. */
-interface Expectation {
-  /** How many times as full as by chance the buckets near a query are: `Bands.skew`. */
-  skew?: number;
-  /** True if tables hold 32 prefilter bits of each code. */
-  prefilter?: boolean;
+/**
+ * The number of blocks for searches to a radius: so many that one block is equal, at most so many
+ * that a block has as many bits as number all codes.
+ */
+export function blocksFor(bits: number, count: number, radius: number): number {
+  const numbering = 32 - Math.clz32(count);
+  return Math.min(radius + 1, Math.ceil(bits / Math.max(1, numbering)), MAX_BLOCKS);
+}
+
+/** Random reads that a search by tables may take in place of a scan. */
+export function maxReads(bits: number, count: number): number {
+  return (MAX_SHARE * count * Math.ceil(bits / 8)) / SCANNED_BYTES;
 }
 
 /**
- * Share of candidates that pass the prefilter bits, roughly: fewer in a search of small distances,
- * more at a fifth of the bits.
+ * The largest radius to which a search by tables is expected to take at most `maxReads`; -1 for
+ * none. Step r looks up table r mod m with r / m flipped bits, rounded down. `skew` is how many
+ * times as full as by chance buckets are (`Bands.skew`).
  */
-const PASSED = 1 / 16;
-/**
- * Bytes that a scan reads in the time of one unit, which is a wait for memory: 45 to 60 ns on the
- * bench's machine, where millions of codes do not fit the caches and a scan reads 8 to 15 GB/s. In
- * the caches both are faster.
- */
-const SCANNED_BYTES = 512;
-
-/**
- * Work units of a look-up and of a candidate. One unit is a cache miss, to fetch the code of a
- * candidate; a look-up reads offsets, members and, if any, prefilter bits, which are in order.
- * Fitted to times with 10,000,000 codes.
- */
-export function unitsOf(prefilter: boolean): { lookUp: number; entry: number } {
-  return prefilter ? { lookUp: 3, entry: 1 / 8 } : { lookUp: 2, entry: 1 };
-}
-
-/** Work units that take as long as a scan. */
-export function scanUnits(bits: number, count: number): number {
-  return (count * Math.ceil(bits / 8)) / SCANNED_BYTES;
-}
-
-/**
- * Work units of building `blocks` tables: one for each code and table, and more for the bytes of
- * its key. Fitted to 40 to 130 ns for a code and table at 64 and 256 bits, 450 to 900 ns at 1,024.
- */
-export function buildUnits(bits: number, count: number, blocks: number): number {
-  const bytesPerKey = bits / blocks / 8;
-  return blocks * count * (1 + bytesPerKey / 4);
-}
-
-/**
- * The expected work units of a search to `radius` by `blocks` tables, if bits were independent and
- * even: the sum over the steps of `Bands.search`, in which step r looks up table r mod m with r / m
- * flipped bits, rounded down.
- */
-export function searchCost(
+export function reachOf(
   { bits, count, blocks }: { bits: number; count: number; blocks: number },
-  radius: number,
-  { skew = 1, prefilter = false }: Expectation = {},
+  skew = 1,
 ): number {
-  const { lookUp, entry } = unitsOf(prefilter);
   const tables = cut({ firstBit: 0, bits }, blocks).map(({ bits: width }) => {
     // Other keys that share a bucket are candidates too, so this counts buckets and not keys.
-    const candidates = skew * count * 2 ** -bucketBits(width, count).bits;
-    return { width, units: lookUp + candidates * (prefilter ? entry + PASSED : entry) };
+    return { width, reads: LOOK_UP_READS + skew * count * 2 ** -bucketBits(width, count).bits };
   });
-  let cost = 0;
-  for (let step = 0; step <= radius && cost < Number.POSITIVE_INFINITY; step++) {
-    const { width, units } = tables[step % blocks];
-    cost += binomial(width, Math.floor(step / blocks)) * units;
+  let left = maxReads(bits, count);
+  for (let radius = 0; radius <= bits; radius++) {
+    const { width, reads } = tables[radius % blocks];
+    left -= binomial(width, Math.floor(radius / blocks)) * reads;
+    if (left < 0) return radius - 1;
   }
-  return cost;
+  return bits;
 }

@@ -8,7 +8,7 @@
 import type { Collector } from '../../codes/nearest';
 import { binomial } from '../../codes/pigeonhole';
 import { bitCount } from '../../kernels/hamming/hamming.scalar';
-import { unitsOf } from './band-layout';
+import { LOOK_UP_READS } from './band-layout';
 import type { BandTable, CodeSource } from './band-table';
 
 /** Buckets and candidates of a batch, whose cache misses overlap. */
@@ -21,7 +21,6 @@ export class BandLookUps {
   limit = 0;
   /** Work so far, as in `BandSearch`. */
   lookUps = 0;
-  candidates = 0;
   compared = 0;
   readonly #tables: readonly BandTable[];
   readonly #query: Int32Array;
@@ -40,7 +39,8 @@ export class BandLookUps {
   #flips = 0;
   #table = 0;
   #held = 0;
-  #budget = 0;
+  /** Random reads that are left; see `BandSearchOptions`. */
+  #left = 0;
   #code: Uint8Array = new Uint8Array();
   /** The codes of each memory; kept between searches while the memories stay. */
   readonly #views: CodeView[] = [];
@@ -60,7 +60,7 @@ export class BandLookUps {
   }
 
   /** Begins a search. The query is read until its end, and must not change meanwhile. */
-  start(source: CodeSource, code: Uint8Array, collector: Collector, budget: number): void {
+  start(source: CodeSource, code: Uint8Array, collector: Collector, maxReads: number): void {
     const { memories } = source;
     for (let i = 0; i < memories.length; i++) {
       const { codes } = memories[i];
@@ -72,9 +72,8 @@ export class BandLookUps {
     for (let i = 0; i < code.length; i++) this.#query[i >> 2] |= code[i] << (8 * (i & 3));
     this.#collector = collector;
     this.limit = collector.limit;
-    this.#budget = budget;
+    this.#left = maxReads;
     this.lookUps = 0;
-    this.candidates = 0;
     this.compared = 0;
     this.#findHome();
   }
@@ -99,13 +98,12 @@ export class BandLookUps {
     this.sink ^= sink;
   }
 
-  /** Looks up all keys of a table with exactly `flips` flipped bits; false when over budget. */
+  /** Looks up all keys of a table with exactly `flips` flipped bits; false after too many reads. */
   visit(t: number, flips: number): boolean {
-    const { width, isDirect, flipOf, prefilter } = this.#tables[t];
+    const { width, isDirect, flipOf } = this.#tables[t];
     const ways = binomial(width, flips);
-    const { lookUp } = unitsOf(prefilter !== null);
-    if (ways * lookUp > this.#budget) return false;
-    this.#budget -= ways * lookUp;
+    if (ways * LOOK_UP_READS > this.#left) return false;
+    this.#left -= ways * LOOK_UP_READS;
     this.lookUps += ways;
     if (ways === 0) return true;
     this.#table = t;
@@ -117,7 +115,9 @@ export class BandLookUps {
     let bucket = this.#home[t];
     if (flips === 0) {
       buckets[0] = bucket;
-      return this.#lookUp(1) && this.#compareBatch();
+      if (!this.#lookUp(1)) return false;
+      this.#compareBatch();
+      return true;
     }
     partial[0] = bucket;
     // Enumerates combinations of `flips` key bits in lexicographic order. The inner loop runs over
@@ -138,7 +138,8 @@ export class BandLookUps {
       }
       // In a hashed table `#isOfKey` compares a hit with the present flips, which change next.
       if (!isDirect && last > 0) {
-        if (!this.#lookUp(pending) || !this.#compareBatch()) return false;
+        if (!this.#lookUp(pending)) return false;
+        this.#compareBatch();
         pending = 0;
       }
       // The next combination: advances the last flip that can go on, and restarts those behind it.
@@ -152,63 +153,48 @@ export class BandLookUps {
         partial[i + 1] = partial[i] ^ flipOf[flipped[i]];
       }
     }
-    return this.#lookUp(pending) && this.#compareBatch();
+    if (!this.#lookUp(pending)) return false;
+    this.#compareBatch();
+    return true;
   }
 
   /** Gathers the candidates of some buckets, and compares whenever a batch is full. */
   #lookUp(count: number): boolean {
-    const { offsets, members, prefilter, prefilterWord, prefilterMask } = this.#tables[this.#table];
+    const { offsets, members } = this.#tables[this.#table];
     const buckets = this.#buckets;
     const batch = this.#batch;
     let sink = 0;
     for (let i = 0; i < count; i++) sink ^= offsets[buckets[i]];
     for (let i = 0; i < count; i++) sink ^= members[offsets[buckets[i]]];
     this.sink ^= sink;
-    const wanted = this.#query[prefilterWord] & prefilterMask;
-    const { entry } = unitsOf(prefilter !== null);
     let held = this.#held;
     for (let i = 0; i < count; i++) {
       let start = offsets[buckets[i]];
       const end = offsets[buckets[i] + 1];
       if (start === end) continue;
-      const units = (end - start) * entry;
-      if (units > this.#budget) return false;
-      this.#budget -= units;
-      this.candidates += end - start;
+      if (end - start > this.#left) return false;
+      this.#left -= end - start;
       while (start < end) {
         if (held === BATCH) {
           this.#held = held;
-          if (!this.#compareBatch()) return false;
+          this.#compareBatch();
           held = 0;
         }
         const stop = Math.min(end, start + BATCH - held);
-        if (prefilter === null) {
-          while (start < stop) batch[held++] = members[start++];
-        } else {
-          const limit = this.limit - this.#flips; // no prefilter bit is in the key
-          for (; start < stop; start++) {
-            if (bitCount(prefilter[start] ^ wanted) < limit) batch[held++] = members[start];
-          }
-        }
+        while (start < stop) batch[held++] = members[start++];
       }
     }
     this.#held = held;
     return true;
   }
 
-  /** Offers the candidates of the batch below the limit; false, and none of them, over budget. */
-  #compareBatch(): boolean {
+  /** Offers the candidates of the batch below the limit. */
+  #compareBatch(): void {
     const held = this.#held;
     this.#held = 0;
-    if (this.#tables[this.#table].prefilter !== null) {
-      // Without prefilter bits, `#lookUp` has paid for the code of each candidate.
-      if (held > this.#budget) return false;
-      this.#budget -= held;
-    }
     this.compared += held;
     if (this.#views.length === 1) this.#compare(this.#views[0], 0, 0, held);
     else this.#compareRuns(held);
-    return true;
   }
 
   /** Compares codes of several memories; consecutive ones of one memory together. */

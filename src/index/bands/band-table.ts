@@ -6,7 +6,6 @@
 import { toStarts } from '../../base/arrays';
 import { mixed } from '../../base/random';
 import type { BitRun } from '../../codes/pigeonhole';
-import { bitCount } from '../../kernels/hamming/hamming.scalar';
 import { sharedValues } from '../../kernels/memory';
 import { bucketBits } from './band-layout';
 
@@ -20,7 +19,6 @@ export interface CodeSource {
 interface TableOptions {
   readonly bits: number;
   readonly count: number;
-  readonly prefilter?: boolean;
 }
 
 /** How a code leads to its bucket. */
@@ -40,9 +38,6 @@ interface TableKeys {
   /** The words of a code that contain key bits, and those bits in each. */
   readonly words: Uint16Array;
   readonly masks: Int32Array;
-  /** A word of a code, and those of its bits that are the prefilter bits; none is in the key. */
-  readonly prefilterWord: number;
-  readonly prefilterMask: number;
 }
 
 /** A finished table. */
@@ -51,8 +46,6 @@ export interface BandTable extends TableKeys {
   readonly offsets: Uint32Array;
   /** One entry more than there are codes, so that a read at the end of the last bucket is valid. */
   readonly members: Uint32Array;
-  /** The prefilter bits of each member; null without them. */
-  readonly prefilter: Int32Array | null;
   /** The sum of the squares of bucket sizes, from which `Bands.skew` follows. */
   readonly squares: number;
 }
@@ -65,20 +58,16 @@ const STEP_ROWS = 2 ** 16;
 /** Parts have about 2 ** PART_ROW_BITS codes: they and their buckets fit the second-level cache. */
 const PART_ROW_BITS = 13;
 const MAX_PART_BITS = 10;
-/** Fewer prefilter bits dismiss too few candidates, so none are held. */
-const MIN_PREFILTER_BITS = 12;
 
-/** Scratch space of a build: key, code and prefilter bits of each; for one table at a time. */
+/** Scratch space of a build: key and code of each; for one table at a time. */
 export class Sorting {
   readonly rowKeys = new Uint32Array(KEY_ROWS);
   readonly keys: Uint32Array;
   readonly members: Uint32Array;
-  readonly prefilter: Int32Array;
 
-  constructor({ count, prefilter }: TableOptions) {
+  constructor({ count }: TableOptions) {
     this.keys = new Uint32Array(count);
     this.members = new Uint32Array(count);
-    this.prefilter = new Int32Array(prefilter ? count : 0);
   }
 }
 
@@ -134,7 +123,6 @@ class TableMaker {
   /** First sizes of the parts, then their starts, which `spread` turns into their ends. */
   readonly ends: Uint32Array;
   readonly #members: Uint32Array;
-  readonly #prefilter: Int32Array | null;
   readonly #keys: TableKeys;
   readonly #bytesPerCode: number;
   readonly #sorting: Sorting;
@@ -153,8 +141,6 @@ class TableMaker {
     // Shared, since searches on other threads read them in place.
     this.#offsets = sharedValues(Uint32Array, 2 ** keys.bucketBits + 1);
     this.#members = sharedValues(Uint32Array, options.count + 1);
-    const hasPrefilter = (options.prefilter ?? false) && keys.prefilterMask !== 0;
-    this.#prefilter = hasPrefilter ? sharedValues(Int32Array, options.count + 1) : null;
   }
 
   /** Counts codes by part; all of them must be in one memory of the source. */
@@ -170,29 +156,24 @@ class TableMaker {
     toStarts(this.ends);
   }
 
-  /** Appends codes, with keys and prefilter bits, to their parts. */
+  /** Appends codes, with their keys, to their parts. */
   spread(source: CodeSource, from: number, to: number): void {
     const { shift, ends } = this;
-    const { rowKeys, keys, members, prefilter } = this.#sorting;
-    const { prefilterWord, prefilterMask } = this.#keys;
-    const { codes, place } = this.#keysOf(source, from, to);
+    const { rowKeys, keys, members } = this.#sorting;
+    this.#keysOf(source, from, to);
     for (let row = from; row < to; row++) {
       const key = rowKeys[row - from];
       const at = ends[key >>> shift]++;
       keys[at] = key;
       members[at] = row;
-      if (this.#prefilter === null) continue;
-      const b = place + (row - from) * this.#bytesPerCode + 4 * prefilterWord;
-      const low = codes[b] | (codes[b + 1] << 8) | (codes[b + 2] << 16);
-      prefilter[at] = (low | (codes[b + 3] << 24)) & prefilterMask;
     }
   }
 
   /**
    * Computes the buckets of some codes into `rowKeys`, byte by byte for all codes, so that no inner
-   * loop is short. Returns the memory of the codes and where the first lies in it.
+   * loop is short.
    */
-  #keysOf({ memories, shift }: CodeSource, from: number, to: number) {
+  #keysOf({ memories, shift }: CodeSource, from: number, to: number): void {
     const { rowKeys } = this.#sorting;
     const { touched, addends } = this.#keys;
     const width = this.#bytesPerCode;
@@ -205,7 +186,6 @@ class TableMaker {
         rowKeys[r] ^= values[codes[at]];
       }
     }
-    return { codes, place };
   }
 
   /** Counts codes by bucket. */
@@ -234,12 +214,11 @@ class TableMaker {
    * start, and the codes of a bucket ascend.
    */
   place(from: number, to: number): void {
-    const { keys, members: unsorted, prefilter: unsortedPrefilter } = this.#sorting;
-    const [offsets, members, prefilter] = [this.#offsets, this.#members, this.#prefilter];
+    const { keys, members: unsorted } = this.#sorting;
+    const [offsets, members] = [this.#offsets, this.#members];
     for (let i = to - 1; i >= from; i--) {
       const at = --offsets[keys[i]];
       members[at] = unsorted[i];
-      if (prefilter !== null) prefilter[at] = unsortedPrefilter[i];
     }
   }
 
@@ -249,7 +228,6 @@ class TableMaker {
       ...this.#keys,
       offsets: this.#offsets,
       members: this.#members,
-      prefilter: this.#prefilter,
       squares: this.#squares,
     };
   }
@@ -273,9 +251,6 @@ function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: numbe
     }
   });
   const words = [...masks.keys()].filter((w) => masks[w] !== 0);
-  // The prefilter word is the one with the most bits outside of the key.
-  const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - bitCount(masks[w]));
-  const prefilterWord = Math.max(0, free.indexOf(Math.max(...free)));
   return {
     ...{ width, firstBit },
     bucketBits: buckets.bits,
@@ -285,8 +260,6 @@ function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: numbe
     addends,
     words: Uint16Array.from(words),
     masks: Int32Array.from(words, (w) => masks[w]),
-    prefilterWord,
-    prefilterMask: (free[prefilterWord] ?? 0) < MIN_PREFILTER_BITS ? 0 : ~masks[prefilterWord],
   };
 }
 

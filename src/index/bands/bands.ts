@@ -17,18 +17,13 @@ export interface BandsOptions {
   readonly count: number;
   /** Number of tables, one for each block of bits; together the blocks cover a code. */
   readonly blocks: number;
-  /**
-   * True to hold 32 bits of each code next to its position, so that most candidates are dismissed
-   * without reading their codes: twice the memory, a few times as fast where buckets are large.
-   */
-  readonly prefilter?: boolean;
 }
 
 interface BandSearchOptions {
   /** The last distance to search completely; by default as far as the collector needs. */
   maxRadius?: number;
-  /** Most work units to spend (`unitsOf`, `scanUnits`); by default any number. */
-  budget?: number;
+  /** Most random reads: LOOK_UP_READS for each look-up, one for each candidate; by default any. */
+  maxReads?: number;
 }
 
 /** How far a search came, and its work. */
@@ -39,9 +34,7 @@ interface BandSearch {
   readonly radius: number;
   /** Buckets that were looked up. */
   readonly lookUps: number;
-  /** Entries of these buckets. */
-  readonly candidates: number;
-  /** Candidates whose code was read: all, or those that their prefilter bits did not dismiss. */
+  /** Candidates: entries of these buckets, whose codes were compared. */
   readonly compared: number;
 }
 
@@ -95,15 +88,14 @@ export class Bands {
   /** Bytes of the tables; the codes belong to the caller. */
   get bytes(): number {
     return this.#tables.reduce(
-      (sum, { offsets, members, prefilter }) =>
-        sum + offsets.byteLength + members.byteLength + (prefilter?.byteLength ?? 0),
+      (sum, { offsets, members }) => sum + offsets.byteLength + members.byteLength,
       0,
     );
   }
 
   /**
    * How many times as full as by chance the bucket of a code's own key is, the code itself not
-   * counted: 1 for uniform codes, more for clustered ones. For `searchCost`.
+   * counted: 1 for uniform codes, more for clustered ones. For `reachOf`.
    */
   get skew(): number {
     let met = 0;
@@ -119,13 +111,13 @@ export class Bands {
   /**
    * Offers codes to the collector, each at most once, in any order of rows: step by step for rising
    * distances until no hit can enter any more, at the latest when all codes within `limit - 1` were
-   * offered. Stops before it would spend more than the budget.
+   * offered. Stops before it would read more than `maxReads`.
    */
   search(query: Uint8Array, collector: Collector, options: BandSearchOptions = {}): BandSearch {
-    const { maxRadius = this.options.bits, budget = Number.POSITIVE_INFINITY } = options;
+    const { maxRadius = this.options.bits, maxReads = Number.POSITIVE_INFINITY } = options;
     const run = this.#idle ?? new BandLookUps(this.#tables, query.length);
     this.#idle = null; // the collector may start another search, which then makes its own
-    run.start(this.#source, query, collector, budget);
+    run.start(this.#source, query, collector, maxReads);
     const count = this.#tables.length;
     let radius = -1;
     // After step r all codes within distance r were offered, so the next hits are at r + 1.
@@ -134,9 +126,9 @@ export class Bands {
       if (!run.visit(step % count, Math.floor(step / count))) break;
       radius = step;
     }
-    const { lookUps, candidates, compared } = run;
+    const { lookUps, compared } = run;
     const isComplete = run.limit <= radius + 1;
     this.#idle = run;
-    return { isComplete, radius, lookUps, candidates, compared };
+    return { isComplete, radius, lookUps, compared };
   }
 }
