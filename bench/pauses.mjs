@@ -103,7 +103,6 @@ const CALLS = [
   ['searchAllAsync, optimized', (call) => optimized.searchAllAsync(queries, call)],
   ['withinAllAsync', (call) => index.withinAllAsync(queries, { maxDistance: 60, ...call })],
   ['optimizeAsync', (call, own) => own.optimizeAsync({ recall: 0.95, ...call }), full],
-  ['remeasureAsync', (call) => optimized.remeasureAsync(call)],
   [
     'addAllAsync, optimized',
     (call, own) => own.addAllAsync(more, undefined, call),

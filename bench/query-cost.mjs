@@ -8,11 +8,11 @@ import { fromSource } from './lib/from-source.mjs';
 import { generator } from './lib/random.mjs';
 import { announce, printTable, short } from './lib/table.mjs';
 
-const { SimHashIndex, partsOf, queryOf, exactBest, MARGIN, runSteps } = await fromSource(`
+const { SimHashIndex, partsOf, queryOf, exactBest, runSteps } = await fromSource(`
   export { SimHashIndex, partsOf } from '../../src/index/simhash-index';
   export { runSteps } from '../../src/base/steps';
   export { queryOf } from '../../src/index/query';
-  export { exactBest, MARGIN } from '../../src/index/re-rank';
+  export { exactBest } from '../../src/index/re-rank';
 `);
 
 const BITS = 256;
@@ -82,7 +82,7 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
     const rowOf = (code) => parts.distinctCodes.rowOf(code);
     const estimateOf = (i) => 1 - hits.weights[i] / 2048;
     const found = { ...hits, rowOf, estimateOf, error: partitions.error };
-    runSteps(exactBest(parts, ready, found, { k: K, margin: MARGIN }, work), {});
+    runSteps(exactBest(parts, ready, found, K, work), {});
     const ranking = lap();
     seen.codes += weighed.codes;
     seen.ranked += work.candidates;

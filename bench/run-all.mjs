@@ -28,7 +28,6 @@ const SCRIPTS = [
     'sizes',
     'choices',
     'honesty',
-    'doubt',
     'spilling',
     'centring',
     'classics',

@@ -21,26 +21,7 @@ const RULES = [
   { words: 'leave be', use: 'leave unchanged' },
   { words: 'second looks?|full looks?', use: 're-rank' },
   { words: 'sketch(es|ed)?', use: 'residual code' },
-  {
-    words: 'cent(er|re)s?',
-    use: 'centroid',
-    allow: Object.fromEntries(
-      [
-        'stored/manifest',
-        'stored/content',
-        'folder/write-generation',
-        'folder/publish-rows',
-        'folder/folder-change',
-        'folder/stored-operations',
-        'folder/load-index',
-        'folder/index-folder',
-        'index/read-index',
-      ]
-        .concat(['index/write-index', 'table/sealed/small-tables'])
-        .map((file) => [`src/${file}.ts`, 'names in files of version 1'])
-        .concat([['docs/format.md', 'names in files of version 1']]),
-    ),
-  },
+  { words: 'cent(er|re)s?', use: 'centroid' },
   { words: 'keepers?', use: 'keep (which row of a group stays)' },
   {
     words: 'floors?',

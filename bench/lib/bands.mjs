@@ -5,9 +5,8 @@ import { Codes } from '../../dist/index.js';
 import { fromSource } from './from-source.mjs';
 import { generator } from './random.mjs';
 
-export const { Bands, runSteps, scanUnits } = await fromSource(`
+export const { Bands, runSteps } = await fromSource(`
   export { Bands } from '../../src/index/bands/bands';
-  export { scanUnits } from '../../src/index/bands/band-layout';
   export { runSteps } from '../../src/base/steps';
 `);
 

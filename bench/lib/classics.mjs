@@ -16,8 +16,8 @@ export function linearScan(codes) {
 }
 
 /** Our tables; `found` describes the last search. */
-export function tables(codes, blocks, prefilter = false) {
-  const options = { bits: 64, count: codes.count, blocks, prefilter };
+export function tables(codes, blocks) {
+  const options = { bits: 64, count: codes.count, blocks };
   const bands = runSteps(
     Bands.build({ memories: [{ codes: codes.bytes }], shift: 31 }, options),
     {},

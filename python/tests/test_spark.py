@@ -502,7 +502,7 @@ class OnSpark(unittest.TestCase):
             self.assertEqual(json.loads(command.run("verify", path, "--json"))["problems"], [])
             manifest = json.loads(pathlib.Path(path, "manifest-000001.json").read_text())
             report = manifest["index"]["report"]
-            self.assertEqual((manifest["rows"], report["rows"], report["plan"]), (5000, 5000, "partitions"))
+            self.assertEqual((manifest["rows"], report["rows"], report["method"]), (5000, 5000, "partitions"))
             # Of all rows, by rows that did not train the centroids.
             self.assertEqual((report["stale"], report["warnings"]), (False, []))
             self.assertGreaterEqual(report["queries"], 400)

@@ -366,7 +366,7 @@ describe('a merge', () => {
       [await partOf(own, 9000, { like: other }), '"nearness" is'],
       [await build('bits.hs', { ...OPTIONS, bits: 128 }), '"bits" is 64 in'],
       [await build('seed.hs', { ...OPTIONS, seed: 2 }), '"seed" is "0" in'],
-      [await build('int8.hs', { ...OPTIONS, vectors: 'int8' }), '"keep" is "float32" in'],
+      [await build('int8.hs', { ...OPTIONS, vectors: 'int8' }), '"vectors" is "float32" in'],
       [await build('plain.hs', OPTIONS), '"nearness" is'],
       [await partOf(own, 100), `rows overlap: ${one} has 0..${places[0].length - 1}, `],
       [await named('ids.hs', (i) => idOf(i === own[40] ? places[0][70] : i), own), 'same id'],

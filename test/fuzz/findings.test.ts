@@ -1,23 +1,28 @@
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { FolderFiles } from '../../src/folder/folder-files';
+import { GenerationWriter } from '../../src/folder/generations';
+import { SegmentWriter } from '../../src/folder/segment-writer';
 import {
   Codes,
   codesFromArrow,
   codesToArrow,
-  IndexFolder,
+  type FolderFile,
   openIndexUrl,
   openRows,
+  SimHashIndex,
+  saveIndex,
   sparseFromArrow,
 } from '../../src/node';
-import {
-  fileChecksum,
-  type Manifest,
-  manifestText,
-  parseManifest,
-} from '../../src/stored/manifest';
+import { BlockReader } from '../../src/stored/block-reader';
+import { contentNamed } from '../../src/stored/content';
+import { fileChecksum, parseManifest } from '../../src/stored/manifest';
+import { rowsOfBlock } from '../../src/table/sealed/segment-pieces';
+import { readVectors } from '../../src/table/sealed/segment-tables';
 import { temporaryFolder } from '../folder/collection';
+import { partitioned } from '../folder/partitioned';
 import { Draws } from '../reference/random';
 import { bytesIn } from '../stored/files';
 import { checkRefusal } from './check';
@@ -51,31 +56,38 @@ it.each(names)('reads or refuses %s', async (name) => {
   expect(count).toBeLessThan(MAX_VALUES);
 });
 
-/** A folder whose second segment has rows of the first one, ten of them. */
+/** A folder whose row 0 is in each of its blocks. */
 async function rowsInTwoPlaces(): Promise<string> {
-  const root = await temporaryFolder();
-  const draws = new Draws('two places');
-  const build = async (name: string, firstRow: number, count: number) => {
-    const vectors = Array.from({ length: count }, () => draws.gaussians(4));
-    const ids = vectors.map((_, i) => `${name} ${i}`);
-    const options = { bits: 24, dimensions: 4, vectors: 'int8', memory: '64MB', firstRow } as const;
-    await IndexFolder.build(join(root, name), [{ vectors, ids }], options);
-    const bytes = readFileSync(join(root, name, 'manifest-000001.json'));
-    return parseManifest(bytes, name, 1);
-  };
-  const [one, other] = [await build('one', 0, 40), await build('other', 30, 20)];
-  const own = other.files.map((file) => {
-    cpSync(join(root, 'other', file.name), join(root, 'one', file.name));
-    return file.kind === 'rows' ? { ...file, firstRow: 40, nextRow: 60 } : file;
-  });
-  const { checksum: _, ...rest } = one;
-  const index: Manifest['index'] = { ...one.index, nextRow: 60 };
-  const text = manifestText({ ...rest, rows: 60, index, files: [...one.files, ...own] });
-  for (const name of ['manifest-000001.json', 'manifest.json']) {
-    rmSync(join(root, 'one', name));
-    await writeFile(join(root, 'one', name), text);
+  const place = join(await temporaryFolder(), 'places.hs');
+  const draws = new Draws('in two places');
+  const index = new SimHashIndex({ bits: 24, dimensions: 4, vectors: 'int8' });
+  const ids = Array.from({ length: 60 }, (_, i) => `id ${i}`);
+  index.addAll({ values: draws.gaussians(4 * 60), dimensions: 4 }, ids);
+  partitioned(index, { recall: 0.1, k: 2, queries: 4, partitions: 4 });
+  await saveIndex(index, place);
+  const manifest = parseManifest(readFileSync(join(place, 'manifest.json')), place, 1);
+  const files = new FolderFiles(place);
+  const content = await contentNamed(files, manifest, { path: place });
+  const [segment] = content.segments;
+  const { table, vectors } = segment;
+  const reader = new BlockReader(content);
+  const writer = new GenerationWriter(place, manifest);
+  const wanted = { header: { ...content.header, report: null }, layout: table.layout };
+  const range = { firstRow: 0, nextRow: 60, count: 60 };
+  const written = await SegmentWriter.open(writer, wanted, range);
+  for (let block = 0; block < table.count; block++) {
+    const [{ rows }] = await reader.blocks([{ segment, block }]);
+    const span = { at: table.vectorsAt[block], length: table.vectorsBytes[block] };
+    const [body] = await reader.ranges([{ file: vectors as FolderFile, range: span }]);
+    const given = rowsOfBlock(table.layout, rows, readVectors(table, block, body));
+    await written.add({ ...given, rows: given.rows.map((row, i) => (i === 0 ? 0 : row)) });
   }
-  return join(root, 'one');
+  await files.close();
+  const centroids = manifest.files.filter(({ kind }) => kind === 'centroids');
+  const { rows, index: header, text, columns } = manifest;
+  const all = [...(await written.end()), ...centroids];
+  await writer.commit({ rows, index: header, text, columns, files: all });
+  return place;
 }
 
 it('refuses what searches find where a row is in two places', async () => {

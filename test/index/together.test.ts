@@ -94,7 +94,6 @@ it('searchAll answers as search does, and notices rows that are removed meanwhil
     { k: 3, probes: 2 },
     { k: 400, probes: 2 }, // more than two partitions hold: more are visited
     { k: 10, probes: 16, filter: (_: unknown, row: number) => row % 3 > 0 },
-    { k: 10, recall: 0.9 },
   ]) {
     const alone = Array.from({ length: 120 }, (_, i) => {
       return index.search(queries.subarray(i * WIDTH, (i + 1) * WIDTH), options);

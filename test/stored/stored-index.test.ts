@@ -118,7 +118,7 @@ describe('a file that is damaged', () => {
     },
   );
 
-  it.each(['blocks', 'centres', 'removed', 'manifest'])('is named at open: %s', async (name) => {
+  it.each(['blocks', 'centroids', 'removed', 'manifest'])('is named at open: %s', async (name) => {
     const folder = copy();
     const path = name === 'manifest' ? newestIn(folder) : fileOf(folder, name);
     change(path, Math.floor(readFileSync(path).length / 2));

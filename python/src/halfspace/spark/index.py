@@ -121,7 +121,7 @@ def _trained(chosen, total, words):
                 manifest = file.read()
             files = json.loads(manifest)["files"]
             # Also which rows trained the centroids, by the hashes of their codes: these measure nothing.
-            kinds = ("centres", "frequencies", "blocks", "hashes", "buckets")
+            kinds = ("centroids", "frequencies", "blocks", "hashes", "buckets")
             names = [one["name"] for one in files if one["kind"] in kinds]
             for name in (MANIFEST, *names):
                 with open(f"{made}/{name}", "rb") as file:
@@ -252,5 +252,5 @@ def _files(index, segment=None):
     for kind in ("rows", "vectors", "blocks"):
         yield from [one["name"] for one in index["files"] if one["kind"] == kind][place]
     for one in index["files"]:
-        if one["kind"] in ("centres", "removed", "frequencies"):
+        if one["kind"] in ("centroids", "removed", "frequencies"):
             yield one["name"]
