@@ -39,7 +39,7 @@ export interface Answers {
   readonly ranks: readonly string[];
 }
 
-/** Entries that the searches of a part score: some milliseconds, next to which messages are small. */
+/** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
 /** Entries that take as long as making a query and its result (bench/threads.mjs). */
 const QUERY_ENTRIES = 2 ** 13;

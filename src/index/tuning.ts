@@ -1,8 +1,8 @@
 /**
  * Finds the cheapest setting (probes and candidates) that finds enough. Each query is searched for
  * once, with many probes and candidates; what every smaller setting finds follows from the order of
- * the candidates and of their partitions. Work is counted, not timed, so the same rows and seed give
- * the same setting on every machine.
+ * the candidates and of their partitions. Work is counted, not timed, so the same rows and seed
+ * give the same setting on every machine.
  */
 
 import { mean, meanAtLeast } from '../base/mean-limits';

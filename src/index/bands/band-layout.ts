@@ -1,7 +1,7 @@
 /**
  * How many tables bands have, and how far searches by them pay, from bits, rows and radius: by the
- * pigeonhole principle, two codes within distance r differ in at most r / m bits (rounded down) of one of m
- * blocks. Which bits are whose key is in codes/pigeonhole.
+ * pigeonhole principle, two codes within distance r differ in at most r / m bits (rounded down) of
+ * one of m blocks. Which bits are whose key is in codes/pigeonhole.
  */
 
 import { binomial, cut } from '../../codes/pigeonhole';

@@ -13,7 +13,7 @@ import { Bands } from './bands';
 
 /** Fewer bytes of codes are always scanned: a scan then takes a tenth of a millisecond. */
 const MIN_BYTES = 2 ** 21;
-/** Bands asked for by name may read so many times as much, and so much more, before they give up. */
+/** Bands asked for by name give up after so many times as many reads, and so many more. */
 const MAX_TIMES_ASKED = 20;
 const MORE_READS_ASKED = 1e5;
 /** Fraction of codes added after the bands were built above which they are built again. */
@@ -129,7 +129,7 @@ export class BandMethod {
     return { ready, built: { method: 'bands', tables: blocks, milliseconds } };
   }
 
-  /** Searches by bands; they give up where a scan costs less, if they were not asked for by name. */
+  /** Searches by bands; unless asked for by name, they give up where a scan costs less. */
   search(
     { bands, reach: own }: Ready,
     query: Uint8Array,
@@ -148,7 +148,7 @@ export class BandMethod {
     return { isComplete, compared: found.compared };
   }
 
-  /** The distance that a search must cover: `maxDistance`, or the last one for k; null if unknown. */
+  /** The distance to cover: `maxDistance`, or that of the last search for k; null if unknown. */
   #radiusOf({ k, maxDistance }: Reach): number | null {
     if (maxDistance < this.#bits) return maxDistance;
     return this.#last !== null && k <= this.#last.k ? this.#last.distance : null;
