@@ -77,14 +77,6 @@ export const VERBS: readonly Verb[] = [
     options: [
       ...NEAR_OPTIONS,
       ...options({
-        '--first-equal':
-          'Of rows with equal codes only the first is paired with others, and they with it',
-        '--forest':
-          'Only pairs that connect rows which no pair before connects: fewer than rows, enough ' +
-          'for groups',
-        '--agree BITS: list': 'Only pairs whose codes agree in these bits, as 0-15',
-        '--differ BITS: list':
-          'Only pairs whose codes differ in these bits, and in each further set: 0-15,16-31+40',
         '--columns NAMES: list': 'Columns to write, of a, b, id_a, id_b, distance and the cosine',
       }),
       ...NEAR_HASHING_OPTIONS,

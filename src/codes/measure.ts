@@ -170,18 +170,17 @@ export function catchingDistance(
   return probableDistance(measure.shareOf(least), bits, checkNumber('share', probability, 0, 1));
 }
 
-/** The default share of the pairs at a lowest similarity that the distance must catch. */
-export const DEFAULT_SHARE = 0.99;
+/** Share of the pairs at a lowest similarity that the distance must catch. */
+const CAUGHT_SHARE = 0.99;
 
 /**
  * The distance within which pairs of at least this similarity are searched: if they are then
- * verified, the one that catches `share` of those at it; else the largest whose estimate reaches
+ * verified, the one that catches 99 % of those at it; else the largest whose estimate reaches
  * it. Throws for codes of vectors less a mean, whose distances estimate other cosines.
  */
 export function distanceToSearch(
   { measure, least }: { readonly measure: Measure; readonly least: number },
   codes: { bits: number; isCentred: boolean; isVerified: boolean },
-  share = DEFAULT_SHARE,
 ): number {
   const { bits, isCentred, isVerified } = codes;
   if (isCentred) {
@@ -191,7 +190,7 @@ export function distanceToSearch(
     );
   }
   if (!isVerified) return widestAt(measure, least, bits);
-  return catchingDistance(measure, { least, bits, probability: share });
+  return catchingDistance(measure, { least, bits, probability: CAUGHT_SHARE });
 }
 
 /** The probability that a pair at this similarity is within a distance: the recall of pairs. */

@@ -271,7 +271,7 @@ function* nearKnown(
   take: (row: number, other: number, distance: number) => void,
 ): Steps<void> {
   const known = yield* reorderedInSteps(rows, among);
-  const found = pairSteps(added, known, { ...request.near, equal });
+  const found = pairSteps(added, known, request.near, equal);
   yield* eachItem(found, ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) take(a[i], among[b[i]], distances[i]);
   });

@@ -123,11 +123,9 @@ function* pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<P
   const { pairs, ...options } = near;
   if (pairs !== undefined) return yield* givenPairs(pairs, order);
   const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
-  yield* pairSteps(yield* reorderedInSteps(rows, order), null, {
-    ...options,
-    equal: isEach(rows, near) ? 'all' : 'first',
-    ...(group && { group }),
-  });
+  const wanted = { ...options, ...(group && { group }) };
+  const inOrder = yield* reorderedInSteps(rows, order);
+  yield* pairSteps(inOrder, null, wanted, isEach(rows, near) ? 'all' : 'first');
 }
 
 /** For each position the first position whose row has the same code, vector and group. */

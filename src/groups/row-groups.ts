@@ -8,8 +8,8 @@ import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { withVectors } from '../join/exact';
-import { checkGroup } from '../join/pair-filter';
 import {
+  checkGroup,
   NEARNESS,
   type Nearness,
   NONE,
@@ -72,7 +72,7 @@ export interface RowGroups {
 /** Names of the options of `GroupOptions`. */
 export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', 'pairs', ...LONG_CALL];
 /** Options that say which rows are near, as the pairs do already. */
-const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'share', 'group'] as const;
+const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'group'] as const;
 
 /**
  * Groups rows that are near to each other. Rows in no pair are in no group.

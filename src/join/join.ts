@@ -31,19 +31,11 @@ interface JoinCodes {
   readonly bits: number;
 }
 
-/** Bits in which the codes of a pair must agree, and sets of bits in each of which they differ. */
-export interface PairBits {
-  readonly agree: readonly BitRun[];
-  readonly differ: readonly (readonly BitRun[])[];
-}
-
-/** No restriction. */
-const ANY_BITS: PairBits = { agree: [], differ: [] };
-
 /** Which pairs a join finds. */
 export interface JoinWanted {
   readonly maxDistance: number;
-  readonly bits?: PairBits | undefined;
+  /** Bits in which the codes of a pair must agree. */
+  readonly agree?: readonly BitRun[];
   /**
    * The lower distinct code of a pair must lie in `from` to `to - 1`. Read again for each part, so
    * that callers can narrow it.
@@ -75,7 +67,11 @@ const SAMPLE = 1024;
 const QUERIES = 128;
 
 /** The method that is expected to join these codes fastest. */
-export function methodFor(codes: JoinCodes, maxDistance: number, { agree } = ANY_BITS): JoinMethod {
+export function methodFor(
+  codes: JoinCodes,
+  maxDistance: number,
+  agree: readonly BitRun[] = [],
+): JoinMethod {
   const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
   return chooseMethod(sampleOf(codes), codes.count, runs, maxDistance, agree);
 }
@@ -87,9 +83,9 @@ export function* join(
   wanted: JoinWanted,
   take: TakeHits,
 ): Steps<void> {
-  const { agree, differ } = wanted.bits ?? ANY_BITS;
+  const { agree = [] } = wanted;
   const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
-  const around = { runs, required: agree, rejects: differ };
+  const around = { runs, required: agree, rejects: [] };
   yield* joinAs(codes, method, wanted, around, take);
 }
 

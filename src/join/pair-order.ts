@@ -33,8 +33,6 @@ const MIDDLE_OF = 1023;
 interface PairOrder extends Omit<JoinWanted, 'range'> {
   /** Only the first of equal rows is paired with others; the rest are paired with it. */
   readonly isFirstOnly: boolean;
-  /** True for pairs of first rows that may be left out. */
-  readonly isNeedless?: ((a: number, b: number) => boolean) | undefined;
   /** Most pairs of distinct codes to be held; tests make it small. */
   readonly maxHeld?: number;
 }
@@ -80,7 +78,6 @@ function* heldIn(codes: Distinct, method: JoinMethod, order: PairOrder, held: He
   };
   yield* join(codes, method, { ...order, range }, (hits, count) => {
     for (let i = 0; i < HIT * count; i += HIT) {
-      if (order.isNeedless?.(left.firstOf(hits[i]), right.firstOf(hits[i + 1]))) continue;
       held.take(hits[i], hits[i + 1], hits[i + 2], isOne);
       // Rows of equal codes mix: either code of a hit may have the earlier row of a pair.
       if (distinctOfRow !== null) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
@@ -269,7 +266,7 @@ function pairsOf(
   row: number,
   codes: Distinct,
   held: Held,
-  { isFirstOnly, bits }: PairOrder,
+  { isFirstOnly }: PairOrder,
   out: Batches,
 ): void {
   const { distinctOfRow, left, right } = codes;
@@ -278,9 +275,7 @@ function pairsOf(
   if (isFirstOnly && left.firstOf(distinct) !== row) return;
   const after = left === right ? row : -1;
   out.begin(row);
-  // Equal codes differ in no bit, so they are no pairs if bits must differ.
-  const equal = bits !== undefined && bits.differ.length > 0 ? NONE : right.firstOf(distinct);
-  for (let other = equal; other !== NONE; other = right.nextOf(other)) {
+  for (let other = right.firstOf(distinct); other !== NONE; other = right.nextOf(other)) {
     if (other > after) out.append(other, 0);
   }
   held.appendTo(out, distinct, after, !isFirstOnly);

@@ -5,7 +5,7 @@
  * `minJaccard`, sets are joined by their members, and no pair is missed.
  */
 
-import { checkMaxDistance, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkMaxDistance, checkOptions, wrongType } from '../base/check';
 import {
   checkLongCall,
   Item,
@@ -18,19 +18,19 @@ import {
 } from '../base/steps';
 import { reaches } from '../codes/angle';
 import { Codes } from '../codes/codes';
-import { catchShare, checkLeast, DEFAULT_SHARE, type Measure } from '../codes/measure';
+import { catchShare, checkLeast, type Measure } from '../codes/measure';
 import { SimHashIndex } from '../index/simhash-index';
 import { distance } from '../kernels/hamming/hamming.scalar';
-import { similaritiesInSteps, similaritiesOf, withVectors } from './exact';
+import { similaritiesInSteps, withVectors } from './exact';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
-import { Forest, groupedCodes, PAIR_FILTER, type PairFilter, pairBitsOf } from './pair-filter';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
 import { setPairs } from './set-join';
 import {
   checkComparable,
   type Distinct,
   distinctOf,
+  groupedCodes,
   isVerified,
   maxDistanceOf,
   NEARNESS,
@@ -41,20 +41,15 @@ import {
 } from './source';
 
 /** Options of `pairs`. */
-export interface PairsOptions extends Nearness, PairFilter, LongCall {
-  /**
-   * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
-   * others, and they with it: a million equal rows are half a trillion pairs, or a million.
-   */
-  equal?: 'all' | 'first';
+export interface PairsOptions extends Nearness, LongCall {
+  /** For each row its group, -1 for none: only rows of one group are paired. */
+  group?: Int32Array;
   /** Called with the expected work before it begins. */
   onStart?: (work: PairsWork) => void;
 }
 
 /** Nanoseconds for an entry of a list of rows that share a member, see set-join.ts. */
 const ENTRY_NS = 2;
-
-const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
 
 /** The expected work of `pairs`. */
 export interface PairsWork {
@@ -91,7 +86,13 @@ export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasJaccards: boolean;
 }
 
-const OPTIONS = [...NEARNESS, ...PAIR_FILTER, 'equal', 'onStart', ...LONG_CALL];
+const OPTIONS = [...NEARNESS, 'group', 'onStart', ...LONG_CALL];
+
+/**
+ * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
+ * others, and they with it: a million equal rows are half a trillion pairs, or a million.
+ */
+type EqualRows = 'all' | 'first';
 
 /**
  * Finds every pair of rows within a distance, each once, by the first row, then the second. Comes
@@ -133,15 +134,21 @@ type Request = ReturnType<typeof requestOf>;
 export function pairSteps(
   left: Rows,
   right: Rows | null,
-  options: Nearness & Pick<PairsOptions, 'equal' | 'group'>,
+  options: Nearness & Pick<PairsOptions, 'group'>,
+  equal: EqualRows = 'all',
 ): Stream<PairBatch> {
-  return batches(requestOf(left, right, options));
+  return batches(requestOf(left, right, options, equal));
 }
 
 /** Checks the options of a join against the rows. */
-function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
+function requestOf(
+  given: Rows,
+  right: Rows | null,
+  options: PairsOptions,
+  equal: EqualRows = 'all',
+) {
   const known = checkOptions('options', options, OPTIONS);
-  const { minCosine, vectors, equal, onStart, kernel } = { ...PAIRS_DEFAULTS, ...known };
+  const { minCosine, minJaccard, vectors, group, onStart, kernel } = known;
   if (right !== null && vectors !== undefined) {
     throw new TypeError('"vectors" are of one collection: for two, make indexes that hold them');
   }
@@ -155,14 +162,11 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
   if (onStart !== undefined && typeof onStart !== 'function') {
     throw wrongType('onStart', 'a function', onStart);
   }
-  const { group, forest = false } = known;
   if (right !== null && group !== undefined) {
     throw new Error('"group" is of one collection, not of two');
   }
   const isCentred = left.isCentred || (right?.isCentred ?? false);
   const isExact = isVerified(left, known) && isVerified(right ?? left, known);
-  // Checked by similarity, or between two collections, equal rows are connected by pairs too.
-  const isOfFirst = forest && right === null && !isExact;
   const maxDistance = maxDistanceOf(
     { ...left, ...(isExact ? {} : { vectors: null }), isCentred },
     known,
@@ -172,55 +176,41 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
     maxDistance: checkMaxDistance(maxDistance, bits),
     /** The measure by which pairs are checked; null where distances decide. */
     exact: isExact && asked !== null ? asked.measure : null,
-    equal: isOfFirst ? 'first' : checkOneOf('equal', equal, ['all', 'first']),
-    bits: pairBitsOf(known, left.codes),
+    isFirstOnly: equal === 'first',
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
-    isForest: forest,
-    isOfFirst,
+    /** The bits of the group, in which the codes of a pair must agree. */
+    agree: group === undefined ? [] : [{ firstBit: 8 * left.codes.bytesPerCode, bits: 32 }],
     group,
-    bySets: isExact && areJoinedAsSets(known),
+    /** True if sets are joined by their members: when only `minJaccard` says which are near. */
+    bySets: isExact && equal === 'all' && known.maxDistance === undefined && (minJaccard ?? 0) > 0,
     kernel: kernel ?? left.kernel,
     call: checkLongCall(known),
   };
 }
 
-/** True if sets are joined by their members: when only `minJaccard` says which pairs are near. */
-function areJoinedAsSets(options: PairsOptions): boolean {
-  const { minJaccard = 0, maxDistance, agree, differ, equal } = options;
-  const isOfBits = [maxDistance, agree, differ].some((one) => one !== undefined);
-  return minJaccard > 0 && equal !== 'first' && !isOfBits;
-}
-
-/** All batches: pairs by codes or sets, less those that similarities and the forest leave out. */
+/** All batches: pairs by codes or sets, less those that similarities leave out. */
 function* batches(request: Request): Stream<PairBatch> {
-  const { left, right, exact } = request;
-  const forest = request.isForest ? new Forest(left.codes.count, right?.codes.count) : null;
-  for (const step of request.bySets ? pairsOfSets(request) : pairsOfCodes(request, forest)) {
+  const { exact } = request;
+  for (const step of request.bySets ? pairsOfSets(request) : pairsOfCodes(request)) {
     if (!(step instanceof Item)) {
       yield step;
       continue;
     }
-    const near = exact === null ? step.value : yield* nearExactly(request, step.value, exact);
-    const found = forest?.grownBy(near) ?? near;
-    if (found.a.length === 0) continue;
-    let similarities = exact === null ? null : (near as NearPairs).similarities;
-    // The forest has left out pairs, so the similarities of the others are computed again.
-    if (forest !== null && exact !== null) {
-      similarities = similaritiesOf(exact, [left, right ?? left], found.a, found.b);
-    }
-    yield new Item(withSimilarities(found, exact, similarities));
+    const near =
+      exact === null
+        ? { ...step.value, similarities: null }
+        : yield* nearExactly(request, step.value, exact);
+    if (near.a.length > 0) yield new Item(withSimilarities(near, exact, near.similarities));
   }
 }
 
 /** Pairs of rows whose codes are within the distance. */
-function* pairsOfCodes(request: Request, forest: Forest | null): Stream<OrderedBatch> {
-  const { maxDistance, kernel, equal, bits } = request;
-  const { codes, method } = yield* joinOf(request);
+function* pairsOfCodes(request: Request): Stream<OrderedBatch> {
+  const { codes: ours, right, maxDistance, kernel, isFirstOnly, agree } = request;
+  const codes = yield* distinctOf(ours, right?.codes ?? null, maxDistance, kernel);
+  const method = methodFor(codes, maxDistance, agree);
   request.onStart?.(workOf(request, codes, method));
-  const isKnown = (a: number, b: number) => forest?.has(a, b) === true;
-  const isNeedless = request.isOfFirst ? isKnown : undefined;
-  const order = { maxDistance, kernel, isFirstOnly: equal === 'first', bits, isNeedless };
-  yield* pairsInOrder(codes, method, order);
+  yield* pairsInOrder(codes, method, { maxDistance, kernel, isFirstOnly, agree });
 }
 
 /** Pairs of sets that may be near, with their distances; the exact similarity then decides. */
@@ -279,12 +269,6 @@ function withSimilarities(
 ): PairBatch {
   const [cosines, jaccards] = measure?.name === 'jaccard' ? [null, found] : [found, null];
   return { a, b, distances, cosines, jaccards };
-}
-
-/** The distinct codes of a join, and how it brings near ones together. */
-function* joinOf({ codes: ours, right, maxDistance, kernel, bits }: Request) {
-  const codes = yield* distinctOf(ours, right?.codes ?? null, maxDistance, kernel, bits);
-  return { codes, method: methodFor(codes, maxDistance, bits) };
 }
 
 /** The expected work of a join, for `onStart`. */

@@ -22,7 +22,6 @@ import { joinKernel, type KernelName } from '../kernels/kernels';
 import { inParallel } from '../threads/parallel';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BucketJob } from './bucket-job';
-import type { PairBits } from './join';
 import { maxTables } from './join-layout';
 
 /** Codes, or an index; its removed and null rows are in no pair and in no group. */
@@ -41,17 +40,12 @@ export interface Nearness extends LeastSimilarity {
   minJaccard?: number | undefined;
   /** The vectors of the rows of codes, by which pairs are checked; one a row. */
   vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
-  /**
-   * Share of the pairs at the lowest similarity that the distance derived from it catches.
-   * @default 0.99
-   */
-  share?: number;
   /** The kernel that compares codes; all give equal results. */
   kernel?: KernelName;
 }
 
 /** Names of the options of `Nearness`. */
-export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors', 'share', 'kernel'];
+export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors', 'kernel'];
 
 /** The rows of a source in one form. */
 export interface Rows {
@@ -122,6 +116,33 @@ export function* reorderedInSteps(rows: Rows, order: Uint32Array): Steps<Rows> {
   };
 }
 
+/** Throws unless each of `count` rows has a group. */
+export function checkGroup(group: unknown, count: number): void {
+  if (!(group instanceof Int32Array)) throw wrongType('group', 'an Int32Array', group);
+  if (group.length === count) return;
+  throw wrongValue('group', `a group for each of ${count} rows`, group.length);
+}
+
+/**
+ * A copy of codes with the group of each row behind its bits, so that all groups are joined at once,
+ * however many there are; rows without a group become null.
+ */
+export function groupedCodes(codes: Codes, group: Int32Array): Codes {
+  const { bytesPerCode: width, count, origin } = codes;
+  checkGroup(group, count);
+  const validity = new Uint8Array(Math.ceil(count / 8));
+  const options = { bits: 8 * width + 32, validity, ...(origin && { origin }) };
+  const grouped = Codes.allocate(count, options);
+  for (let row = 0; row < count; row++) {
+    if (group[row] < 0 || codes.isNull(row)) continue;
+    validity[row >> 3] |= 1 << (row & 7);
+    const code = grouped.at(row);
+    code.set(codes.at(row));
+    for (let i = 0; i < 4; i++) code[width + i] = group[row] >> (8 * i);
+  }
+  return grouped;
+}
+
 /** True if pairs are checked by vectors: cosines always, sets where the rows have members. */
 export function isVerified({ vectors }: Rows, { minCosine, minJaccard }: LeastSimilarity): boolean {
   return minCosine !== undefined || (minJaccard !== undefined && vectors?.kind === 'sparse');
@@ -133,12 +154,12 @@ export function isVerified({ vectors }: Rows, { minCosine, minJaccard }: LeastSi
  */
 export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
   const { codes, isCentred } = rows;
-  const { maxDistance, share } = near;
+  const { maxDistance } = near;
   const asked = checkLeast(near, codes.origin?.projection);
   if (maxDistance !== undefined) return checkMaxDistance(maxDistance, codes.bits);
   if (asked === undefined) return undefined;
   const { bits } = codes;
-  return distanceToSearch(asked, { bits, isCentred, isVerified: isVerified(rows, near) }, share);
+  return distanceToSearch(asked, { bits, isCentred, isVerified: isVerified(rows, near) });
 }
 
 /** Throws unless the codes of two sources, and vectors where both hold them, can be compared. */
@@ -271,10 +292,9 @@ export function* distinctOf(
   right: Codes | null,
   maxDistance: number,
   kernel?: KernelName,
-  { differ }: Pick<PairBits, 'differ'> = { differ: [] },
 ): Steps<Distinct> {
   const total = left.count + (right?.count ?? 0);
-  const masks = 1 + differ.length + maxTables(maxDistance);
+  const masks = 1 + maxTables(maxDistance);
   const memory = JoinMemory.allocate(total, left.bytesPerCode, masks, total);
   const sources = inOrderOfSize(left, right);
   const ends: number[] = [];

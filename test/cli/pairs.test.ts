@@ -114,7 +114,7 @@ describe('halfspace pairs', () => {
     expect(a.map((row, i) => [row, b[i], distance[i]])).toEqual(allPairs(codes, null, 3));
   });
 
-  it('pairs only rows of one group, by bits, with the columns that are wanted', async () => {
+  it('pairs only rows of one group, with the columns that are wanted', async () => {
     const rows = ids.map((id, row) => ({
       id,
       code: String(row),
@@ -128,8 +128,7 @@ describe('halfspace pairs', () => {
     const file = await createRows(at('grouped.arrow'));
     await file.write(batch);
     await file.close();
-    const bit = (row: number, at: number) => (codes.at(row)[at >> 3] >> (at & 7)) & 1;
-    const args = ['--within', 'group', '--agree', '0-1,5', '--differ', '8-30,31+40-63'];
+    const args = ['--within', 'group'];
     const columns = ['--columns', 'id_b,distance,a', '-q'];
     const found = await run([
       'pairs',
@@ -140,35 +139,14 @@ describe('halfspace pairs', () => {
       ...columns,
     ]);
     expect(found.stderr).toBe('');
-    const some = (from: number, to: number) =>
-      Array.from({ length: to - from + 1 }, (_, i) => from + i);
-    const differs = (a: number, b: number, bits: number[]) =>
-      bits.some((i) => bit(a, i) !== bit(b, i));
     const expected = allPairs(codes, null, 20).filter(([a, b]) => {
       const [one, other] = [rows[a].group, rows[b].group];
-      if (one === null || one !== other || differs(a, b, [0, 1, 5])) return false;
-      return differs(a, b, some(8, 30)) && differs(a, b, [31, ...some(40, 63)]);
+      return one !== null && one === other;
     });
     expect(expected.length).toBeGreaterThan(10);
     expect(rowsOf(found.stdout)).toEqual(
       expected.map(([a, b, distance]) => ({ id_b: ids[b], distance, a })),
     );
-  });
-
-  it('writes a forest that connects what all pairs connect', async () => {
-    const args = ['pairs', at('codes.arrow'), '--max-distance', '24', '-q', '--columns', 'a,b'];
-    const rootsOf = (pairs: readonly Pair[]) => {
-      const roots = Array.from({ length: 600 }, (_, row) => row);
-      const rootOf = (row: number): number => (roots[row] === row ? row : rootOf(roots[row]));
-      for (const { a, b } of pairs)
-        roots[Math.max(rootOf(a), rootOf(b))] = Math.min(rootOf(a), rootOf(b));
-      return roots.map((_, row) => rootOf(row));
-    };
-    const all = linesOf((await run(args)).stdout);
-    const forest = linesOf((await run([...args, '--forest'])).stdout);
-    expect(rootsOf(forest)).toEqual(rootsOf(all));
-    const trees = new Set(rootsOf(all)).size;
-    expect([forest.length, all.length > 600]).toEqual([600 - trees, true]);
   });
 
   it('pairs the rows of two files, each with its own ids', async () => {
@@ -198,17 +176,6 @@ describe('halfspace pairs', () => {
     const { code, stdout } = await run(args, { input });
     expect(code).toBe(0);
     expect(bare(linesOf(stdout))).toEqual(allPairs(codes, others, 2));
-  });
-
-  it('pairs each of many equal rows with the first only, where that is asked for', {
-    tags: 'thorough',
-  }, async () => {
-    const equal = Codes.allocate(5, { bits: 16 });
-    await writeCodes(at('equal.arrow'), equal);
-    const args = ['pairs', at('equal.arrow'), '--max-distance', '0'];
-    expect(linesOf((await run(args)).stdout)).toHaveLength(10);
-    const { stdout } = await run([...args, '--first-equal']);
-    expect(bare(linesOf(stdout))).toEqual([1, 2, 3, 4].map((b) => [0, b, 0]));
   });
 
   it('goes by exact cosines where vectors are given, and says which share it finds', async () => {

@@ -191,7 +191,6 @@ describe('a stream without rows, into every verb that writes rows', () => {
     ['fingerprint'],
     ['fingerprint', '--code-type', 'int64', '--bits', '64'],
     ['pairs', '--max-distance', '3'],
-    ['pairs', '--max-distance', '3', '--forest'],
     ['dedup', '--max-distance', '3'],
     ['dedup', '--max-distance', '3', '--all-rows'],
     ['cluster', '--clusters', '3'],

@@ -6,8 +6,8 @@ import { blocksOf, choicesOf, mankuLayout, type TableLayout } from '../../src/co
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { join } from '../../src/join/join';
 import { pairsInOrder } from '../../src/join/pair-order';
-import { type Pairs, type PairsWork, pairs } from '../../src/join/pairs';
-import { distinctOf } from '../../src/join/source';
+import { type Pairs, type PairsWork, pairSteps, pairs } from '../../src/join/pairs';
+import { distinctOf, rowsOf } from '../../src/join/source';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../groups/collections';
 import { angleBetween, Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
@@ -176,14 +176,16 @@ describe('of equal rows', () => {
       const isFirst = (row: number) => firsts.get(codes.at(row).join()) === row;
       if (isFirst(a) && (distance === 0 || isFirst(b))) expected.push([a, b, distance]);
     }
-    expect(listed(pairs(codes, { maxDistance: 30, equal: 'first' }))).toEqual(expected);
+    const found = pairSteps(rowsOf('codes', codes), null, { maxDistance: 30 }, 'first');
+    expect(listed(streamItems(found, {}))).toEqual(expected);
   });
 
   it('takes a million of them as a million', () => {
     const codes = Codes.allocate(1_000_000, { bits: 64 });
     codes.at(17)[0] = 1;
     let count = 0;
-    for (const { a } of pairs(codes, { maxDistance: 3, equal: 'first' })) count += a.length;
+    const found = pairSteps(rowsOf('codes', codes), null, { maxDistance: 3 }, 'first');
+    for (const { a } of streamItems(found, {})) count += a.length;
     expect(count).toBe(999_999);
   });
 });
@@ -219,7 +221,7 @@ describe('by cosine', () => {
   it('finds the pairs within the distance that it names', () => {
     let work: PairsWork | undefined;
     const minCosine = 0.85;
-    const options = { minCosine, share: 0.9, onStart: (given: PairsWork) => (work = given) };
+    const options = { minCosine, onStart: (given: PairsWork) => (work = given) };
     const found = new Map<string, number>();
     for (const { a, b, cosines } of pairs(index, options)) {
       a.forEach((row, i) => {
@@ -227,7 +229,7 @@ describe('by cosine', () => {
       });
     }
     const share = work?.share as number;
-    expect(share).toBeGreaterThanOrEqual(0.9);
+    expect(share).toBeGreaterThanOrEqual(0.99);
     const maxDistance = work?.maxDistance as number;
     expect(share).toBe(catchShare(COSINE, { least: minCosine, bits: 128, maxDistance }));
     let near = 0;
@@ -319,7 +321,6 @@ describe('refuses', () => {
       () => pairs([] as never, { maxDistance: 3 }),
       '"source" expected Codes or a SimHashIndex, got Array',
     ],
-    [() => pairs(codes, { maxDistance: 3, equal: 'no' as never }), /"equal" expected one of/],
     [() => pairs(codes, { maxDistanse: 3 } as never), /did you mean "maxDistance"/],
   ])('%s', (call, message) => {
     expect(call as () => Pairs).toThrow(message);

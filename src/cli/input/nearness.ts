@@ -4,7 +4,7 @@
  * time, and pairs are checked by their vectors. Elsewhere it is estimated from the distance.
  */
 
-import { runStepsAsync } from '../../base/steps';
+import { eachItem, runStepsAsync } from '../../base/steps';
 import {
   COSINE,
   catchingDistance,
@@ -18,7 +18,9 @@ import type { Nearness as UsualNearness } from '../../explore/messages';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../join/near-rows';
-import { type Codes, pairs, type SimHashIndex, type SparseMatrix } from '../../node';
+import { pairSteps } from '../../join/pairs';
+import { rowsOfCodes } from '../../join/source';
+import type { Codes, SimHashIndex, SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
@@ -209,11 +211,11 @@ async function candidates(
   }
   const distance = within(CAUGHT);
   const isCandidate = new Uint8Array(count);
-  await call.long('comparing', async (work) => {
-    for await (const { a, b } of pairs(codes, { maxDistance: distance, equal: 'first', ...work })) {
-      for (let i = 0; i < a.length; i++) isCandidate[a[i]] = isCandidate[b[i]] = 1;
-    }
+  const near = pairSteps(rowsOfCodes(codes), null, { maxDistance: distance }, 'first');
+  const marking = eachItem(near, ({ a, b }) => {
+    for (let i = 0; i < a.length; i++) isCandidate[a[i]] = isCandidate[b[i]] = 1;
   });
+  await call.long('comparing', (work) => runStepsAsync(marking, work));
   const caught = caughtWithin(distance);
   return { isCandidate, way: `within ${distance} of ${bits} bits`, caught, maxDistance: distance };
 }

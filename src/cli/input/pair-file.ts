@@ -9,7 +9,6 @@ import { textOfFormula } from '../../formats/csv/csv-text';
 import { checkPairs, type RowPairs } from '../../groups/grouping';
 import { rowsOf } from '../../join/source';
 import type { RowReader } from '../../node';
-import type { KindHeader } from '../../table/arrow/writer';
 import type { Call } from '../call';
 import { badData } from '../errors';
 import type { Collection } from './collection';
@@ -23,8 +22,7 @@ const ENDS = ['a', 'b'] as const;
 
 /**
  * Opens the file of `--pairs`, or the Arrow stream on stdin for `-`, before the rows of `input` are
- * read. Refuses options that do not go with it, a file without the columns, and pairs that are too
- * few for the --grouping: `pairs --forest` writes only as many as connect the rows.
+ * read. Refuses options that do not go with it, and a file without the columns.
  */
 export async function openPairs(call: Call, input: Input): Promise<RowReader> {
   const path = call.text('pairs') as string;
@@ -39,13 +37,6 @@ export async function openPairs(call: Call, input: Input): Promise<RowReader> {
   if (columns.length === 0) {
     const expected = 'expected the columns a and b (rows) or id_a and id_b (their ids)';
     throw badData(`${reader.file}: ${expected}, got ${names.join(', ') || 'none'}`);
-  }
-  const { header = '{}' } = reader as { header?: string };
-  const { only } = JSON.parse(header) as Partial<KindHeader>;
-  const grouping = call.text('grouping');
-  if (only !== undefined && grouping !== 'components') {
-    const enough = 'which is enough for --grouping components only';
-    call.misuse(`${reader.file} was written by pairs --${only}, ${enough}, not for ${grouping}`);
   }
   if (isStdin) return reader;
   // Opened once more to read only these columns, ids as text: by that they are compared.

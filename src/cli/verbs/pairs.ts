@@ -6,7 +6,6 @@
 import { idsAt } from '../../base/ids';
 import { noColumn } from '../../base/nearest-name';
 import { estimatedName, type Measure } from '../../codes/measure';
-import type { PairFilter } from '../../join/pair-filter';
 import { noPairs } from '../../join/pairs';
 import {
   type ColumnData,
@@ -38,9 +37,7 @@ export async function run(call: Call): Promise<0> {
     call.misuse('an input is missing: a file, an index folder, or - for stdin');
   }
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
-  // The header of an Arrow output says if it lacks pairs: `dedup --pairs` needs to know.
-  const only = (['forest', 'first-equal'] as const).find((name) => call.has(name));
-  const header = { kind: 'pairs', ...(only && { only }) } as const;
+  const header = { kind: 'pairs' } as const;
   // Opened before the work, so that an output that cannot be written is refused at once.
   const writer = await openOutput(call, { inputs: args, header });
   const groups = call.has('within') ? new Within(call) : null;
@@ -52,8 +49,7 @@ export async function run(call: Call): Promise<0> {
   const found = await call.long('comparing', async (work) => {
     const options = {
       ...{ ...near, ...work, onStart: (plan: PairsWork) => sayPlan(call, plan, left) },
-      equal: call.has('first-equal') ? ('first' as const) : ('all' as const),
-      ...filterOf(call, groups),
+      ...(groups && { group: groups.ofRows }),
     };
     const columns = pairColumns(left, { a: left.ids, b: (right ?? left).ids }, shown);
     const all =
@@ -101,27 +97,6 @@ async function collections(
   const made = await readCollection(call, first, options);
   const next = await readCollection(call, second, { ...options, like: made.like });
   return isOtherFirst ? [next, made] : [made, next];
-}
-
-/** The options that leave out some of the near pairs: --within, --agree, --differ, --forest. */
-function filterOf(call: Call, groups: Within | null): PairFilter {
-  return {
-    ...(groups && { group: groups.ofRows }),
-    ...(call.has('agree') && { agree: call.list('agree').flatMap((bits) => runsOf(call, bits)) }),
-    ...(call.has('differ') && { differ: call.list('differ').map((bits) => runsOf(call, bits)) }),
-    ...(call.has('forest') && { forest: true }),
-  };
-}
-
-/** Reads bits as `0-15`, `7`, or several of these with + between; from 0, both ends included. */
-function runsOf(call: Call, text: string) {
-  return text.split('+').map((part) => {
-    const [isRun, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part) ?? [];
-    if (isRun === undefined || Number(last) < Number(first)) {
-      call.misuse(`bits are named as 0-15 or 7, with + between several, got "${text}"`);
-    }
-    return { firstBit: Number(first), bits: Number(last) - Number(first) + 1 };
-  });
 }
 
 /** Says how the join will compare rows, how often and how long, before it begins. */

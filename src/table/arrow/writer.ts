@@ -26,8 +26,6 @@ export interface KindHeader extends Partial<CodeHeader> {
   readonly kind: (typeof KINDS)[number];
   /** For a plan with codes: what makes its rows near, in words. */
   readonly near?: string | undefined;
-  /** Where pairs are not all near pairs: which of them these are. */
-  readonly only?: 'forest' | 'first-equal' | undefined;
 }
 
 /**

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from ..command import stream
 from .fingerprint import fingerprint, options
-from .pairs import CELL_ROWS, code_of, kept, pairs
+from .pairs import CELL_ROWS, code_of, edges, kept, pairs
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -45,10 +45,11 @@ def cluster(
     """Clusters of rows that are joined by steps of at most `max_distance` bits over rows with
     `min_samples` others within it: a DataFrame of id and cluster, -1 for rows in none. They are those
     of `halfspace cluster --density --max-distance` for the same rows in the order of their ids.
-    `min_samples=1` needs a forest of pairs only; with more, dense groups make pairs without end."""
-    near = pairs(codes, max_distance, id, code, forest=min_samples == 1, cell_rows=cell_rows)
-    if min_samples > 1:
-        near = kept(near)
+    With `min_samples` above 1, dense groups make pairs without end."""
+    if min_samples == 1:
+        near = edges(codes, max_distance, id, code, cell_rows)
+    else:
+        near = kept(pairs(codes, max_distance, id, code, cell_rows))
         ends = near.select(F.explode(F.array("id_a", "id_b")).alias("id")).groupBy("id").count()
         dense = kept(ends.where(F.col("count") >= min_samples).select("id"))
         for end in ("id_a", "id_b"):
@@ -92,8 +93,7 @@ def dedup(
     made = F.col(code) if code else fingerprint(source[0], bits=bits, **hashing)
     rule, value = _rule(keep, text)
     codes = kept(rows.select(F.col(id).alias("id"), made.alias("code"), value.alias("value")))
-    near = pairs(codes, max_distance, forest=True, cell_rows=cell_rows)
-    grouped = codes.join(components(near), "id")
+    grouped = codes.join(components(edges(codes, max_distance, cell_rows=cell_rows)), "id")
     words = ["dedup", "-", "-q", "--all-rows", *code_of(codes)]
     words += options(max_distance=max_distance, grouping=grouping, keep=rule)
     plan = _planned(grouped, words)

@@ -176,12 +176,17 @@ def grid_copies(shards, codes):
             yield cell, 1, rows[j]
 
 
-def runs(bits):
-    """Bits as the command names them: 0-15+20."""
-    parts, ordered = [], sorted(bits)
-    for bit in ordered:
-        if parts and parts[-1][1] == bit - 1:
-            parts[-1][1] = bit
-        else:
-            parts.append([bit, bit])
-    return "+".join(f"{first}-{last}" for first, last in parts)
+def belong(a, b, agree, differ):
+    """By pair of codes, two matrices of bytes: whether they agree in the bits `agree`, and in no set of
+    `differ` entirely."""
+    other = a ^ b
+
+    def same(bits):
+        mask = np.zeros(a.shape[1], np.uint8)
+        np.bitwise_or.at(mask, np.array(bits) >> 3, np.uint8(1) << (np.array(bits) & 7).astype(np.uint8))
+        return ~(other & mask).any(1)
+
+    found = same(agree)
+    for bits in differ:
+        found &= ~same(bits)
+    return found
