@@ -16,7 +16,6 @@ const python = await openPython();
 await announce(python);
 const cases = [
   { kind: 'uniform', count: MILLION, bits: 64, maxDistance: 3, runs: 5 },
-  { kind: 'half equal', count: MILLION, bits: 64, maxDistance: 3, runs: 5, equal: 'first' },
   { kind: 'half share 16 bits', count: MILLION, bits: 64, maxDistance: 3, runs: 5 },
   { kind: 'near duplicates', count: MILLION, bits: 64, maxDistance: 3, runs: 1 },
   { kind: 'uniform', count: TEN_MILLION, bits: 64, maxDistance: 3, runs: 3 },
@@ -39,13 +38,12 @@ printTable(
 );
 console.log('\nMemory: the most that was in use besides the codes.');
 
-const [uniform, equal, shared, , large, wide, wider] = results;
+const [uniform, shared, , large, wide, wider] = results;
 mark('seconds, 1,000,000 × 64 within 3', uniform.seconds, { most: 0.3 });
 mark('seconds, 10,000,000 × 64 within 3', large.seconds, { most: 6 });
 mark('memory by the codes, 10,000,000 × 64', large.bytes / large.codesBytes, { most: 6 });
 mark('seconds, 1,000,000 × 128 within 8', wide.seconds, { most: 5 });
 mark('seconds, 1,000,000 × 256 within 16', wider.seconds, { most: 5 });
-mark('time by that of uniform codes, half equal', equal.seconds / uniform.seconds, { most: 3 });
 mark('time by that of uniform codes, half share 16 bits', shared.seconds / uniform.seconds, {
   most: 3,
 });

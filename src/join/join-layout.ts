@@ -43,16 +43,18 @@ const MAX_TABLES = 64;
 const MAX_BLOCKS = 256;
 /** Most blocks of a layout beyond the distance. */
 const MAX_BLOCKS_MORE = 8;
-/** Costs in nanoseconds, measured on the machine of bench/results.md; only their ratios matter. */
-const ENTRY_NS = 27;
-/** An entry of a table where there are more than MAX_NEAR, which do not fit the caches. */
-const FAR_ENTRY_NS = 43;
-const MAX_NEAR = 2 ** 21;
-const GATHERED_WORD_NS = 1.5;
+/**
+ * Nanoseconds by bench/pairs.mjs, of which only the ratios matter: of an entry of a table (27 where
+ * all fit the caches, 43 beyond 2 million), of a comparison of two codes of a bucket, and of one in
+ * a scan. Codes of more than 64 bits miss the cache more often.
+ */
+const ENTRY_NS = 32;
 const COMPARED_NS = 0.85;
 const COMPARED_WIDE_NS = 2.3;
 const SCANNED_NS = 0.25;
 const SCANNED_WORD_NS = 0.15;
+/** Comparisons that take as long as to join a code of a large bucket again, by other bits. */
+const AGAIN_COMPARISONS = 2 ** 8;
 /** Codes of the sample in one bucket from which on the bucket's size is estimated by them. */
 const MIN_SURE = 4;
 /** Bits of a key that choose its bucket; further ones are compared only. */
@@ -69,69 +71,31 @@ export function chooseMethod(
   maxDistance: number,
   agree: readonly BitRun[] = [],
 ): JoinMethod {
-  let best = byChance(sample.words, count, []);
+  const { words } = sample;
+  let best = costed(words, count, [], (count * (count - 1)) / 2);
   for (const layout of layouts(runs, maxDistance, agree)) {
-    const ideal = byChance(sample.words, count, layout);
+    const least = layout.reduce((sum, key) => sum + comparisonsByChance(key, count), 0);
     // The estimate for random codes is a lower bound, and skips most layouts without the sample.
-    if (ideal.expectedMs >= best.expectedMs) continue;
-    const work = layout.map((key) => tableBySample(sample, count, key));
-    for (const table of work) {
-      const bits = keyBits(runs) + keyBits(agree) - table.keyBits;
-      table.splitMs = table.full * splitMs(sample.words, table.fullRows, bits, maxDistance);
-    }
-    const method = costed(sample.words, count, layout, work);
+    if (costed(words, count, layout, least).expectedMs >= best.expectedMs) continue;
+    const all = layout.reduce((sum, key) => sum + comparisonsBySample(sample, count, key), 0);
+    const method = costed(words, count, layout, all);
     if (method.expectedMs < best.expectedMs) best = method;
   }
   return best;
 }
 
-/** The work of one table. */
-interface TableWork {
-  readonly keyBits: number;
-  readonly comparisons: number;
-  /** Buckets too large for pairs: their number, their mean size, and the time to join them all. */
-  readonly full: number;
-  readonly fullRows: number;
-  splitMs: number;
-}
-
-/** A method with its cost: comparing, sorting into tables, and splitting large buckets. */
+/** A method with its cost: sorting into tables, and comparing. */
 function costed(
   words: number,
   count: number,
   layout: TableLayout,
-  tables: readonly TableWork[],
+  comparisons: number,
 ): JoinMethod {
-  const comparisons = tables.reduce((sum, table) => sum + table.comparisons, 0);
-  const splitting = tables.reduce((sum, table) => sum + table.splitMs, 0);
-  const scanned = SCANNED_NS + words * SCANNED_WORD_NS;
   const compared = words === 2 ? COMPARED_NS : COMPARED_WIDE_NS;
-  const comparing = comparisons * (layout.length === 0 ? scanned : compared);
-  const entry = count > MAX_NEAR ? FAR_ENTRY_NS : ENTRY_NS;
-  const sorting = layout.length * count * (entry + words * GATHERED_WORD_NS);
-  return { layout, comparisons, expectedMs: (comparing + sorting) / 1e6 + splitting };
-}
-
-/** The cost of a layout if bits were random; exact without tables. */
-function byChance(words: number, count: number, layout: TableLayout): JoinMethod {
-  const tables = layout.length === 0 ? [[]] : layout;
-  return costed(
-    words,
-    count,
-    layout,
-    tables.map((key) => tableByChance(key, count)),
-  );
-}
-
-/** The lowest cost in milliseconds to join `count` random codes by `bits` bits. */
-function splitMs(words: number, count: number, bits: number, maxDistance: number): number {
-  if (count < 2) return 0;
-  const runs = [{ firstBit: 0, bits }];
-  let least = byChance(words, count, []).expectedMs;
-  for (const layout of layouts(runs, maxDistance)) {
-    least = Math.min(least, byChance(words, count, layout).expectedMs);
-  }
-  return least;
+  const scanned = SCANNED_NS + words * SCANNED_WORD_NS;
+  const each = layout.length === 0 ? scanned : compared;
+  const expectedMs = (layout.length * count * ENTRY_NS + comparisons * each) / 1e6;
+  return { layout, comparisons, expectedMs };
 }
 
 /** Most tables of any layout for a distance: kernels need a mask for each. */
@@ -166,15 +130,17 @@ function* blockLayouts(runs: readonly BitRun[], maxDistance: number): Generator<
   }
 }
 
-/** The work of a table if bits were random. */
-function tableByChance(key: readonly BitRun[], count: number): TableWork {
+/** Comparisons in the buckets of a table if bits were random. */
+function comparisonsByChance(key: readonly BitRun[], count: number): number {
   const { lowBits, highBits } = joinKeyOf(key, count);
-  const comparisons = (count * (count - 1)) / 2 ** (lowBits + highBits + 1);
-  return { keyBits: keyBits(key), comparisons, full: 0, fullRows: 0, splitMs: 0 };
+  return (count * (count - 1)) / 2 ** (lowBits + highBits + 1);
 }
 
-/** The work of a table as the sample shows it, at least that of random bits. */
-function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]): TableWork {
+/**
+ * The same as the sample shows them, at least those of random bits. Buckets that are too large for
+ * pairs are joined again, by other bits.
+ */
+function comparisonsBySample(sample: JoinSample, all: number, key: readonly BitRun[]): number {
   const { codes, words, count, longestRun } = sample;
   const joinKey = joinKeyOf(key, all);
   const buckets = Uint32Array.from({ length: count }, (_, i) =>
@@ -182,25 +148,18 @@ function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]):
   );
   buckets.sort();
   let pairs = 0;
-  let [full, fullRows] = [0, 0];
+  let long = 0;
   for (let from = 0, to = 0; from < count; from = to) {
     while (to < count && buckets[to] === buckets[from]) to++;
     const size = to - from;
     const rows = (size / count) * all;
-    if (size >= MIN_SURE && rows > longestRun) {
-      full++;
-      fullRows += rows;
-    } else pairs += (size * (size - 1)) / 2;
+    if (size >= MIN_SURE && rows > longestRun) long += rows * AGAIN_COMPARISONS;
+    else pairs += (size * (size - 1)) / 2;
   }
   // A lower confidence limit of three standard errors, so that chance in the sample decides little.
   const sure = pairs - 3 * Math.sqrt(pairs + 1);
   const comparisons = (sure * all * (all - 1)) / Math.max(1, count * (count - 1));
-  const chance = tableByChance(key, all);
-  return {
-    ...{ ...chance, full, fullRows: fullRows / Math.max(1, full) },
-    // Codes of large buckets are not compared in pairs, so there can be fewer than by chance.
-    comparisons: full > 0 ? Math.max(0, comparisons) : Math.max(comparisons, chance.comparisons),
-  };
+  return Math.max(comparisons, comparisonsByChance(key, all)) + long;
 }
 
 /** How codes are mapped to the buckets of a table: about as many buckets as codes. */

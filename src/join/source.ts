@@ -124,8 +124,8 @@ export function checkGroup(group: unknown, count: number): void {
 }
 
 /**
- * A copy of codes with the group of each row behind its bits, so that all groups are joined at once,
- * however many there are; rows without a group become null.
+ * A copy of codes with the group of each row behind its bits, so that all groups are joined at
+ * once, however many there are; rows without a group become null.
  */
 export function groupedCodes(codes: Codes, group: Int32Array): Codes {
   const { bytesPerCode: width, count, origin } = codes;

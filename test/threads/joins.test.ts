@@ -1,9 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
+import { streamItems, streamItemsAsync } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
 import { dedup, dedupAsync } from '../../src/groups/dedup';
 import { groupRows, groupRowsAsync } from '../../src/groups/row-groups';
-import { type PairsOptions, pairs } from '../../src/join/pairs';
+import { type PairsOptions, pairSteps, pairs } from '../../src/join/pairs';
+import { rowsOf } from '../../src/join/source';
 import { closeThreads } from '../../src/threads/parallel';
 
 const THREADS = [1, 2, 3, 5];
@@ -98,11 +100,17 @@ describe.each(CASES)('pairs of %s codes', (kind, maxDistances) => {
   });
 
   it('come in equal batches from every kernel, with the first of equal rows alone', async () => {
-    const request = { maxDistance: 5, equal: 'first' } as const;
-    const expected = [...pairs(codes, { ...request, kernel: 'scalar' })];
+    const steps = (kernel?: 'scalar') =>
+      pairSteps(
+        rowsOf('codes', codes),
+        null,
+        { maxDistance: 5, ...(kernel && { kernel }) },
+        'first',
+      );
+    const expected = [...streamItems(steps('scalar'), {})];
     for (const threads of THREADS) {
       const found = [];
-      for await (const batch of pairs(codes, { ...request, threads })) found.push(batch);
+      for await (const batch of streamItemsAsync(steps(), { threads })) found.push(batch);
       expect(found).toEqual(expected);
     }
   });
