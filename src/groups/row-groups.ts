@@ -37,7 +37,7 @@ export interface GroupOptions extends Nearness, LongCall {
   group?: Int32Array;
   /**
    * The near pairs, instead of a distance or a similarity: rows with codes, in any order. Stars
-   * need all of them; for components a forest of them is enough.
+   * need all of them; for components as many as connect the rows are enough.
    */
   pairs?: { readonly a: Uint32Array; readonly b: Uint32Array };
 }

@@ -121,7 +121,8 @@ describe('a plan by pairs from a file', () => {
   });
 
   it('keeps all rows where there are no pairs', async () => {
-    const none = ['pairs', rows(), '--max-distance', '0', '--agree', '0-15', '--differ', '0-15'];
+    await writeCodes(at('apart.arrow'), collection('uniform', COUNT, 64, 1));
+    const none = ['pairs', at('apart.arrow'), '--max-distance', '0'];
     expect((await run([...none, '-q', '-o', at('none.arrow')])).code).toBe(0);
     const given = await run(['dedup', rows(), '--pairs', at('none.arrow'), '--all-rows']);
     expect([given.code, rowsOf(given.stdout).length]).toEqual([0, COUNT]);
