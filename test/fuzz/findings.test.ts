@@ -21,7 +21,11 @@ import { BlockReader } from '../../src/stored/block-reader';
 import { contentNamed } from '../../src/stored/content';
 import { fileChecksum, parseManifest } from '../../src/stored/manifest';
 import { rowsOfBlock } from '../../src/table/sealed/segment-pieces';
-import { readVectors } from '../../src/table/sealed/segment-tables';
+import {
+  readVectors,
+  type SegmentLayout,
+  type SegmentRows,
+} from '../../src/table/sealed/segment-tables';
 import { temporaryFolder } from '../folder/collection';
 import { partitioned } from '../folder/partitioned';
 import { Draws } from '../reference/random';
@@ -57,8 +61,10 @@ it.each(names)('reads or refuses %s', async (name) => {
   expect(count).toBeLessThan(MAX_VALUES);
 });
 
-/** A folder whose row 0 is in each of its blocks. */
-async function rowsInTwoPlaces(): Promise<string> {
+type Change = (rows: SegmentRows) => SegmentRows;
+
+/** A folder whose blocks were changed before they were written, with checksums that are right. */
+async function changedBlocks(change: Change, layout: Partial<SegmentLayout>): Promise<string> {
   const place = join(await temporaryFolder(), 'places.hs');
   const draws = new Draws('in two places');
   const index = new SimHashIndex({ bits: 24, dimensions: 4, vectors: 'int8' });
@@ -73,7 +79,10 @@ async function rowsInTwoPlaces(): Promise<string> {
   const { table, vectors } = segment;
   const reader = new BlockReader(content);
   const writer = new GenerationWriter(place, manifest);
-  const wanted = { header: { ...content.header, report: null }, layout: table.layout };
+  const wanted = {
+    header: { ...content.header, report: null },
+    layout: { ...table.layout, ...layout },
+  };
   const range = { firstRow: 0, nextRow: 60, count: 60 };
   const written = await SegmentWriter.open(writer, wanted, range);
   for (let block = 0; block < table.count; block++) {
@@ -81,7 +90,7 @@ async function rowsInTwoPlaces(): Promise<string> {
     const span = { at: table.vectorsAt[block], length: table.vectorsBytes[block] };
     const [body] = await reader.ranges([{ file: vectors as FolderFile, range: span }]);
     const given = rowsOfBlock(table.layout, rows, readVectors(table, block, body));
-    await written.add({ ...given, rows: given.rows.map((row, i) => (i === 0 ? 0 : row)) });
+    await written.add(change(given));
   }
   await files.close();
   const centroids = manifest.files.filter(({ kind }) => kind === 'centroids');
@@ -91,10 +100,18 @@ async function rowsInTwoPlaces(): Promise<string> {
   return place;
 }
 
-it('answers or refuses where a row is in two places, and verify finds it', async () => {
-  const place = await rowsInTwoPlaces();
+const firstIsZero: Change = (given) => {
+  return { ...given, rows: given.rows.map((row, i) => (i === 0 ? 0 : row)) };
+};
+const withoutIds: Change = (given) => ({ ...given, ids: null });
+
+it.each([
+  ['a row is in two places', firstIsZero, {}, /row 0\b/, null],
+  ['rows lack their ids', withoutIds, { id: null }, /ids are of kind/, /row \d+ is in two places/],
+] as const)('refuses what searches find where %s', async (_, change, layout, problem, error) => {
+  const place = await changedBlocks(change, layout);
   const { problems } = await IndexFolder.verify(place);
-  expect(problems.map(({ message }) => message).join()).toMatch(/row 0\b/);
+  expect(problems.map(({ message }) => message).join()).toMatch(problem);
   const files = bytesIn(place);
   const draws = new Draws('two places');
   const errors: string[] = [];
@@ -110,7 +127,8 @@ it('answers or refuses where a row is in two places, and verify finds it', async
     }
     await index.close();
   }
-  for (const error of errors) expect(error).toMatch(/^FormatError: .*: damaged: /);
+  for (const one of errors) expect(one).toMatch(/^FormatError: .*: damaged: /);
+  if (error !== null) expect(errors.join()).toMatch(error);
 });
 
 it.each([null, {}, { name: 'a' }, 'a'])('refuses a manifest with a column %o', (column) => {
