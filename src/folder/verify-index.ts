@@ -91,9 +91,10 @@ export async function verifyFolder(
 ): Promise<FolderHealth> {
   const { generation, call } = await checkVerify(folder, options);
   for (let left = MAX_TRIES; left > 0; left--) {
+    const newest = (await generationsIn(folder)).at(-1);
     const { health } = await healthOf(folder, generation, call);
     if (health.problems.length === 0 || generation !== undefined) return health;
-    if (((await generationsIn(folder)).at(-1) ?? 0) <= health.generation) return health;
+    if ((await generationsIn(folder)).at(-1) === newest) return health;
   }
   throw new Error(`${folder}: it changes too fast to be checked, try again later`);
 }

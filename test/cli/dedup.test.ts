@@ -288,9 +288,7 @@ describe('which row is kept', () => {
     expect(keptOf(plan)).toEqual(kept);
   });
 
-  it('--keep random:SEED keeps one a group, the same for a seed', {
-    tags: 'thorough',
-  }, async () => {
+  it('--keep random:SEED keeps one a group, the same for a seed', async () => {
     const keptBy = async (seed: number) => {
       const plan = at(`random-${seed}.jsonl`);
       const args = ['--text', 'text', '--keep', `random:${seed}`, '--force', '-o', plan];

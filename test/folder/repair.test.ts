@@ -112,6 +112,13 @@ describe('an older generation', () => {
     },
   );
 
+  it('is damaged where its manifest cannot be read, however often it is checked', async () => {
+    damage('manifest', 2);
+    const { generation, problems } = await IndexFolder.verify(folder);
+    expect([generation, problems.length > 0]).toEqual([0, true]);
+    expect(problems[0].file).toBe('manifest-000002.json');
+  });
+
   it('does not where none is sound: nothing changes', async () => {
     damage('manifest', 2);
     damage('rows', 1);
