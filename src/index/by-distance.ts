@@ -1,7 +1,7 @@
 /**
  * Search by distance, exact by either method: bands where they cost less (bands/band-method), else
- * a scan of all distinct codes. Results are ordered by (distance, row). A distinct code counts as its
- * first row until the end, when its other rows are looked up.
+ * a scan of all distinct codes. Results are ordered by (distance, row). A distinct code counts as
+ * its first row until the end, when its other rows are looked up.
  */
 import type { Steps } from '../base/steps';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
