@@ -4,7 +4,7 @@
 
 export { sortHits } from './hits/hits.assembly';
 export {
-  heldOfResiduals, hitsOfResiduals, sumBlock, sumTwoBlocks, turnRows,
+  entriesOfRound, heldOfResiduals, hitsOfResiduals, sumBlock, sumTwoBlocks, turnRows,
 } from './residuals/residuals.assembly';
 export * from './dots/dots.assembly';
 export * from './sums/hadamard.assembly';

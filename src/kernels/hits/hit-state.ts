@@ -59,6 +59,32 @@ export class HitState {
     return this.#state[HELD];
   }
 
+  /** Goes on with the limit and the counts of a search in another memory, not with its hits. */
+  carry({ limit, held, counts }: Pick<HitState, 'limit' | 'held' | 'counts'>): void {
+    this.#state[LIMIT] = limit;
+    this.#state[HELD] = held;
+    this.#state.set(counts, COUNTS);
+  }
+
+  /** How many hits were taken of each weight up to the limit. */
+  get counts(): Uint32Array {
+    return this.#state.subarray(COUNTS, COUNTS + this.limit + 1);
+  }
+
+  /** Lowers the limit to that of a search that has ended elsewhere, and counts its own hits alone. */
+  endAt(limit: number): void {
+    this.#state[LIMIT] = limit;
+    this.#state.fill(0, COUNTS, COUNTS + limit + 1);
+    const hits = new Uint32Array(
+      this.#buffer,
+      this.#hitsAt,
+      (this.#state[NEXT_HIT] - this.#hitsAt) / 4,
+    );
+    for (let i = 1; i < hits.length; i += 2) {
+      if (hits[i] <= limit) this.#state[COUNTS + hits[i]]++;
+    }
+  }
+
   /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
   goOn({ codes, weights, count }: Hits, limit: number): void {
     this.#list = new HitList(count);

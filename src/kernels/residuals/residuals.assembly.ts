@@ -126,7 +126,8 @@ function maskOf(a: v128, b: v128, c: v128, d: v128): u32 {
 
 /** The rows whose sides do not rule out that they are within `limit`. */
 function sidesMask(sums: usize, scales: usize, query: usize, more: f32, limit: i32): u32 {
-  const least = <f32>(ONE - limit - 1);
+  // The highest weight stands for all cosines below -1.
+  const least = limit < 2 * ONE ? <f32>(ONE - limit - 1) : -f32.MAX_VALUE;
   const first = v128.load(sums);
   const last = v128.load(sums, 16);
   const formula = query + SIDE_BASE;
@@ -249,6 +250,47 @@ export function hitsOfResiduals(
       if (isFull && <f32>(ONE - limit) - load<f32>(ranges, 12) > gap) return i | 0x80000000;
       store<i32>(work, limit, BEFORE);
     }
+    const from = load<u32>(ranges);
+    const end = from + load<u32>(ranges, 8);
+    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
+      if (load<u32>(state, NEXT) > full) {
+        const done = max(row, from) - from;
+        store<u32>(ranges, from + done);
+        store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
+        store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
+        return i;
+      }
+      const block = first + <usize>row * (bytes + 4);
+      const scales = block + bytes * BLOCK;
+      const half = second + <usize>row * bytes;
+      if (end - row <= BLOCK) {
+        sumBlock(block, bytes, query + TABLES, work);
+        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
+      } else {
+        sumTwoBlocks(block, stride, bytes, query + TABLES, work);
+        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
+        const next = half + bytes * BLOCK;
+        takeHits(
+          ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
+        );
+      }
+    }
+  }
+  return rangeCount;
+}
+
+/**
+ * The same in rounds: the sides of an entry are compared with the limit that was there when the
+ * round began, which the caller writes to `work` before each, so that what is ruled out does not
+ * depend on the order of entries. Returns how many ranges are done, as `hitsOfResiduals`.
+ */
+export function entriesOfRound(
+  first: usize, second: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
+  work: usize, state: usize,
+): u32 {
+  const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
+  const stride = <usize>BLOCK * (bytes + 4);
+  for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
     const from = load<u32>(ranges);
     const end = from + load<u32>(ranges, 8);
     for (let row = from & ~15; row < end; row += 2 * BLOCK) {
