@@ -27,6 +27,8 @@ export interface Probe {
 
 /** Rows that have partitions. */
 export interface Placed {
+  /** Whether rows are only ever removed. */
+  readonly isImmutable: boolean;
   readonly rows: Rows;
   /** The entries of the rows; null in a space of codes. */
   readonly entries: Entries | null;
@@ -52,6 +54,7 @@ interface Copies {
 
 /** An immutable segment, but for rows that are removed. */
 export class Segment implements Placed {
+  readonly isImmutable = true;
   readonly rows: Rows;
   readonly entries: Entries | null;
   /** The first position of each partition, and at last that of null rows. */
@@ -127,6 +130,7 @@ const ASSIGNED_AT_ONCE = 1024;
 
 /** Rows in the order in which they were added. */
 export class Tail implements Placed {
+  readonly isImmutable = false;
   readonly rows: Rows;
   readonly #space: Space | null;
   readonly #hasCopies: boolean;
