@@ -17,6 +17,7 @@ const LAYERS = [
   'text',
   'k-means',
   'index',
+  'engine',
   'stored',
   'join',
   'groups',

@@ -1,9 +1,9 @@
 /**
- * Tables over blocks of the bits of codes, by which all codes within a small distance are found without
- * comparing the others. Codes are cut into m blocks; of two codes that differ in r bits some block
- * differs in at most floor(r / m) of them, by the pigeonhole principle (Manku, Jain & Das Sarma 2007;
- * Norouzi, Punjani & Fleet 2012). A table leads from the value of a block to the positions of all codes
- * that have it, by a counting sort.
+ * Tables over blocks of the bits of codes, by which all codes within a small distance are found
+ * without comparing the others. Codes are cut into m blocks; of two codes that differ in r bits
+ * some block differs in at most r / m of them, by the pigeonhole principle (Manku, Jain & Das Sarma
+ * 2007; Norouzi, Punjani & Fleet 2012). A table leads from the value of a block to the positions of
+ * all codes that have it, by a counting sort.
  */
 
 import { distance } from '../kernels/hamming/hamming.scalar';
@@ -27,7 +27,7 @@ export class BlockTables {
 
   /** Tables of the codes at positions 0 to `count - 1`; null where blocks would be too narrow. */
   static of(codes: Uint8Array, count: number, bits: number): BlockTables | null {
-    const blockBits = Math.min(MAX_BLOCK_BITS, Math.floor(Math.log2(Math.max(2, count))));
+    const blockBits = Math.min(MAX_BLOCK_BITS, 31 - Math.clz32(Math.max(2, count)));
     const blocks = Math.floor(bits / blockBits);
     return blocks < 2 ? null : new BlockTables(codes, count, bits, blocks);
   }
@@ -75,7 +75,8 @@ export class BlockTables {
 
   /**
    * Calls `take` with each position that agrees with the query in a block but for `flips` bits, and
-   * its distance; each once. Returns false, and calls it for none, where there are more than `most`.
+   * its distance; each once. Returns false, and calls it for none, where there are more than
+   * `most`.
    */
   search(
     query: Uint8Array,

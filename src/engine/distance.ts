@@ -1,8 +1,8 @@
 /**
- * Searches by Hamming distance, which miss nothing: the k nearest rows, or all within a distance, in
- * the order of (distance, row). Tables of blocks of bits find them where the distance is small and few
- * codes share a block with the query; else all codes are scanned. Tables are made at the second search
- * of a segment that they could answer, so that a single search does not pay for them.
+ * Searches by Hamming distance, which miss nothing: the k nearest rows, or all within a distance,
+ * in the order of (distance, row). Tables of blocks of bits find them where the distance is small
+ * and few codes share a block with the query; else all codes are scanned. Tables are made at the
+ * second search of a segment that they could answer, so that a single search does not pay for them.
  */
 
 import { rowOf, Smallest, weightOf } from '../base/top-k';

@@ -1,7 +1,7 @@
 /**
  * A filter during one search: a function is asked for a row at most once, and its answers are
- * remembered. Where it accepts so few of the candidates that looking for more would take longer than
- * comparing what it accepts, it is asked for all rows.
+ * remembered. Where it accepts so few of the candidates that looking for more would take longer
+ * than comparing what it accepts, it is asked for all rows.
  */
 
 import type { RowFilter } from '../index/filter';

@@ -1,7 +1,8 @@
 /**
  * The rows of an index in memory: segments and a tail that share one space. Adding appends to the
- * tail, which becomes a segment when it is long; neighbours of similar size are merged, so that there
- * are at most a logarithm of the rows of them. Removed rows are freed when half of a segment is gone.
+ * tail, which becomes a segment when it is long; neighbours of similar size are merged, so that
+ * there are at most a logarithm of the rows of them. Removed rows are freed when half of a segment
+ * is gone.
  */
 
 import { alea } from '../base/random';

@@ -1,7 +1,7 @@
 /**
- * Rows of an index in memory, by position: their codes, vectors and ids. A segment holds them in the
- * order of its partitions, the tail in the order in which they were added. A row is never numbered
- * again: a column leads from a row to its position.
+ * Rows of an index in memory, by position: their codes, vectors and ids. A segment holds them in
+ * the order of its partitions, the tail in the order in which they were added. A row is never
+ * numbered again: a column leads from a row to its position.
  */
 
 import { ascending } from '../base/arrays';

@@ -101,7 +101,7 @@ export function nearestByCosine(
   }
 }
 
-/** Candidates that the filter accepts; 'narrow' where it accepts so few that all are to be asked. */
+/** Candidates that the filter accepts; 'narrow' where they are so few that it is asked for all. */
 function candidatesOf(
   index: Searched,
   query: Query,
@@ -228,8 +228,8 @@ function estimated({ keys, cosineOf }: Candidates, k: number): Best {
 }
 
 /**
- * The k rows of the highest exact cosines. Ends where the estimates that follow are below the k-th by
- * more than `margin` times their standard error.
+ * The k rows of the highest exact cosines. Ends where the estimates that follow are below the k-th
+ * by more than `margin` times their standard error.
  */
 function exactBest(
   index: Searched,
@@ -267,7 +267,7 @@ function exactOf(index: Searched, query: Query, some: Uint32Array, k: number, wo
 }
 
 /** The exact cosines of rows that are there, in their order. */
-export function exactCosines(
+function exactCosines(
   parts: readonly Placed[],
   unit: UnitVector,
   rows: Uint32Array,

@@ -1,8 +1,8 @@
 /**
- * Where the rows of an index in memory are: segments, whose rows lie in the order of the partitions of
- * the space, and the tail of rows that were added since, in their order. Rows of the tail get entries
- * before the next search, and are found by it as others are. `merged` makes a segment of segments and
- * tail: it concatenates lists of partitions, and never assigns a row again.
+ * Where the rows of an index in memory are: segments, whose rows lie in the order of the partitions
+ * of the space, and the tail of rows that were added since, in their order. Rows of the tail get
+ * entries before the next search, and are found by it as others are. `merged` makes a segment of
+ * segments and tail: it concatenates lists of partitions, and never assigns a row again.
  */
 
 import type { DenseVectors } from '../index/vectors/dense-vectors';
@@ -13,7 +13,7 @@ import { Rows, type RowsToAppend } from './rows';
 import type { Space } from './space';
 
 /** Codes of positions `first` to `end - 1`. */
-export interface CodeRange {
+interface CodeRange {
   readonly first: number;
   readonly end: number;
 }

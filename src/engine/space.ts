@@ -35,19 +35,19 @@ const NO_DIFFERENCE = 1e-30;
 const RELATIVE_ERROR = 0.367;
 
 /** What a space is made of. */
-export interface SpaceParts {
+interface SpaceParts {
   readonly kind: 'dense' | 'codes';
   /** Dimensions of the vectors, or bits of the codes. */
   readonly dimensions: number;
   /** Seed of the rotation. */
   readonly seed: bigint;
-  /** The mean cosine of rows with their centroids, in a dense space: centroids are shortened to it. */
+  /** The mean cosine of rows with their centroids, to which a dense space shortens these. */
   readonly nearness: number;
   readonly tree: TreeState;
 }
 
 /** The partitions nearest to a query, nearest first, and the cosines with their centroids. */
-export interface Route {
+interface Route {
   readonly order: Uint32Array;
   readonly cosines: Float64Array;
 }

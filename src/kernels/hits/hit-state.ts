@@ -71,7 +71,7 @@ export class HitState {
     return this.#state.subarray(COUNTS, COUNTS + this.limit + 1);
   }
 
-  /** Lowers the limit to that of a search that has ended elsewhere, and counts its own hits alone. */
+  /** Takes the limit of a search that ended in another memory, and counts its own hits alone. */
   endAt(limit: number): void {
     this.#state[LIMIT] = limit;
     this.#state.fill(0, COUNTS, COUNTS + limit + 1);

@@ -1,13 +1,14 @@
 /**
- * Finds the entries that are nearest to a query by their residual codes, in one memory or in several:
- * every entry within the least weight that the wanted number of entries do not exceed. A weight is
- * 2,048 (1 - cosine), an integer of 0..4,096; residuals.scalar.ts states the layout of entries and
- * the formulas.
+ * Finds the entries that are nearest to a query by their residual codes, in one memory or in
+ * several: every entry within the least weight that the wanted number of entries do not exceed. A
+ * weight is 2,048 (1 - cosine), an integer of 0..4,096; residuals.scalar.ts states the layout of
+ * entries and the formulas.
  *
- * Entries are looked at in rounds. The sides of an entry, which take half of the work, rule it out by
- * the limit that held when the round began. So what is found does not depend on the order of entries
- * within a round, nor on how they are spread over memories; that costs nothing measurable, since the
- * first round, of the partitions nearest to the query, brings the limit near its final value.
+ * Entries are looked at in rounds. The sides of an entry, which take half of the work, rule it out
+ * by the limit that held when the round began. So what is found does not depend on the order of
+ * entries within a round, nor on how they are spread over memories; that costs nothing measurable,
+ * since the first round, of the partitions nearest to the query, brings the limit near its final
+ * value.
  */
 
 import { HitState } from '../hits/hit-state';
@@ -22,7 +23,7 @@ import {
 } from './residuals.scalar';
 
 /** Entries of one memory that a query looks at. */
-export interface LookedAt {
+interface LookedAt {
   readonly rows: ResidualRows;
   /**
    * By round the ranges of entries, `RANGE` numbers each: the first entry, a number that stands for
@@ -40,9 +41,9 @@ const FORMULA_BYTES = 16;
 const BEFORE = 96;
 
 /**
- * The entries found in each memory, by weight, equal ones as they were seen: `codes` are the numbers
- * that stand for them. Entries of scale 0 are skipped. The memories must differ, and have equally many
- * rounds. The results are valid until the next search in these memories.
+ * The entries found in each memory, by weight, equal ones as they were seen: `codes` are the
+ * numbers that stand for them. Entries of scale 0 are skipped. The memories must differ, and have
+ * equally many rounds. The results are valid until the next search in these memories.
  */
 export function bestEntries(
   all: readonly LookedAt[],
