@@ -15,12 +15,12 @@ import type { Work } from './search';
 import type { Placed } from './segment';
 
 /** Rows and their distances in bits, ordered by (distance, row). */
-export interface NearRows {
+interface NearRows {
   readonly rows: Uint32Array;
   readonly distances: Uint16Array;
 }
 
-export interface AskedByDistance {
+interface AskedByDistance {
   readonly k: number;
   /** Inclusive. */
   readonly maxDistance: number;

@@ -29,7 +29,7 @@ const MAX_SEGMENT_ROWS = 2 ** 22;
 const MIN_FREED = 1024;
 
 /** What all rows of an index have in common. */
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly bits: number;
   readonly bytesPerCode: number;
   readonly kernel: KernelName;

@@ -237,7 +237,7 @@ interface Gathered {
 }
 
 /** For each new position the number of a source and the position there; `coded` are not null. */
-export interface Taken {
+interface Taken {
   readonly source: Uint8Array;
   readonly position: Uint32Array;
   readonly coded: number;

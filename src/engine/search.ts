@@ -56,7 +56,7 @@ export interface Work {
 }
 
 /** Rows, best first, and their cosines, exact or estimated. */
-export interface Best {
+interface Best {
   readonly rows: Uint32Array;
   readonly cosines: Float64Array;
 }
