@@ -267,11 +267,7 @@ function exactOf(index: Searched, query: Query, some: Uint32Array, k: number, wo
 }
 
 /** The exact cosines of rows that are there, in their order. */
-function exactCosines(
-  parts: readonly Placed[],
-  unit: UnitVector,
-  rows: Uint32Array,
-): Float64Array {
+function exactCosines(parts: readonly Placed[], unit: UnitVector, rows: Uint32Array): Float64Array {
   const cosines = new Float64Array(rows.length);
   for (const { rows: own } of parts) {
     const at: number[] = [];
