@@ -33,8 +33,8 @@ const ORIGINALS = 300;
 const MAX_CHARACTERS = 2 ** 20;
 /** Options that `dedup` must be given as well, to read and compare the rows in the same way. */
 const PASSED_ON = [
-  ...['id', 'from', 'types', 'on-error', 'seed', 'tokens', 'normalize', 'case', 'stop-words'],
-  ...['counting', 'tf-idf', 'frequencies', 'keywords'],
+  ...['id', 'from', 'types', 'on-error', 'seed', 'tokens', 'normalize', 'stop-words'],
+  ...['counting', 'tf-idf', 'frequencies'],
 ];
 
 /** Prints the table as text, or as JSON with --json. */
