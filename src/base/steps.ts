@@ -1,55 +1,18 @@
 /**
- * Long calls: what every one accepts (progress, a signal), and how its work runs. Work is a
- * generator that yields every few milliseconds; the same generator runs straight through, or with
- * pauses in which the event loop serves timers, messages and input.
+ * The older protocol of long calls, which layers above still use: work is a generator that yields
+ * every few milliseconds, and runs straight through or with pauses. New code is async functions
+ * that await `LongWork.step`.
  */
 
-import { checkInteger, wrongType, wrongValue } from './check';
+import { checkLongCall, type LongCall } from './long-work';
 
-export interface LongCall {
-  /** Called between steps of work; `done` ends at `total`. */
-  onProgress?: (done: number, total: number) => void;
-  /** Stops the work by throwing the signal's reason. */
-  signal?: AbortSignal;
-  /**
-   * How many threads asynchronous forms use: 'auto' for all cores where that pays. Answers are
-   * equal for every number; synchronous forms use the calling thread alone.
-   */
-  threads?: 'auto' | number;
-}
-
-/**
- * Runs one stage of long work under a name and returns its result. The caller decides how: it gives
- * the stage its signal, and a callback that shows progress with this name.
- */
-export type InStages = <T>(
-  name: string,
-  stage: (call: Required<Pick<LongCall, 'onProgress' | 'signal'>>) => Promise<T>,
-) => Promise<T>;
-
-/** Names of the options of `LongCall`. */
-export const LONG_CALL = ['onProgress', 'signal', 'threads'];
-const MAX_THREADS = 256;
-
-/** Checks the options of `LongCall`, not others next to them; returns the same object. */
-export function checkLongCall<T extends LongCall>(options: T): T {
-  const { onProgress, signal, threads } = options;
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw wrongType('onProgress', 'a function', onProgress);
-  }
-  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
-    throw wrongType('signal', 'an AbortSignal', signal);
-  }
-  if (threads !== undefined) checkThreads('threads', threads);
-  return options;
-}
-
-/** A number of threads, 1..`MAX_THREADS`, or 'auto'. */
-export function checkThreads(name: string, threads: unknown): 'auto' | number {
-  if (threads === 'auto') return threads;
-  if (typeof threads === 'number') return checkInteger(name, threads, 1, MAX_THREADS);
-  throw wrongValue(name, `'auto' or an integer in 1..${MAX_THREADS}`, threads);
-}
+export {
+  checkLongCall,
+  checkThreads,
+  type InStages,
+  LONG_CALL,
+  type LongCall,
+} from './long-work';
 
 /** Yielded where work must not be stopped: an update of several steps is half applied. */
 export const GO_ON = Symbol('go on');

@@ -4,7 +4,8 @@
  * number of threads gives equal answers.
  */
 
-import { checkThreads, Elsewhere, type LongCall, type Steps } from '../base/steps';
+import { checkThreads, type LongCall, type LongWork } from '../base/long-work';
+import { Elsewhere, type Steps } from '../base/steps';
 import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';
 
@@ -19,7 +20,44 @@ const MIN_PARTS_COLD = 32;
 let partsDone = 0;
 
 /**
- * Does a job in steps: on worker threads if the caller's runner can wait for them
+ * Does a job: on worker threads where that pays, else part after part on the calling thread.
+ * Rejects with the first failure in the order of the parts.
+ */
+export async function runJob<S, P, R>(job: Job<S, P, R>, work: LongWork): Promise<void> {
+  const isDone = job.count > 1 && (await runOnWorkers(job, work.call));
+  if (isDone) {
+    work.restart();
+    await work.step();
+    return;
+  }
+  const run = runnerOf(job);
+  if (run === undefined) throw new Error(`task ${job.task.name} needs worker threads`);
+  for (let i = 0; i < job.count; i++) {
+    await work.step(...(job.take(run(job.part(i)), i) ?? []));
+  }
+}
+
+/** The function that computes parts on the calling thread. */
+function runnerOf<S, P, R>(job: Job<S, P, R>): ((part: P) => R) | undefined {
+  return job.here?.bind(job) ?? job.task.open?.(job.state);
+}
+
+// Loaded on first use: it contains the worker's script, which calls without threads never need.
+const loadPool = () => import('./pool');
+let pool: Awaited<ReturnType<typeof loadPool>> | undefined;
+
+/** Does a job on worker threads where that pays; false if nothing was done. */
+async function runOnWorkers<S, P, R>(job: Job<S, P, R>, call: LongCall): Promise<boolean> {
+  const { count } = job;
+  const wanted = threadsFor(count, call.threads, pool?.isWarm(), partsDone);
+  if (wanted === 0 && count >= MIN_PARTS) partsDone += count;
+  if (wanted === 0 || (job.sharesRows && !canShareMemory())) return false;
+  pool ??= await loadPool();
+  return pool.runJob(job, wanted, call);
+}
+
+/**
+ * `runJob` in the older protocol: on worker threads if the caller's runner can wait for them
  * (`runStepsAsync`), else on the calling thread. Returns false if nothing was done, which happens
  * only to a job whose task has no `open` and which has no `here`.
  */
@@ -28,15 +66,11 @@ export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<boolean> {
   if (job.count > 1) yield step;
   // A synchronous runner resumes without calling `step.run`: then `isDone` is still false.
   if (step.isDone) return true;
-  const run = job.here?.bind(job) ?? job.task.open?.(job.state);
+  const run = runnerOf(job);
   if (run === undefined) return false;
   for (let i = 0; i < job.count; i++) yield job.take(run(job.part(i)), i);
   return true;
 }
-
-// Loaded on first use: it contains the worker's script, which calls without threads never need.
-const loadPool = () => import('./pool');
-let pool: Awaited<ReturnType<typeof loadPool>> | undefined;
 
 /** The step by which `runStepsAsync` runs the whole job on the pool. */
 class ParallelStep<S, P, R> extends Elsewhere {
@@ -50,12 +84,8 @@ class ParallelStep<S, P, R> extends Elsewhere {
   }
 
   async run({ threads, signal, onProgress }: LongCall): Promise<void> {
-    const { count } = this.#job;
-    const wanted = threadsFor(count, threads, pool?.isWarm(), partsDone);
-    if (wanted === 0 && count >= MIN_PARTS) partsDone += count;
-    if (wanted === 0 || (this.#job.sharesRows && !canShareMemory())) return;
-    pool ??= await loadPool();
-    this.isDone = await pool.runJob(this.#job, wanted, {
+    this.isDone = await runOnWorkers(this.#job, {
+      ...(threads !== undefined && { threads }),
       ...(this.mayStop && signal && { signal }),
       ...(onProgress && { onProgress: this.progressTo(onProgress) }),
     });

@@ -5,7 +5,7 @@
  * working on; those have changed nothing, and the next job starts another worker.
  */
 
-import type { LongCall } from '../base/steps';
+import type { LongCall } from '../base/long-work';
 import {
   kernelModule,
   kernelModules,
