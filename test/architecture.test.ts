@@ -38,7 +38,6 @@ const NODE_ONLY = ['formats', 'folder', 'node.ts', 'cli'];
 /** Packages, and the layers that may import each. */
 const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
-  hyparquet: ['formats'],
   'hyparquet-writer': ['formats'],
   'lit-html': ['explore/page'],
 };

@@ -1,143 +1,113 @@
-import { expect, it } from 'vitest';
-import { appendNumberLists } from '../../src/formats/parquet/number-lists';
-import { ENCODINGS, type PageValues } from '../../src/formats/parquet/pages';
-import { Cursor } from '../../src/formats/parquet/thrift';
-import { builderOf } from '../../src/table/columns/builder';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { openRows } from '../../src/node';
 
-/** Lists that go on in the next page, which pyarrow never writes; pages are made by hand. */
+/** Lists that go on in the next page, which pyarrow never writes: files made by hand. */
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-lists-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Thrift's compact protocol, as far as a file needs it. */
+type Field = number | bigint | string | Fields | readonly (Fields | string | number)[];
+interface Fields {
+  readonly [id: number]: Field;
+}
+const varint = (value: number): number[] =>
+  value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+const zigzag = (value: number) => varint(value < 0 ? -2 * value - 1 : 2 * value);
+const bytesOf = (value: string) => [...varint(value.length), ...Buffer.from(value)];
+const kindOf = (value: Field) =>
+  ({ number: 5, bigint: 6, string: 8 })[typeof value as 'number'] ??
+  (Array.isArray(value) ? 9 : 12);
+function encode(value: Field): number[] {
+  if (typeof value === 'number') return zigzag(value);
+  if (typeof value === 'bigint') return zigzag(Number(value));
+  if (typeof value === 'string') return bytesOf(value);
+  if (Array.isArray(value)) {
+    return [value.length * 16 + kindOf(value[0]), ...value.flatMap((item) => encode(item))];
+  }
+  let before = 0;
+  const fields = Object.entries(value as Fields).flatMap(([id, own]) => {
+    const head = (Number(id) - before) * 16 + kindOf(own);
+    before = Number(id);
+    return [head, ...encode(own)];
+  });
+  return [...fields, 0];
+}
 
 /** Definition levels: of a value, a null item, a list without items, a null list. */
 const [VALUE, NULL_ITEM, EMPTY, NULL] = [3, 2, 1, 0];
+type Level = readonly [begins: 0 | 1, depth: number];
+type Pack = (levels: readonly number[]) => number[];
 
-/** Levels as runs of one value each (Parquet, "RLE"): twice the length, then the value. */
-const runs = (levels: readonly number[]) => Uint8Array.from(levels.flatMap((level) => [2, level]));
+/** Levels as runs of one value each: twice the length, then the value. */
+const runs: Pack = (levels) => levels.flatMap((level) => [2, level]);
 /** Up to eight levels of one bit each, as a packed run of one group. */
-const packed = (levels: readonly number[]) =>
-  Uint8Array.of(
-    3,
-    levels.reduce((byte, level, i) => byte | (level << i), 0),
-  );
+const packed: Pack = (levels) => [3, levels.reduce((byte, level, i) => byte | (level << i), 0)];
 
-function page(
-  levels: readonly (readonly [begins: 0 | 1, depth: number])[],
-  values: readonly number[],
-  pack: (levels: readonly number[]) => Uint8Array,
-): PageValues {
-  const bytes = new Uint8Array(Float32Array.from(values).buffer);
-  return {
-    ...{ page: new Cursor(bytes), count: values.length, encoding: ENCODINGS.plain },
-    repetitions: pack(levels.map(([begins]) => begins)),
-    definitions: runs(levels.map(([, depth]) => depth)),
-    ...{ levelCount: levels.length, isSecond: false },
-  };
+function page(levels: readonly Level[], values: readonly number[], pack: Pack): number[] {
+  const section = (bytes: number[]) => [bytes.length, 0, 0, 0, ...bytes];
+  const content = [
+    ...section(pack(levels.map(([begins]) => begins))),
+    ...section(runs(levels.map(([, depth]) => depth))),
+    ...Buffer.from(Float32Array.from(values).buffer),
+  ];
+  const size = content.length;
+  const header = { 1: 0, 2: size, 3: size, 5: { 1: levels.length, 2: 0, 3: 3, 4: 3 } };
+  return [...encode(header), ...content];
 }
 
-function listsOf(pages: readonly PageValues[], rows: number): unknown[] {
-  const builder = builderOf({ list: 'float32' });
-  const column = {
-    name: 'v',
-    kind: { list: 'float32' } as const,
-    elements: ['OPTIONAL', 'REPEATED', 'OPTIONAL'].map((repetition_type) => ({ repetition_type })),
+/** The rows of a file with one column of lists of floats, in these pages. */
+async function listsOf(pages: readonly number[][], levels: number, rows: number): Promise<unknown> {
+  const path = ['v', 'list', 'element'];
+  const chunk = {
+    ...{ 1: 4, 2: [0], 3: path, 4: 0, 5: BigInt(levels), 6: 0n },
+    ...{ 7: BigInt(pages.flat().length), 9: 4n },
   };
-  const shape = {
-    ...{ type: 'FLOAT', typeLength: 0, codec: undefined },
-    ...{ values: 0, maxDefinition: VALUE, maxRepetition: 1 },
-  };
-  const chunk = { contents: [], byteCount: 0, pages, dictionary: null, shape };
-  expect(appendNumberLists(builder, column as never, [chunk] as never, rows)).toBe(true);
-  const data = builder.finish();
-  const { valueOffsets, children } = data;
-  const [items] = children;
-  return Array.from({ length: rows }, (_, row) => {
-    if (!data.getValid(row)) return null;
-    const own = Array.from({ length: valueOffsets[row + 1] - valueOffsets[row] }, (_, i) => i);
-    return own.map((i) => {
-      const at = valueOffsets[row] + i;
-      return items.getValid(at) ? items.values[at] : null;
-    });
+  const footer = encode({
+    1: 1,
+    2: [
+      { 4: 'root', 5: 1 },
+      { 3: 1, 4: 'v', 5: 1, 6: 3 },
+      { 3: 2, 4: 'list', 5: 1 },
+      { 1: 4, 3: 1, 4: 'element' },
+    ],
+    3: BigInt(rows),
+    4: [{ 1: [{ 2: 4n, 3: chunk }], 2: 0n, 3: BigInt(rows) }],
   });
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(footer.length);
+  const file = join(folder, 'lists.parquet');
+  const magic = Buffer.from('PAR1');
+  writeFileSync(
+    file,
+    Buffer.concat([magic, Buffer.from([...pages.flat(), ...footer]), length, magic]),
+  );
+  const found: unknown[] = [];
+  for await (const batch of await openRows(file)) found.push(...batch.values('v'));
+  return found;
 }
 
-it.each([runs, packed])('a list with a null goes on in pages of values alone', (pack) => {
+it.each([runs, packed])('a list with a null goes on in pages of values alone', async (pack) => {
+  const of = (...levels: Level[]) => levels;
   const pages = [
-    page(
-      [
-        [0, VALUE],
-        [0, NULL_ITEM],
-        [1, VALUE],
-      ],
-      [1, 2],
-      pack,
-    ),
-    page(
-      [
-        [1, VALUE],
-        [1, VALUE],
-      ],
-      [3, 4],
-      pack,
-    ),
-    page(
-      [
-        [1, VALUE],
-        [0, VALUE],
-        [1, VALUE],
-      ],
-      [5, 6, 7],
-      pack,
-    ),
-    page(
-      [
-        [1, NULL_ITEM],
-        [0, EMPTY],
-        [0, NULL],
-        [0, VALUE],
-      ],
-      [8],
-      pack,
-    ),
+    page(of([0, VALUE], [0, NULL_ITEM], [1, VALUE]), [1, 2], pack),
+    page(of([1, VALUE], [1, VALUE]), [3, 4], pack),
+    page(of([1, VALUE], [0, VALUE], [1, VALUE]), [5, 6, 7], pack),
+    page(of([1, NULL_ITEM], [0, EMPTY], [0, NULL], [0, VALUE]), [8], pack),
   ];
-  expect(listsOf(pages, 6)).toEqual([[1], [null, 2, 3, 4, 5], [6, 7, null], [], null, [8]]);
+  const lists = [[1], [null, 2, 3, 4, 5], [6, 7, null], [], null, [8]];
+  expect(await listsOf(pages, 12, 6)).toEqual(lists);
+  await expect(listsOf(pages, 12, 5)).rejects.toThrow('column "v" has 6 rows, not 5');
 });
 
-it('all lists of several pages are there, and a wrong number of them is refused', () => {
-  const pages = [
-    page(
-      [
-        [0, VALUE],
-        [1, VALUE],
-      ],
-      [1, 2],
-      packed,
-    ),
-    page(
-      [
-        [1, VALUE],
-        [0, NULL],
-      ],
-      [3],
-      packed,
-    ),
-  ];
-  expect(listsOf(pages, 2)).toEqual([[1, 2, 3], null]);
-  const again = pages.map((one) => ({ ...one, page: new Cursor(one.page.bytes) }));
-  expect(() => listsOf(again, 3)).toThrow('column "v" has 2 rows, not 3');
-});
-
-it.each([runs, packed])('an item outside of a list is refused', (pack) => {
-  expect(() => listsOf([page([[1, VALUE]], [1], pack)], 1)).toThrow('an item outside of a list');
-  const after = (depth: number) => [
-    page([[0, depth]], [], pack),
-    page(
-      [
-        [1, VALUE],
-        [1, VALUE],
-      ],
-      [1, 2],
-      pack,
-    ),
-  ];
+it.each([runs, packed])('an item outside of a list is refused', async (pack) => {
+  const first = page([[1, VALUE]], [1], pack);
+  await expect(listsOf([first], 1, 1)).rejects.toThrow('an item outside of a list');
   for (const depth of [NULL, EMPTY]) {
-    expect(() => listsOf(after(depth), 1)).toThrow('an item outside of a list');
+    const pages = [page([[0, depth]], [], pack), page([[1, VALUE]], [1], pack)];
+    await expect(listsOf(pages, 2, 1)).rejects.toThrow('an item outside of a list');
   }
 });

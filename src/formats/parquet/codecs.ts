@@ -1,5 +1,5 @@
 /**
- * Decoders of pages, by Parquet's names, from Node and this library. None makes more bytes than its
+ * Decoders of pages, from Node and this library. None makes more bytes than its
  * page must have, except LZ4, which makes at most 255 from one.
  */
 
@@ -10,31 +10,25 @@ import { decodeZstd } from '../../table/compression/zstd';
 /** Decodes a page of `length` bytes; throws where it cannot. */
 type Decode = (page: Uint8Array, length: number) => Uint8Array;
 
-const CODECS: Readonly<Record<string, Decode>> = {
-  UNCOMPRESSED: (page) => page,
-  SNAPPY: decodeSnappy,
-  GZIP: (page, length) => gunzipSync(page, { maxOutputLength: length + 1 }),
-  BROTLI: (page, length) => brotliDecompressSync(page, { maxOutputLength: length + 1 }),
-  ZSTD: (page, length) => decodeZstd(page, length),
-  LZ4_RAW: (page) => decodeLz4Blocks([page]),
-  LZ4: (page) => decodeLz4Blocks(hadoopBlocks(page) ?? [page]),
+/** By number; 3, LZO, is not read. */
+const CODECS: Readonly<Record<number, Decode>> = {
+  0: (page) => page,
+  1: decodeSnappy,
+  2: (page, length) => gunzipSync(page, { maxOutputLength: length + 1 }),
+  4: (page, length) => brotliDecompressSync(page, { maxOutputLength: length + 1 }),
+  5: (page) => decodeLz4Blocks(hadoopBlocks(page) ?? [page]),
+  6: (page, length) => decodeZstd(page, length),
+  7: (page) => decodeLz4Blocks([page]),
 };
 
-/**
- * The content of a page, alone in its buffer, so that nothing is read beyond it. Never a Buffer,
- * whose slices are not copies.
- */
-export function decodePage(codec: string | undefined, page: Uint8Array, length: number) {
-  const decode = Object.hasOwn(CODECS, codec ?? '') ? CODECS[codec as string] : undefined;
-  if (decode === undefined)
-    throw new Error(`pages compressed by ${codec ?? 'an unknown codec'} are not read`);
+/** The content of a page of `length` bytes. */
+export function decodePage(codec: number, page: Uint8Array, length: number): Uint8Array {
+  const decode = CODECS[codec];
+  if (decode === undefined) throw new Error(`pages compressed by codec ${codec} are not read`);
   if (length < 0) throw new Error(`a page of ${length} bytes`);
   const content = length === 0 ? new Uint8Array() : decode(page, length);
-  if (content.length !== length) {
-    throw new Error(`a page of ${content.length} bytes, ${length} were expected`);
-  }
-  const isAlone = content.buffer.byteLength === length;
-  return isAlone ? new Uint8Array(content.buffer) : new Uint8Array(content);
+  if (content.length === length) return content;
+  throw new Error(`a page of ${content.length} bytes, ${length} were expected`);
 }
 
 /** Hadoop puts two lengths before each block, highest byte first; null where they do not fit. */
@@ -53,8 +47,7 @@ function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
 
 /**
  * The content of a Snappy block (google/snappy, format_description.txt), which must have `length`
- * bytes. hyparquet's own decoder never returns on some damaged blocks; this one writes each byte
- * once, and `length` of them at most.
+ * bytes: each byte is written once, and `length` of them at most.
  */
 export function decodeSnappy(block: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length);

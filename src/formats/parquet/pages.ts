@@ -1,25 +1,19 @@
 /**
- * Decodes and checks the pages of a column chunk before hyparquet reads them. hyparquet trusts run
- * lengths, counts and lengths, so that a flipped bit makes it run for ever or fill all memory. Here
- * the chunk bounds every count, and a memory budget bounds the chunk.
+ * The values of a column chunk, page by page. Counts, run lengths and widths are checked as they
+ * are read: a damaged page is an error, never a loop, and a memory budget bounds what it makes.
  */
 
-import { POPCOUNT } from '../../kernels/hamming/hamming.scalar';
+import { concatenated } from '../../base/arrays';
 import { decodePage } from './codecs';
-import { Cursor, integerOf, readStruct, type Struct } from './thrift';
-
-/** What the footer says of a chunk; checked before. */
-export interface ChunkShape {
-  readonly type: string | undefined;
-  /** Bytes of a value, in types of fixed length. */
-  readonly typeLength: number;
-  readonly codec: string | undefined;
-  /** How many values it has, nulls and empty lists included. */
-  readonly values: number;
-  /** The highest levels of its leaf in the schema. */
-  readonly maxDefinition: number;
-  readonly maxRepetition: number;
-}
+import {
+  type Chunk,
+  Cursor,
+  integerOf,
+  type Node,
+  readStruct,
+  type Struct,
+  structOf,
+} from './metadata';
 
 /** Counts bytes of memory that are taken; throws where a file does not justify more. */
 export class Budget {
@@ -46,215 +40,258 @@ export class Budget {
 const MAX_EXPANSION = 256;
 /** Memory that is always allowed: 4,000,000 numbers. */
 const FREE_BYTES = 1 << 27;
+/** Memory that is counted for a value and its levels, besides the bytes of a page. */
+const VALUE_BYTES = 32;
+
+/** Values of a page as they are stored: numbers, 0 or 1 for booleans, or views of bytes. */
+type Stored = Int32Array | BigInt64Array | Float32Array | Float64Array | Uint8Array | Uint8Array[];
+
+/** Values that are there, with what they mean: typed arrays, or plain values. */
+export type Values = Exclude<Stored, Uint8Array[]> | unknown[];
+
+/** The values of a leaf in one row group. */
+export interface LeafValues {
+  readonly node: Node;
+  /** Those that are there: no nulls, no empty lists. */
+  readonly values: Values;
+  /** How many levels there are: nulls and empty lists have one too. */
+  readonly levelCount: number;
+  /** How much is there at each level; null where all of it is. */
+  readonly definitions: Uint8Array | null;
+  /** Which list each level goes on with, 0 for a new row; null where there are no lists. */
+  readonly repetitions: Uint8Array | null;
+}
 
 /** Kinds of pages, by number. */
 const PAGES = { data: 0, dictionary: 2, data2: 3 };
 /** Encodings of values, by number. */
-export const ENCODINGS = {
-  ...{ plain: 0, bytesApart: 9 },
-  ...{ dictionary: 2, rleDictionary: 8, rle: 3 },
+const ENCODINGS = {
+  ...{ plain: 0, bytesApart: 9, dictionary: 2, rleDictionary: 8, rle: 3 },
   ...{ delta: 5, deltaLengths: 6, deltaBytes: 7 },
 };
-/** Bytes of a value, in types of one width. */
-const WIDTHS: Readonly<Record<string, number>> = {
-  INT32: 4,
-  INT64: 8,
-  INT96: 12,
-  FLOAT: 4,
-  DOUBLE: 8,
+/** Arrays of numbers of one width. */
+const NUMBERS = {
+  INT32: Int32Array,
+  INT64: BigInt64Array,
+  FLOAT: Float32Array,
+  DOUBLE: Float64Array,
 };
 
-/** What is left of a page after its header. */
-export interface PageValues {
-  readonly page: Cursor;
-  /** Values that are there: no nulls, no empty lists. */
+/** The content of a data page after its levels. */
+interface DataPage {
+  readonly content: Cursor;
+  /** Values that are there. */
   readonly count: number;
   readonly encoding: number;
-  /**
-   * Repetition levels (where lists begin), definition levels (how much is there); empty for all 0.
-   */
-  readonly repetitions: Uint8Array;
-  readonly definitions: Uint8Array;
-  /** How many levels there are: nulls and empty lists have one too. */
-  readonly levelCount: number;
-  /** True for the second kind of page, which stores runs even for indices of no bits. */
-  readonly isSecond: boolean;
 }
 
-/** The pages of a chunk, decoded and checked. */
-export interface CheckedPages {
-  /** The decoded contents, in the order in which hyparquet asks for them. */
-  readonly contents: readonly Uint8Array[];
-  /** How many bytes of the chunk are pages: after the last value nothing is read. */
-  readonly byteCount: number;
-  /** The data pages, each at its first value. */
-  readonly pages: readonly PageValues[];
-  readonly dictionary: Uint8Array | null;
-}
+/** Reads the chunks of one leaf. */
+export class LeafReader {
+  /** Values of the dictionary, with what they mean. */
+  #dictionary: Values | null = null;
 
-/** Decodes and checks the pages of a chunk. */
-export function checkPages(bytes: Uint8Array, shape: ChunkShape, budget: Budget): CheckedPages {
-  const cursor = new Cursor(bytes);
-  const contents: Uint8Array[] = [];
-  const pages: PageValues[] = [];
-  let dictionaryPage: Uint8Array | null = null;
-  let dictionary: number | null = null;
-  let values = 0;
-  while (values < shape.values) {
-    const header = readStruct(cursor);
-    const kind = integerOf(header, 1, 'a page of kind');
-    const length = integerOf(header, 2, 'the length of a page');
-    const body = cursor.take(integerOf(header, 3, 'the length of a page'));
-    if (kind === PAGES.dictionary) {
-      const page = decoded(shape, body, length, budget);
-      dictionary = integerOf(structOf(header, 7), 1, 'entries of a dictionary', page.length);
-      contents.push(page);
-      dictionaryPage = page;
-      continue;
-    }
-    if (kind !== PAGES.data && kind !== PAGES.data2) throw new Error(`a page of kind ${kind}`);
-    const own = structOf(header, kind === PAGES.data ? 5 : 8);
-    const count = integerOf(own, 1, 'values of a page', shape.values - values);
-    values += count;
-    const found =
-      kind === PAGES.data
-        ? dataPage(decoded(shape, body, length, budget), own, count, shape)
-        : dataPage2({ header: own, body, length, count }, shape, budget);
-    if (found.isDecoded) contents.push(found.content);
-    pages.push({ ...found, page: new Cursor(found.page.bytes, found.page.at) });
-    checkValues(found, shape, { dictionary, budget });
-  }
-  return { contents, byteCount: cursor.at, pages, dictionary: dictionaryPage };
-}
+  /** `turn` makes plain values of what is stored; null where that is what it means. */
+  constructor(
+    readonly node: Node,
+    readonly chunk: Chunk,
+    readonly turn: ((value: never) => unknown) | null,
+    readonly budget: Budget,
+  ) {}
 
-function structOf(header: Struct, id: number): Struct {
-  const found = header.get(id);
-  if (found instanceof Map) return found;
-  throw new Error('a page without the header of its kind');
-}
-
-/** Decodes a page. The budget counts it twice. */
-function decoded({ codec }: ChunkShape, body: Uint8Array, length: number, budget: Budget) {
-  budget.take(2 * length);
-  return decodePage(codec, body, length);
-}
-
-/** A data page of the first kind: levels with their lengths before them, then values. */
-function dataPage(content: Uint8Array, header: Struct, count: number, shape: ChunkShape) {
-  const page = new Cursor(content);
-  const section = (max: number) =>
-    page.take(max > 0 ? new DataView(page.take(4).slice().buffer).getUint32(0, true) : 0);
-  const repetitions = section(shape.maxRepetition);
-  const definitions = section(shape.maxDefinition);
-  const present = checkLevels({ repetitions, definitions }, shape, count);
-  const encoding = integerOf(header, 2, 'an encoding');
-  const own = { page, count: present, encoding, content, isDecoded: true, isSecond: false };
-  return { ...own, repetitions, definitions, levelCount: count };
-}
-
-/** A data page of the second kind: levels first; only the values after them may be compressed. */
-function dataPage2(
-  {
-    header,
-    body,
-    length,
-    count,
-  }: { header: Struct; body: Uint8Array; length: number; count: number },
-  shape: ChunkShape,
-  budget: Budget,
-) {
-  const cursor = new Cursor(body);
-  const repetitions = cursor.take(integerOf(header, 6, 'the length of levels', body.length));
-  const definitions = cursor.take(integerOf(header, 5, 'the length of levels', body.length));
-  // hyparquet reads the levels of a column that has none, too.
-  const present = checkLevels({ repetitions, definitions }, shape, count);
-  const nulls = integerOf(header, 2, 'nulls of a page', count);
-  if (nulls !== count - present) throw new Error(`${nulls} nulls, the page has ${count - present}`);
-  const rest = cursor.take(body.length - cursor.at);
-  const isDecoded = header.get(7) !== false;
-  const content = isDecoded ? decoded(shape, rest, length - cursor.at + rest.length, budget) : rest;
-  const encoding = integerOf(header, 4, 'an encoding');
-  const page = new Cursor(content);
-  const own = { page, count: present, encoding, content, isDecoded, isSecond: true };
-  return { ...own, repetitions, definitions, levelCount: count };
-}
-
-/** Checks the levels of `count` values; returns how many values are not null. */
-function checkLevels(
-  { repetitions, definitions }: Pick<PageValues, 'repetitions' | 'definitions'>,
-  { maxRepetition, maxDefinition }: ChunkShape,
-  count: number,
-): number {
-  if (maxRepetition > 0) levels(repetitions, maxRepetition, count);
-  return maxDefinition > 0 ? levels(definitions, maxDefinition, count) : count;
-}
-
-/** Reads `count` levels of at most `max`; returns how many are `max`, which is that of values. */
-export function levels(bytes: Uint8Array, max: number, count: number, into?: Uint8Array): number {
-  return runs(new Cursor(bytes), { width: 32 - Math.clz32(max), count, wanted: max, into });
-}
-
-/** Integers of `width` bits. `wanted` is the value to count, and the highest allowed. */
-interface Runs {
-  readonly width: number;
-  readonly count: number;
-  readonly wanted?: number;
-  readonly into?: Uint8Array | Uint32Array;
-}
-
-/**
- * Reads runs of `count` integers, repeated or packed, and puts them `into` an array where there is
- * one. No run may be longer than what is left, or than its own bytes. Returns how many are
- * `wanted`; a higher one throws.
- */
-export function runs(cursor: Cursor, { width, count, wanted, into }: Runs): number {
-  let equal = 0;
-  for (let left = count; left > 0; ) {
-    const head = cursor.varint();
-    const isPacked = head % 2 === 1;
-    const length = (isPacked ? 8 : 1) * Math.floor(head / 2);
-    if (isPacked && length === 0) throw new Error('a run of no values');
-    const held = 8 * (cursor.bytes.length - cursor.at);
-    // DuckDB pads packed bits, so a packed run may end after the last value. Indices of a
-    // dictionary with one entry have no bits.
-    const most = isPacked ? Math.max(left + 7, width > 0 ? held / width : 0) : left;
-    if (length > most) throw new Error(`a run of ${length} values, ${left} are left`);
-    const used = Math.min(length, left);
-    left -= used;
-    // The last run may be cut after its last value.
-    const bits = isPacked ? Math.min(length * width, held) : width;
-    if (bits < (isPacked ? used : 1) * width) throw new Error('a run is cut short');
-    const from = 8 * cursor.at;
-    cursor.take(Math.ceil(bits / 8));
-    if (wanted === undefined && into === undefined) continue;
-    const first = count - left - used;
-    if (isPacked && width === 1 && wanted === 1) {
-      equal += bitsInto(cursor.bytes, from / 8, used, into?.subarray(first, first + used));
-      continue;
-    }
-    for (let i = 0; i < (isPacked ? used : 1); i++) {
-      const value = bitsAt(cursor.bytes, from + i * width, width);
-      if (wanted !== undefined && value > wanted) {
-        throw new Error(`a level of ${value}, above ${wanted}`);
+  /** The values in the bytes of the chunk. */
+  read(bytes: Uint8Array): LeafValues {
+    const { node, chunk } = this;
+    this.budget.take(chunk.values * VALUE_BYTES);
+    const cursor = new Cursor(bytes);
+    const definitions = node.maxDefinition > 0 ? new Uint8Array(chunk.values) : null;
+    const repetitions = node.maxRepetition > 0 ? new Uint8Array(chunk.values) : null;
+    const parts: Values[] = [];
+    let [levelCount, present] = [0, 0];
+    while (levelCount < chunk.values) {
+      const header = readStruct(cursor);
+      const kind = integerOf(header, 1, 'a page of kind');
+      const length = integerOf(header, 2, 'the length of a page');
+      const body = cursor.take(integerOf(header, 3, 'the length of a page'));
+      if (kind === PAGES.dictionary) {
+        this.#readDictionary(structOf(header, 7, 'the header of a page'), body, length);
+        continue;
       }
-      if (value === wanted) equal += isPacked ? 1 : used;
-      if (isPacked && into !== undefined) into[first + i] = value;
-      else into?.fill(value, first, first + used);
+      if (kind !== PAGES.data && kind !== PAGES.data2) throw new Error(`a page of kind ${kind}`);
+      const own = structOf(header, kind === PAGES.data ? 5 : 8, 'the header of a page');
+      const count = integerOf(own, 1, 'values of a page', chunk.values - levelCount);
+      const into = {
+        definitions: definitions?.subarray(levelCount, levelCount + count) ?? null,
+        repetitions: repetitions?.subarray(levelCount, levelCount + count) ?? null,
+      };
+      const page =
+        kind === PAGES.data
+          ? this.#dataPage(own, body, length, count, into)
+          : this.#dataPage2(own, body, length, count, into);
+      levelCount += count;
+      present += page.count;
+      parts.push(this.#valuesOf(page));
     }
+    return {
+      ...{ node, values: joined(parts), levelCount, repetitions },
+      definitions: present === levelCount ? null : definitions,
+    };
+  }
+
+  #readDictionary(header: Struct, body: Uint8Array, length: number): void {
+    const content = this.#decoded(body, length);
+    const count = integerOf(header, 1, 'entries of a dictionary', content.length);
+    this.#dictionary = this.#turned(plain(new Cursor(content), count, this.node));
+  }
+
+  /** Decodes the bytes of a page. The budget counts them twice, since values may be copies. */
+  #decoded(body: Uint8Array, length: number): Uint8Array {
+    this.budget.take(2 * length);
+    return decodePage(this.chunk.codec, body, length);
+  }
+
+  /** A data page of the first kind: levels with their lengths before them, then values. */
+  #dataPage(
+    header: Struct,
+    body: Uint8Array,
+    length: number,
+    count: number,
+    into: Levels,
+  ): DataPage {
+    const content = new Cursor(this.#decoded(body, length));
+    const { maxDefinition, maxRepetition } = this.node;
+    if (maxRepetition > 0) levels(content.take(content.uint32()), maxRepetition, into.repetitions);
+    const present =
+      maxDefinition > 0
+        ? levels(content.take(content.uint32()), maxDefinition, into.definitions)
+        : count;
+    return { content, count: present, encoding: integerOf(header, 2, 'an encoding') };
+  }
+
+  /** A data page of the second kind: levels first; only the values after them may be compressed. */
+  #dataPage2(
+    header: Struct,
+    body: Uint8Array,
+    length: number,
+    count: number,
+    into: Levels,
+  ): DataPage {
+    const cursor = new Cursor(body);
+    const { maxDefinition, maxRepetition } = this.node;
+    const repetitions = cursor.take(integerOf(header, 6, 'the length of levels'));
+    const definitions = cursor.take(integerOf(header, 5, 'the length of levels'));
+    if (maxRepetition > 0) levels(repetitions, maxRepetition, into.repetitions);
+    const present =
+      maxDefinition > 0 ? levels(definitions, maxDefinition, into.definitions) : count;
+    const nulls = integerOf(header, 2, 'nulls of a page', count);
+    if (nulls !== count - present) {
+      throw new Error(`${nulls} nulls, the page has ${count - present}`);
+    }
+    const rest = cursor.take(cursor.left);
+    const isPacked = header.get(7) !== false;
+    const content = isPacked ? this.#decoded(rest, length - body.length + rest.length) : rest;
+    const encoding = integerOf(header, 4, 'an encoding');
+    return { content: new Cursor(content), count: present, encoding };
+  }
+
+  /** The values of a page, with what they mean. */
+  #valuesOf({ content, count, encoding }: DataPage): Values {
+    if (encoding !== ENCODINGS.dictionary && encoding !== ENCODINGS.rleDictionary) {
+      return this.#turned(this.#stored(content, count, encoding));
+    }
+    const entries = this.#dictionary;
+    if (entries === null) throw new Error('a page of a dictionary that is not there');
+    const indices = new Uint32Array(count);
+    const width = content.left > 0 || count > 0 ? content.byte() : 0;
+    if (width > 32) throw new Error(`indices of ${width} bits`);
+    // Indices of a dictionary with one entry have no bits, and of some writers no runs.
+    if (width > 0) runs(content, width, indices);
+    const values = emptyLike(entries, count);
+    for (let i = 0; i < count; i++) {
+      if (indices[i] >= entries.length) throw new Error('a value that is not in its dictionary');
+      values[i] = entries[indices[i]];
+    }
+    return values;
+  }
+
+  /** Decodes the values of a page that needs no dictionary. */
+  #stored(content: Cursor, count: number, encoding: number): Stored {
+    const { node } = this;
+    if (encoding === ENCODINGS.plain) return plain(content, count, node);
+    if (encoding === ENCODINGS.bytesApart) return bytesApart(content, count, node);
+    if (encoding === ENCODINGS.rle && node.type === 'BOOLEAN') {
+      content.uint32(); // the length of the runs
+      const bits = new Uint8Array(count);
+      runs(content, 1, bits);
+      return bits;
+    }
+    if (encoding === ENCODINGS.delta && node.type === 'INT64') return deltas(content, count);
+    if (encoding === ENCODINGS.delta && node.type === 'INT32') return narrowed(content, count);
+    const isBytes = node.type === 'BYTE_ARRAY' || node.type === 'FIXED_LEN_BYTE_ARRAY';
+    if (encoding === ENCODINGS.deltaLengths && isBytes) {
+      return Array.from(narrowed(content, count), (length) => content.take(length));
+    }
+    if (encoding === ENCODINGS.deltaBytes && isBytes) return prefixed(content, count, this.budget);
+    throw new Error(`values of type ${node.type} in encoding ${encoding}`);
+  }
+
+  #turned(stored: Stored): Values {
+    const { turn } = this;
+    return turn === null ? stored : Array.from(stored as Uint8Array, (one) => turn(one as never));
+  }
+}
+
+interface Levels {
+  readonly definitions: Uint8Array | null;
+  readonly repetitions: Uint8Array | null;
+}
+
+function joined(parts: readonly Values[]): Values {
+  if (parts.length === 1) return parts[0];
+  if (parts.every(Array.isArray)) return (parts as unknown[][]).flat(1);
+  return concatenated(parts as Float32Array[]);
+}
+
+function emptyLike(values: Values, count: number): unknown[] {
+  if (Array.isArray(values)) return new Array(count);
+  return new (values.constructor as new (count: number) => never)(count);
+}
+
+/** Reads levels of at most `max`; returns how many are `max`, which is that of values. */
+function levels(bytes: Uint8Array, max: number, into: Uint8Array | null): number {
+  if (into === null) return 0;
+  runs(new Cursor(bytes), 32 - Math.clz32(max), into);
+  let equal = 0;
+  for (let i = 0; i < into.length; i++) {
+    if (into[i] > max) throw new Error(`a level of ${into[i]}, above ${max}`);
+    if (into[i] === max) equal++;
   }
   return equal;
 }
 
-/** Puts `count` bits, the lowest of byte `at` first, `into` an array; returns how many are 1. */
-function bitsInto(bytes: Uint8Array, at: number, count: number, into?: Uint8Array | Uint32Array) {
-  let ones = 0;
-  for (let i = 0; i < count; i += 8, at++) {
-    const bits = Math.min(8, count - i);
-    const byte = bytes[at] & ((1 << bits) - 1);
-    ones += POPCOUNT[byte];
-    if (into !== undefined) for (let j = 0; j < bits; j++) into[i + j] = (byte >> j) & 1;
+/**
+ * Fills an array with integers of `width` bits, in runs that are repeated or packed. No run may be
+ * longer than what is left, or than its own bytes.
+ */
+function runs(cursor: Cursor, width: number, into: Uint8Array | Uint32Array): void {
+  for (let done = 0; done < into.length; ) {
+    const left = into.length - done;
+    const head = cursor.varint();
+    const length = Math.floor(head / 2);
+    if (head % 2 === 0) {
+      if (length > left) throw new Error(`a run of ${length} values, ${left} are left`);
+      const value = bitsAt(cursor.take(Math.ceil(width / 8)), 0, width);
+      into.fill(value, done, done + length);
+      done += length;
+      continue;
+    }
+    const used = Math.min(8 * length, left);
+    // DuckDB pads packed bits, so a run may end after the last value; its bytes may be cut there.
+    const bytes = cursor.take(Math.min(length * width, cursor.left));
+    if (length === 0 || used * width > 8 * bytes.length) throw new Error('a run is cut short');
+    if (width === 1) for (let i = 0; i < used; i++) into[done + i] = (bytes[i >> 3] >> (i & 7)) & 1;
+    else for (let i = 0; i < used; i++) into[done + i] = bitsAt(bytes, i * width, width);
+    done += used;
   }
-  return ones;
 }
 
 /** An integer of `width` bits, at most 32, from bit `at` on, lowest first. */
@@ -269,86 +306,95 @@ function bitsAt(bytes: Uint8Array, at: number, width: number): number {
   return value;
 }
 
-/** Checks the values of a page, as far as hyparquet does not do it. */
-function checkValues(
-  { page, count, encoding, isSecond }: PageValues,
-  { type, typeLength }: ChunkShape,
-  { dictionary, budget }: { dictionary: number | null; budget: Budget },
-): void {
-  if (!Object.values(ENCODINGS).includes(encoding)) {
-    throw new Error(`values of an unknown encoding, ${encoding}`);
+/** Values one after another, as their type stores them. */
+function plain(content: Cursor, count: number, { type, typeLength }: Node): Stored {
+  if (type in NUMBERS) {
+    const Numbers = NUMBERS[type as keyof typeof NUMBERS];
+    return new Numbers(
+      content.take(count * Numbers.BYTES_PER_ELEMENT).slice().buffer as ArrayBuffer,
+    );
   }
-  const left = page.bytes.length - page.at;
-  const isRuns = encoding === ENCODINGS.rle;
-  if (isRuns || encoding === ENCODINGS.dictionary || encoding === ENCODINGS.rleDictionary) {
-    if (isRuns !== (type === 'BOOLEAN')) throw new Error(`encoding ${encoding} of type ${type}`);
-    if (!isRuns && dictionary === null) throw new Error('a page of a dictionary that is not there');
-    if (isRuns) page.take(4);
-    const width = isRuns ? 1 : page.byte();
-    if (width > 32) throw new Error(`indices of ${width} bits`);
-    if (count > 0 && dictionary === 0) throw new Error('a dictionary without entries');
-    if (width > 0 || isSecond) runs(page, { width, count });
-  } else if (encoding === ENCODINGS.delta) {
-    deltas(page, count);
-  } else if (encoding === ENCODINGS.deltaLengths) {
-    deltas(page, count, (length) => {
-      if (length < 0) throw new Error(`a value of ${length} bytes`);
-    });
-  } else if (encoding === ENCODINGS.deltaBytes) {
-    prefixes(page, count, budget);
-  } else {
-    const width = WIDTHS[type ?? ''] ?? (type === 'FIXED_LEN_BYTE_ARRAY' ? typeLength : 0);
-    if (count * width > left) throw new Error(`${count} values of ${width} bytes in ${left}`);
+  if (type === 'BOOLEAN') {
+    const bits = content.take(Math.ceil(count / 8));
+    return Uint8Array.from({ length: count }, (_, i) => (bits[i >> 3] >> (i & 7)) & 1);
   }
+  const isOfAnyLength = type === 'BYTE_ARRAY';
+  const width = type === 'INT96' ? 12 : typeLength;
+  if (!isOfAnyLength && count * width > content.left) {
+    throw new Error(`${count} values of ${width} bytes in ${content.left}`);
+  }
+  const values: Uint8Array[] = [];
+  for (let i = 0; i < count; i++) {
+    values.push(content.take(isOfAnyLength ? content.uint32() : width));
+  }
+  return values;
 }
 
-/**
- * Reads `count` integers that are stored as differences, in blocks whose parts have a width each;
- * calls `take` with each integer, which has 32 bits.
- */
-function deltas(page: Cursor, count: number, take?: (value: number) => void): void {
-  const [block, perBlock] = [page.varint(), page.varint()];
-  const perWidth = block / perBlock;
-  if (!(perBlock > 0 && perWidth > 0 && perWidth % 8 === 0)) {
+/** Values of one width whose first bytes come first, then their second bytes, and so on. */
+function bytesApart(content: Cursor, count: number, node: Node): Stored {
+  const { BYTES_PER_ELEMENT: width } = NUMBERS[node.type as 'FLOAT'] ?? {
+    BYTES_PER_ELEMENT: node.typeLength,
+  };
+  const apart = content.take(count * width);
+  const bytes = new Uint8Array(apart.length);
+  for (let i = 0; i < count; i++) {
+    for (let b = 0; b < width; b++) bytes[i * width + b] = apart[b * count + i];
+  }
+  return plain(new Cursor(bytes), count, node);
+}
+
+/** Integers that are stored as differences, in blocks whose parts have a width each. */
+function deltas(content: Cursor, count: number): BigInt64Array {
+  const [block, perBlock] = [content.varint(), content.varint()];
+  const perPart = block / perBlock;
+  if (!(perBlock > 0 && perPart > 0 && perPart % 8 === 0)) {
     throw new Error(`blocks of ${block} values in ${perBlock} parts`);
   }
-  page.varint(); // the count once more
-  let value = page.zigzag() | 0;
-  if (count > 0) take?.(value);
-  for (let left = count - 1; left > 0; ) {
-    const least = page.zigzag();
-    for (const width of page.take(perBlock).slice()) {
+  content.varint(); // the count once more
+  const values = new BigInt64Array(count);
+  let value = content.zigzag();
+  let filled = 0;
+  if (count > 0) values[filled++] = value;
+  while (filled < count) {
+    const least = content.zigzag();
+    for (const width of content.take(perBlock).slice()) {
       if (width > 64) throw new Error(`differences of ${width} bits`);
-      const from = 8 * page.at;
-      const used = Math.min(perWidth, Math.max(0, left));
-      left -= used;
-      // Parts after the last value have no bytes at all.
-      if (used > 0) page.take(Math.min((perWidth * width) / 8, page.bytes.length - page.at));
-      if (from + used * width > 8 * page.bytes.length) throw new Error('differences are cut short');
-      for (let i = 0; take !== undefined && i < used; i++) {
-        value = (value + least + bitsAt(page.bytes, from + i * width, Math.min(width, 32))) | 0;
-        take(value);
+      const used = Math.min(perPart, count - filled);
+      // Parts after the last value have no bytes at all, and the last may be cut after its values.
+      const bytes = content.take(used === 0 ? 0 : Math.min((perPart * width) / 8, content.left));
+      if (used * width > 8 * bytes.length) throw new Error('differences are cut short');
+      for (let i = 0; i < used; i++) {
+        const low = bitsAt(bytes, i * width, Math.min(width, 32));
+        const high = width > 32 ? bitsAt(bytes, i * width + 32, width - 32) : 0;
+        const difference = BigInt(low) + (BigInt(high) << 32n);
+        value = BigInt.asIntN(64, value + least + difference);
+        values[filled++] = value;
       }
     }
   }
+  return values;
 }
 
-/**
- * Checks byte arrays that repeat the start of the one before; the budget counts each as a whole.
- */
-function prefixes(page: Cursor, count: number, budget: Budget): void {
-  const starts = new Int32Array(count);
-  let at = 0;
-  deltas(page, count, (value) => {
-    starts[at++] = value;
-  });
-  let row = 0;
-  let before = 0;
-  deltas(page, count, (rest) => {
-    const start = starts[row++];
-    if (start < 0 || start > before || rest < 0)
-      throw new Error(`a value that begins as ${start} bytes of ${before}`);
-    before = start + rest;
-    budget.take(before);
+/** The same, of integers of 32 bits. */
+function narrowed(content: Cursor, count: number): Int32Array {
+  return Int32Array.from(deltas(content, count), (value) => Number(BigInt.asIntN(32, value)));
+}
+
+/** Bytes that repeat the start of the value before. */
+function prefixed(content: Cursor, count: number, budget: Budget): Uint8Array[] {
+  const starts = narrowed(content, count);
+  const lengths = narrowed(content, count);
+  let before = new Uint8Array();
+  return Array.from(starts, (start, i) => {
+    const rest = content.take(lengths[i]);
+    if (start < 0 || start > before.length) {
+      throw new Error(`a value that begins as ${start} bytes of ${before.length}`);
+    }
+    budget.take(start + rest.length);
+    const value = new Uint8Array(start + rest.length);
+    value.set(before.subarray(0, start));
+    value.set(rest, start);
+    before = value;
+    return value;
   });
 }

@@ -5,7 +5,8 @@ import type { ColumnKind } from '../../table/columns/builder';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../jsonl/json-text';
 import type { RowEncoder } from '../row-format';
-import { elementsOf } from './parquet-schema';
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
 /** A row group ends after about this many rows, or bytes; readers take one at a time. */
 const GROUP_ROWS = 65_536;
@@ -111,3 +112,34 @@ function turnOf(kind: ColumnKind): (value: unknown) => unknown {
   }
   return (value) => value;
 }
+
+/** The schema of a column that is written; all columns may have nulls. */
+function elementsOf(name: string, kind: ColumnKind): SchemaElement[] {
+  if (typeof kind === 'object' && 'list' in kind) {
+    return [
+      { name, repetition_type: 'OPTIONAL', num_children: 1, converted_type: 'LIST' },
+      { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+      ...elementsOf('element', kind.list),
+    ];
+  }
+  return [{ name, repetition_type: 'OPTIONAL', ...leafOf(kind) }];
+}
+
+function leafOf(kind: ColumnKind): Omit<SchemaElement, 'name'> {
+  if (typeof kind === 'string') return LEAVES[kind] ?? { type: 'INT32' };
+  const { fixedBytes } = kind as { fixedBytes: number };
+  return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: fixedBytes };
+}
+
+/** How kinds are written; narrower integers than these become INT32. */
+const LEAVES: Partial<Record<string, Omit<SchemaElement, 'name'>>> = {
+  bool: { type: 'BOOLEAN' },
+  float32: { type: 'FLOAT' },
+  float64: { type: 'DOUBLE' },
+  uint32: { type: 'INT64' },
+  int64: { type: 'INT64' },
+  uint64: { type: 'INT64', converted_type: 'UINT_64' },
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  binary: { type: 'BYTE_ARRAY' },
+};

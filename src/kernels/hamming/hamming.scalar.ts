@@ -7,7 +7,7 @@
 import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from '../hits/hits';
 
 /** Number of set bits of each byte value. */
-export const POPCOUNT = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) => {
+const POPCOUNT = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
   for (let rest = byte; rest > 0; rest >>= 1) count += rest & 1;
   return count;
