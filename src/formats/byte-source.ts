@@ -99,6 +99,11 @@ export class ByteSource implements BytePipe {
     return this.file?.byteCount ?? null;
   }
 
+  /** Bytes of a file that were not taken yet; null for a stream. */
+  get bytesLeft(): number | null {
+    return this.file === null ? null : this.file.byteCount - this.bytesRead;
+  }
+
   /** The next bytes, however many there are; none only at the end. */
   async next(): Promise<Uint8Array> {
     const chunk = this.#pending.shift() ?? (await this.#pull());

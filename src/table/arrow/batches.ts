@@ -16,6 +16,7 @@ import type { Span } from './bodies';
 import {
   BATCH_MESSAGE,
   type Columns,
+  checkLeft,
   DICTIONARY_MESSAGE,
   FIRST_MESSAGE,
   footerStart,
@@ -43,6 +44,8 @@ export interface ByteFile {
 export interface BytePipe {
   /** The next `count` bytes, fewer only at the end. */
   take(count: number): Promise<Uint8Array>;
+  /** Bytes after those that were taken, where that is known. */
+  readonly bytesLeft?: number | null;
 }
 
 /** A file or stream that was opened; its batches can be read once. */
@@ -201,18 +204,18 @@ export async function openArrowStream(
   name: string,
   { expectEnd = false }: { readonly expectEnd?: boolean } = {},
 ): Promise<ArrowRows> {
-  const next = (columns: Columns | null) =>
-    run(walkStream(columns, expectEnd), (count) => pipe.take(count));
+  const next = (schema: Message | null) =>
+    run(walkStream(schema, expectEnd), (count) => pipe.take(count));
+  const schema = (await asArrow(name, () => next(null))) as Message;
   const preamble = await asArrow(name, async () => {
-    const { parts, columns } = (await next(null)) as Message;
-    return new Preamble(parts, columns as Columns, name);
+    return new Preamble(schema.parts, schema.columns as Columns, name);
   });
 
   async function* messages(): AsyncGenerator<Message> {
     for (;;) {
-      const message = await next(preamble.columns);
-      if (message === null) return;
-      yield message;
+      const message = await next(schema);
+      if (message !== null) yield message;
+      else return checkLeft(pipe.bytesLeft ?? 0);
     }
   }
   return rowsOf(preamble, messages(), { batchCount: null, rowCount: null });

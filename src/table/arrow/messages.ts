@@ -99,19 +99,21 @@ interface Head {
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /** For a schema. */
   readonly columns: Columns | null;
+  /** True of messages with the newer prefix, which all have or none. */
+  readonly isMarked: boolean;
   readonly buffer: Flatbuffer;
   /** The address in `buffer` of the table of a batch, or of a dictionary's values. */
   readonly batch: number;
 }
 
 /** A whole message; `parts` are all of its bytes. */
-export type Message = Pick<Head, 'header' | 'parts' | 'dictionary' | 'columns'>;
+export type Message = Pick<Head, 'header' | 'parts' | 'dictionary' | 'columns' | 'isMarked'>;
 
 /**
  * Reads and verifies the metadata of a message; null at a stream's end mark, and at the end of the
  * bytes unless the mark is expected.
  */
-export function* walkHead(expectEnd = false): Walk<Head | null> {
+export function* walkHead({ expectEnd = false, isMarked = false } = {}): Walk<Head | null> {
   const parts = [yield 4];
   if (parts[0].length === 0 && expectEnd) {
     throw new Error('cut short: the stream ends without its end mark');
@@ -122,6 +124,9 @@ export function* walkHead(expectEnd = false): Walk<Head | null> {
     parts.push(yield 4); // the newer prefix: 4 bytes of 255, then the length
     length = int32At(parts[1]);
   }
+  // Zeros that follow lost bytes look like the end mark of streams without the newer prefix.
+  if (isMarked && parts.length === 1)
+    throw new Error('damaged: bytes where a message should begin');
   if (length === 0) return null;
   const metadata = length < 0 || length > MAX_METADATA_BYTES ? null : yield length;
   if (metadata?.length !== length) throw new Error('cut short, or no Arrow data');
@@ -141,6 +146,7 @@ export function* walkHead(expectEnd = false): Walk<Head | null> {
   if (bodyBytes < 0) throw new Error('cut short within a batch');
   return {
     ...{ header, bodyBytes, buffer, batch, parts: [...parts, metadata] },
+    isMarked: parts.length === 2,
     rows: header === BATCH_MESSAGE ? buffer.int64Slot(batch, 0) : 0,
     dictionary: isDictionary
       ? { id: buffer.int64Slot(content, 0), isDelta: buffer.uint8(content, 2) !== 0 }
@@ -155,10 +161,13 @@ function int32At(bytes: Uint8Array): number {
 }
 
 /** Reads a message with its body; a batch must have the `columns` of the schema before it. */
-export function* walkMessage(columns: Columns | null, expectEnd = false): Walk<Message | null> {
-  const head = yield* walkHead(expectEnd);
+export function* walkMessage(
+  columns: Columns | null,
+  end?: { readonly expectEnd: boolean; readonly isMarked: boolean },
+): Walk<Message | null> {
+  const head = yield* walkHead(end);
   if (head === null) return null;
-  const { header, parts, bodyBytes, dictionary } = head;
+  const { header, parts, bodyBytes, dictionary, isMarked } = head;
   if (bodyBytes > MAX_BODY_BYTES) {
     const held = `a batch of ${bodyBytes} bytes, at most ${MAX_BODY_BYTES} can be read`;
     throw new Error(`${held}; write it with fewer rows a batch`);
@@ -166,16 +175,17 @@ export function* walkMessage(columns: Columns | null, expectEnd = false): Walk<M
   const body = yield bodyBytes;
   if (body.length < bodyBytes) throw new Error('cut short within a batch');
   if (header !== SCHEMA_MESSAGE) verifyBatch(head, body, columns);
-  return { header, parts: [...parts, body], dictionary, columns: head.columns };
+  return { header, parts: [...parts, body], dictionary, columns: head.columns, isMarked };
 }
 
-/** Reads the next message of a stream: the schema first, then any other kind. */
-export function* walkStream(columns: Columns | null, expectEnd = false): Walk<Message | null> {
-  const message = yield* walkMessage(columns, expectEnd);
-  if (columns === null && message?.header !== SCHEMA_MESSAGE) {
+/** Reads the next message of a stream after that of its `schema`, which is null at first. */
+export function* walkStream(schema: Message | null, expectEnd = false): Walk<Message | null> {
+  const isMarked = schema?.isMarked ?? false;
+  const message = yield* walkMessage(schema?.columns ?? null, { expectEnd, isMarked });
+  if (schema === null && message?.header !== SCHEMA_MESSAGE) {
     throw new Error('no Arrow file or stream');
   }
-  if (columns !== null && message?.header === SCHEMA_MESSAGE) {
+  if (schema !== null && message?.header === SCHEMA_MESSAGE) {
     throw new Error('a second schema in the stream');
   }
   return message;
@@ -225,13 +235,21 @@ export function verifyArrow(bytes: Uint8Array): number {
     return batchCount;
   }
   const cursor = new Cursor(bytes, 0);
-  let columns: Columns | null = null;
+  let schema: Message | null = null;
   for (;;) {
-    const message: Message | null = cursor.run(walkStream(columns));
-    if (message === null) return batchCount;
-    columns ??= message.columns;
+    const message: Message | null = cursor.run(walkStream(schema));
+    if (message === null) {
+      checkLeft(bytes.length - cursor.at);
+      return batchCount;
+    }
+    schema ??= message;
     if (message.header === BATCH_MESSAGE) batchCount++;
   }
+}
+
+/** Fails for bytes after the end mark of a stream, which another stream or damage has put there. */
+export function checkLeft(byteCount: number): void {
+  if (byteCount > 0) throw new Error(`${byteCount} bytes after the end of the stream`);
 }
 
 /** Reads a file whose footer names no batch; fails where there is one all the same. */

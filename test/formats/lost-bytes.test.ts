@@ -1,0 +1,56 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import {
+  FormatError,
+  openRows,
+  pairs,
+  SimHasher,
+  vectorsFromArrow,
+  writePairs,
+} from '../../src/node';
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-lost-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const file = join(folder, 'pairs.arrow');
+
+/** The error of reading these bytes as rows; null where they were read. */
+async function failure(bytes: Uint8Array): Promise<unknown> {
+  writeFileSync(file, bytes);
+  try {
+    for await (const _ of await openRows(file));
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** A sealed stream of pairs, long enough that bytes follow wherever a part is lost. */
+async function sound(): Promise<Buffer> {
+  const vectors = Array.from({ length: 300 }, (_, i) => [Math.cos(i / 10), Math.sin(i / 10)]);
+  await writePairs(file, pairs(new SimHasher({ bits: 64 }).hashAll(vectors), { maxDistance: 10 }));
+  return readFileSync(file);
+}
+
+it('pairs that lost bytes near their start are an error, never no pairs', async () => {
+  const bytes = await sound();
+  for (const lost of [448, 512, 576, 640]) {
+    for (let at = 0; at < 160; at++) {
+      const cut = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + lost)]);
+      expect(await failure(cut), `${lost} bytes lost at ${at}`).toBeInstanceOf(FormatError);
+    }
+  }
+});
+
+it('a stream goes on after its end mark in no file', async () => {
+  const bytes = await sound();
+  expect(String(await failure(Buffer.concat([bytes, bytes])))).toContain(
+    `${bytes.length} bytes after the end of the stream`,
+  );
+  expect(() => vectorsFromArrow(Buffer.concat([bytes, Buffer.alloc(3)]))).toThrow(
+    '3 bytes after the end of the stream',
+  );
+  expect(await failure(bytes)).toBe(null);
+});
