@@ -20,8 +20,8 @@ const lib = await fromSource(`
   export { trainTree } from '../../src/k-means/two-level';
   export { productsKernel, residualKernel } from '../../src/kernels/kernels';
   export { shortened } from '../../src/index/partitions/gaps';
-  export { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
-  export { BLOCK_ROWS, NO_GAP, RANGE } from '../../src/kernels/residuals/residuals.scalar';
+  export { integerWidth, UNIT } from '../../src/kernels/products';
+  export { BLOCK_ROWS, NO_GAP, RANGE } from '../../src/kernels/residuals';
 `);
 const { productsKernel, runSteps, UNIT } = lib;
 
@@ -132,7 +132,7 @@ function productsOf(all, vectors) {
   const count = vectors.length / all.width;
   const products = Array.from({ length: count }, () => new Int32Array(size));
   const least = new Int32Array(count).fill(-(2 ** 31));
-  productsKernel().productsOfMany(all, 0, size, vectors, least, (first, here, vector, found, at) =>
+  productsKernel.productsOfMany(all, 0, size, vectors, least, (first, here, vector, found, at) =>
     products[vector].set(found.subarray(at, at + here), first),
   );
   return products;
@@ -223,7 +223,7 @@ function curveOf({ queries, width, truth, count }, centroids, members, partition
   const rankOf = new Uint32Array(members.length);
   truth.forEach((neighbours, q) => {
     const query = queries.slice(q * width, (q + 1) * width);
-    productsKernel().orderInto({ values: centroids, width }, query, order, products);
+    productsKernel.orderInto({ values: centroids, width }, query, order, products);
     rankOf.fill(NONE);
     order.forEach((p, rank) => {
       rankOf[p] = rank;
@@ -342,7 +342,7 @@ function costsOf(name, count) {
       add(what, () => {
         const { memory } = partitions.residualCodes;
         const tables = partitions.residualCodes.tablesOf(unit);
-        const search = lib.residualKernel().search(memory, tables, want, NO_GAP);
+        const search = lib.residualKernel.search(memory, tables, want, NO_GAP);
         return () => search.ranges(some);
       });
     }

@@ -12,17 +12,10 @@ import { SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import { type RowSource, type Rows, rowsOf } from '../join/source';
 import type { Points } from '../k-means/points';
-import type { KernelName } from '../kernels/kernels';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '../vectors/vectors';
 
 /** Codes, the rows of an index, or vectors one after another. */
 export type ClusterSource = RowSource | DenseMatrix;
-
-/** Points, and the kernel with which their source was made, if it says so. */
-interface SourcePoints {
-  readonly points: Points;
-  readonly kernel?: KernelName | undefined;
-}
 
 /** Rows of a step. */
 const STEP_ROWS = 2 ** 14;
@@ -34,7 +27,7 @@ export function hasVectors(source: ClusterSource): boolean {
 }
 
 /** The points of a source: its vectors, or its codes as vectors of ±1. Throws if it has none. */
-export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<SourcePoints> {
+export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<Points> {
   if (source instanceof Codes || source instanceof SimHashIndex) {
     return yield* pointsOfRows(rowsOf('source', source), by);
   }
@@ -42,17 +35,16 @@ export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<
     throw wrongType('source', 'Codes, a SimHashIndex or { values, dimensions }', source);
   }
   if (by === 'bits') throw new Error(`"by" needs codes for bits, the source has vectors`);
-  return { points: yield* matrixPoints(source, checkDenseMatrix(source, 'source')) };
+  return yield* matrixPoints(source, checkDenseMatrix(source, 'source'));
 }
 
 /** `pointsOf` for the rows of codes or of an index. */
-export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<SourcePoints> {
-  const { kernel } = rows;
-  if (by === 'bits') return { points: yield* codePoints(rows.codes), kernel };
+export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<Points> {
+  if (by === 'bits') return yield* codePoints(rows.codes);
   if (!(rows.vectors instanceof DenseVectors)) {
     throw new Error(`"by" 'vectors' needs vectors: make the index with vectors 'float32'`);
   }
-  return { points: yield* keptPoints(rows.codes, rows.vectors), kernel };
+  return yield* keptPoints(rows.codes, rows.vectors);
 }
 
 /** Rows of a matrix, scaled to length 1 when they are read; the matrix must not change. */

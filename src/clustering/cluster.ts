@@ -9,7 +9,6 @@
 import { checkInteger, checkOneOf, checkOptions, checkSeed, wrongValue } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import { type Iteration, type KMeansSettings, kMeans } from '../k-means/run';
-import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { type ClusterSource, hasVectors, pointsOf } from './cluster-source';
 import { type Cluster, labelsOf, summaries } from './cluster-summary';
 
@@ -31,7 +30,6 @@ export interface ClusterOptions extends LongCall {
   seed?: number | bigint;
   /** Largest number of exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
-  kernel?: KernelName;
 }
 
 const CLUSTER_DEFAULTS = { starts: 3, iterations: 25, seed: 0, exemplars: 5 } as const;
@@ -55,7 +53,7 @@ export interface Clusters {
 }
 
 const OPTIONS = [
-  ...['clusters', 'by', 'starts', 'iterations', 'sample', 'seed', 'exemplars', 'kernel'],
+  ...['clusters', 'by', 'starts', 'iterations', 'sample', 'seed', 'exemplars'],
   ...LONG_CALL,
 ];
 
@@ -89,14 +87,12 @@ interface Request extends KMeansSettings {
 
 function requestOf(source: ClusterSource, options: ClusterOptions): Request {
   const given = { ...CLUSTER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
-  const { kernel } = given;
-  if (kernel !== undefined) resolveKernel(kernel);
   const clusters = checkInteger('clusters', given.clusters, 1, 2 ** 24);
   const usual = Math.max(SAMPLE_PER_CLUSTER * clusters, MIN_SAMPLE);
   const usualBy = hasVectors(source) ? 'vectors' : 'bits';
   const by = checkOneOf('by', given.by ?? usualBy, ['vectors', 'bits', 'majority']);
   return {
-    ...{ clusters, by, isMajority: by === 'majority', kernel, seed: String(checkSeed(given.seed)) },
+    ...{ clusters, by, isMajority: by === 'majority', seed: String(checkSeed(given.seed)) },
     starts: checkInteger('starts', given.starts, 1, 1000),
     iterations: checkInteger('iterations', given.iterations, 1, 10_000),
     sample: checkInteger('sample', given.sample ?? usual, clusters, Number.MAX_SAFE_INTEGER),
@@ -107,14 +103,13 @@ function requestOf(source: ClusterSource, options: ClusterOptions): Request {
 function* clustering(source: ClusterSource, options: ClusterOptions): Steps<Clusters> {
   const request = requestOf(source, options);
   const { clusters, by, exemplars } = request;
-  const { points, ...made } = yield* pointsOf(source, by === 'vectors' ? 'vectors' : 'bits');
+  const points = yield* pointsOf(source, by === 'vectors' ? 'vectors' : 'bits');
   const { rows } = points;
   if (rows.length === 0) throw new Error('cluster() needs rows, the source has none');
   if (clusters > rows.length) {
     throw wrongValue('clusters', `at most ${rows.length}, a row for each cluster`, clusters);
   }
-  const kernel = request.kernel ?? made.kernel;
-  const { nearest, centroids, history } = yield* kMeans(points, { ...request, kernel });
+  const { nearest, centroids, history } = yield* kMeans(points, request);
   const found = yield* summaries(points, rows, nearest, { centroids, exemplars });
   const labels = labelsOf(points, nearest);
   const total = found.reduce((sum, { cohesion, size }) => sum + cohesion * size, 0);

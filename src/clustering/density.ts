@@ -90,7 +90,7 @@ function* clustering(source: RowSource, options?: DensityOptions): Steps<Density
   const all = rowsOf('source', source);
   const kernel = given.kernel ?? all.kernel;
   const maxDistance = maxDistanceOf({ ...all, vectors: null }, given);
-  const { points } = yield* pointsOfRows(all, hasVectors(source) ? 'vectors' : 'bits');
+  const points = yield* pointsOfRows(all, hasVectors(source) ? 'vectors' : 'bits');
   const { rows } = points;
   if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
   const graph = yield* densityGraph(all.codes, { minSamples, maxDistance, kernel });

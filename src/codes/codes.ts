@@ -14,7 +14,7 @@ import {
   wrongType,
   wrongValue,
 } from '../base/check';
-import { distance } from '../kernels/hamming/hamming.scalar';
+import { distance } from '../kernels/hamming';
 import { allocateCodes } from '../kernels/memory';
 
 /**

@@ -6,7 +6,7 @@
  * all codes that have it, by a counting sort.
  */
 
-import { distance } from '../kernels/hamming/hamming.scalar';
+import { distance } from '../kernels/hamming';
 
 /** Widest block: a table has a start for each of its values. */
 const MAX_BLOCK_BITS = 24;

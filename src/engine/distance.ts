@@ -6,8 +6,8 @@
  */
 
 import { rowOf, Smallest, weightOf } from '../base/top-k';
-import { distance } from '../kernels/hamming/hamming.scalar';
-import { NO_ROW } from '../kernels/hits/hits';
+import { distance } from '../kernels/hamming';
+import { NO_ROW } from '../kernels/hits';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { BlockTables, MAX_FLIPS } from './block-tables';
 import type { FilterMemory } from './filter-memory';

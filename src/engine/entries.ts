@@ -5,13 +5,8 @@
  * beginning with a block; those of the tail lie in the order of its rows.
  */
 
-import { ResidualMemory } from '../kernels/residuals/residual-memory';
-import {
-  BLOCK_ROWS,
-  RANGE,
-  residualByte,
-  residualScale,
-} from '../kernels/residuals/residuals.scalar';
+import { ResidualMemory } from '../kernels/residual-memory';
+import { BLOCK_ROWS, RANGE, residualByte, residualScale } from '../kernels/residuals';
 
 export class Entries {
   readonly memory: ResidualMemory;

@@ -5,7 +5,7 @@
  */
 
 import type { RowFilter } from '../index/filter';
-import { NO_ROW } from '../kernels/hits/hits';
+import { NO_ROW } from '../kernels/hits';
 import type { Placed } from './segment';
 
 export class FilterMemory {

@@ -13,9 +13,9 @@ import type { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { allocateIntegers } from '../k-means/points';
 import { trainTree } from '../k-means/two-level';
-import { NO_ROW } from '../kernels/hits/hits';
+import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
-import { UNIT } from '../kernels/products/products.scalar';
+import { UNIT } from '../kernels/products';
 import { Rows, type RowsToAppend } from './rows';
 import type { Searched } from './search';
 import { merged, type Placed, pointsOf, type Segment, Tail } from './segment';
@@ -163,7 +163,7 @@ export class MemoryIndex {
     trains: (row: number) => boolean,
     _call: LongCall,
   ): Promise<Space> {
-    const { newVectors, bits, kernel } = this.#options;
+    const { newVectors, bits } = this.#options;
     const vectors = newVectors?.() ?? null;
     const dimensions =
       vectors?.kind === 'sparse' ? 0 : ((vectors as DenseVectors | null)?.dimensions ?? 0);
@@ -172,17 +172,17 @@ export class MemoryIndex {
       ...({ kind, dimensions: kind === 'dense' ? dimensions : bits, nearness: 1 } as const),
       seed: this.#options.seed,
     };
-    const state = { coarse: new Int16Array(), starts: new Uint32Array(), kernel };
+    const state = { coarse: new Int16Array(), starts: new Uint32Array() };
     const probe = new Space({
       ...parts,
       tree: { ...state, centroids: new Int16Array(), width: 0 },
     });
     const sample = this.#sample(probe, partitions * SAMPLE_PER_CENTROID, seed, trains);
     const count = Math.min(partitions, sample.length / probe.width);
-    const tree = runSteps(trainTree(sample, probe.width, { count, seed, kernel }), {});
-    const space = new Space({ ...parts, tree: tree.state }, kernel);
+    const tree = runSteps(trainTree(sample, probe.width, { count, seed }), {});
+    const space = new Space({ ...parts, tree: tree.state });
     const nearness = kind === 'dense' ? this.#nearness(space) : 1;
-    return new Space({ ...parts, nearness, tree: tree.state }, kernel);
+    return new Space({ ...parts, nearness, tree: tree.state });
   }
 
   /** The points of some rows, in random order. */

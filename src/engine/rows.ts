@@ -7,8 +7,8 @@
 import { ascending } from '../base/arrays';
 import type { Id } from '../index/id-table';
 import type { RowVectors } from '../index/vectors/row-vectors';
-import { CodeMemory } from '../kernels/hamming/code-memory';
-import { NO_ROW } from '../kernels/hits/hits';
+import { CodeMemory } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
 import { IdLookup } from './id-lookup';
 
 /** What a row is: removed ones stay until their rows are merged with others. */

@@ -14,9 +14,9 @@ import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { sumsOf, weightsOf } from '../index/candidates';
 import type { Query, SearchParts } from '../index/index-parts';
 import type { UnitVector } from '../index/vectors/row-vectors';
-import { type KernelName, weightedKernel } from '../kernels/kernels';
-import { bestEntries } from '../kernels/residuals/entry-search';
-import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
+import type { KernelName } from '../kernels/kernels';
+import { bestEntries, ONE_WEIGHT } from '../kernels/residuals';
+import { weightedKernel } from '../kernels/weighted';
 import type { Entries } from './entries';
 import type { FilterMemory } from './filter-memory';
 import type { Placed, Probe } from './segment';
@@ -203,7 +203,7 @@ function byCodes(index: Searched, query: Query, asked: Asked, work: Work): Found
   for (const part of index.parts) {
     const { codes, count } = part.rows;
     const ranges = probes === null ? [{ first: 0, end: count }] : part.codesIn(probes);
-    const search = weightedKernel(index.kernel).search(codes, weights, asked.want);
+    const search = weightedKernel.search(codes, weights, asked.want);
     for (const { first, end } of ranges) {
       if (first < end) search.range(first, end);
       work.codesCompared += end - first;

@@ -7,7 +7,7 @@
 
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
-import { NO_ROW } from '../kernels/hits/hits';
+import { NO_ROW } from '../kernels/hits';
 import { Entries, firstEntries, Ranges } from './entries';
 import { Rows, type RowsToAppend } from './rows';
 import type { Space } from './space';

@@ -15,14 +15,10 @@ import type { Query } from '../index/index-parts';
 import { roundInto } from '../k-means/points';
 import { SecondCentroids, type SecondsState } from '../k-means/second-centroid';
 import { CentroidTree, type TreeState } from '../k-means/two-level';
-import { checksum, type KernelName, productsKernel, rotationKernel } from '../kernels/kernels';
-import { integerWidth, UNIT } from '../kernels/products/products.scalar';
-import {
-  MAX_RESIDUAL_BYTES,
-  ONE_WEIGHT,
-  type ResidualTables,
-} from '../kernels/residuals/residuals.scalar';
-import { Rotation } from '../kernels/rotation/rotation.scalar';
+import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
+import { Rotation, rotationKernel } from '../kernels/rotation';
+import { checksum } from '../kernels/xxhash';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */
 const MIN_WIDTH = 96;
@@ -65,18 +61,16 @@ export class Space {
   readonly bytesPerEntry: number;
   readonly #tree: CentroidTree;
   readonly #rotation: Rotation | null;
-  readonly #kernel: KernelName | undefined;
   /** Rotated and shortened centroids, made when they are first needed. */
   readonly #rotated: (Float32Array | undefined)[] = [];
   #seconds: Seconds | null = null;
   #name: string | null = null;
 
-  constructor(parts: SpaceParts, kernel?: KernelName) {
+  constructor(parts: SpaceParts) {
     this.parts = parts;
     this.width = integerWidth(parts.dimensions);
     this.count = parts.tree.centroids.length / this.width;
     this.#tree = new CentroidTree(parts.tree);
-    this.#kernel = kernel;
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
     this.#rotation =
       this.bytesPerEntry > 0 ? new Rotation(4 * this.bytesPerEntry, parts.seed) : null;
@@ -136,7 +130,7 @@ export class Space {
     const order = new Uint32Array(Math.min(probes, this.count));
     const products = new Int32Array(order.length);
     const centroids = { values: this.parts.tree.centroids, width: this.width };
-    productsKernel(this.#kernel).orderInto(centroids, point, order, products);
+    productsKernel.orderInto(centroids, point, order, products);
     return { order, cosines: Float64Array.from(products, (product) => product / (UNIT * UNIT)) };
   }
 
@@ -151,7 +145,7 @@ export class Space {
     const { vector: values } = rotation;
     for (let i = 0; i < vector.length; i++) values[i] = vector[i] / norm;
     values.fill(0, vector.length);
-    rotationKernel(this.#kernel).rotate(rotation);
+    rotationKernel.rotate(rotation);
     return values.slice();
   }
 
@@ -162,7 +156,7 @@ export class Space {
     this.#rotated[p] ??= this.#rotatedCentroid(p);
     const centroid = this.#rotated[p];
     for (let i = 0; i < vector.length; i++) vector[i] = rotated[i] - centroid[i];
-    const scale = Math.fround(rotationKernel(this.#kernel).encode(rotation));
+    const scale = Math.fround(rotationKernel.encode(rotation));
     return { code, scale: scale > 0 ? scale : NO_DIFFERENCE };
   }
 
@@ -177,9 +171,8 @@ export class Space {
     const rotation = this.#rotation as Rotation;
     rotation.vector.set(unit);
     rotation.vector.fill(0, unit.length);
-    const kernel = rotationKernel(this.#kernel);
-    kernel.rotate(rotation);
-    kernel.tables(rotation);
+    rotationKernel.rotate(rotation);
+    rotationKernel.tables(rotation);
     const [zero, entriesPerUnit] = rotation.scales;
     const factor = entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0;
     return { tables: rotation.tables, zero, factor };

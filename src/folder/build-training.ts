@@ -16,7 +16,7 @@ import { checkReport } from '../index/saved-header';
 import { allocateIntegers } from '../k-means/points';
 import { secondsStateOf } from '../k-means/second-centroid';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
-import { UNIT } from '../kernels/products/products.scalar';
+import { UNIT } from '../kernels/products';
 import { BlockReader } from '../stored/block-reader';
 import { openContent, type StoredContent } from '../stored/content';
 import { LookUps } from '../stored/look-ups';
@@ -117,10 +117,7 @@ export class Training {
     const probed = distinct.filter((_, i) => i % every === 0);
     const sample = allocateIntegers(order.length, width); // threads read them in place
     const near = await gather(rows, vectors, { order, sample, probed, call });
-    const tree = await runStepsAsync(
-      trainTree(sample, width, { count, seed: wanted.seed, kernel: rows.parts.kernel }),
-      call,
-    );
+    const tree = await runStepsAsync(trainTree(sample, width, { count, seed: wanted.seed }), call);
     const nearest = nearestOf(near, tree);
     const nearness = meanNearness(near, tree, nearest);
     const sizes = new Uint32Array(count);

@@ -11,13 +11,13 @@ import { Elsewhere, type LongCall, runStepsAsync, type Steps } from '../base/ste
 import { Highest, rowOf } from '../base/top-k';
 import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from '../index/copies-pay';
 import type { RecallReport } from '../index/index-options';
-import type { IndexParts, Query } from '../index/index-parts';
+import type { Query } from '../index/index-parts';
 import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
 import { queryOf } from '../index/query';
 import { type Evaluated, type Measured, type Results, SEARCHES } from '../index/recall';
 import { NEAREST_POINTS, NearestOfParts } from '../index/truth-task';
 import { lostDigits, withDigits, Zeros } from '../index/vectors/rounding';
-import { dotsKernel } from '../kernels/kernels';
+import { dotsKernel } from '../kernels/dots';
 import { manifestName, manifestText } from '../stored/manifest';
 import { openStored, type StoredIndex } from '../stored/open-stored';
 import { inParallel } from '../threads/parallel';
@@ -233,7 +233,7 @@ async function trueNeighbors(
   });
   const want = SPARE * (wanted.k + 1);
   const nearest = new NearestOfParts(queries.length, want);
-  const state = { queries: points, width, want, kernel: rows.parts.kernel };
+  const state = { queries: points, width, want };
   let done = 0;
   for await (const piece of pieces(build.rows, build.call)) {
     vectors.piece = piece;
@@ -252,7 +252,6 @@ async function trueNeighbors(
     }
   });
   const near = queries.map(() => new Highest(wanted.k));
-  const kernel = dotsKernel(rows.parts.kernel);
   const random = alea('lost digits');
   const zeros = zerosOf(build);
   const dot = new Float64Array(1);
@@ -262,7 +261,7 @@ async function trueNeighbors(
       const values = vectors.valuesAt(i);
       for (const query of asking.get(row) ?? []) {
         if (order[query] === row) continue;
-        kernel.dotsInto(values, 0, 1, units[query], dot);
+        dotsKernel.dotsInto(values, 0, 1, units[query], dot);
         const norm = lengthOf(values);
         const cosine = dot[0] / (norm || 1);
         const asked = { unit: units[query], cosine };
@@ -276,7 +275,7 @@ async function trueNeighbors(
 }
 
 function* compared(
-  state: { queries: Int16Array; width: number; want: number; kernel: IndexParts['kernel'] },
+  state: { queries: Int16Array; width: number; want: number },
   { points, rows }: { points: Int16Array; rows: Uint32Array },
   nearest: NearestOfParts,
 ): Steps<void> {

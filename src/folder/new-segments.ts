@@ -53,7 +53,7 @@ export class PieceVectors {
   #piece: SegmentRows | null = null;
 
   constructor({ parts }: { readonly parts: QueryParts }) {
-    const { bits, hasher, kernel, vectors } = parts;
+    const { bits, hasher, vectors } = parts;
     const isDense = vectors !== null && vectors.kind !== 'sparse';
     const dimensions = hasher.dimensions ?? 0;
     this.#dimensions = dimensions;
@@ -66,7 +66,7 @@ export class PieceVectors {
     const codeAt = (i: number) =>
       (this.#piece?.codes ?? new Uint8Array()).subarray(i * width, (i + 1) * width);
     this.space = spaceOf({ dense, bits }, { rowOf: (i) => i, codeAt });
-    const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
+    const encoded = { vectors: dense, seed: hasher.seed };
     this.residualCodes = ResidualCodes.of(encoded, 0);
   }
 

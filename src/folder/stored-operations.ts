@@ -6,8 +6,7 @@ import { afterChanges } from '../index/index-options';
 import { checkReport } from '../index/saved-header';
 import { zerosOf } from '../index/write-index';
 import { flatSecondsState } from '../k-means/second-centroid';
-import { productsKernel } from '../kernels/kernels';
-import { integerWidth } from '../kernels/products/products.scalar';
+import { integerWidth, productsKernel } from '../kernels/products';
 import type { StoredContent } from '../stored/content';
 import { type FolderFile, filesOf, type Manifest, segmentsOf } from '../stored/manifest';
 import type { RowBatch } from '../table/row-batch';
@@ -202,18 +201,15 @@ export function centroidsOf({ centroids, parts, header }: StoredContent): Centro
   const { nearness = 0 } = header;
   if (centroids === null) return null;
   const rows = { values: centroids, width: integerWidth(parts.dense?.dimensions ?? parts.bits) };
-  const kernel = productsKernel(parts.kernel);
   return {
     values: centroids,
     nearness,
-    seconds: header.copies
-      ? secondsBy(flatSecondsState(centroids, rows.width, parts.kernel))
-      : null,
+    seconds: header.copies ? secondsBy(flatSecondsState(centroids, rows.width)) : null,
     *nearest(points, out): Steps<void> {
       const most = 256;
       for (let first = 0; first < out.length; first += most) {
         const some = points.subarray(first * rows.width, (first + most) * rows.width);
-        kernel.nearestInto(rows, some, out.subarray(first, first + most));
+        productsKernel.nearestInto(rows, some, out.subarray(first, first + most));
         yield undefined;
       }
     },

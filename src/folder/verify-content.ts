@@ -7,7 +7,7 @@
 import { asFormatError, FormatError } from '../base/format-error';
 import { lengthOf } from '../base/length';
 import { residualBytesOf } from '../index/partitions/residual-codes';
-import { checksum } from '../kernels/kernels';
+import { checksum } from '../kernels/xxhash';
 import { BlockReader } from '../stored/block-reader';
 import type { StoredContent, StoredSegment } from '../stored/content';
 import { LookUps } from '../stored/look-ups';

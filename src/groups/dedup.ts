@@ -27,7 +27,7 @@ import {
   reorderedInSteps,
   rowsOf,
 } from '../join/source';
-import { distance } from '../kernels/hamming/hamming.scalar';
+import { distance } from '../kernels/hamming';
 import { type GroupRequest, gather } from './grouping';
 import { orderBy } from './keep';
 import { checkPlan, checkPlanShape, checksInSteps, type DedupPlan } from './plan';

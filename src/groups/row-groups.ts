@@ -18,7 +18,7 @@ import {
   type Rows,
   rowsOf,
 } from '../join/source';
-import { distance } from '../kernels/hamming/hamming.scalar';
+import { distance } from '../kernels/hamming';
 import { checkPairs, GROUPINGS, type Grouping, type GroupRequest, gather } from './grouping';
 import { checkKeep, type Keep, orderBy } from './keep';
 

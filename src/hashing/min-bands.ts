@@ -6,7 +6,7 @@
  */
 
 import { grown } from '../base/arrays';
-import type { SetMemory } from '../kernels/minwise/set-memory';
+import type { SetMemory } from '../kernels/minwise';
 
 export interface MinBands {
   /** Min-hashes of a key. */

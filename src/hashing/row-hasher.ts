@@ -8,9 +8,8 @@
 import { bitsOf, isValid } from '../base/bitmap';
 import { describe } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
-import { type KernelName, minwiseKernel, sumsKernel } from '../kernels/kernels';
-import type { MinwiseKernel } from '../kernels/minwise/minwise.scalar';
-import { type SetMemory, setMemory } from '../kernels/minwise/set-memory';
+import { type KernelName, sumsKernel } from '../kernels/kernels';
+import { minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
 import {
   ALL_ZERO,
   type DenseRows,
@@ -18,7 +17,7 @@ import {
   type Rule,
   type SparseRows,
   type SumsKernel,
-} from '../kernels/sums/sums.scalar';
+} from '../kernels/sums';
 import { badValue, canonicalRows, wideDimensions } from '../vectors/sparse-rows';
 import {
   checkEntries,
@@ -74,15 +73,12 @@ const PART_WORDS = 2 ** 19;
 export class RowHasher {
   readonly settings: HashSettings;
   readonly #kernel: SumsKernel;
-  /** The kernel of projection 'minwise'. */
-  readonly #sets: MinwiseKernel;
   /** 'direct' and the caller's patterns are projection 'given': patterns come with the rows. */
   readonly #rule: Rule;
 
   constructor(settings: HashSettings) {
     this.settings = settings;
     this.#kernel = sumsKernel(settings.kernel);
-    this.#sets = minwiseKernel(settings.kernel);
     const { bits, seed, projection, pattern } = settings;
     const isGiven = pattern !== undefined || projection === 'direct';
     this.#rule = { projection: isGiven ? 'given' : projection, bits, seed } as Rule;
@@ -120,7 +116,7 @@ export class RowHasher {
       const memory = setMemory();
       flags[row] = readMembers(rows, row, memory);
       const code = codes.subarray(row * width, (row + 1) * width);
-      this.#sets.codeInto(this.settings, memory, code);
+      minwiseKernel.codeInto(this.settings, memory, code);
     }
   }
 

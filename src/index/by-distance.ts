@@ -6,8 +6,8 @@
 import type { Steps } from '../base/steps';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { Collector } from '../codes/nearest';
-import { distance } from '../kernels/hamming/hamming.scalar';
-import { NO_ROW } from '../kernels/hits/hits';
+import { distance } from '../kernels/hamming';
+import { NO_ROW } from '../kernels/hits';
 import { inParallel } from '../threads/parallel';
 import type { BuiltBands } from './bands/band-method';
 import type { DistinctCodes } from './distinct/distinct-codes';

@@ -10,10 +10,9 @@
 
 import type { Steps } from '../base/steps';
 import { Smallest } from '../base/top-k';
-import type { HitSearch, RowCodes } from '../kernels/hits/hits';
-import { weightedKernel } from '../kernels/kernels';
-import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
-import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
+import type { HitSearch, RowCodes } from '../kernels/hits';
+import { ONE_WEIGHT } from '../kernels/residuals';
+import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
 import { fewRows } from './filter';
 import type { Rank } from './index-options';
 import type { Candidates, Query, SearchedPartitions, SearchParts } from './index-parts';
@@ -87,7 +86,7 @@ function* ofFew(
   const best = new Smallest(request.want);
   yield* takeLightest(best, parts, rowOf, request, function* (ask) {
     const codes = parts.distinctCodes.gather(rows);
-    return weigh(parts, codes, weights, ask, (search) => search.range(0, codes.count));
+    return weigh(codes, weights, ask, (search) => search.range(0, codes.count));
   });
   work.codesCompared += some.count;
   return rankedRows(parts, best, weights.cosineOf, request);
@@ -109,7 +108,7 @@ function* ofAll(
     to = Math.min(distinctCodes.count, from + step, end);
     const rowOf = (code: number) => memory.rows[code];
     yield* takeLightest(best, parts, rowOf, request, function* (ask) {
-      return weigh(parts, memory, weights, ask, (search) => search.range(from - first, to - first));
+      return weigh(memory, weights, ask, (search) => search.range(from - first, to - first));
     });
     if (to < distinctCodes.count) yield undefined;
   }
@@ -173,13 +172,12 @@ function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighi
 }
 
 function weigh(
-  parts: SearchParts,
   from: RowCodes,
   weights: Weights,
   ask: number,
   show: (search: HitSearch) => void,
 ): HitSearch {
-  const search = weightedKernel(parts.kernel).search(from, weights, ask);
+  const search = weightedKernel.search(from, weights, ask);
   show(search);
   return search;
 }

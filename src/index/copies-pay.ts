@@ -6,7 +6,7 @@
 
 import { SecondCentroids } from '../k-means/second-centroid';
 import type { CentroidTree } from '../k-means/two-level';
-import { productsKernel } from '../kernels/kernels';
+import { productsKernel } from '../kernels/products';
 
 /** Queries that decide, and neighbours of each, at most. */
 export const COPY_QUERIES = 100;
@@ -59,13 +59,13 @@ export function copiesPay({ state }: CentroidTree, spread: Spread, recall: numbe
  * first 0, 1, 2, ... partitions have in the mean over the queries.
  */
 function visitsOf(
-  { centroids, width, kernel }: CentroidTree['state'],
+  { centroids, width }: CentroidTree['state'],
   { queries, counts, sizes, codes }: Spread,
 ): [places: Uint32Array, entries: Float64Array] {
   const count = sizes.length;
   const orders = new Uint32Array(counts.length * count);
   const rows = { values: centroids, width };
-  productsKernel(kernel).orderInto(rows, queries, orders, new Int32Array(orders.length));
+  productsKernel.orderInto(rows, queries, orders, new Int32Array(orders.length));
   const places = new Uint32Array(orders.length);
   const entries = new Float64Array(count + 1);
   let total = 0;

@@ -7,7 +7,7 @@ import { wrongType, wrongValue } from '../base/check';
 import { checkIds, type Ids } from '../base/ids';
 import { newSecret, scrambled } from '../base/secret';
 import { runSteps, type Steps } from '../base/steps';
-import { NO_ROW } from '../kernels/hits/hits';
+import { NO_ROW } from '../kernels/hits';
 
 export type Id = string | number | bigint;
 

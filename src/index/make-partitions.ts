@@ -80,7 +80,7 @@ export function* groupedCodes(
     space.vectorInto(drawnCodes[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-  const training = { count, seed: wanted.seed, kernel: parts.kernel };
+  const training = { count, seed: wanted.seed };
   const tree = yield* trainTree(sample, space.width, training);
   const nearest = yield* nearestCentroids(space, tree, distinctCodes);
   const grouped = yield* groupedByPartition(distinctCodes, nearest, count);

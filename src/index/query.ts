@@ -9,7 +9,7 @@ import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
 import { rowsOfMatrix } from '../hashing/row-hasher';
 import type { SimHasher } from '../hashing/simhash';
-import { signsInto } from '../kernels/sums/sums.scalar';
+import { signsInto } from '../kernels/sums';
 import { canonicalRows } from '../vectors/sparse-rows';
 import { SparseUnit } from '../vectors/sparse-unit';
 import {

@@ -5,7 +5,7 @@
 
 import type { Steps } from '../base/steps';
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
-import { copyOfHits, type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
+import { copyOfHits, type Hits, NO_ROW, type Search } from '../kernels/hits';
 import type { RowFilter } from './filter';
 import type { Candidates, Query, SearchParts } from './index-parts';
 

@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
-import { NO_GAP } from '../kernels/residuals/residuals.scalar';
+import { NO_GAP } from '../kernels/residual-search';
 import {
   afterChanges,
   checkIndexOptions,

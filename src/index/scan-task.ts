@@ -4,7 +4,7 @@
  * that can be among the nearest of the whole scan: all that are as near as its `want` nearest.
  */
 
-import { NO_ROW } from '../kernels/hits/hits';
+import { NO_ROW } from '../kernels/hits';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { Task } from '../threads/job';
 

@@ -95,6 +95,5 @@ function* weighed(
   return yield* weighTogether(partitions, points, {
     probes: visited,
     ask: want,
-    kernel: parts.kernel,
   });
 }

@@ -6,7 +6,7 @@
 
 import { rowOf, Smallest, weightOf } from '../base/top-k';
 import { roundInto } from '../k-means/points';
-import { type KernelName, productsKernel } from '../kernels/kernels';
+import { productsKernel } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { DenseState } from './vectors/row-vectors';
@@ -17,7 +17,6 @@ interface PointsState {
   readonly width: number;
   /** How many rows each query needs. */
   readonly want: number;
-  readonly kernel: KernelName | undefined;
 }
 
 /** The same, with the dense vectors of all rows. */
@@ -88,36 +87,40 @@ class LargestProducts {
   readonly #width: number;
   readonly #best: readonly Smallest[];
   readonly #least: Int32Array;
-  readonly #kernel: KernelName | undefined;
 
   /** Holds `want` rows for each query; rows below the products `least` are left out. */
   constructor(
     queries: Int16Array,
-    { width, want, kernel }: Pick<PointsState, 'width' | 'want' | 'kernel'>,
+    { width, want }: Pick<PointsState, 'width' | 'want'>,
     least: Int32Array,
   ) {
     this.#queries = queries;
     this.#width = width;
     this.#best = Array.from(least, () => new Smallest(want));
     this.#least = Int32Array.from(least);
-    this.#kernel = kernel;
   }
 
   /** Takes the `count` points of a block; `rowOf` returns the row of each, null to leave it out. */
   take(block: Int16Array, count: number, rowOf: (i: number) => number | null): void {
     const rows = { values: block, width: this.#width };
     const [best, least] = [this.#best, this.#least];
-    const kernel = productsKernel(this.#kernel);
-    kernel.productsOfMany(rows, 0, count, this.#queries, least, (from, here, query, found, at) => {
-      for (let i = 0; i < here; i++) {
-        if (found[at + i] < least[query]) continue;
-        const row = rowOf(from + i);
-        if (row === null) continue;
-        best[query].take(weightOfProduct(found[at + i]), row);
-        const limit = leastBefore(best[query].bound);
-        if (limit > least[query]) least[query] = limit;
-      }
-    });
+    productsKernel.productsOfMany(
+      rows,
+      0,
+      count,
+      this.#queries,
+      least,
+      (from, here, query, found, at) => {
+        for (let i = 0; i < here; i++) {
+          if (found[at + i] < least[query]) continue;
+          const row = rowOf(from + i);
+          if (row === null) continue;
+          best[query].take(weightOfProduct(found[at + i]), row);
+          const limit = leastBefore(best[query].bound);
+          if (limit > least[query]) least[query] = limit;
+        }
+      },
+    );
   }
 
   /** What was found, for `NearestOfParts`. */
@@ -137,11 +140,11 @@ class LargestProducts {
 /** Compares rows of an index in memory; a worker rounds their vectors itself. */
 export const NEAREST_ROWS: Task<TruthState, TruthPart, Nearest> = {
   name: 'nearest rows',
-  open({ vectors: state, queries, width, want, kernel }) {
+  open({ vectors: state, queries, width, want }) {
     const vectors = DenseVectors.over(state);
     const block = new Int16Array(BLOCK_ROWS * width);
     return ({ first, end, isThere, least }) => {
-      const largest = new LargestProducts(queries, { width, want, kernel }, least);
+      const largest = new LargestProducts(queries, { width, want }, least);
       for (let from = first; from < end; from += BLOCK_ROWS) {
         const count = Math.min(BLOCK_ROWS, end - from);
         for (let i = 0; i < count; i++) {
@@ -159,9 +162,9 @@ export const NEAREST_ROWS: Task<TruthState, TruthPart, Nearest> = {
 /** Compares points that the calling thread reads, as those of an index in files. */
 export const NEAREST_POINTS: Task<PointsState, PointsPart, Nearest> = {
   name: 'nearest points',
-  open({ queries, width, want, kernel }) {
+  open({ queries, width, want }) {
     return ({ points, rows, least }) => {
-      const largest = new LargestProducts(queries, { width, want, kernel }, least);
+      const largest = new LargestProducts(queries, { width, want }, least);
       for (let from = 0; from < rows.length; from += BLOCK_ROWS) {
         const count = Math.min(BLOCK_ROWS, rows.length - from);
         const block = points.subarray(from * width, (from + count) * width);

@@ -9,7 +9,7 @@ import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { Highest, rowOf, weightOf } from '../base/top-k';
 import { roundInto } from '../k-means/points';
-import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+import { integerWidth, UNIT } from '../kernels/products';
 import { inParallel } from '../threads/parallel';
 import { distinctCollector, scanDistinct } from './by-distance';
 import type { IndexParts, Query } from './index-parts';
@@ -90,7 +90,7 @@ function* byCosine(
   }
   yield* inParallel({
     task: NEAREST_ROWS,
-    state: { vectors: vectors.state, queries: rounded, width, want, kernel: parts.kernel },
+    state: { vectors: vectors.state, queries: rounded, width, want },
     count: ends.length,
     part(i) {
       const [first, end] = [ends[i - 1] ?? 0, ends[i]];

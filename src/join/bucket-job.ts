@@ -4,8 +4,7 @@
  * part takes more than some milliseconds or much memory.
  */
 
-import { ENTRY, type JoinMemory, PART_ENTRIES } from '../kernels/joins/join-memory';
-import { JOIN_WORK_AT } from '../kernels/joins/joins.wasm';
+import { ENTRY, JOIN_WORK_AT, type JoinMemory, PART_ENTRIES } from '../kernels/joins';
 import type { KernelName } from '../kernels/kernels';
 import type { Job } from '../threads/job';
 import {

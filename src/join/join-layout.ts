@@ -15,8 +15,7 @@ import {
   mankuLayout,
   type TableLayout,
 } from '../codes/pigeonhole';
-import { MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
-import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
+import { bucketOf, type JoinKey, MAX_BUCKET_BITS } from '../kernels/joins';
 
 /** How a join finds its pairs, and its expected cost. */
 export interface JoinMethod {

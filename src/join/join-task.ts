@@ -6,10 +6,16 @@
  */
 
 import type { Secret } from '../base/secret';
-import { HIT, type JoinArrays, JoinMemory } from '../kernels/joins/join-memory';
-import type { JoinKernel, JoinKey, Runs } from '../kernels/joins/joins.scalar';
-import { JOIN_WORK_AT } from '../kernels/joins/joins.wasm';
-import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';
+import {
+  HIT,
+  JOIN_WORK_AT,
+  type JoinArrays,
+  type JoinKey,
+  JoinMemory,
+  joinKernel,
+  type Runs,
+} from '../kernels/joins';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { memoryOf } from '../kernels/memory';
 import type { Task } from '../threads/job';
 
@@ -77,22 +83,21 @@ export function joinPart(memory: JoinMemory, state: JoinState, part: JoinPart): 
   const { work } = state;
   if (part.stage === 'all') return comparedWithAll(memory, state, part);
   if (work.kind === 'all') return NOTHING;
-  const kernel = joinKernel(state.kernel);
   const low = work.kind === 'equal' ? work.low : { shift: 0, bits: work.key.lowBits };
   if (part.stage === 'buckets') {
-    if (!part.isSorted) kernel.sortLow(memory, part.first, part.end, low);
-    if (work.kind === 'pairs') return pairsOf(memory, kernel, work.near, part);
-    const count = kernel.equalsInto(memory, part.first, part.end, low.shift);
+    if (!part.isSorted) joinKernel.sortLow(memory, part.first, part.end, low);
+    if (work.kind === 'pairs') return pairsOf(memory, work.near, part);
+    const count = joinKernel.equalsInto(memory, part.first, part.end, low.shift);
     return { ...NOTHING, count, next: part.end };
   }
   const shift = low.shift + low.bits;
   const counts = memory.countsOf(part.part);
   const { first, end } = part;
-  if (part.stage === 'scatter') kernel.scatter(memory, first, end, shift, counts);
+  if (part.stage === 'scatter') joinKernel.scatter(memory, first, end, shift, counts);
   else {
     counts.fill(0);
-    if (work.kind === 'pairs') kernel.keysInto(memory, first, end, work.key, counts);
-    else kernel.hashesInto(memory, first, end, { secret: work.secret, shift }, counts);
+    if (work.kind === 'pairs') joinKernel.keysInto(memory, first, end, work.key, counts);
+    else joinKernel.hashesInto(memory, first, end, { secret: work.secret, shift }, counts);
   }
   return NOTHING;
 }
@@ -100,12 +105,11 @@ export function joinPart(memory: JoinMemory, state: JoinState, part: JoinPart): 
 /** Finds near pairs in sorted buckets, up to the budget. */
 function pairsOf(
   memory: JoinMemory,
-  kernel: JoinKernel,
   near: Near,
   { first, end, place, fromCode, toCode, budget }: BucketPart,
 ): JoinFound {
   const state: Runs = { ...near, fromCode, toCode, next: first, place, longEnd: 0, budget };
-  const count = kernel.runs(memory, end, state);
+  const count = joinKernel.runs(memory, end, state);
   const hits = memory.hits.subarray(0, HIT * count);
   return { hits, count, next: state.next, place: state.place, longEnd: state.longEnd };
 }

@@ -8,9 +8,8 @@
 import { lowerBound } from '../base/arrays';
 import { type Steps, withProgress } from '../base/steps';
 import type { BitRun } from '../codes/pigeonhole';
-import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
-import { JOIN_WORK_AT } from '../kernels/joins/joins.wasm';
-import { joinKernel, type KernelName } from '../kernels/kernels';
+import { ENTRY, HIT, JOIN_WORK_AT, JoinMemory } from '../kernels/joins';
+import type { KernelName } from '../kernels/kernels';
 import { inParallel } from '../threads/parallel';
 import { BucketJob } from './bucket-job';
 import {
@@ -121,7 +120,7 @@ function* joinTables(
     const near = { maxDistance, rejects: rejects.length };
     const work = { kind: 'pairs', key: joinKeyOf(table, count), near } as const;
     const progress = (done: number) => [t * count + done, total] as const;
-    const client = { range, take, progress, budget: comparisonsOfStep(memory, wanted) };
+    const client = { range, take, progress, budget: comparisonsOfStep(memory) };
     const job = new BucketJob(memory, count, { work, kernel }, client);
     yield* inParallel(job);
     for (const [first, end] of job.long) {
@@ -142,10 +141,9 @@ function setMasks(
   });
 }
 
-/** Comparisons between two steps: fewer for wide codes and for the scalar kernel. */
-function comparisonsOfStep({ words }: JoinMemory, { kernel }: Pick<JoinWanted, 'kernel'>): number {
-  const slowness = joinKernel(kernel).name === 'scalar' ? 16 : 1;
-  return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
+/** Comparisons between two steps: fewer for wide codes. */
+function comparisonsOfStep({ words }: JoinMemory): number {
+  return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words));
 }
 
 /** Copies the codes of a large bucket, and joins them by the bits outside of its key. */
@@ -196,7 +194,7 @@ function* joinAll(
   setMasks(memory, required, rejects);
   const near: Near = { maxDistance, rejects: rejects.length };
   const state: JoinState = { arrays: memory.arrays, kernel, work: { kind: 'all', near } };
-  const rows = Math.ceil(comparisonsOfStep(memory, { kernel }) / QUERIES);
+  const rows = Math.ceil(comparisonsOfStep(memory) / QUERIES);
   const blockOf = (code: number) => Math.ceil(code / QUERIES);
   const from = Math.floor(range()[0] / QUERIES);
   /** For each block of queries the number of parts before it. */

@@ -7,7 +7,7 @@
 
 import type { Steps } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import { distance } from '../kernels/hamming/hamming.scalar';
+import { distance } from '../kernels/hamming';
 
 /** Keys of rows: `count` for each row, one row after another. */
 interface RowKeys {

@@ -6,7 +6,7 @@
  */
 import { grown } from '../base/arrays';
 import { Item, type Steps, type Stream, withProgress } from '../base/steps';
-import { HIT } from '../kernels/joins/join-memory';
+import { HIT } from '../kernels/joins';
 import { type JoinWanted, join } from './join';
 import type { JoinMethod } from './join-layout';
 import { type Distinct, type DistinctRows, distinctAt, NONE } from './source';

@@ -20,7 +20,7 @@ import { reaches } from '../codes/angle';
 import { Codes } from '../codes/codes';
 import { catchShare, checkLeast, type Measure } from '../codes/measure';
 import { SimHashIndex } from '../index/simhash-index';
-import { distance } from '../kernels/hamming/hamming.scalar';
+import { distance } from '../kernels/hamming';
 import { similaritiesInSteps, withVectors } from './exact';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';

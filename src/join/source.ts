@@ -17,8 +17,8 @@ import { partsOf, SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
-import { JoinMemory, MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
-import { joinKernel, type KernelName } from '../kernels/kernels';
+import { JoinMemory, joinKernel, MAX_BUCKET_BITS } from '../kernels/joins';
+import type { KernelName } from '../kernels/kernels';
 import { inParallel } from '../threads/parallel';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BucketJob } from './bucket-job';
@@ -303,7 +303,7 @@ export function* distinctOf(
   const present = ends.at(-1) as number;
   let distincts = ends;
   const hasEqual = yield* findEqual(memory, present, kernel);
-  if (hasEqual) distincts = yield* numbered(memory, ends, kernel);
+  if (hasEqual) distincts = yield* numbered(memory, ends);
   const { firsts } = memory.arrays;
   let distinctOfRow: Uint32Array | null = hasEqual ? firsts : null;
   // With null rows, or the second collection in front, rows and positions in memory differ.
@@ -376,18 +376,13 @@ function* findEqual(memory: JoinMemory, count: number, kernel?: KernelName): Ste
 }
 
 /** Numbers the distinct codes in the order of rows; returns their number up to each end. */
-function* numbered(
-  memory: JoinMemory,
-  ends: readonly number[],
-  kernel?: KernelName,
-): Steps<number[]> {
-  const { numberInto } = joinKernel(kernel);
+function* numbered(memory: JoinMemory, ends: readonly number[]): Steps<number[]> {
   let found = 0;
   let from = 0;
   const counts: number[] = [];
   for (const end of ends) {
     for (; from < end; from = Math.min(end, from + STEP_ROWS)) {
-      found = numberInto(memory, from, Math.min(end, from + STEP_ROWS), found);
+      found = joinKernel.numberInto(memory, from, Math.min(end, from + STEP_ROWS), found);
       yield undefined;
     }
     counts.push(found);

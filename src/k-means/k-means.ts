@@ -8,7 +8,7 @@
 import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
-import { type KernelName, productsKernel } from '../kernels/kernels';
+import { productsKernel } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
 import { allocateIntegers, dot, PointBlock, type Points, roundInto } from './points';
@@ -55,21 +55,20 @@ export interface Finder<S> {
   readonly state: S;
 }
 
-/** Centroids of length UNIT, one after another, and the kernel that compares them. */
+/** Centroids of length UNIT, one after another. */
 interface RoundedCentroids {
   readonly values: Int16Array;
   readonly width: number;
-  readonly kernel: KernelName | undefined;
 }
 
 /** Compares points with every centroid. */
 export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> = {
   name: 'nearest centroids',
   open:
-    ({ kernel, values, width }) =>
+    ({ values, width }) =>
     ({ points }) => {
       const out = new Uint32Array(points.length / width);
-      productsKernel(kernel).nearestInto({ values, width }, points, out);
+      productsKernel.nearestInto({ values, width }, points, out);
       return out;
     },
 };
@@ -77,7 +76,6 @@ export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> 
 interface KMeansOptions {
   /** As in `KMeansSettings`. */
   readonly isMajority?: boolean | undefined;
-  readonly kernel?: KernelName | undefined;
   /** The rounded centroids of a run that has ended: their memory is used again. */
   readonly rounded?: Int16Array | undefined;
 }
@@ -91,18 +89,16 @@ export class KMeans {
   readonly rounded: Int16Array;
   readonly #points: Points;
   readonly #isMajority: boolean;
-  readonly #kernel: KernelName | undefined;
   readonly #block: PointBlock;
   /** Sum and number of the rows that were last assigned to each centroid. */
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
 
-  constructor(points: Points, count: number, options: KMeansOptions) {
-    const { isMajority = false, kernel, rounded } = options;
+  constructor(points: Points, count: number, options: KMeansOptions = {}) {
+    const { isMajority = false, rounded } = options;
     this.count = count;
     this.#points = points;
     this.#isMajority = isMajority;
-    this.#kernel = kernel;
     const { dimensions } = points;
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
@@ -140,7 +136,7 @@ export class KMeans {
     const { length } = this.#points;
     const block = this.#block;
     const { capacity, width } = block;
-    const all = { values: this.rounded, width, kernel: this.#kernel };
+    const all = { values: this.rounded, width };
     const { task, state } = finder ?? ({ task: NEAREST_CENTROIDS, state: all } as Finder<object>);
     this.#sums.fill(0);
     this.#sizes.fill(0);

@@ -7,7 +7,7 @@
 import { ascending } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import { Arena } from '../kernels/memory';
-import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+import { integerWidth, UNIT } from '../kernels/products';
 
 export interface Points {
   /** Rows that have a direction, ascending. Null, removed and all-zero rows have none. */

@@ -9,9 +9,8 @@
 import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { NO_ROW } from '../kernels/hits/hits';
-import { type KernelName, productsKernel } from '../kernels/kernels';
-import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+import { NO_ROW } from '../kernels/hits';
+import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import { KMeans, Progress } from './k-means';
 import { type Points, packedAt, pointsAt } from './points';
 
@@ -26,7 +25,6 @@ export interface KMeansSettings {
   /** Rows of the sample of a start. */
   readonly sample: number;
   readonly seed: string;
-  readonly kernel: KernelName | undefined;
 }
 
 /** The result of one iteration. */
@@ -125,15 +123,15 @@ class Run {
 
   /** Runs one start on its own sample until the gain is small. `rounded` is memory to use again. */
   *#started(start: number, rounded?: Int16Array): Steps<KMeans> {
-    const { clusters, isMajority, kernel } = this.#settings;
+    const { clusters, isMajority } = this.#settings;
     const drawnRows = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
     const points = yield* pointsAt(this.#points, drawnRows);
     const sample = points.rows;
     const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
     const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
     const among = sample.subarray(0, Math.max(clusters, some));
-    const means = new KMeans(points, clusters, { isMajority, kernel, rounded });
-    yield* means.begin(yield* startingRows(points, among, clusters, this.#random, kernel));
+    const means = new KMeans(points, clusters, { isMajority, rounded });
+    yield* means.begin(yield* startingRows(points, among, clusters, this.#random));
     const nearest = new Uint32Array(sample.length).fill(NO_ROW);
     let last = Number.NEGATIVE_INFINITY;
     for (const [iteration, count] of this.#seen.entries()) {
@@ -194,7 +192,6 @@ function* startingRows(
   rows: Uint32Array,
   count: number,
   random: () => number,
-  kernel?: KernelName,
 ): Steps<Uint32Array> {
   const width = integerWidth(points.dimensions);
   const packed = yield* packedAt(points, rows);
@@ -208,7 +205,7 @@ function* startingRows(
     isTaken[next] = 1;
     if (i === count - 1) return chosen;
     const centroid = packed.slice(next * width, (next + 1) * width);
-    productsKernel(kernel).productsInto({ values: packed, width }, centroid, products);
+    productsKernel.productsInto({ values: packed, width }, centroid, products);
     let total = 0;
     for (let row = 0; row < rows.length; row++) {
       const weight = isTaken[row] === 1 ? 0 : Math.max(0, UNIT * UNIT - products[row]);

@@ -12,9 +12,8 @@
  */
 
 import type { Steps } from '../base/steps';
-import { type KernelName, productsKernel } from '../kernels/kernels';
 import { sharedValues } from '../kernels/memory';
-import { product, UNIT } from '../kernels/products/products.scalar';
+import { product, productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
 import { CentroidTree, LEAST_PRODUCT, NearestLists, type TreeState } from './two-level';
@@ -59,7 +58,7 @@ export const SECONDS_IN_TREE: Task<SecondsState, SecondsPart, Uint32Array> = {
 
 /** The state of a task that finds the second centroids of many vectors. */
 export function* secondsStateOf({ state }: CentroidTree): Steps<SecondsState> {
-  const { centroids, width, kernel } = state;
+  const { centroids, width } = state;
   const count = centroids.length / width;
   if (count > MAX_PAIRS) return { ...state, pairs: null };
   const pairs = sharedValues(Int8Array, count * count);
@@ -67,7 +66,7 @@ export function* secondsStateOf({ state }: CentroidTree): Steps<SecondsState> {
   for (let from = 0; from < count; from += PAIRED) {
     const queries = centroids.slice(from * width, (from + PAIRED) * width);
     const least = new Int32Array(queries.length / width).fill(LEAST_PRODUCT);
-    productsKernel(kernel).productsOfMany(
+    productsKernel.productsOfMany(
       all,
       ...([0, count, queries, least] as const),
       (first, some, query, found, at) => {
@@ -109,13 +108,9 @@ export function* secondsOf(
 }
 
 /** The state for a few vectors: compares all centroids, and makes nothing beforehand. */
-export function flatSecondsState(
-  centroids: Int16Array,
-  width: number,
-  kernel: KernelName | undefined,
-): SecondsState {
+export function flatSecondsState(centroids: Int16Array, width: number): SecondsState {
   const starts = Uint32Array.of(0, centroids.length / width);
-  return { centroids, coarse: new Int16Array(width), starts, width, kernel, pairs: null };
+  return { centroids, coarse: new Int16Array(width), starts, width, pairs: null };
 }
 
 function asPair(product: number): number {

@@ -8,8 +8,7 @@
 
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { type KernelName, productsKernel } from '../kernels/kernels';
-import { UNIT } from '../kernels/products/products.scalar';
+import { productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
@@ -35,7 +34,6 @@ export interface TreeState {
   readonly coarse: Int16Array;
   readonly starts: Uint32Array;
   readonly width: number;
-  readonly kernel: KernelName | undefined;
 }
 
 /** Takes products of a vector with `count` centroids from `first` on: `products[at]` and so on. */
@@ -75,9 +73,9 @@ export class CentroidTree {
 
   /** Writes for each vector the nearest of the centroids of the GROUPS groups nearest to it. */
   nearestInto(vectors: Int16Array, out: Uint32Array): void {
-    const { centroids, starts, width, kernel } = this.state;
+    const { centroids, starts, width } = this.state;
     if (starts.length <= 2) {
-      productsKernel(kernel).nearestInto({ values: centroids, width }, vectors, out);
+      productsKernel.nearestInto({ values: centroids, width }, vectors, out);
       return;
     }
     const best = new Int32Array(out.length).fill(LEAST_PRODUCT);
@@ -97,15 +95,21 @@ export class CentroidTree {
    */
   compare(vectors: Int16Array, groups: number, least: Int32Array, take: TakeProducts): void {
     const { centroids, starts, width } = this.state;
-    const kernel = productsKernel(this.state.kernel);
     const groupCount = starts.length - 1;
     const all = { values: centroids, width };
     const members = groupCount > 1 ? this.#groupsOf(vectors, groups) : null;
     if (members === null) {
       const end = centroids.length / width;
-      kernel.productsOfMany(all, 0, end, vectors, least, (first, count, row, products, at) => {
-        take(row, first, count, products, at);
-      });
+      productsKernel.productsOfMany(
+        all,
+        0,
+        end,
+        vectors,
+        least,
+        (first, count, row, products, at) => {
+          take(row, first, count, products, at);
+        },
+      );
       return;
     }
     // Vectors of a group are copied behind all vectors: copies within an array are the fastest.
@@ -122,10 +126,17 @@ export class CentroidTree {
         own[i] = least[rows[i]];
       }
       const some = block.subarray(vectors.length, to);
-      kernel.productsOfMany(all, first, end, some, own, (from, count, query, products, at) => {
-        take(rows[query], from, count, products, at);
-        own[query] = least[rows[query]];
-      });
+      productsKernel.productsOfMany(
+        all,
+        first,
+        end,
+        some,
+        own,
+        (from, count, query, products, at) => {
+          take(rows[query], from, count, products, at);
+          own[query] = least[rows[query]];
+        },
+      );
     }
   }
 
@@ -134,11 +145,11 @@ export class CentroidTree {
    * first ones.
    */
   #groupsOf(vectors: Int16Array, most: number): number[][] {
-    const { coarse, starts, width, kernel } = this.state;
+    const { coarse, starts, width } = this.state;
     const count = starts.length - 1;
     const lists = new NearestLists(vectors.length / width, Math.min(most, count));
     const rows = { values: coarse, width };
-    productsKernel(kernel).productsOfMany(
+    productsKernel.productsOfMany(
       rows,
       ...([0, count, vectors, lists.least] as const),
       (first, some, vector, found, at) => lists.take(vector, first, some, found, at),
@@ -156,7 +167,6 @@ interface TreeTraining {
   /** Centroids wanted; at most as many as there are vectors in the sample. */
   count: number;
   seed: string;
-  kernel?: KernelName | undefined;
 }
 
 /**
@@ -167,7 +177,7 @@ interface TreeTraining {
 export function* trainTree(
   sample: Int16Array,
   width: number,
-  { count, seed, kernel }: TreeTraining,
+  { count, seed }: TreeTraining,
 ): Steps<CentroidTree> {
   const points = integerPoints(sample, width);
   const { rows } = points;
@@ -176,7 +186,7 @@ export function* trainTree(
   const rounds = GROUP_ROUNDS + LAST_ROUNDS;
   const total = COARSE_ROUNDS * few.length + (1 + rounds) * rows.length;
   const progress = new Progress(total);
-  const coarse = new KMeans(points, groupCount, { kernel });
+  const coarse = new KMeans(points, groupCount);
   yield* coarse.begin(rows.subarray(0, groupCount));
   const nearest = new Uint32Array(rows.length);
   for (let round = 0; groupCount > 1 && round < COARSE_ROUNDS; round++) {
@@ -186,9 +196,9 @@ export function* trainTree(
   yield* coarse.assign(rows, nearest, progress);
   const groups = yield* sortedByGroup(sample, width, nearest, groupCount);
   const starts = sharedOut(groups, count);
-  const means = new KMeans(points, count, { kernel });
+  const means = new KMeans(points, count);
   const { rounded: centroids } = means;
-  const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width, kernel });
+  const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width });
   yield* means.begin(firstRows(groups, starts));
   const random = alea(seed);
   const groupOf = (centroid: number) => starts.findIndex((start) => start > centroid) - 1;
@@ -196,7 +206,7 @@ export function* trainTree(
     const group = groupOf(centroid);
     return groups[group] + Math.floor(random() * (groups[group + 1] - groups[group]));
   };
-  const within = { task: NEAREST_IN_GROUP, state: { centroids, width, groups, starts, kernel } };
+  const within = { task: NEAREST_IN_GROUP, state: { centroids, width, groups, starts } };
   const routed = { task: NEAREST_IN_TREE, state: tree.state };
   for (let round = 0; round < rounds; round++) {
     const isLast = groupCount > 1 && round >= GROUP_ROUNDS;
@@ -217,7 +227,7 @@ interface GroupState extends Omit<TreeState, 'coarse'> {
 /** Compares each point with the centroids of its own group. */
 export const NEAREST_IN_GROUP: Task<GroupState, FinderPart, Uint32Array> = {
   name: 'nearest in group',
-  open({ centroids, width, groups, starts, kernel }) {
+  open({ centroids, width, groups, starts }) {
     return ({ points, first: firstRow }) => {
       const out = new Uint32Array(points.length / width);
       const end = firstRow + out.length;
@@ -229,7 +239,7 @@ export const NEAREST_IN_GROUP: Task<GroupState, FinderPart, Uint32Array> = {
         const values = centroids.subarray(first * width, starts[group + 1] * width);
         const some = points.subarray((from - firstRow) * width, (to - firstRow) * width);
         const found = out.subarray(from - firstRow, to - firstRow);
-        productsKernel(kernel).nearestInto({ values, width }, some, found);
+        productsKernel.nearestInto({ values, width }, some, found);
         for (let i = 0; i < found.length; i++) found[i] += first;
       }
       return out;

@@ -1,38 +1,23 @@
 /**
- * Lists the kernels of each family and chooses the one that runs. Callers get kernels only here, so
- * that one can be forced: by an option `kernel`, or for a whole process by the environment variable
- * HALFSPACE_KERNEL. Every choice gives equal results. Where WebAssembly or its SIMD is missing,
- * scalar kernels run.
+ * Chooses the kernel that hashes vectors and the one that scans codes. Each family has a kernel in
+ * WebAssembly and a scalar one for engines without WebAssembly SIMD and pages that forbid it; one
+ * can be forced by an option `kernel`, or for a whole process by the environment variable
+ * HALFSPACE_KERNEL. Every choice gives equal results. All other kernels need WebAssembly.
  */
 
 import { checkOneOf } from '../base/check';
-import { scalarDots } from './dots/dots.scalar';
-import { wasmDots } from './dots/dots.wasm';
-import { type HammingKernel, scalarHamming } from './hamming/hamming.scalar';
-import { popcnt8Hamming, popcnt64Hamming } from './hamming/hamming.wasm';
-import { scalarJoins } from './joins/joins.scalar';
-import { wasmJoins } from './joins/joins.wasm';
-import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
-import { scalarMinwise } from './minwise/minwise.scalar';
-import { wasmMinwise } from './minwise/minwise.wasm';
-import { scalarProducts } from './products/products.scalar';
-import { wasmProducts } from './products/products.wasm';
-import { scalarResiduals } from './residuals/residuals.scalar';
-import { wasmResiduals } from './residuals/residuals.wasm';
-import { scalarRotation } from './rotation/rotation.scalar';
-import { wasmRotation } from './rotation/rotation.wasm';
-import { scalarSums } from './sums/sums.scalar';
-import { wasmSums } from './sums/sums.wasm';
-import { scalarWeighted } from './weighted/weighted.scalar';
-import { wasmWeighted } from './weighted/weighted.wasm';
-import { hashBytes, hashMore, startLanes } from './xxhash/xxhash.scalar';
+import { type HammingKernel, scalarHamming } from './hamming';
+import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
+import { allocateCodes, kernelModule } from './memory';
+import { type SumsKernel, scalarSums } from './sums';
+import { wasmSums } from './sums.wasm';
 
 /**
  * 'scalar': plain loops. 'popcnt64' and 'popcnt8': WebAssembly, in which Hamming distances count
  * set bits of 64-bit words, or of 16 bytes at once. 'auto': WebAssembly, the faster of the two.
  */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
-/** Which kernel does the work; all give equal results. */
+/** Which kernel hashes vectors and scans codes; all give equal results. */
 export type KernelName = (typeof KERNELS)[number];
 
 /**
@@ -43,9 +28,21 @@ export type KernelName = (typeof KERNELS)[number];
 export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   checkOneOf('kernel', choice, KERNELS);
   if (choice !== 'auto') return refuseMissing(choice);
-  const forced = globalThis.process?.env?.HALFSPACE_KERNEL;
-  if (forced) return refuseMissing(checkOneOf('HALFSPACE_KERNEL', forced, KERNELS));
+  environment ??= readEnvironment();
+  if (environment) return refuseMissing(checkOneOf('HALFSPACE_KERNEL', environment, KERNELS));
   return kernelModule() === null ? 'scalar' : 'auto';
+}
+
+/** The value of HALFSPACE_KERNEL when a kernel was first chosen; '' where there is none. */
+let environment: string | undefined;
+
+/** Reading a variable takes as long as hashing a word, and Deno may not allow it. */
+function readEnvironment(): string {
+  try {
+    return globalThis.process?.env?.HALFSPACE_KERNEL ?? '';
+  } catch {
+    return '';
+  }
 }
 
 /** Returns the choice if it can run here, and 'scalar' for 'auto' if not; else throws. */
@@ -55,20 +52,10 @@ function refuseMissing(choice: KernelName): KernelName {
   throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
 }
 
-/** Makes the function that chooses a family's kernel: WebAssembly for every name but 'scalar'. */
-const either =
-  <K>(scalar: K, wasm: K) =>
-  (choice?: KernelName): K =>
-    resolveKernel(choice) === 'scalar' ? scalar : wasm;
-
-export const sumsKernel = /* @__PURE__ */ either(scalarSums, wasmSums);
-export const dotsKernel = /* @__PURE__ */ either(scalarDots, wasmDots);
-export const productsKernel = /* @__PURE__ */ either(scalarProducts, wasmProducts);
-export const joinKernel = /* @__PURE__ */ either(scalarJoins, wasmJoins);
-export const minwiseKernel = /* @__PURE__ */ either(scalarMinwise, wasmMinwise);
-export const rotationKernel = /* @__PURE__ */ either(scalarRotation, wasmRotation);
-export const residualKernel = /* @__PURE__ */ either(scalarResiduals, wasmResiduals);
-export const weightedKernel = /* @__PURE__ */ either(scalarWeighted, wasmWeighted);
+/** The kernel that hashes vectors: WebAssembly for every name but 'scalar'. */
+export function sumsKernel(choice?: KernelName): SumsKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarSums : wasmSums;
+}
 
 const HAMMING: Record<Exclude<KernelName, 'auto'>, HammingKernel> = {
   scalar: scalarHamming,
@@ -124,57 +111,3 @@ function timeOf(kernel: HammingKernel, bytesPerCode: number): number {
   }
   return shortest;
 }
-
-/** xxHash64 of bytes, unsigned: the checksum of files. */
-export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): bigint {
-  if (resolveKernel(choice) === 'scalar') return hashBytes(bytes, seed);
-  if (bytes.length > PIECE_BYTES) {
-    const parts = new PartsChecksum(choice, seed);
-    for (let at = 0; ; at += PIECE_BYTES) {
-      const hash = parts.add(bytes.subarray(at, at + PIECE_BYTES));
-      if (at + PIECE_BYTES >= bytes.length) return hash;
-    }
-  }
-  const memory = scratch(bytes.length);
-  memory.bytes.set(bytes, FREE_START);
-  return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
-}
-
-/** xxHash64 of bytes that come in parts. */
-export class PartsChecksum {
-  readonly #lanes = new Uint32Array(8);
-  readonly #laneBytes = new Uint8Array(this.#lanes.buffer);
-  #total = 0;
-
-  constructor(
-    private readonly choice?: KernelName,
-    private readonly seed = 0n,
-  ) {
-    startLanes(this.#lanes, seed);
-  }
-
-  /** Adds a part, of which all but the last have a multiple of 32 bytes; of all until now. */
-  add(part: Uint8Array): bigint {
-    this.#total += part.length;
-    if (this.#total < 32) return checksum(part, this.seed, this.choice);
-    if (resolveKernel(this.choice) === 'scalar') return hashMore(this.#lanes, part, this.#total);
-    const memory = scratch(this.#laneBytes.length + part.length);
-    const at = FREE_START + this.#laneBytes.length;
-    memory.bytes.set(this.#laneBytes, FREE_START);
-    memory.bytes.set(part, at);
-    const hash = memory.kernels.hashMore(FREE_START, at, part.length, BigInt(this.#total));
-    this.#laneBytes.set(memory.bytes.subarray(FREE_START, at));
-    return BigInt.asUintN(64, hash);
-  }
-}
-
-/** A checksum as files have it: 16 hexadecimal digits. */
-export function checksumText(hash: bigint): string {
-  return hash.toString(16).padStart(16, '0');
-}
-
-/**
- * Longer bytes are copied to linear memory in pieces, which the caches hold: hashing 160 MB takes
- * half the time. A multiple of 32.
- */
-const PIECE_BYTES = 2 ** 17;

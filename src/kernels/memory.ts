@@ -31,6 +31,12 @@ const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
 const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
 
+/** What all kernels but those that hash vectors and scan codes say where they cannot run. */
+const NEEDS_WEBASSEMBLY =
+  'this needs WebAssembly with SIMD, which the engine lacks, or the page forbids by a ' +
+  "Content-Security-Policy without 'wasm-unsafe-eval'; without it vectors can be hashed, and " +
+  'codes scanned';
+
 /**
  * The module for plain memories and the one for shared memories. Null where the engine cannot
  * compile it, undefined before it was needed.
@@ -120,6 +126,7 @@ export class LinearMemory {
 
   /** A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much. */
   static allocate(byteLength: number, shared: boolean): LinearMemory {
+    if (kernelModule() === null) throw new Error(NEEDS_WEBASSEMBLY);
     const initial = Math.ceil(byteLength / PAGE_BYTES);
     return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
   }
@@ -186,19 +193,17 @@ export function scratch(byteLength: number): LinearMemory {
 const owned = new WeakMap<ArrayBufferLike, LinearMemory>();
 
 /**
- * Bytes that can grow, in a separate linear memory where the engine has WebAssembly, else in an
- * ordinary array. Other threads can read the memory where the engine has shared memories. Views
- * become invalid when it grows: make them again from `bytes` after each `reserve`.
+ * Bytes that can grow, in a separate linear memory. Other threads can read the memory where the
+ * engine has shared memories. Views become invalid when it grows: make them again from `bytes`
+ * after each `reserve`. Throws where the engine has no WebAssembly or not so many bytes.
  */
 export class Arena {
-  #memory: LinearMemory | null;
-  #bytes: Uint8Array<ArrayBuffer>;
+  #memory: LinearMemory;
+  #bytes!: Uint8Array<ArrayBuffer>;
 
   /** `isShared` lets other threads read it, but makes `fill` and `set` slower. */
   constructor(byteLength = 0, isShared = false) {
-    const canShare = isShared && sharedModule() !== null;
-    this.#memory = newMemory(CODES_START + byteLength, canShare);
-    this.#bytes = this.#memory === null ? new Uint8Array(byteLength) : new Uint8Array();
+    this.#memory = LinearMemory.allocate(CODES_START + byteLength, isShared && canShareMemory());
     this.#view();
   }
 
@@ -210,11 +215,7 @@ export class Arena {
   /** Grows to at least `byteLength` bytes; new ones are 0. Throws where there is not so much. */
   reserve(byteLength: number): void {
     if (byteLength <= this.#bytes.length) return;
-    if (this.#memory === null) {
-      const grown = new Uint8Array(byteLength);
-      grown.set(this.#bytes);
-      this.#bytes = grown;
-    } else if (this.#memory.canGrow) {
+    if (this.#memory.canGrow) {
       this.#memory.reserve(CODES_START + byteLength);
       this.#view();
     } else {
@@ -228,7 +229,6 @@ export class Arena {
 
   /** Makes `#bytes` again, and lets `memoryOf` find the buffer, which growing replaces. */
   #view(): void {
-    if (this.#memory === null) return;
     owned.set(this.#memory.bytes.buffer, this.#memory);
     this.#bytes = this.#memory.bytes.subarray(CODES_START);
   }
@@ -258,16 +258,6 @@ export function grownShared<T extends Uint32Array | Float32Array | Float64Array>
   return copy as unknown as T;
 }
 
-/** A memory, or null where there is no WebAssembly or the engine refuses so many bytes. */
-function newMemory(byteLength: number, isShared: boolean): LinearMemory | null {
-  if (kernelModule() === null) return null;
-  try {
-    return LinearMemory.allocate(byteLength, isShared);
-  } catch {
-    return null;
-  }
-}
-
 /**
  * Zeroed bytes for codes, in a separate linear memory when they are many and the engine has
  * WebAssembly; such a memory never grows, so views of it stay valid. Throws the engine's RangeError
@@ -275,8 +265,12 @@ function newMemory(byteLength: number, isShared: boolean): LinearMemory | null {
  */
 export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
   if (byteLength < MIN_OWN_BYTES) return new Uint8Array(byteLength);
-  const memory = newMemory(CODES_START + byteLength + PADDING_BYTES, false);
-  if (memory === null) return new Uint8Array(byteLength); // scans copy them in blocks
+  let memory: LinearMemory;
+  try {
+    memory = LinearMemory.allocate(CODES_START + byteLength + PADDING_BYTES, false);
+  } catch {
+    return new Uint8Array(byteLength); // scans copy them in blocks
+  }
   owned.set(memory.bytes.buffer, memory);
   return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
 }
@@ -284,6 +278,13 @@ export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
 /** The linear memory that contains these values; undefined where kernels cannot read in place. */
 export function memoryOf(values: ArrayBufferView): LinearMemory | undefined {
   return owned.get(values.buffer);
+}
+
+/** The linear memory in which the values of an `Arena` lie. */
+export function homeOf(values: ArrayBufferView): LinearMemory {
+  const home = memoryOf(values);
+  if (home === undefined) throw new Error('these values are not in the memory of kernels');
+  return home;
 }
 
 /** Lets kernels of this thread read a memory of another thread, with scratch space at `free`. */

@@ -6,7 +6,7 @@
 import { lowerBound } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/format-error';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
-import { checksum } from '../kernels/kernels';
+import { checksum } from '../kernels/xxhash';
 import {
   type BlockRows,
   checkRows,

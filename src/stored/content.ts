@@ -11,7 +11,7 @@ import type { QueryParts } from '../index/query-parts';
 import { checkHeader, queryPartsOf, takeHeader } from '../index/saved-header';
 import type { IndexHeader } from '../index/write-index';
 import { allocateIntegers } from '../k-means/points';
-import { integerWidth } from '../kernels/products/products.scalar';
+import { integerWidth } from '../kernels/products';
 import { type BlockTable, blocksFromArrow, NO_PARTITION } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import {

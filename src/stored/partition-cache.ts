@@ -8,9 +8,9 @@
 
 import { whereOf } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
-import { CodeMemory, mostCodes } from '../kernels/hamming/code-memory';
-import { NO_ROW } from '../kernels/hits/hits';
-import { ResidualMemory } from '../kernels/residuals/residual-memory';
+import { CodeMemory, mostCodes } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
+import { ResidualMemory } from '../kernels/residual-memory';
 import {
   type BlockName,
   type BlockReader,

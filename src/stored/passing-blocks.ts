@@ -12,7 +12,8 @@ import { sumsOf, weightsOf } from '../index/candidates';
 import type { RowFilter } from '../index/filter';
 import type { Candidates, Query } from '../index/index-parts';
 import { rankedRows, type Wanted, type Work } from '../index/re-rank';
-import { hammingKernel, weightedKernel } from '../kernels/kernels';
+import { hammingKernel } from '../kernels/kernels';
+import { weightedKernel } from '../kernels/weighted';
 import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { type BlockName, type BlockReader, type LoadedBlock, rowPlace } from './block-reader';
 import type { StoredContent } from './content';
@@ -201,7 +202,7 @@ export async function candidatesPassing(
     if (partition === NO_PARTITION) continue;
     const from = { bytesPerCode: width, codes, rows };
     // Returns all rows of the block; those above the limit over all blocks are dropped below.
-    const search = weightedKernel(view.kernel).search(from, weights, count);
+    const search = weightedKernel.search(from, weights, count);
     search.range(0, count);
     const hits = copied(search.hits());
     work.codesCompared += count;

@@ -18,18 +18,16 @@ import {
   type Space,
   spaceOf,
 } from '../index/partitions/space';
-import { FallingLimit, type HitSearch, type Hits, type Search } from '../kernels/hits/hits';
-import { residualKernel, weightedKernel } from '../kernels/kernels';
+import { FallingLimit, type HitSearch, type Hits, type Search } from '../kernels/hits';
 import {
   type EarlierSearch,
   HELD,
   NO_GAP,
   paused,
-  RANGE,
-  type ResidualRows,
-  type ResidualTables,
-} from '../kernels/residuals/residuals.scalar';
-import type { WeightTables } from '../kernels/weighted/weighted.scalar';
+  residualKernel,
+} from '../kernels/residual-search';
+import { RANGE, type ResidualRows, type ResidualTables } from '../kernels/residuals';
+import { type WeightTables, weightedKernel } from '../kernels/weighted';
 import type { StoredContent } from './content';
 import { Need, Pass } from './needs';
 import type { PartitionCache } from './partition-cache';
@@ -47,13 +45,13 @@ export class Router {
   readonly #centroids: Centroids;
 
   constructor({ parts, header }: StoredContent, centroids: Int16Array) {
-    const { dense, bits, kernel, hasher } = parts;
+    const { dense, bits, hasher } = parts;
     // For queries alone: rows were assigned to partitions when they were written.
     const noCodes = { rowOf: (row: number) => row, codeAt: () => new Uint8Array() };
     this.space = spaceOf({ dense, bits }, noCodes);
-    const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
+    const encoded = { vectors: dense, seed: hasher.seed };
     this.residualCodes = ResidualCodes.of(encoded, 0);
-    this.#centroids = new Centroids(centroids, this.space.width, this.residualCodes, kernel);
+    this.#centroids = new Centroids(centroids, this.space.width, this.residualCodes);
     this.count = this.#centroids.count;
     this.gaps = header.gaps ?? [];
     this.nearness = header.nearness ?? 0;
@@ -145,7 +143,6 @@ export class StoredPartitions implements SearchedPartitions {
     const { order } = this.nearest(query, probes);
     const held = this.entriesPerCode * ask;
     const { codes: memory } = this.#cache;
-    const kernel = weightedKernel(this.#content.parts.kernel);
     let codes = 0;
     const weigh = (search: HitSearch, partition: number) => {
       this.#cache.runs.each(partition, (cell, count) => {
@@ -155,7 +152,7 @@ export class StoredPartitions implements SearchedPartitions {
     };
     if (!this.#isMeasured && this.#cache.groupsOf(order, order).length === 1) {
       yield* this.#loaded(order, true);
-      const entries = kernel.search(memory, weights, held);
+      const entries = weightedKernel.search(memory, weights, held);
       for (const partition of order) weigh(entries, partition);
       const search = this.#rowsOf(entries, ask, (cell) => memory.rows[cell]);
       this.#notes.noteCells(search.hits(), search.limit);
@@ -164,7 +161,7 @@ export class StoredPartitions implements SearchedPartitions {
     const all = new FallingLimit(weights.maxWeight, held);
     const rows = this.#passedRows();
     yield this.#passing(order, true, (part) => {
-      const search = kernel.search(memory, weights, held);
+      const search = weightedKernel.search(memory, weights, held);
       for (const partition of order) if (part.has(partition)) weigh(search, partition);
       const { limit } = search;
       const hits = search.hits();
@@ -254,8 +251,7 @@ export class StoredPartitions implements SearchedPartitions {
   }
 
   #search(tables: ResidualTables, want: number, gap: number, earlier?: EarlierSearch) {
-    const kernel = residualKernel(this.#content.parts.kernel);
-    return kernel.search(this.#cache.residuals as ResidualRows, tables, want, gap, earlier);
+    return residualKernel.search(this.#cache.residuals as ResidualRows, tables, want, gap, earlier);
   }
 
   /** How many partitions of an order are weighed together, never between two of equal products. */
@@ -281,12 +277,11 @@ export class StoredPartitions implements SearchedPartitions {
     for (let i = 0; i < hits.count; i++) {
       search.take(rows.keep(hits.codes[i]), hits.weights[i]);
     }
-    const kernel = residualKernel(this.#content.parts.kernel);
     yield this.#passing(order.subarray(first), false, (part) => {
       const places = ascending(order.length).filter((i) => i >= first && part.has(order[i]));
       const { ranges, owners } = this.#rangesOf(visit, places);
       const residuals = this.#cache.residuals as ResidualRows;
-      const held = kernel.holding(residuals, [this.#tablesOf(unit)]);
+      const held = residualKernel.holding(residuals, [this.#tablesOf(unit)]);
       owners.forEach((i, at) => {
         const [cell, , count, product] = ranges.subarray(RANGE * at);
         const run = { first: cell, end: cell + count, code: cell };

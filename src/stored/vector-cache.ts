@@ -10,8 +10,7 @@ import { FormatError } from '../base/format-error';
 import { cosineOf, lengthOf } from '../base/length';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
-import type { RowValues } from '../kernels/dots/dots.scalar';
-import { dotsKernel, type KernelName } from '../kernels/kernels';
+import { dotsKernel, type RowValues } from '../kernels/dots';
 import { allocateCodes } from '../kernels/memory';
 import { type BlockTable, vectorCheck } from '../table/sealed/segment-tables';
 import type { SparseUnit } from '../vectors/sparse-unit';
@@ -37,7 +36,6 @@ export class VectorCache implements Store<RowPlace> {
   readonly #kind: string;
   /** Dimensions of dense vectors; 0 of sparse ones. */
   readonly #width: number;
-  readonly #kernel: KernelName | undefined;
   readonly #reader: BlockReader;
   readonly #sources: VectorSources;
   readonly #cellCount: number;
@@ -72,7 +70,6 @@ export class VectorCache implements Store<RowPlace> {
     this.#sources = sources;
     this.#kind = parts.vectors?.kind ?? 'none';
     this.#width = parts.dense?.dimensions ?? 0;
-    this.#kernel = parts.kernel;
     this.#reader = reader;
     this.#limit = limit;
     this.#codeBytes = reader.readsHeads ? parts.hasher.bytesPerCode : 0;
@@ -134,7 +131,7 @@ export class VectorCache implements Store<RowPlace> {
     const cosines = new Float64Array(rows.length);
     // All rows are in memory: callers wait for `load` first.
     const cells = rows.map((row) => this.#cellOf[row - this.#firstRow] - 1);
-    dotsKernel(this.#kernel).dotsOfRows(this.#values, cells, query as Float64Array, cosines);
+    dotsKernel.dotsOfRows(this.#values, cells, query as Float64Array, cosines);
     for (let i = 0; i < cosines.length; i++) {
       cosines[i] = cosineOf(cosines[i], this.#norms[cells[i]]);
     }

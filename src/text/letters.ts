@@ -6,7 +6,7 @@
  * characters that become several letters.
  */
 
-import { DENSE } from '../kernels/minwise/minwise.scalar';
+import { DENSE } from '../kernels/minwise';
 import { DENSE_LETTER, LETTER, type LetterCase, normal, wordsIn } from './tokens';
 
 /**

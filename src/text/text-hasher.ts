@@ -120,7 +120,7 @@ export class TextHasher {
     const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
     const shingle = isSet ? wordsOfShingle(recipe) : null;
     this.#sets =
-      shingle === null ? null : new SetReader(this.hasher, shingle, { rules, letterCase, kernel });
+      shingle === null ? null : new SetReader(this.hasher, shingle, { rules, letterCase });
     const { hashName: hash } = this;
     const { counting, empty } = given;
     const own = {

@@ -10,9 +10,13 @@ import { type CodeOrigin, Codes } from '../codes/codes';
 import type { BandKeys } from '../hashing/min-bands';
 import { allZero } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
-import { type KernelName, minwiseKernel } from '../kernels/kernels';
-import { type MinwiseKernel, shingleNumber } from '../kernels/minwise/minwise.scalar';
-import { MAX_LETTERS, type SetMemory, setMemory } from '../kernels/minwise/set-memory';
+import {
+  MAX_LETTERS,
+  minwiseKernel,
+  type SetMemory,
+  setMemory,
+  shingleNumber,
+} from '../kernels/minwise';
 import type { SparseVector } from '../vectors/vectors';
 import { APART, eachStretch, kindTable } from './letters';
 import { type Normalization, normalized } from './normalize';
@@ -34,7 +38,6 @@ interface SetRequest {
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
 export class SetReader {
-  readonly #kernel: MinwiseKernel;
   readonly #rules: readonly Normalization[];
   readonly #letterCase: LetterCase;
 
@@ -44,12 +47,10 @@ export class SetReader {
     options: {
       readonly rules: readonly Normalization[];
       readonly letterCase: LetterCase;
-      readonly kernel: KernelName | undefined;
     },
   ) {
     this.#rules = options.rules;
     this.#letterCase = options.letterCase;
-    this.#kernel = minwiseKernel(options.kernel);
   }
 
   /** The distinct members of a text's set, ascending, and `countOf(occurrences)` of each. */
@@ -96,7 +97,7 @@ export class SetReader {
       const isEmpty = memory.memberCount === 0;
       if (isEmpty && zero === 'error') throw allZero(done);
       const at = isNull.length * bytesPerCode;
-      this.#kernel.codeInto(this.hasher, memory, bytes.subarray(at, at + bytesPerCode));
+      minwiseKernel.codeInto(this.hasher, memory, bytes.subarray(at, at + bytesPerCode));
       keys?.take(memory);
       isNull.push(isEmpty);
       done++;
@@ -115,14 +116,14 @@ export class SetReader {
    */
   #read(given: string): SetMemory {
     const text = normalized(given, this.#rules);
-    const [kernel, letterCase] = [this.#kernel, this.#letterCase];
+    const letterCase = this.#letterCase;
     const kinds = kindTable(letterCase);
     const { width } = this;
     const memory = setMemory();
     let from = 0; // calls of `readShingles`, which end with the last words kept for the next run
     const roll = () => {
       if (memory.hashCount < width) return;
-      kernel.readShingles(memory, width);
+      minwiseKernel.readShingles(memory, width);
       memory.keepHashes(width - 1);
       from++;
     };
@@ -134,7 +135,7 @@ export class SetReader {
       for (let at = start; at < end; ) {
         if (memory.isFull) roll();
         const next = lettersInto(memory.letters, kinds, text, { at, end });
-        if (next > at) kernel.readWords(memory, next - at);
+        if (next > at) minwiseKernel.readWords(memory, next - at);
         // A word of more than MAX_LETTERS letters is read as a string, with all that follows.
         else for (const word of wordsIn(text.slice(at, end), letterCase)) readOdd(word);
         at = next > at ? next : end;
@@ -142,7 +143,7 @@ export class SetReader {
     };
     if (!this.#readAscii(text, memory)) eachStretch(text, letterCase, readPlain, readOdd);
     roll();
-    if (from === 0 && memory.hashCount > 0) kernel.readShingles(memory, memory.hashCount);
+    if (from === 0 && memory.hashCount > 0) minwiseKernel.readShingles(memory, memory.hashCount);
     return memory;
   }
 
@@ -152,7 +153,7 @@ export class SetReader {
     if (length > MAX_LETTERS) return false;
     // Other characters take more bytes, so that a part of the text stays.
     if (encoder.encodeInto(text, memory.word.subarray(0, length)).read < length) return false;
-    this.#kernel.readAscii(memory, length, this.#letterCase === 'lower');
+    minwiseKernel.readAscii(memory, length, this.#letterCase === 'lower');
     return true;
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { checkOneOf, wrongType } from '../base/check';
-import { hashBytes } from '../kernels/xxhash/xxhash.scalar';
+import { hashBytes } from '../kernels/xxhash';
 
 export const WORD_HASHES = ['xxhash64', 'fnv1a64', 'md5'] as const;
 export type WordHash = (typeof WORD_HASHES)[number];

@@ -8,7 +8,7 @@ import { checkK, checkNumber, checkOptions, wrongValue } from '../base/check';
 import { checkedLength, clampedCosine } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Highest } from '../base/top-k';
-import { dotsKernel, type KernelName } from '../kernels/kernels';
+import { dotsKernel } from '../kernels/dots';
 import {
   checkDenseMatrix,
   checkDenseVector,
@@ -28,11 +28,9 @@ export interface ScanVectorsOptions {
   k?: number;
   /** Only rows with this cosine or a higher one. */
   minCosine?: number;
-  /** The kernel that computes the cosines; all give equal results. */
-  kernel?: KernelName;
 }
 
-export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1, kernel: 'auto' } as const;
+export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1 } as const;
 
 /** Size of a tile: rows that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
@@ -50,7 +48,7 @@ export function scanVectors(
   query: DenseVector,
   options?: ScanVectorsOptions,
 ): CosineNeighbors {
-  const given = checkOptions('options', options, ['k', 'minCosine', 'kernel']);
+  const given = checkOptions('options', options, ['k', 'minCosine']);
   const { length } = checkDenseVector('query', query);
   checkDenseMatrix(matrix);
   if (length !== matrix.dimensions) {
@@ -72,7 +70,7 @@ export function scanVectorsAll(
   queries: DenseMatrix,
   options?: ScanVectorsOptions & LongCall,
 ): CosineNeighbors[] {
-  const known = ['k', 'minCosine', 'kernel', ...LONG_CALL];
+  const known = ['k', 'minCosine', ...LONG_CALL];
   const given = checkLongCall(checkOptions('options', options, known));
   const k = checkK(given.k ?? SCAN_VECTORS_DEFAULTS.k);
   const least = checkNumber('minCosine', given.minCosine ?? SCAN_VECTORS_DEFAULTS.minCosine, -1, 1);
@@ -82,7 +80,6 @@ export function scanVectorsAll(
   if (queries.dimensions !== width) {
     throw wrongValue('queries', `vectors of ${width} dimensions`, queries.dimensions);
   }
-  const dots = dotsKernel(given.kernel);
   const units = Array.from({ length: queryCount }, (_, row) => unit(queries, row));
   const best = units.map(() => new Highest(Math.min(k, count)));
   const tile = Math.max(1, Math.min(count, Math.floor(TILE_BYTES / (8 * width))));
@@ -93,7 +90,7 @@ export function scanVectorsAll(
     const norms = lengthsOf(matrix, first, here);
     units.forEach((query, i) => {
       if (query === null) return;
-      dots.dotsInto(matrix.values, first, here, query, scores);
+      dotsKernel.dotsInto(matrix.values, first, here, query, scores);
       for (let row = 0; row < here; row++) {
         if (norms[row] === 0) continue;
         const cosine = clampedCosine(scores[row] / norms[row]);

@@ -7,7 +7,7 @@
 
 import { isValid } from '../base/bitmap';
 import { describe } from '../base/check';
-import type { SparseRows } from '../kernels/sums/sums.scalar';
+import type { SparseRows } from '../kernels/sums';
 import { checkNumbers, type Indices, type SparseMatrix } from './vectors';
 
 type Dimensions = SparseRows['dimensions'];

@@ -184,24 +184,20 @@ describe('k-means', () => {
     expect(last.objective).toBeCloseTo(objective, 6);
   });
 
-  it.each(['auto', 'scalar'] as const)('finds planted directions, with kernel %s', (kernel) => {
+  it('finds planted directions', () => {
     const vectors = planted(9, 30, 40, 0.5);
-    const found = cluster(matrixOf(vectors), { clusters: 9, kernel });
+    const found = cluster(matrixOf(vectors), { clusters: 9 });
     expect(new Set(found.labels.subarray(0, 9)).size).toBe(9);
     found.labels.forEach((own, row) => {
       expect(own).toBe(found.labels[row % 9]);
     });
   });
 
-  it('gives the same by seed, and by any kernel', () => {
+  it('gives the same by seed', () => {
     const matrix = matrixOf(spread);
     const found = cluster(matrix, { clusters: 12, seed: 1 });
     expect(cluster(matrix, { clusters: 12, seed: 1 })).toEqual(found);
-    expect(cluster(matrix, { clusters: 12, seed: 1, kernel: 'scalar' })).toEqual(found);
     expect(cluster(matrix, { clusters: 12, seed: 2n }).history).not.toEqual(found.history);
-    const codes = collection('clustered', 300, 100, 1);
-    const ofCodes = cluster(codes, { clusters: 7 });
-    expect(cluster(codes, { clusters: 7, kernel: 'scalar' })).toEqual(ofCodes);
   });
 
   it('learns on a sample and ends over all rows', () => {
@@ -412,7 +408,6 @@ describe('refuses', () => {
       '"exemplars" expected an integer in 0..',
     ],
     ['a seed that is none', codes, { clusters: 1, seed: {} }, '"seed" expected a number or a big'],
-    ['an unknown kernel', codes, { clusters: 1, kernel: 'fast' }, '"kernel" expected one of'],
     ['an unknown option', codes, { cluster: 1 }, 'did you mean "clusters"?'],
     ['a wrong signal', codes, { clusters: 1, signal: {} }, '"signal" expected an AbortSignal'],
   ])('%s', (_, source, given, message) => {

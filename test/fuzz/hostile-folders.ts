@@ -9,7 +9,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
-import { checksum } from '../../src/kernels/kernels';
+import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
 import { type FolderFile, fileChecksum } from '../../src/stored/manifest';
 import { bodiesOf } from '../../src/table/arrow/bodies';

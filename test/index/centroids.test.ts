@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Centroids } from '../../src/index/partitions/centroids';
 import { ResidualCodes } from '../../src/index/partitions/residual-codes';
 import { allocateIntegers, roundInto } from '../../src/k-means/points';
-import { UNIT } from '../../src/kernels/products/products.scalar';
+import { UNIT } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
 
 /** Routing by codes of centroids, next to products with all of them. */
@@ -33,10 +33,10 @@ const queries = directions(60, 51).map((unit) => {
 });
 
 /** Centroids with codes, or without; none of a folder's vectors are read to route. */
-function centroidsOf(isCoded: boolean, kernel?: 'scalar'): Centroids {
+function centroidsOf(isCoded: boolean): Centroids {
   const vectors = { dimensions: WIDTH, valuesAt: () => new Float32Array(), normOf: () => 1 };
-  const residualCodes = ResidualCodes.of({ vectors, seed: 9n, ...(kernel && { kernel }) }, 0);
-  return new Centroids(values, WIDTH, isCoded ? residualCodes : null, kernel);
+  const residualCodes = ResidualCodes.of({ vectors, seed: 9n }, 0);
+  return new Centroids(values, WIDTH, isCoded ? residualCodes : null);
 }
 
 const copied = ({ order, products }: { order: Uint32Array; products: Int32Array }) => ({
@@ -63,17 +63,6 @@ it('finds nearly all centroids that products with all of them find, with the sam
     expect((Math.min(...b.products) - Math.min(...a.products)) / UNIT ** 2).toBeLessThan(0.01);
   }
   expect(found / (24 * queries.length)).toBeGreaterThan(0.97);
-});
-
-it('routes alike with both kernels, and many queries as one', () => {
-  const [wasm, scalar] = [centroidsOf(true), centroidsOf(true, 'scalar')];
-  for (const probes of [1, 24, 64, 65, 500]) {
-    const alone = queries.slice(0, 12).map((query) => copied(wasm.nearest(query, probes)));
-    const other = queries.slice(0, 12).map((query) => copied(scalar.nearest(query, probes)));
-    expect(other).toEqual(alone);
-    const many = [...wasm.nearestOfEach(queries.slice(0, 12), probes)].map(copied);
-    expect(many).toEqual(alone);
-  }
 });
 
 it('compares all centroids with a query without a vector, and where many are wanted', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ResidualCodes, type ShortenedCentroid } from '../../src/index/partitions/residual-codes';
 import { DenseVectors } from '../../src/index/vectors/dense-vectors';
-import { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
-import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
+import { integerWidth, UNIT } from '../../src/kernels/products';
+import { ONE_WEIGHT } from '../../src/kernels/residuals';
+import { scalarResiduals } from '../kernels/scalar/residuals';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 

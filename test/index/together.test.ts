@@ -29,14 +29,14 @@ function clustered(count: number, seed: number): Float32Array {
 
 const queries = clustered(120, 5);
 
-function indexOf(kernel?: 'scalar') {
+function indexOf() {
   const options = {
     bits: 128,
     dimensions: WIDTH,
     projection: 'hadamard',
     vectors: 'int8',
   } as const;
-  const index = new SimHashIndex({ ...options, ...(kernel && { kernel }) });
+  const index = new SimHashIndex(options);
   index.addAll(clustered(ROWS, 2));
   index.optimize({ queries: 50, partitions: PARTITIONS });
   return index;
@@ -50,41 +50,38 @@ const listed = ({ search, codes, visited }: Weighed) => {
   };
 };
 
-it.each([undefined, 'scalar'] as const)(
-  'queries weigh what each weighs alone, kernel %s',
-  (kernel) => {
-    const index = indexOf(kernel);
-    // Rows that are added lie behind their partitions, until there are many.
-    index.addAll(clustered(300, 9));
-    for (let row = 3; row < ROWS; row += 11) index.remove(row);
-    const parts = partsOf(index);
-    const partitions = parts.partitions as Partitions;
-    expect(partitions.addedCount).toBeGreaterThan(100);
-    const all = queriesOf(parts, queries);
-    const points = Array.from({ length: all.count }, (_, i) => {
-      const unit = all.at(i)?.unit as Float64Array;
-      return { unit, point: partitions.space.queryOf([], unit) };
+it('queries weigh what each weighs alone', () => {
+  const index = indexOf();
+  // Rows that are added lie behind their partitions, until there are many.
+  index.addAll(clustered(300, 9));
+  for (let row = 3; row < ROWS; row += 11) index.remove(row);
+  const parts = partsOf(index);
+  const partitions = parts.partitions as Partitions;
+  expect(partitions.addedCount).toBeGreaterThan(100);
+  const all = queriesOf(parts, queries);
+  const points = Array.from({ length: all.count }, (_, i) => {
+    const unit = all.at(i)?.unit as Float64Array;
+    return { unit, point: partitions.space.queryOf([], unit) };
+  });
+  const visits = new Set<number>();
+  for (const [probes, ask] of [
+    [12, 100],
+    [12, 300],
+    [32, 300],
+    [9, 100],
+    [3, 10],
+    [1, 5],
+  ]) {
+    const alone = points.map((one) => {
+      return listed(runSteps(partitions.weighResiduals(one, probes, ask), {}));
     });
-    const visits = new Set<number>();
-    for (const [probes, ask] of [
-      [12, 100],
-      [12, 300],
-      [32, 300],
-      [9, 100],
-      [3, 10],
-      [1, 5],
-    ]) {
-      const alone = points.map((one) => {
-        return listed(runSteps(partitions.weighResiduals(one, probes, ask), {}));
-      });
-      const asked = { probes, ask, kernel: parts.kernel };
-      const together = runSteps(weighTogether(partitions, points, asked), {}).map(listed);
-      expect(together).toEqual(alone);
-      for (const { visited } of alone) if (probes === 12) visits.add(visited);
-    }
-    expect(visits.size).toBeGreaterThan(3); // some searches end early, each elsewhere
-  },
-);
+    const asked = { probes, ask };
+    const together = runSteps(weighTogether(partitions, points, asked), {}).map(listed);
+    expect(together).toEqual(alone);
+    for (const { visited } of alone) if (probes === 12) visits.add(visited);
+  }
+  expect(visits.size).toBeGreaterThan(3); // some searches end early, each elsewhere
+});
 
 it('searchAll answers as search does, and notices rows that are removed meanwhile', () => {
   const index = indexOf();

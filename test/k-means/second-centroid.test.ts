@@ -7,7 +7,7 @@ import {
   secondsStateOf,
 } from '../../src/k-means/second-centroid';
 import { trainTree } from '../../src/k-means/two-level';
-import { UNIT } from '../../src/kernels/products/products.scalar';
+import { UNIT } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
 
 const WIDTH = 24;
@@ -44,10 +44,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('has the least loss of all that are near, but for rounding', () => {
-    const seconds = new SecondCentroids(flatSecondsState(centroids, WIDTH, undefined)).of(
-      points,
-      own,
-    );
+    const seconds = new SecondCentroids(flatSecondsState(centroids, WIDTH)).of(points, own);
     seconds.forEach((second, i) => {
       const losses = Array.from({ length: 40 }, (_, c) =>
         c === own[i]
@@ -61,10 +58,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('is seldom the next nearest, which lies along the first difference', () => {
-    const seconds = new SecondCentroids(flatSecondsState(centroids, WIDTH, undefined)).of(
-      points,
-      own,
-    );
+    const seconds = new SecondCentroids(flatSecondsState(centroids, WIDTH)).of(points, own);
     const along = (pick: (i: number) => number) => {
       let sum = 0;
       for (let i = 0; i < 300; i++) {
@@ -97,8 +91,6 @@ describe('the second centroid of a vector', () => {
     const wanted = new SecondCentroids(state).of(points, nearest);
     expect(state.pairs).toHaveLength(200 * 200);
     expect(new SecondCentroids({ ...state, pairs: null }).of(points, nearest)).toEqual(wanted);
-    const scalar = new SecondCentroids({ ...state, kernel: 'scalar' });
-    expect(scalar.of(points, nearest)).toEqual(wanted);
     wanted.forEach((second, i) => {
       expect(second).not.toBe(nearest[i]);
     });
@@ -106,7 +98,7 @@ describe('the second centroid of a vector', () => {
 
   it('is the first one where there is no other', () => {
     const one = centroids.slice(0, WIDTH);
-    const seconds = new SecondCentroids(flatSecondsState(one, WIDTH, undefined));
+    const seconds = new SecondCentroids(flatSecondsState(one, WIDTH));
     expect(seconds.of(points, new Uint32Array(300))).toEqual(new Uint32Array(300));
   });
 });

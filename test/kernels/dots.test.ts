@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scalarDots } from '../../src/kernels/dots/dots.scalar';
-import { wasmDots } from '../../src/kernels/dots/dots.wasm';
+import { dotsKernel } from '../../src/kernels/dots';
 import { difference } from '../reference/difference';
 import { Draws, dot } from '../reference/random';
+import { scalarDots } from './scalar/dots';
 
 /** The kernels agree to the bit, and with the sum that anyone would write, but for its rounding. */
 const SEED = 31_337;
@@ -24,7 +24,7 @@ it('is equal in both kernels, whatever the width, the rows and the type', () => 
         const expected = new Float64Array(count + 1).fill(7);
         const actual = new Float64Array(count + 1).fill(7);
         scalarDots.dotsInto(values, first, count, query, expected);
-        wasmDots.dotsInto(values, first, count, query, actual);
+        dotsKernel.dotsInto(values, first, count, query, actual);
         expect(difference(actual, expected)).toBeNull();
         expect(actual[count]).toBe(7);
       },
@@ -33,7 +33,10 @@ it('is equal in both kernels, whatever the width, the rows and the type', () => 
   );
 });
 
-describe.each([scalarDots, wasmDots])('$name', (kernel) => {
+describe.each([
+  ['scalar', scalarDots],
+  ['WebAssembly', dotsKernel],
+] as const)('%s', (_, kernel) => {
   it.each([1, 2, 3, 4, 5, 100, 40_000])('gives the dot products of rows of %i', (width) => {
     const draws = new Draws(width);
     const values = draws.gaussians(9 * width);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scalarHamming } from '../../src/kernels/hamming/hamming.scalar';
+import { scalarHamming } from '../../src/kernels/hamming';
 import { hammingKernels } from '../../src/kernels/kernels';
 import { allocateCodes, memoryOf } from '../../src/kernels/memory';
 import { naiveDistances } from '../reference/brute-force';

@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import {
-  mostHolding,
-  ONE_WEIGHT,
-  type ResidualTables,
-  scalarResiduals,
-} from '../../src/kernels/residuals/residuals.scalar';
-import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
+import { mostHolding, residualKernel } from '../../src/kernels/residual-search';
+import { ONE_WEIGHT, type ResidualTables } from '../../src/kernels/residuals';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
+import { scalarResiduals } from './scalar/residuals';
 
 /** What queries hold of rows that they look at together, next to the formula for each row. */
 
@@ -40,7 +36,10 @@ function cosinesOf({ tables, zero, factor }: ResidualTables, code: Uint8Array, s
   });
 }
 
-describe.each([scalarResiduals, wasmResiduals])('$name kernel', (kernel) => {
+describe.each([
+  ['scalar', scalarResiduals],
+  ['WebAssembly', residualKernel],
+] as const)('%s kernel', (_, kernel) => {
   it.each([2, 26, 64])('queries hold the rows within their limits, %i bytes', (bytesPerRow) => {
     const { memory, rows, query } = residualCodes(bytesPerRow, ROWS);
     const draws = new Draws(7);
@@ -88,7 +87,7 @@ it('loses no row where more are held than a call has room for', () => {
   const visits = Uint32Array.from(queries.flatMap((_, at) => [at, bitsOf(0), 4096, 0]));
   const counts = new Uint32Array(most);
   const last = new Uint32Array(most);
-  wasmResiduals
+  residualKernel
     .holding(memory, queries)
     .look({ first: 0, end: 1200, code: 0 }, visits, (visit, held, at, to) => {
       counts[visit] += (to - at) / 3;

@@ -1,25 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { allocateIntegers } from '../../src/k-means/points';
-import { scalarDots } from '../../src/kernels/dots/dots.scalar';
-import { wasmDots } from '../../src/kernels/dots/dots.wasm';
-import { CodeMemory } from '../../src/kernels/hamming/code-memory';
-import { scalarHamming } from '../../src/kernels/hamming/hamming.scalar';
-import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming/hamming.wasm';
-import { NO_ROW } from '../../src/kernels/hits/hits';
+import { CodeMemory } from '../../src/kernels/code-memory';
+import { dotsKernel } from '../../src/kernels/dots';
+import { scalarHamming } from '../../src/kernels/hamming';
+import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
+import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, scalarProducts } from '../../src/kernels/products/products.scalar';
-import { wasmProducts } from '../../src/kernels/products/products.wasm';
-import { ResidualMemory } from '../../src/kernels/residuals/residual-memory';
-import {
-  ONE_WEIGHT,
-  residualByte,
-  scalarResiduals,
-} from '../../src/kernels/residuals/residuals.scalar';
-import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
-import { scalarWeighted } from '../../src/kernels/weighted/weighted.scalar';
-import { wasmWeighted } from '../../src/kernels/weighted/weighted.wasm';
+import { integerWidth, productsKernel } from '../../src/kernels/products';
+import { ResidualMemory } from '../../src/kernels/residual-memory';
+import { residualKernel } from '../../src/kernels/residual-search';
+import { ONE_WEIGHT, residualByte } from '../../src/kernels/residuals';
+import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
+import { scalarDots } from './scalar/dots';
+import { scalarProducts } from './scalar/products';
+import { scalarResiduals } from './scalar/residuals';
+import { scalarWeighted } from './scalar/weighted';
 
 /** The kernels of the index: both kernels against sums that are written bit by bit. */
 
@@ -49,7 +46,10 @@ function example(bytesPerCode: number, count: number, seed: number) {
   return { memory, tables, most, weights };
 }
 
-describe.each([scalarWeighted, wasmWeighted])('weighted, $name kernel', (kernel) => {
+describe.each([
+  ['scalar', scalarWeighted],
+  ['WebAssembly', weightedKernel],
+] as const)('weighted, %s kernel', (_, kernel) => {
   it.each([1, 2, 7, 8, 9, 13, 16, 25, 32, 64, 128])('finds the lightest of %i bytes', (bytes) => {
     for (const count of [1, 15, 16, 17, 333]) {
       const { memory, tables, most, weights } = example(bytes, count, 1000 * bytes + count);
@@ -80,7 +80,10 @@ describe.each([scalarWeighted, wasmWeighted])('weighted, $name kernel', (kernel)
   });
 });
 
-describe.each([scalarProducts, wasmProducts])('products, $name kernel', (kernel) => {
+describe.each([
+  ['scalar', scalarProducts],
+  ['WebAssembly', productsKernel],
+] as const)('products, %s kernel', (_, kernel) => {
   it.each([1, 8, 100, 257])('gives the integer products of %i dimensions', (dimensions) => {
     const draws = new Draws(dimensions);
     const width = integerWidth(dimensions);
@@ -132,7 +135,10 @@ describe.each([scalarProducts, wasmProducts])('products, $name kernel', (kernel)
   });
 });
 
-describe.each([scalarDots, wasmDots])('dots of listed rows, $name kernel', (kernel) => {
+describe.each([
+  ['scalar', scalarDots],
+  ['WebAssembly', dotsKernel],
+] as const)('dots of listed rows, %s kernel', (_, kernel) => {
   it.each([1, 7, 8, 100, 301])('are those of the rows themselves, %i wide', (width) => {
     const draws = new Draws(width);
     const count = 40;
@@ -204,7 +210,10 @@ it.each([
   expect(all.bytes[at]).toBe(rows.at(-1)?.residualCode.at(-1));
 });
 
-describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', (kernel) => {
+describe.each([
+  ['scalar', scalarResiduals],
+  ['WebAssembly', residualKernel],
+] as const)('residual codes, %s kernel', (_, kernel) => {
   it.each([2, 8, 26, 32, 42, 256])('finds the nearest of %i bytes', (bytesPerRow) => {
     const { memory, rows, query } = residualCodes(bytesPerRow, 333);
     const half = bytesPerRow / 2;
@@ -292,7 +301,7 @@ it('a search of residual codes ends at a range below the gap, alike on both kern
   const ranges = Uint32Array.from(products, () => 0);
   const all = Uint32Array.from([...ranges.keys()].flatMap((i) => [48 * i, 48 * i, 48, bits[i]]));
   const seen = [0, 200, 500, 1000, undefined].map((gap) => {
-    const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {
+    const [a, b] = [scalarResiduals, residualKernel].map((kernel) => {
       const search = kernel.search(memory, query, 20, gap);
       const visited = search.ranges(all);
       const { codes, weights, count } = search.hits();
@@ -328,7 +337,7 @@ it('ranges of one product end no search between them, in whatever pieces they co
   );
   for (let gap = 0; gap <= 600; gap += 20) {
     const found = [whole, pieces].flatMap((ranges) =>
-      [scalarResiduals, wasmResiduals].map((kernel) => {
+      [scalarResiduals, residualKernel].map((kernel) => {
         const search = kernel.search(memory, query, 20, gap);
         const share = search.ranges(ranges) / (ranges.length / 4);
         const { codes, weights, count } = search.hits();
@@ -342,7 +351,7 @@ it('ranges of one product end no search between them, in whatever pieces they co
 
 it('both kernels of residual codes, and of the order of products, agree', () => {
   const { memory, query: tables } = residualCodes(24, 500);
-  const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {
+  const [a, b] = [scalarResiduals, residualKernel].map((kernel) => {
     const search = kernel.search(memory, tables, 25);
     search.ranges(Uint32Array.of(17, 17, 283, 0, 301, 301, 199, 0));
     const { codes, weights, count } = search.hits();
@@ -362,7 +371,7 @@ it('both kernels of residual codes, and of the order of products, agree', () => 
     const values = Int16Array.from({ length: 24 * count }, () =>
       Math.floor((draws.uniform() - 0.5) * step),
     );
-    const orders = [scalarProducts, wasmProducts].map((kernel) => {
+    const orders = [scalarProducts, productsKernel].map((kernel) => {
       const order = new Uint32Array(count);
       const own = new Int32Array(count);
       kernel.orderInto({ values, width: 24 }, query, order, own);
@@ -378,7 +387,7 @@ it('both kernels of residual codes, and of the order of products, agree', () => 
       scalarProducts.orderInto({ values, width: 24 }, one, order, own);
       return { order, own };
     });
-    for (const kernel of [scalarProducts, wasmProducts]) {
+    for (const kernel of [scalarProducts, productsKernel]) {
       const [all, own] = [new Uint32Array(150 * probes), new Int32Array(150 * probes)];
       kernel.orderInto({ values, width: 24 }, queries, all, own);
       expect([...all]).toEqual(alone.flatMap(({ order }) => [...order]));
@@ -396,43 +405,43 @@ it('both kernels of residual codes, and of the order of products, agree', () => 
   }
 });
 
-it.each([scalarProducts, wasmProducts])(
-  'orders some rows by their products, $name kernel',
-  (kernel) => {
-    const draws = new Draws(11);
-    const [count, width] = [300, 24];
-    const drawn = () => draws.integer(9000) - 4500;
-    const rows = { values: allocateIntegers(count, width), width };
-    rows.values.set(Int16Array.from({ length: count * width }, drawn));
-    rows.values.copyWithin(7 * width, 90 * width, 91 * width); // equal products
-    const query = Int16Array.from({ length: width }, drawn);
-    const products = new Int32Array(count);
-    scalarProducts.productsInto(rows, query, products);
-    for (const among of [
-      [5],
-      [90, 3, 7, 299, 0],
-      Array.from({ length: 99 }, (_, i) => 3 * i + (i % 2)),
-    ]) {
-      const some = Uint32Array.from(among);
-      const expected = [...some.keys()].sort(
-        (a, b) => products[some[b]] - products[some[a]] || a - b,
-      );
-      const range = products[some[expected[0]]] - products[some[expected.at(-1) as number]];
-      const order = new Uint32Array(some.length);
-      const own = new Int32Array(some.length);
-      kernel.orderAmong(rows, query, some, order, own);
-      expect([...own]).toEqual(Array.from(order, (row) => products[row]));
-      expect([...order].sort()).toEqual([...some].sort());
-      // Coarse: within a step of the exact order.
-      expected.forEach((at, i) => {
-        expect(Math.abs(own[i] - products[some[at]])).toBeLessThanOrEqual(range / 512 + 1);
-      });
-      const first = [new Uint32Array(1), new Int32Array(1)] as const;
-      kernel.orderAmong(rows, query, some, ...first);
-      expect([first[0][0], first[1][0]]).toEqual([order[0], own[0]]);
-    }
-  },
-);
+it.each([
+  ['scalar', scalarProducts],
+  ['WebAssembly', productsKernel],
+] as const)('orders some rows by their products, %s kernel', (_, kernel) => {
+  const draws = new Draws(11);
+  const [count, width] = [300, 24];
+  const drawn = () => draws.integer(9000) - 4500;
+  const rows = { values: allocateIntegers(count, width), width };
+  rows.values.set(Int16Array.from({ length: count * width }, drawn));
+  rows.values.copyWithin(7 * width, 90 * width, 91 * width); // equal products
+  const query = Int16Array.from({ length: width }, drawn);
+  const products = new Int32Array(count);
+  scalarProducts.productsInto(rows, query, products);
+  for (const among of [
+    [5],
+    [90, 3, 7, 299, 0],
+    Array.from({ length: 99 }, (_, i) => 3 * i + (i % 2)),
+  ]) {
+    const some = Uint32Array.from(among);
+    const expected = [...some.keys()].sort(
+      (a, b) => products[some[b]] - products[some[a]] || a - b,
+    );
+    const range = products[some[expected[0]]] - products[some[expected.at(-1) as number]];
+    const order = new Uint32Array(some.length);
+    const own = new Int32Array(some.length);
+    kernel.orderAmong(rows, query, some, order, own);
+    expect([...own]).toEqual(Array.from(order, (row) => products[row]));
+    expect([...order].sort()).toEqual([...some].sort());
+    // Coarse: within a step of the exact order.
+    expected.forEach((at, i) => {
+      expect(Math.abs(own[i] - products[some[at]])).toBeLessThanOrEqual(range / 512 + 1);
+    });
+    const first = [new Uint32Array(1), new Int32Array(1)] as const;
+    kernel.orderAmong(rows, query, some, ...first);
+    expect([first[0][0], first[1][0]]).toEqual([order[0], own[0]]);
+  }
+});
 
 it('both kernels order some rows alike, also where more are asked for than fit the scratch space', () => {
   const draws = new Draws(12);
@@ -442,7 +451,7 @@ it('both kernels order some rows alike, also where more are asked for than fit t
   const query = Int16Array.from({ length: width }, () => draws.integer(200) - 100);
   for (const length of [1000, 54_000]) {
     const among = Uint32Array.from({ length }, () => draws.integer(count));
-    const [a, b] = [scalarProducts, wasmProducts].map((kernel) => {
+    const [a, b] = [scalarProducts, productsKernel].map((kernel) => {
       const [order, products] = [new Uint32Array(500), new Int32Array(500)];
       kernel.orderAmong(rows, query, among, order, products);
       return { order, products };

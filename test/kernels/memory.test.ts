@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
-import { CodeMemory } from '../../src/kernels/hamming/code-memory';
-import { NO_ROW } from '../../src/kernels/hits/hits';
+import { CodeMemory } from '../../src/kernels/code-memory';
+import { NO_ROW } from '../../src/kernels/hits';
 import { allocateCodes, memoryOf } from '../../src/kernels/memory';
-import { ResidualMemory } from '../../src/kernels/residuals/residual-memory';
-import { residualByte, residualScale } from '../../src/kernels/residuals/residuals.scalar';
+import { ResidualMemory } from '../../src/kernels/residual-memory';
+import { residualByte, residualScale } from '../../src/kernels/residuals';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 

@@ -1,4 +1,4 @@
-import { ResidualMemory } from '../../src/kernels/residuals/residual-memory';
+import { ResidualMemory } from '../../src/kernels/residual-memory';
 import { Draws } from '../reference/random';
 
 /** Rows of random residual codes, and a query's tables; every seventh row is none. */

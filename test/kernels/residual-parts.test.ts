@@ -1,21 +1,24 @@
 import { expect, it } from 'vitest';
-import type { Hits } from '../../src/kernels/hits/hits';
-import { ResidualParts } from '../../src/kernels/residuals/residual-parts';
+import type { Hits } from '../../src/kernels/hits';
+import { ResidualParts } from '../../src/kernels/residual-parts';
 import {
   HELD,
   NO_GAP,
-  RANGE,
   type ResidualKernel,
-  scalarResiduals,
+  residualKernel,
   VISIT,
-} from '../../src/kernels/residuals/residuals.scalar';
-import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
+} from '../../src/kernels/residual-search';
+import { RANGE } from '../../src/kernels/residuals';
 import { residualCodes } from './residual-codes';
+import { scalarResiduals } from './scalar/residuals';
 
 /** Residual codes in several memories: every answer is that of one memory with all of them. */
 
 const ROWS = 480;
-const KERNELS = [scalarResiduals, wasmResiduals];
+const KERNELS = [
+  ['scalar', scalarResiduals],
+  ['WebAssembly', residualKernel],
+] as const;
 const { memory, rows, query } = residualCodes(24, ROWS);
 
 /** The rows in parts of 2 ** shift, written one by one or together. */
@@ -61,7 +64,7 @@ function inOneMemory(kernel: ResidualKernel, ranges: Uint32Array, want: number, 
   return { seen, limit: search.limit, held: search.held, hits: pairs(search.hits()) };
 }
 
-it.each(KERNELS)('a search by the $name kernel goes on from part to part', (kernel) => {
+it.each(KERNELS)('a search by the %s kernel goes on from part to part', (_, kernel) => {
   let early = 0;
   for (const shift of [4, 5, 7, 9]) {
     const parts = partsOf(shift, shift === 5);
@@ -86,7 +89,7 @@ it.each(KERNELS)('a search by the $name kernel goes on from part to part', (kern
   expect(early).toBeGreaterThan(4);
 });
 
-it.each(KERNELS)('rows are held by the $name kernel part by part', (kernel) => {
+it.each(KERNELS)('rows are held by the %s kernel part by part', (_, kernel) => {
   const limit = 1900;
   const [bits] = new Uint32Array(Float32Array.of(300).buffer);
   const heldOf = (held: ReturnType<ResidualKernel['holding']>) => {
@@ -144,7 +147,9 @@ it('more residual codes than one memory holds are searched', { tags: 'full' }, (
   for (const [i, row] of all.entries()) parts.set(row, new Uint8Array(width).fill(17 * i), 1);
   const ranges = Uint32Array.from(all.flatMap((row, i) => [row & ~15, i, 1 + (row & 15), 0]));
   const asked = { tables: { tables, zero: 1000, factor: 0.01 }, want: 4, gap: NO_GAP };
-  const [a, b] = KERNELS.map((kernel) => pairs(parts.search(kernel, asked, ranges).search.hits()));
+  const [a, b] = KERNELS.map(([, kernel]) =>
+    pairs(parts.search(kernel, asked, ranges).search.hits()),
+  );
   expect(a.length).toBe(4);
   expect(b).toEqual(a);
 });

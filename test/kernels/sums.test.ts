@@ -8,8 +8,8 @@ import {
   type SparseRows,
   type SumsKernel,
   scalarSums,
-} from '../../src/kernels/sums/sums.scalar';
-import { wasmSums } from '../../src/kernels/sums/sums.wasm';
+} from '../../src/kernels/sums';
+import { wasmSums } from '../../src/kernels/sums.wasm';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 

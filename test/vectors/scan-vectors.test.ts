@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { isValid } from '../../src/base/bitmap';
-import { KERNELS } from '../../src/kernels/kernels';
 import {
   type CosineNeighbors,
   SCAN_VECTORS_DEFAULTS,
@@ -74,7 +73,7 @@ function randomMatrix(
   };
 }
 
-describe.each(KERNELS)('%s kernels', (kernel) => {
+describe('a scan', () => {
   it('find what a full sort finds, whatever the shape', () => {
     fc.assert(
       fc.property(
@@ -84,12 +83,12 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
           const draws = new Draws(seed);
           const matrix = randomMatrix(draws, count, dimensions, narrow);
           const queries = { values: draws.gaussians(3 * dimensions), dimensions };
-          const all = scanVectorsAll(matrix, queries, { k, kernel });
+          const all = scanVectorsAll(matrix, queries, { k });
           expect(all.length).toBe(3);
           all.forEach((found, i) => {
             const query = rowOf(queries, i);
             expectNearest(found, naiveCosines(matrix, query), k);
-            expect(scanVectors(matrix, query, { k, kernel })).toEqual(found);
+            expect(scanVectors(matrix, query, { k })).toEqual(found);
           });
         },
       ),
@@ -102,8 +101,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const matrix = { values: Float32Array.from(draws.gaussians(20_000 * 24)), dimensions: 24 };
     const query = draws.gaussians(24);
     const cosines = naiveCosines(matrix, query);
-    for (const k of [1, 10, 2500])
-      expectNearest(scanVectors(matrix, query, { k, kernel }), cosines, k);
+    for (const k of [1, 10, 2500]) expectNearest(scanVectors(matrix, query, { k }), cosines, k);
   });
 
   it('put equal rows in order, and every row of equal ones first to last', () => {
@@ -111,7 +109,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       values: new Float64Array(300 * 5).map((_, i) => (i % 5) - 1.7),
       dimensions: 5,
     };
-    const { rows, cosines } = scanVectors(matrix, [-1.7, -0.7, 0.3, 1.3, 2.3], { k: 200, kernel });
+    const { rows, cosines } = scanVectors(matrix, [-1.7, -0.7, 0.3, 1.3, 2.3], { k: 200 });
     expect([...rows]).toEqual(Array.from({ length: 200 }, (_, row) => row));
     expect(new Set(cosines).size).toBe(1);
     expect(cosines[0]).toBeCloseTo(1, 12);
@@ -122,7 +120,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       const angle = 3 * (1 - (i >> 1) / 5000);
       return i % 2 === 0 ? Math.cos(angle) : Math.sin(angle);
     });
-    const { rows } = scanVectors({ values, dimensions: 2 }, [1, 0], { k: 100, kernel });
+    const { rows } = scanVectors({ values, dimensions: 2 }, [1, 0], { k: 100 });
     expect([...rows]).toEqual(Array.from({ length: 100 }, (_, i) => 4999 - i));
   });
 
@@ -130,32 +128,30 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const nothing = { rows: new Uint32Array(0), cosines: new Float64Array(0) };
     const query = [1, 1];
     const one = { values: Float32Array.of(3, 3), dimensions: 2 };
-    const found = scanVectors(one, query, { kernel });
+    const found = scanVectors(one, query, {});
     expect([...found.rows]).toEqual([0]);
     expect(found.cosines[0]).toBeCloseTo(1, 15);
     const none = { values: new Float32Array(0), dimensions: 2 };
     const zeros = { values: new Float32Array(4), dimensions: 2 };
     const nulls = { ...one, validity: Uint8Array.of(0) };
     for (const matrix of [none, zeros, nulls]) {
-      expect(scanVectors(matrix, query, { kernel })).toEqual(nothing);
+      expect(scanVectors(matrix, query, {})).toEqual(nothing);
     }
-    expect(scanVectorsAll(one, none, { kernel })).toEqual([]);
-    expect(scanVectorsAll(one, nulls, { kernel })).toEqual([nothing]);
+    expect(scanVectorsAll(one, none, {})).toEqual([]);
+    expect(scanVectorsAll(one, nulls, {})).toEqual([nothing]);
   });
 
   it('do not read the values of null rows', () => {
     const values = Float64Array.of(1, 2, Number.NaN, Number.POSITIVE_INFINITY, 2, 1);
     const matrix = { values, dimensions: 2, validity: Uint8Array.of(0b101) };
-    expect([...scanVectors(matrix, [1, 2], { kernel }).rows]).toEqual([0, 2]);
-    const all = scanVectorsAll(matrix, matrix, { kernel });
+    expect([...scanVectors(matrix, [1, 2], {}).rows]).toEqual([0, 2]);
+    const all = scanVectorsAll(matrix, matrix, {});
     expect(all.map(({ rows }) => [...rows])).toEqual([[0, 2], [], [2, 0]]);
   });
 
   it('keep rows at minCosine, and leave out those below', () => {
     const matrix = { values: Float64Array.of(1, 0, 0, 1, -1, 0, 3, 4), dimensions: 2 };
-    const rows = (minCosine?: number) => [
-      ...scanVectors(matrix, [2, 0], { minCosine, kernel }).rows,
-    ];
+    const rows = (minCosine?: number) => [...scanVectors(matrix, [2, 0], { minCosine }).rows];
     expect(rows()).toEqual([0, 3, 1, 2]);
     expect(rows(-1)).toEqual([0, 3, 1, 2]);
     expect(rows(0)).toEqual([0, 3, 1]);
@@ -167,7 +163,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const draws = new Draws('lengths');
     const unit = { values: draws.gaussians(40 * 6), dimensions: 6 };
     const query = draws.gaussians(6);
-    const expected = scanVectors(unit, query, { kernel });
+    const expected = scanVectors(unit, query, {});
     for (const power of [-900, -540, -525, -500, -60, 60, 480, 900]) {
       const scaled = { values: unit.values.map((value) => value * 2 ** power), dimensions: 6 };
       const scaledQuery = query.map((value) => value * 2 ** power);
@@ -177,7 +173,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       ] as const) {
         let found: CosineNeighbors;
         try {
-          found = scanVectors(matrix, asked, { kernel });
+          found = scanVectors(matrix, asked, {});
         } catch (error) {
           expect(String(error)).toMatch(/^RangeError: (row|query) 0: expected .* length/);
           expect(Math.abs(power)).toBeGreaterThan(500);
@@ -190,18 +186,6 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       }
     }
   });
-});
-
-it('gives equal results with every kernel', () => {
-  const draws = new Draws('equal');
-  for (const narrow of [false, true]) {
-    const matrix = randomMatrix(draws, 3000, 37, narrow);
-    const queries = { values: draws.gaussians(4 * 37), dimensions: 37 };
-    const [first, ...others] = KERNELS.map((kernel) =>
-      scanVectorsAll(matrix, queries, { k: 100, kernel }),
-    );
-    for (const one of others) expect(one).toEqual(first);
-  }
 });
 
 it('takes a query of any kind', () => {
@@ -226,7 +210,7 @@ it('treats a query of another width alike, whichever it is, when there are no ro
 });
 
 it('finds 10 where nothing else is said', () => {
-  expect(SCAN_VECTORS_DEFAULTS).toEqual({ k: 10, minCosine: -1, kernel: 'auto' });
+  expect(SCAN_VECTORS_DEFAULTS).toEqual({ k: 10, minCosine: -1 });
   const matrix = { values: new Float32Array(40).fill(1), dimensions: 1 };
   expect(scanVectors(matrix, [2]).rows.length).toBe(10);
 });
@@ -404,16 +388,10 @@ describe('bad input is refused', () => {
       '"minCosine" expected a number in -1..1, got NaN',
     ],
     [
-      'an unknown kernel',
-      () => scanVectors(matrix, [1, 2], { kernel: any('gpu') }),
-      RangeError,
-      /^"kernel" expected one of 'auto'/,
-    ],
-    [
       'an option of another call',
       () => scanVectors(matrix, [1, 2], any({ maxDistance: 3 })),
       TypeError,
-      '"options" has no option "maxDistance", it takes k, minCosine, kernel',
+      '"options" has no option "maxDistance", it takes k, minCosine',
     ],
     [
       'progress to no function',

@@ -91,7 +91,7 @@ async function cosinesTo(
   source: Parameters<typeof pointsOf>[0],
   by: 'vectors' | 'bits',
 ): Promise<(row: number, cluster: number) => number> {
-  const { points } = await runStepsAsync(pointsOf(source, by), { signal });
+  const points = await runStepsAsync(pointsOf(source, by), { signal });
   const { dimensions, length } = points;
   const point = new Float64Array(dimensions); // scratch memory of all calls
   return (row, cluster) => {

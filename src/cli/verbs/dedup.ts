@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
 import { isMatch, shardsOf } from '../../formats/shards';
-import { checksum, checksumText } from '../../kernels/kernels';
+import { checksum, checksumText } from '../../kernels/xxhash';
 import {
   Codes,
   type DedupPlan,

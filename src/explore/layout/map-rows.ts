@@ -127,7 +127,7 @@ async function startPlaces(
   index: SimHashIndex,
   { by, rows, centroids }: StartRequest,
 ): Promise<Float32Array> {
-  const { points } = await runStepsAsync(pointsOf(index, by), {});
+  const points = await runStepsAsync(pointsOf(index, by), {});
   const { dimensions } = points;
   const axes = mainAxes(centroids, dimensions);
   const places = new Float32Array(2 * rows.length);

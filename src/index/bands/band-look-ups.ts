@@ -7,7 +7,7 @@
 
 import type { Collector } from '../../codes/nearest';
 import { binomial } from '../../codes/pigeonhole';
-import { bitCount } from '../../kernels/hamming/hamming.scalar';
+import { bitCount } from '../../kernels/hamming';
 import { LOOK_UP_READS } from './band-layout';
 import type { BandTable, CodeSource } from './band-table';
 

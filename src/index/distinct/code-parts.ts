@@ -5,8 +5,8 @@
  */
 
 import { gatherCodes } from '../../codes/gather';
-import { CodeMemory } from '../../kernels/hamming/code-memory';
-import { FallingLimit, type HitSearch, type RowCodes, type Search } from '../../kernels/hits/hits';
+import { CodeMemory } from '../../kernels/code-memory';
+import { FallingLimit, type HitSearch, type RowCodes, type Search } from '../../kernels/hits';
 import { PART_BYTES } from '../../kernels/memory';
 
 /** What a `CodeTable` can find: at most 2 ** 31 entries, of which three quarters are in use. */

@@ -7,9 +7,9 @@
 
 import { isValid } from '../../base/bitmap';
 import { runSteps, type Steps } from '../../base/steps';
-import { CodeMemory } from '../../kernels/hamming/code-memory';
-import { distance } from '../../kernels/hamming/hamming.scalar';
-import { NO_ROW, type RowCodes } from '../../kernels/hits/hits';
+import { CodeMemory } from '../../kernels/code-memory';
+import { distance } from '../../kernels/hamming';
+import { NO_ROW, type RowCodes } from '../../kernels/hits';
 import { grownShared, sharedValues } from '../../kernels/memory';
 import { type CodePart, CodeParts } from './code-parts';
 import { CodeTable, isEqual, type KnownCodes, NOT_FOUND } from './code-table';

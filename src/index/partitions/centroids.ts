@@ -4,9 +4,10 @@
  * be the nearest are compared themselves.
  */
 
-import { type KernelName, productsKernel, residualKernel } from '../../kernels/kernels';
-import type { ResidualMemory } from '../../kernels/residuals/residual-memory';
-import { RANGE } from '../../kernels/residuals/residuals.scalar';
+import { productsKernel } from '../../kernels/products';
+import type { ResidualMemory } from '../../kernels/residual-memory';
+import { residualKernel } from '../../kernels/residual-search';
+import { RANGE } from '../../kernels/residuals';
 import type { ResidualCodes } from './residual-codes';
 import type { RoutedQuery } from './space';
 
@@ -32,7 +33,6 @@ export class Centroids {
   /** One after another, `width` integers each. */
   readonly values: Int16Array;
   readonly width: number;
-  readonly #kernel: KernelName | undefined;
   readonly #residualCodes: ResidualCodes | null;
   /** Made by the first query that needs them. */
   #codes: ResidualMemory | null = null;
@@ -41,17 +41,11 @@ export class Centroids {
   readonly #products: Int32Array;
 
   /** Without residual codes, whose rotation theirs have, centroids have no codes. */
-  constructor(
-    values: Int16Array,
-    width: number,
-    residualCodes: ResidualCodes | null,
-    kernel: KernelName | undefined,
-  ) {
+  constructor(values: Int16Array, width: number, residualCodes: ResidualCodes | null) {
     this.count = values.length / width;
     this.values = values;
     this.width = width;
     this.#residualCodes = residualCodes;
-    this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
     this.#products = new Int32Array(this.count);
   }
@@ -67,7 +61,7 @@ export class Centroids {
   /** The partition of the nearest centroid. */
   nearestTo(vector: Int16Array): number {
     const nearest = new Uint32Array(1);
-    productsKernel(this.#kernel).nearestInto(this, vector, nearest);
+    productsKernel.nearestInto(this, vector, nearest);
     return nearest[0];
   }
 
@@ -91,7 +85,7 @@ export class Centroids {
     if (!isCoded) {
       const points = new Int16Array(queries.length * width);
       for (const [i, { point }] of queries.entries()) points.set(point, i * width);
-      productsKernel(this.#kernel).orderInto(this, points, order, products);
+      productsKernel.orderInto(this, points, order, products);
     }
     for (const [i, query] of queries.entries()) {
       const [from, end] = [i * probes, (i + 1) * probes];
@@ -102,10 +96,10 @@ export class Centroids {
   }
 
   #routeInto({ point, unit }: RoutedQuery, order: Uint32Array, products: Int32Array): void {
-    const kernel = productsKernel(this.#kernel);
     const candidates = this.#candidatesFor(order.length);
-    if (candidates === null || unit === null) kernel.orderInto(this, point, order, products);
-    else kernel.orderAmong(this, point, this.#likeliest(unit, candidates), order, products);
+    if (candidates === null || unit === null)
+      productsKernel.orderInto(this, point, order, products);
+    else productsKernel.orderAmong(this, point, this.#likeliest(unit, candidates), order, products);
   }
 
   /** Whether queries with vectors are routed by codes, which gains nothing for many at once. */
@@ -125,7 +119,7 @@ export class Centroids {
     const residualCodes = this.#residualCodes as ResidualCodes;
     this.#codes ??= residualCodes.codesOf(this);
     const tables = residualCodes.tablesOf(unit);
-    const search = residualKernel(this.#kernel).search(this.#codes, tables, want);
+    const search = residualKernel.search(this.#codes, tables, want);
     const all = new Uint32Array(RANGE);
     all[2] = this.count;
     search.ranges(all);

@@ -10,7 +10,7 @@ export const ENCODING: Task<EncodingState<PartitionState>, EncodedPart, null> = 
   name: 'encoding',
   open({ dense, bits, seed, distinctCodes, partitions }) {
     const vectors = DenseVectors.over(dense);
-    const origin = { dense: vectors, bits, hasher: { seed }, kernel: dense.kernel };
+    const origin = { dense: vectors, bits, hasher: { seed } };
     const codes = DistinctCodes.over(distinctCodes);
     const own = Partitions.over(origin, codes, partitions);
     return ({ first, end }) => own.encode(first, end);

@@ -5,10 +5,11 @@
  * ascending order. Entries of codes that were added since follow those of all partitions.
  */
 
-import { type Hits, type Search, sortedHits } from '../../kernels/hits/hits';
+import { type Hits, type Search, sortedHits } from '../../kernels/hits';
 import { sharedValues } from '../../kernels/memory';
-import { blocksOf } from '../../kernels/residuals/residual-memory';
-import { RANGE, type RowRun } from '../../kernels/residuals/residuals.scalar';
+import { blocksOf } from '../../kernels/residual-memory';
+import type { RowRun } from '../../kernels/residual-search';
+import { RANGE } from '../../kernels/residuals';
 
 /** Codes in their second partitions. Threads read the arrays in place. */
 export interface Copies {

@@ -7,9 +7,10 @@
  */
 
 import type { Steps } from '../../base/steps';
-import type { Hits, Search } from '../../kernels/hits/hits';
-import { UNIT } from '../../kernels/products/products.scalar';
-import { NO_GAP, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
+import type { Hits, Search } from '../../kernels/hits';
+import { UNIT } from '../../kernels/products';
+import { NO_GAP } from '../../kernels/residual-search';
+import { ONE_WEIGHT } from '../../kernels/residuals';
 import type { PartitionQuery, RoutedQuery, Space } from './space';
 
 /** Rows searched for, and candidates held. */

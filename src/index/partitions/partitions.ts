@@ -9,11 +9,11 @@
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
 import { flatSecondsState, SecondCentroids } from '../../k-means/second-centroid';
-import type { RowCodes, Search } from '../../kernels/hits/hits';
-import { type KernelName, residualKernel, weightedKernel } from '../../kernels/kernels';
-import { ResidualParts } from '../../kernels/residuals/residual-parts';
-import type { ResidualTables, RowRun } from '../../kernels/residuals/residuals.scalar';
-import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
+import type { RowCodes, Search } from '../../kernels/hits';
+import { ResidualParts } from '../../kernels/residual-parts';
+import { type RowRun, residualKernel } from '../../kernels/residual-search';
+import type { ResidualTables } from '../../kernels/residuals';
+import { type WeightTables, weightedKernel } from '../../kernels/weighted';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import { Centroids, type Routes } from './centroids';
@@ -37,7 +37,6 @@ interface Origin {
   readonly dense: DenseVectors | null;
   readonly bits: number;
   readonly hasher: Pick<SimHasher, 'seed'>;
-  readonly kernel: KernelName | undefined;
 }
 
 /** Centroids, where the distinct codes of each begin, and what was measured of them before. */
@@ -78,7 +77,6 @@ export class Partitions {
   #nearness = 0;
   #gaps: readonly number[] = [];
   readonly #distinctCodes: DistinctCodes;
-  readonly #kernel: KernelName | undefined;
 
   private constructor(
     origin: Origin,
@@ -86,17 +84,16 @@ export class Partitions {
     { centroids, starts }: Grouping,
     made: Made,
   ) {
-    const { dense, bits, kernel, hasher } = origin;
+    const { dense, bits, hasher } = origin;
     this.#distinctCodes = distinctCodes;
     this.space = spaceOf({ dense, bits }, distinctCodes);
     this.centroids = centroids;
     this.starts = starts;
     this.#entries = new Entries(starts, made.copies, made);
-    const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
+    const encoded = { vectors: dense, seed: hasher.seed };
     this.residualCodes = ResidualCodes.of(encoded, made.parts ?? this.#entries.placeCount);
-    this.routing = new Centroids(centroids, this.space.width, this.residualCodes, kernel);
+    this.routing = new Centroids(centroids, this.space.width, this.residualCodes);
     this.count = this.routing.count;
-    this.#kernel = kernel;
   }
 
   /** The partitions of another thread, to be searched. */
@@ -243,7 +240,7 @@ export class Partitions {
     this.space.vectorInto(distinct, vector, 0);
     const nearest = this.routing.nearestTo(vector);
     const own = Uint32Array.of(nearest);
-    const state = flatSecondsState(this.centroids, this.space.width, this.#kernel);
+    const state = flatSecondsState(this.centroids, this.space.width);
     const seconds = this.hasCopies ? new SecondCentroids(state).of(vector, own) : [];
     this.#entries.add([nearest, ...seconds]);
   }
@@ -266,9 +263,8 @@ export class Partitions {
     weights: WeightTables,
     ask: number,
   ): Steps<Weighed> {
-    const kernel = weightedKernel(this.#kernel);
     const held = this.heldFor(ask);
-    const begin = (from: RowCodes) => kernel.search(from, weights, held);
+    const begin = (from: RowCodes) => weightedKernel.search(from, weights, held);
     const all = this.#distinctCodes.codes.search(begin, weights.maxWeight, held);
     let codes = 0;
     for (const p of this.nearest(query, probes).order) {
@@ -306,7 +302,7 @@ export class Partitions {
     const ranges = entries.rangesOf(order, (i) => shortened(products[i], this.#nearness));
     const { parts } = this.residualCodes as ResidualCodes;
     const query = { tables, want, gap };
-    const { search, seen } = parts.search(residualKernel(this.#kernel), query, ranges);
+    const { search, seen } = parts.search(residualKernel, query, ranges);
     return { search, ...entries.visitedOf(order, seen) };
   }
 

@@ -7,8 +7,9 @@
  */
 
 import { grown } from '../../base/arrays';
-import { FallingLimit, type Hits, sortedHits } from '../../kernels/hits/hits';
-import { HELD, MAX_RESIDUAL_WEIGHT, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
+import { FallingLimit, type Hits, sortedHits } from '../../kernels/hits';
+import { HELD } from '../../kernels/residual-search';
+import { MAX_RESIDUAL_WEIGHT, ONE_WEIGHT } from '../../kernels/residuals';
 
 /** Before others, a search sees this part of its partitions, nearest first, */
 const FIRST_PART = 1 / 16;

@@ -7,16 +7,11 @@
 
 import { padded } from '../../base/arrays';
 import { gatherCodes } from '../../codes/gather';
-import { type KernelName, rotationKernel } from '../../kernels/kernels';
-import { type IntegerRows, UNIT } from '../../kernels/products/products.scalar';
-import { ResidualMemory } from '../../kernels/residuals/residual-memory';
-import { ResidualParts } from '../../kernels/residuals/residual-parts';
-import {
-  MAX_RESIDUAL_BYTES,
-  ONE_WEIGHT,
-  type ResidualTables,
-} from '../../kernels/residuals/residuals.scalar';
-import { Rotation, type RotationKernel } from '../../kernels/rotation/rotation.scalar';
+import { type IntegerRows, UNIT } from '../../kernels/products';
+import { ResidualMemory } from '../../kernels/residual-memory';
+import { ResidualParts } from '../../kernels/residual-parts';
+import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../../kernels/residuals';
+import { Rotation, rotationKernel } from '../../kernels/rotation';
 import type { DenseVectors } from '../vectors/dense-vectors';
 
 /** The vectors that are encoded. */
@@ -53,30 +48,23 @@ export class ResidualCodes {
   readonly parts: ResidualParts;
   readonly #vectors: Encoded;
   readonly #rotation: Rotation;
-  readonly #kernel: RotationKernel;
   /** The tables that were made last. */
   #tables: (ResidualTables & { readonly query: Float64Array }) | null = null;
 
   /** Null where no vectors are kept, or too wide ones. */
   static of(
-    { vectors, seed, kernel }: { vectors: Encoded | null; seed: bigint; kernel?: KernelName },
+    { vectors, seed }: { vectors: Encoded | null; seed: bigint },
     places: number | ResidualParts,
   ): ResidualCodes | null {
     if (vectors === null || residualBytesOf({ dense: vectors }) === 0) return null;
-    return new ResidualCodes(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
+    return new ResidualCodes(vectors, new Rotation(widthOf(vectors), seed), places);
   }
 
-  private constructor(
-    vectors: Encoded,
-    rotation: Rotation,
-    places: number | ResidualParts,
-    kernel: KernelName | undefined,
-  ) {
+  private constructor(vectors: Encoded, rotation: Rotation, places: number | ResidualParts) {
     const isMade = typeof places !== 'number';
     this.parts = isMade ? places : new ResidualParts(rotation.width / 4, Math.max(places, 1));
     this.#vectors = vectors;
     this.#rotation = rotation;
-    this.#kernel = rotationKernel(kernel);
   }
 
   get bytes(): number {
@@ -123,8 +111,8 @@ export class ResidualCodes {
   /** Encodes the first values of the rotation's vector. */
   #encodeSums(count: number): number {
     this.#rotation.vector.fill(0, count);
-    this.#kernel.rotate(this.#rotation);
-    const scale = this.#kernel.encode(this.#rotation);
+    rotationKernel.rotate(this.#rotation);
+    const scale = rotationKernel.encode(this.#rotation);
     return scale > 0 ? scale : NO_DIFFERENCE;
   }
 
@@ -158,8 +146,8 @@ export class ResidualCodes {
     const { vector, tables, scales } = this.#rotation;
     vector.set(query);
     vector.fill(0, query.length);
-    this.#kernel.rotate(this.#rotation);
-    this.#kernel.tables(this.#rotation);
+    rotationKernel.rotate(this.#rotation);
+    rotationKernel.tables(this.#rotation);
     const [zero, entriesPerUnit] = scales;
     return { tables, zero, factor: entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0 };
   }

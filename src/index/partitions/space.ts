@@ -6,7 +6,7 @@
 
 import { lengthOf } from '../../base/length';
 import { roundInto } from '../../k-means/points';
-import { integerWidth, UNIT } from '../../kernels/products/products.scalar';
+import { integerWidth, UNIT } from '../../kernels/products';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import type { UnitVector } from '../vectors/row-vectors';

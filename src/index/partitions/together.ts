@@ -8,14 +8,9 @@
  */
 
 import type { Steps } from '../../base/steps';
-import { copyOfHits } from '../../kernels/hits/hits';
-import { type KernelName, residualKernel } from '../../kernels/kernels';
-import {
-  type HeldRows,
-  mostHolding,
-  type ResidualTables,
-  VISIT,
-} from '../../kernels/residuals/residuals.scalar';
+import { copyOfHits } from '../../kernels/hits';
+import { type HeldRows, mostHolding, residualKernel, VISIT } from '../../kernels/residual-search';
+import type { ResidualTables } from '../../kernels/residuals';
 import type { Routes } from './centroids';
 import { ended, gapOf, shortened, type Weighed } from './gaps';
 import type { Partitions } from './partitions';
@@ -38,7 +33,6 @@ const LEAST_BYTES = 4096;
 interface Asked {
   readonly probes: number;
   readonly ask: number;
-  readonly kernel: KernelName | undefined;
 }
 
 /** The same of entries: `ask` of them are held. */
@@ -135,7 +129,7 @@ function* inRounds(
   some: readonly Routed[],
   asked: AskedEntries,
 ): Steps<Weighed[]> {
-  const { probes, kernel } = asked;
+  const { probes } = asked;
   const all: Searching[] = [];
   for (const one of some) {
     all.push(begun(partitions, one, asked));
@@ -148,7 +142,7 @@ function* inRounds(
     for (const one of going) {
       [one.first, one.end] = [one.end, wholeEnd(one.cosines, GROWTH * one.end)];
     }
-    yield* look(partitions, going, kernel);
+    yield* look(partitions, going);
     for (const one of going) {
       const { codes, visited } = one.search.replay(one.first, one.end, one.cosines);
       one.codes += codes;
@@ -176,11 +170,7 @@ function begun(partitions: Partitions, one: Routed, asked: AskedEntries): Search
 }
 
 /** Lets searches hold what they see in the partitions of a round. */
-function* look(
-  partitions: Partitions,
-  some: readonly Searching[],
-  kernel: KernelName | undefined,
-): Steps<void> {
+function* look(partitions: Partitions, some: readonly Searching[]): Steps<void> {
   const { ends, visits, places } = visitsOf(partitions, some);
   const tables = some.map((one) => one.tables);
   let seen = 0;
@@ -188,7 +178,7 @@ function* look(
   let rows: HeldRows | null = null;
   for (let p = 0, from = 0; p < partitions.count; from = ends[p++]) {
     if (ends[p] === from) continue;
-    rows ??= residualsOf(partitions).parts.holding(residualKernel(kernel), tables);
+    rows ??= residualsOf(partitions).parts.holding(residualKernel, tables);
     const own = visits.subarray(VISIT * from, VISIT * ends[p]);
     const first = from;
     for (const run of partitions.runsOf(p)) {

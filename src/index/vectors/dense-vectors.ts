@@ -5,9 +5,9 @@
  */
 
 import { cosineOf, isUsualSum, lengthOf } from '../../base/length';
-import type { RowValues } from '../../kernels/dots/dots.scalar';
-import { NO_ROW } from '../../kernels/hits/hits';
-import { dotsKernel, type KernelName } from '../../kernels/kernels';
+import { dotsKernel, type RowValues } from '../../kernels/dots';
+import { NO_ROW } from '../../kernels/hits';
+import type { KernelName } from '../../kernels/kernels';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { DenseMatrix } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
@@ -235,8 +235,7 @@ export class DenseVectors implements RowVectors {
     // A separate loop, so that the cache misses of lengths overlap.
     const norms = this.#normsOfRows;
     for (let i = 0; i < rows.length; i++) norms[i] = this.#norms[rows[i]];
-    const kernel = dotsKernel(this.#kernel);
-    if (this.#parts.length === 1) kernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
+    if (this.#parts.length === 1) dotsKernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
     else this.#dotsByPart(rows, query, cosines);
     for (let i = 0; i < rows.length; i++) {
       cosines[i] = cosineOf(cosines[i], norms[i]);
@@ -246,7 +245,6 @@ export class DenseVectors implements RowVectors {
 
   /** The same where rows lie in several parts: one call of the kernel for each. */
   #dotsByPart(rows: Uint32Array, query: Float64Array, out: Float64Array): void {
-    const kernel = dotsKernel(this.#kernel);
     for (let part = 0; part < this.#parts.length; part++) {
       const first = part * this.#rowsPerPart;
       const places: number[] = [];
@@ -256,7 +254,7 @@ export class DenseVectors implements RowVectors {
       if (places.length === 0) continue;
       const dots = new Float64Array(places.length);
       const local = Uint32Array.from(places, (i) => rows[i] - first);
-      kernel.dotsOfRows(this.#partValues(part), local, query, dots);
+      dotsKernel.dotsOfRows(this.#partValues(part), local, query, dots);
       places.forEach((place, i) => {
         out[place] = dots[i];
       });

@@ -4,7 +4,7 @@
  */
 
 import { cosineOf, lengthOf } from '../../base/length';
-import { NO_ROW } from '../../kernels/hits/hits';
+import { NO_ROW } from '../../kernels/hits';
 import { grownShared, sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows } from '../../vectors/sparse-rows';

@@ -3,7 +3,7 @@
  * or frame, or start before its window, throws. zstd-window.ts is that of a stream.
  */
 
-import { checksum } from '../../kernels/kernels';
+import { checksum } from '../../kernels/xxhash';
 
 /** What the header of a frame states; `contentBytes` is null where it does not. */
 export interface ZstdHeader {

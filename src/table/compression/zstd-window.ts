@@ -3,7 +3,7 @@
  * block adds is taken after it.
  */
 
-import { PartsChecksum } from '../../kernels/kernels';
+import { PartsChecksum } from '../../kernels/xxhash';
 import { type ZstdHeader, ZstdOutput } from './zstd-output';
 
 /** Parts for the checksum are a multiple of these bytes. */

@@ -5,7 +5,7 @@
  * ids or codes may have the same hash, so callers must compare them.
  */
 
-import { checksum } from '../../kernels/kernels';
+import { checksum } from '../../kernels/xxhash';
 import { asArrow } from '../arrow/source';
 import { BodyReader } from './body-reader';
 import { type ColumnSchema, openTable, readNumbers } from './sealed-table';

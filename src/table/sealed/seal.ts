@@ -8,7 +8,7 @@
 import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
 import { bitAt, bitmapOf } from '../../base/bitmap';
 import type { BitOrder, CodeOrigin } from '../../codes/codes';
-import { checksum, checksumText } from '../../kernels/kernels';
+import { checksum, checksumText } from '../../kernels/xxhash';
 import type { ArrowBatches } from '../arrow/source';
 import type { ReadCodesOptions } from '../columns/codes';
 import { recordBatch } from '../columns/make';

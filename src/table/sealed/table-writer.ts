@@ -6,7 +6,7 @@
 
 import { Schema } from 'apache-arrow';
 import { concatenated, padded } from '../../base/arrays';
-import { checksum } from '../../kernels/kernels';
+import { checksum } from '../../kernels/xxhash';
 import { BatchWriter } from '../arrow/bytes';
 import { headerText, KEY, Sealer } from './seal';
 import { type ColumnSchema, columnsOf, type TableBatch, type TableHeader } from './sealed-table';

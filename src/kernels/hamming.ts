@@ -1,0 +1,134 @@
+/**
+ * Hamming distances: the contract of all kernels, and the scalar kernel in plain loops. A code is
+ * `query.length` bytes, lowest bit first; unused high bits of the last byte are 0 in all codes.
+ * Every kernel returns exactly these numbers in this order.
+ */
+
+import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from './hits';
+
+/** Number of set bits of each byte value. */
+const POPCOUNT = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) => {
+  let count = 0;
+  for (let rest = byte; rest > 0; rest >>= 1) count += rest & 1;
+  return count;
+});
+
+/** Bytes of codes that are compared with all queries while they are in the second-level cache. */
+const TILE_BYTES = 1 << 18;
+
+export interface HammingKernel {
+  readonly name: string;
+
+  /**
+   * Writes the distance in bits from `query` to each of `count` codes to `out[0]..out[count - 1]`.
+   * The rest of `out` stays unchanged.
+   */
+  distancesInto(codes: Uint8Array, count: number, query: Uint8Array, out: Uint16Array): void;
+
+  /**
+   * Writes the rows from `first` to `first + count - 1` whose distance is below `limit`, in order,
+   * as pairs (row, distance) from `hits[0]` on. Returns the number of pairs; `hits` must have room
+   * for `count` of them.
+   */
+  hitsInto(
+    codes: Uint8Array,
+    first: number,
+    count: number,
+    query: Uint8Array,
+    limit: number,
+    hits: Uint32Array,
+  ): number;
+
+  /**
+   * Finds the hits of many queries (`limits.length` codes, one after another), each with its own
+   * limit: calls `take` for one hit at a time, rows of a query in order, queries in any order.
+   * `take` may lower limits, which are read again for each block of rows; until then it may get
+   * hits that are no longer below their limit. A query with the limit 0 has no hits.
+   */
+  hitsOfMany(
+    codes: Uint8Array,
+    first: number,
+    count: number,
+    queries: Uint8Array,
+    limits: Uint32Array,
+    take: (query: number, row: number, distance: number) => void,
+  ): void;
+
+  /**
+   * A search for the `want` nearest codes within `maxDistance` (any distance by default), and all
+   * others at the distance of the last of them.
+   */
+  search(from: RowCodes, query: Uint8Array, want: number, maxDistance?: number): HitSearch;
+}
+
+/** `hitsOfMany` by one `hitsInto` for each block of rows, which fits the cache, and each query. */
+export function hitsByQuery(
+  kernel: HammingKernel,
+  ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
+): void {
+  const bytesPerCode = queries.length / limits.length;
+  const rows = Math.max(1, Math.min(count, Math.floor(TILE_BYTES / bytesPerCode)));
+  const hits = new Uint32Array(2 * rows);
+  for (let row = first; row < first + count; row += rows) {
+    const here = Math.min(rows, first + count - row);
+    for (let query = 0; query < limits.length; query++) {
+      if (limits[query] === 0) continue;
+      const code = queries.subarray(query * bytesPerCode, (query + 1) * bytesPerCode);
+      const found = kernel.hitsInto(codes, row, here, code, limits[query], hits);
+      for (let i = 0; i < 2 * found; i += 2) take(query, hits[i], hits[i + 1]);
+    }
+  }
+}
+
+/** Number of set bits of a 32-bit word, by sums of neighbouring fields of 1, 2 and 4 bits. */
+export function bitCount(word: number): number {
+  let a = word - ((word >>> 1) & 0x55555555);
+  a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
+  return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** The distance in bits of `code` and one of equal length that begins at byte `from` of `bytes`. */
+export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number {
+  let sum = 0; // at most 8 * length; bits are capped at 65,535 so that it fits 16 bits
+  for (let i = 0; i < code.length; i++) sum += POPCOUNT[code[i] ^ bytes[from + i]];
+  return sum;
+}
+
+export const scalarHamming: HammingKernel = {
+  name: 'scalar',
+
+  distancesInto(codes, count, query, out) {
+    const bytesPerCode = query.length;
+    for (let row = 0, at = 0; row < count; row++) {
+      let sum = 0;
+      for (let b = 0; b < bytesPerCode; b++) sum += POPCOUNT[codes[at++] ^ query[b]];
+      out[row] = sum;
+    }
+  },
+
+  hitsInto(codes, first, count, query, limit, hits) {
+    const bytesPerCode = query.length;
+    let found = 0;
+    for (let row = first, at = first * bytesPerCode; row < first + count; row++) {
+      let sum = 0;
+      for (let b = 0; b < bytesPerCode; b++) sum += POPCOUNT[codes[at++] ^ query[b]];
+      if (sum < limit) {
+        hits[2 * found] = row;
+        hits[2 * found++ + 1] = sum;
+      }
+    }
+    return found;
+  },
+
+  hitsOfMany(...scan) {
+    hitsByQuery(this, ...scan);
+  },
+
+  search({ codes, rows, bytesPerCode }, query, want, maxDistance = 8 * bytesPerCode) {
+    const hits = new FallingLimit(maxDistance, want);
+    return hits.search((code) => {
+      if (rows[code] === NO_ROW) return;
+      hits.take(code, distance(query, codes, code * bytesPerCode));
+    });
+  },
+};

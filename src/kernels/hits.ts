@@ -1,0 +1,295 @@
+/**
+ * Searches for the `want` lightest codes. A code has a small integer weight (its distance, or
+ * 2,048 (1 - cosine)), and the limit falls as lighter codes are seen. The result has every code
+ * within the final limit, so it may have more than `want`: callers order equal weights by row.
+ */
+
+import { grown } from '../base/arrays';
+import { type LinearMemory, SCAN_BYTES } from './memory';
+import type { KernelExports } from './module.generated';
+
+/** An entry of `rows` for a code that stands for no row; searches skip it. */
+export const NO_ROW = 0xffff_ffff;
+
+/** The codes that are searched, and the row that each stands for, or NO_ROW. */
+export interface RowCodes {
+  readonly bytesPerCode: number;
+  readonly codes: Uint8Array;
+  readonly rows: Uint32Array;
+}
+
+/** `count` pairs (code, weight): position of a code among those searched, and its weight. */
+export interface Hits {
+  readonly codes: Uint32Array;
+  readonly weights: Uint32Array;
+  readonly count: number;
+}
+
+export interface Search {
+  /**
+   * The limit so far, inclusive: the lowest weight within which are at least `want` of the codes
+   * seen, or the initial limit while there are fewer.
+   */
+  readonly limit: number;
+  /** The number of codes seen whose weight is within the limit. */
+  readonly held: number;
+  /**
+   * All codes seen within the limit, in no order, and perhaps some that were within an earlier one.
+   * Valid until the next search begins in the same memory.
+   */
+  hits(): Hits;
+}
+
+/** A search over codes that lie one after another. */
+export interface HitSearch extends Search {
+  /** Weighs codes `first` to `end - 1`. A search may take several ranges. */
+  range(first: number, end: number): void;
+}
+
+/** Hits that stay as they are when another search begins. */
+export function copyOfHits({ codes, weights, count }: Hits): Hits {
+  return { codes: codes.slice(0, count), weights: weights.slice(0, count), count };
+}
+
+/**
+ * A copy of the hits within a limit, by weight; equal weights stay in the order of the list. A
+ * counting sort, in linear time.
+ */
+export function sortedHits({ codes, weights, count }: Hits, limit: number): Hits {
+  const ends = new Uint32Array(limit + 2);
+  for (let i = 0; i < count; i++) if (weights[i] <= limit) ends[weights[i] + 1]++;
+  for (let weight = 0; weight <= limit; weight++) ends[weight + 1] += ends[weight];
+  const total = ends[limit + 1];
+  const sorted = { codes: new Uint32Array(total), weights: new Uint32Array(total), count: total };
+  for (let i = 0; i < count; i++) {
+    if (weights[i] > limit) continue;
+    const at = ends[weights[i]]++;
+    sorted.codes[at] = codes[i];
+    sorted.weights[at] = weights[i];
+  }
+  return sorted;
+}
+
+/** So few entries that V8 makes the array without a buffer of its own, which is faster. */
+const FEW_HITS = 16;
+
+/** Hits in arrays that double when they are full; only the first `count` entries are hits. */
+class HitList implements Hits {
+  codes: Uint32Array;
+  weights: Uint32Array;
+  count = 0;
+
+  /** An empty list with space for so many hits. */
+  constructor(capacity = FEW_HITS) {
+    this.codes = new Uint32Array(Math.max(FEW_HITS, capacity));
+    this.weights = new Uint32Array(Math.max(FEW_HITS, capacity));
+  }
+
+  push(code: number, weight: number): void {
+    if (this.count === this.codes.length) {
+      this.codes = grown(this.codes);
+      this.weights = grown(this.weights);
+    }
+    this.codes[this.count] = code;
+    this.weights[this.count++] = weight;
+  }
+}
+
+/** The falling limit of scalar kernels; those of WebAssembly have the state of hits.assembly.ts. */
+export class FallingLimit {
+  /** All codes that were within the limit when they were taken. */
+  readonly list = new HitList();
+  /** Codes taken, by weight. */
+  readonly #counts: Uint32Array;
+  readonly #want: number;
+  /** As in `Search`. */
+  limit: number;
+  /** The sum of `#counts` from 0 to `limit`. */
+  held = 0;
+
+  /** Weights are 0 to `maxWeight`, which is the first limit. */
+  constructor(maxWeight: number, want: number) {
+    this.#counts = new Uint32Array(maxWeight + 1);
+    this.#want = want;
+    this.limit = maxWeight;
+  }
+
+  /** Adds a code if its weight is within the limit, and lowers the limit as far as possible. */
+  take(code: number, weight: number): void {
+    if (weight > this.limit) return;
+    this.list.push(code, weight);
+    this.#counts[weight]++;
+    this.held++;
+    while (this.limit > 0 && this.held - this.#counts[this.limit] >= this.#want) {
+      this.held -= this.#counts[this.limit--];
+    }
+  }
+
+  /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
+  goOn({ codes, weights, count }: Hits, limit: number): void {
+    this.limit = limit;
+    for (let i = 0; i < count; i++) {
+      this.list.push(codes[i], weights[i]);
+      this.#counts[weights[i]]++;
+    }
+    this.held = count;
+  }
+
+  /** A search that calls `look`, which weighs and takes a code, for one code after another. */
+  search(look: (code: number) => void): HitSearch {
+    const hits = this;
+    return {
+      get limit() {
+        return hits.limit;
+      },
+      get held() {
+        return hits.held;
+      },
+      range(first, end) {
+        for (let code = first; code < end; code++) look(code);
+      },
+      hits: () => hits.list,
+    };
+  }
+}
+
+/** Indices of u32 in the state; see hits.assembly.ts. */
+const LIMIT = 0;
+const WANT = 1;
+const HELD = 2;
+const NEXT_HIT = 3;
+const HITS_END = 4;
+const COUNTS = 16;
+
+export class HitState {
+  /** Address of the state. */
+  readonly at: number;
+  /** Address of `extraBytes` bytes for the search itself: tables, a query, ranges. */
+  readonly extraAt: number;
+  readonly #kernels: KernelExports;
+  readonly #buffer: ArrayBuffer;
+  readonly #state: Uint32Array;
+  /** Address of the first hit. */
+  readonly #hitsAt: number;
+  /** Hits that were moved out of the memory; null in most searches, whose hits fit. */
+  #list: HitList | null = null;
+
+  /**
+   * Begins a search for the `want` lightest codes of weights 0 to `maxWeight`. The scratch space
+   * holds the state, the extra bytes, and then hits, each aligned to 16 bytes.
+   */
+  constructor(
+    { kernels, bytes, free }: LinearMemory,
+    maxWeight: number,
+    want: number,
+    extraBytes: number,
+  ) {
+    this.at = free;
+    this.#kernels = kernels;
+    this.#buffer = bytes.buffer;
+    this.extraAt = (this.at + 4 * (COUNTS + maxWeight + 1) + 15) & ~15;
+    this.#hitsAt = (this.extraAt + extraBytes + 15) & ~15;
+    this.#state = new Uint32Array(bytes.buffer, this.at, COUNTS + maxWeight + 1).fill(0);
+    this.#state[LIMIT] = maxWeight;
+    this.#state[WANT] = want;
+    this.#state[NEXT_HIT] = this.#hitsAt;
+    this.#state[HITS_END] = free + SCAN_BYTES;
+  }
+
+  get limit(): number {
+    return this.#state[LIMIT];
+  }
+
+  get held(): number {
+    return this.#state[HELD];
+  }
+
+  /** Goes on with the limit and the counts of a search in another memory, not with its hits. */
+  carry({ limit, held, counts }: Pick<HitState, 'limit' | 'held' | 'counts'>): void {
+    this.#state[LIMIT] = limit;
+    this.#state[HELD] = held;
+    this.#state.set(counts, COUNTS);
+  }
+
+  /** How many hits were taken of each weight up to the limit. */
+  get counts(): Uint32Array {
+    return this.#state.subarray(COUNTS, COUNTS + this.limit + 1);
+  }
+
+  /** Takes the limit of a search that ended in another memory, and counts its own hits alone. */
+  endAt(limit: number): void {
+    this.#state[LIMIT] = limit;
+    this.#state.fill(0, COUNTS, COUNTS + limit + 1);
+    const hits = new Uint32Array(
+      this.#buffer,
+      this.#hitsAt,
+      (this.#state[NEXT_HIT] - this.#hitsAt) / 4,
+    );
+    for (let i = 1; i < hits.length; i += 2) {
+      if (hits[i] <= limit) this.#state[COUNTS + hits[i]]++;
+    }
+  }
+
+  /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
+  goOn({ codes, weights, count }: Hits, limit: number): void {
+    this.#list = new HitList(count);
+    this.#state[LIMIT] = limit;
+    this.#state[HELD] = count;
+    for (let i = 0; i < count; i++) {
+      this.#list.push(codes[i], weights[i]);
+      this.#state[COUNTS + weights[i]]++;
+    }
+  }
+
+  /**
+   * Moves the hits within the limit to the list of the search, so that their space is free again.
+   * Returns the list, which may also have hits within an earlier limit.
+   */
+  drain(): HitList {
+    const hits = (this.#state[NEXT_HIT] - this.#hitsAt) / 4;
+    this.#list ??= new HitList(hits / 2);
+    const pairs = new Uint32Array(this.#buffer, this.#hitsAt, hits);
+    const { limit } = this;
+    for (let i = 0; i < hits; i += 2) {
+      if (pairs[i + 1] <= limit) this.#list.push(pairs[i], pairs[i + 1]);
+    }
+    this.#state[NEXT_HIT] = this.#hitsAt;
+    return this.#list;
+  }
+
+  /**
+   * Ends the search: the hits within the limit by weight, equal ones as they were seen. They may be
+   * views of the scratch space, valid until the next call in this memory.
+   */
+  sorted(): Hits {
+    const end = this.#state[NEXT_HIT];
+    const most = (end - this.#hitsAt) / 8;
+    // The kernel sorts into the space behind the hits, where that has room for all of them.
+    if (this.#list !== null || end + 8 * most > this.#state[HITS_END]) {
+      return sortedHits(this.drain(), this.limit);
+    }
+    const count = this.#kernels.sortHits(this.at, this.#hitsAt, end) >>> 0;
+    const codes = new Uint32Array(this.#buffer, end, count);
+    return { codes, weights: new Uint32Array(this.#buffer, end + 4 * count, count), count };
+  }
+
+  /**
+   * A search over codes by a kernel: `look` weighs codes `first` to `end - 1` and returns the code
+   * to continue with, which is `end`, or an earlier one when the space for hits is full.
+   */
+  search(look: (first: number, end: number) => number): HitSearch {
+    const state = this;
+    return {
+      get limit() {
+        return state.limit;
+      },
+      get held() {
+        return state.held;
+      },
+      range(first, end) {
+        for (let next = look(first, end); next < end; next = look(next, end)) state.drain();
+      },
+      hits: () => state.drain(),
+    };
+  }
+}

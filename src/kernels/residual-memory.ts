@@ -1,0 +1,160 @@
+/**
+ * Residual codes and their scales in a memory that grows, laid out in blocks of 16 rows as
+ * residuals.ts states it. New rows have scale 0, which searches skip.
+ */
+
+import { Arena, FREE_START, MAX_DATA_BYTES, scratch } from './memory';
+import {
+  BLOCK_ROWS,
+  type ResidualRows,
+  residualByte,
+  residualScale,
+  SCALE_BYTES,
+} from './residuals';
+
+/** Space in which 16 x 16 bytes are turned. */
+const TURN_BYTES = 512;
+/** Rows that are laid out together, whole blocks. */
+const ROWS_AT_ONCE = 2 ** 14;
+
+export class ResidualMemory implements ResidualRows {
+  readonly bytesPerRow: number;
+  readonly #arena = new Arena(0, true);
+  readonly #most: number;
+  #capacity = 0;
+  /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
+  bytes = new Uint8Array();
+  floats = new Float32Array();
+  secondAt = 0;
+
+  /** Never for more than `most` rows: by default all that fit. `bytesPerRow` must be even. */
+  constructor(bytesPerRow: number, count = 0, most = mostRows(bytesPerRow)) {
+    this.bytesPerRow = bytesPerRow;
+    this.#most = most;
+    this.reserve(count);
+  }
+
+  /** The codes of another thread, to be read, or written where there is room. */
+  static over({ bytes, bytesPerRow, secondAt }: ResidualMemory['state']): ResidualMemory {
+    const memory = new ResidualMemory(bytesPerRow);
+    memory.bytes = bytes;
+    memory.floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCALE_BYTES);
+    memory.secondAt = secondAt;
+    memory.#capacity = bytes.length / (bytesPerRow + SCALE_BYTES);
+    return memory;
+  }
+
+  get state() {
+    const { bytes, bytesPerRow, secondAt } = this;
+    return { bytes, bytesPerRow, secondAt };
+  }
+
+  get byteLength(): number {
+    return this.bytes.length;
+  }
+
+  /** Grows to at least `count` rows. Throws, and changes nothing, where so many do not fit. */
+  reserve(count: number): void {
+    if (count <= this.#capacity) return;
+    const most = this.#most;
+    if (count > most) {
+      throw new RangeError(
+        `one memory has room for ${most} residual codes of ${this.bytesPerRow} bytes, ` +
+          `not for ${count}`,
+      );
+    }
+    const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
+    const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
+    const [oldSecondAt, oldEnd] = [this.secondAt, this.bytes.length]; // growing detaches the view
+    const byteLength = capacity * (this.bytesPerRow + SCALE_BYTES);
+    this.#arena.reserve(byteLength);
+    this.#capacity = capacity;
+    const { buffer, byteOffset } = this.#arena.bytes;
+    this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
+    this.secondAt = capacity * (this.bytesPerRow / 2 + SCALE_BYTES);
+    this.bytes.copyWithin(this.secondAt, oldSecondAt, oldEnd);
+    this.bytes.fill(0, oldSecondAt, Math.min(oldEnd, this.secondAt));
+  }
+
+  /** Writes the residual code and the scale of a row. */
+  set(row: number, code: Uint8Array, scale: number): void {
+    const { bytes } = this;
+    const half = this.bytesPerRow / 2;
+    const [first, second] = [residualByte(this, row, 0), residualByte(this, row, half)];
+    for (let i = 0; i < half; i++) {
+      bytes[first + i * BLOCK_ROWS] = code[i];
+      bytes[second + i * BLOCK_ROWS] = code[half + i];
+    }
+    this.setScale(row, scale);
+  }
+
+  /** The same of rows that follow one another: their codes, one after another, and their scales. */
+  setRows(row: number, codes: Uint8Array, scales: Float32Array): void {
+    const { bytesPerRow } = this;
+    const before = Math.min(scales.length, (BLOCK_ROWS - (row % BLOCK_ROWS)) % BLOCK_ROWS);
+    const blocks = Math.floor((scales.length - before) / BLOCK_ROWS);
+    const end = before + BLOCK_ROWS * blocks;
+    for (let from = before; from < end; from += ROWS_AT_ONCE) {
+      const to = Math.min(end, from + ROWS_AT_ONCE);
+      const own = codes.subarray(from * bytesPerRow, to * bytesPerRow);
+      this.#setBlocks(row + from, own, scales.subarray(from, to));
+    }
+    for (const [from, to] of [
+      [0, before],
+      [end, scales.length],
+    ]) {
+      for (let i = from; i < to; i++) {
+        this.set(row + i, codes.subarray(i * bytesPerRow, (i + 1) * bytesPerRow), scales[i]);
+      }
+    }
+  }
+
+  /**
+   * The same of whole blocks, laid out elsewhere, since this memory may hold the state of a search,
+   * and copied at once.
+   */
+  #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
+    const { bytesPerRow } = this;
+    const half = bytesPerRow / 2;
+    const blocks = scales.length / BLOCK_ROWS;
+    const [firstBytes, secondBytes] = [BLOCK_ROWS * (half + SCALE_BYTES), BLOCK_ROWS * half];
+    const firstAt = FREE_START + TURN_BYTES;
+    const secondAt = firstAt + blocks * firstBytes;
+    const codesAt = secondAt + blocks * secondBytes;
+    const { bytes, kernels } = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
+    bytes.set(codes, codesAt);
+    const laidOut = new Float32Array(bytes.buffer, firstAt, (blocks * firstBytes) / SCALE_BYTES);
+    for (let block = 0; block < blocks; block++) {
+      const [from, to] = [codesAt + block * secondBytes * 2, firstAt + block * firstBytes];
+      kernels.turnRows(from, bytesPerRow, half, to, FREE_START);
+      kernels.turnRows(from + half, bytesPerRow, half, secondAt + block * secondBytes, FREE_START);
+      const scaleAt = residualScale(bytesPerRow, BLOCK_ROWS * block);
+      for (let i = 0; i < BLOCK_ROWS; i++) laidOut[scaleAt + i] = scales[BLOCK_ROWS * block + i];
+    }
+    this.bytes.set(bytes.subarray(firstAt, secondAt), residualByte(this, row, 0));
+    this.bytes.set(bytes.subarray(secondAt, codesAt), residualByte(this, row, half));
+  }
+
+  setScale(row: number, scale: number): void {
+    this.floats[residualScale(this.bytesPerRow, row)] = scale;
+  }
+}
+
+function mostRows(bytesPerRow: number): number {
+  const blockBytes = BLOCK_ROWS * (bytesPerRow + SCALE_BYTES);
+  return Math.floor(MAX_DATA_BYTES / blockBytes) * BLOCK_ROWS;
+}
+
+/**
+ * Where rows begin that lie group by group, each from a block on: those of group p, from
+ * `starts[p]` to `starts[p + 1] - 1` in all; last, where further ones do.
+ */
+export function blocksOf(starts: Uint32Array): Uint32Array {
+  const places = new Uint32Array(starts.length);
+  for (let p = 1; p < starts.length; p++) {
+    const blocks = Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
+    places[p] = places[p - 1] + BLOCK_ROWS * blocks;
+  }
+  return places;
+}

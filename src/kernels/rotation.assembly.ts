@@ -1,0 +1,178 @@
+// A rotation by rounds of sign flips and fast Walsh-Hadamard transforms, and two bits of each
+// coordinate of the result, on one vector of float64. Contract: every output is computed by the
+// same tree of additions and multiplications as in rotation.ts, so it has the same bits.
+// Fast because one pass over the vector does two stages of a transform, with two values a register.
+
+/** Bytes of two float64: a register. */
+const PAIR: usize = 16;
+
+/** Multiplies each coordinate by its flip: a sign times the factor by which lengths stay equal. */
+@inline
+function flip(vector: usize, end: usize, flips: usize): void {
+  for (; vector < end; vector += PAIR, flips += PAIR) {
+    v128.store(vector, f64x2.mul(v128.load(vector), v128.load(flips)));
+  }
+}
+
+/** The first two stages, which pair neighbours: four elements at a time. */
+@inline
+function firstStages(vector: usize, end: usize): void {
+  const minus = i64x2(0, i64.MIN_VALUE);
+  for (; vector < end; vector += 2 * PAIR) {
+    const x = v128.load(vector);
+    const y = v128.load(vector, 16);
+    // (a, b): the sum of two neighbours, and their difference.
+    const ab = f64x2.add(i64x2.shuffle(x, x, 0, 0), v128.xor(i64x2.shuffle(x, x, 1, 1), minus));
+    const cd = f64x2.add(i64x2.shuffle(y, y, 0, 0), v128.xor(i64x2.shuffle(y, y, 1, 1), minus));
+    v128.store(vector, f64x2.add(ab, cd));
+    v128.store(vector, f64x2.sub(ab, cd), 16);
+  }
+}
+
+/** Two stages, of elements `span` and 2 `span` bytes apart. */
+@inline
+function twoStages(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 2) {
+    for (let at = vector; at < vector + span; at += PAIR) {
+      const x0 = v128.load(at);
+      const x1 = v128.load(at + span);
+      const x2 = v128.load(at + 2 * span);
+      const x3 = v128.load(at + 3 * span);
+      const a = f64x2.add(x0, x1);
+      const b = f64x2.sub(x0, x1);
+      const c = f64x2.add(x2, x3);
+      const d = f64x2.sub(x2, x3);
+      v128.store(at, f64x2.add(a, c));
+      v128.store(at + span, f64x2.add(b, d));
+      v128.store(at + 2 * span, f64x2.sub(a, c));
+      v128.store(at + 3 * span, f64x2.sub(b, d));
+    }
+  }
+}
+
+/** The transform of the elements from `vector` to `end`: a power of two of them, at least four. */
+function walshHadamard(vector: usize, end: usize): void {
+  firstStages(vector, end);
+  let span: usize = 32;
+  for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
+  if (span == end - vector) return;
+  // An odd number of stages: the last one pairs the halves.
+  for (const middle = vector + span; vector < middle; vector += PAIR) {
+    const a = v128.load(vector);
+    const b = v128.load(vector + span);
+    v128.store(vector, f64x2.add(a, b));
+    v128.store(vector + span, f64x2.sub(a, b));
+  }
+}
+
+/**
+ * Rotates `width` elements in place: transforms the first `size` and the last `size` in turn, each
+ * time with `size` further flips. Where `size` is `width`, every second transform is skipped.
+ */
+export function rotate(
+  vector: usize, width: usize, size: usize, flips: usize, transforms: u32,
+): void {
+  const bytes = size << 3;
+  const last = (width - size) << 3;
+  for (let i: u32 = 0; i < transforms; i++, flips += bytes) {
+    if ((i & 1) && last == 0) continue;
+    const start = i & 1 ? vector + last : vector;
+    flip(start, start + bytes, flips);
+    walshHadamard(start, start + bytes);
+  }
+}
+
+/** Entries of a table are computed with this many fractional bits. */
+const FRACTION_BITS: i32 = 16;
+const FRACTION: f64 = 65536;
+
+/** A product as an integer, in all four lanes. */
+@inline
+function fourTimes(product: f64): v128 {
+  return i32x4.splat(<i32>product);
+}
+
+/** The sum of the magnitudes of four elements, added as two and two. */
+@inline
+function sizeOf(at: usize): f64 {
+  const first = abs(load<f64>(at)) + abs(load<f64>(at, 8));
+  return first + (abs(load<f64>(at, 16)) + abs(load<f64>(at, 24)));
+}
+
+/**
+ * Writes a table of 16 bytes for each four of `width` elements to `tables`, and the two scales as
+ * f64 to `out`; see `tables` in rotation.ts.
+ */
+export function residualTablesInto(
+  vector: usize, width: usize, maxEntry: f64, tables: usize, out: usize,
+): void {
+  const end = vector + (width << 3);
+  let most: f64 = 0;
+  let total: f64 = 0;
+  for (let at = vector; at < end; at += 2 * PAIR) {
+    const size = sizeOf(at);
+    most = max(most, size);
+    total += size;
+  }
+  const entriesPerUnit = most > 0 ? maxEntry / (2 * most) : 0;
+  const unit = entriesPerUnit * FRACTION;
+  for (; vector < end; vector += 2 * PAIR, tables += 16) {
+    const least = sizeOf(vector) * unit + FRACTION / 2;
+    const a = load<f64>(vector) * unit;
+    const b = load<f64>(vector, 8) * unit;
+    const c = load<f64>(vector, 16) * unit;
+    const d = load<f64>(vector, 24) * unit;
+    const low = i32x4(
+      <i32>(-a - b + least), <i32>(a - b + least), <i32>(b - a + least), <i32>(a + b + least),
+    );
+    const t0 = i32x4.shr_s(i32x4.add(low, fourTimes(-c - d)), FRACTION_BITS);
+    const t1 = i32x4.shr_s(i32x4.add(low, fourTimes(c - d)), FRACTION_BITS);
+    const t2 = i32x4.shr_s(i32x4.add(low, fourTimes(d - c)), FRACTION_BITS);
+    const t3 = i32x4.shr_s(i32x4.add(low, fourTimes(c + d)), FRACTION_BITS);
+    const first = i16x8.narrow_i32x4_s(t0, t1);
+    v128.store(tables, i8x16.narrow_i16x8_u(first, i16x8.narrow_i32x4_s(t2, t3)));
+  }
+  store<f64>(out, total * entriesPerUnit);
+  store<f64>(out, entriesPerUnit, 8);
+}
+
+/**
+ * Writes the first bit of each of `width` elements, a multiple of 8, lowest first: 1 where it is
+ * above 0. Behind these writes the second bits: 1 where an element is above 0 and farther from 0
+ * than `far` standard deviations, or neither. Returns the scale of the code, 0 where the vector is
+ * 0; see `encode` in rotation.ts.
+ */
+export function twoBitsInto(
+  vector: usize, width: usize, far: f64, farLevel: f64, code: usize,
+): f64 {
+  const end = vector + (width << 3);
+  let sums = f64x2.splat(0);
+  for (let at = vector; at < end; at += PAIR) {
+    const x = v128.load(at);
+    sums = f64x2.add(sums, f64x2.mul(x, x));
+  }
+  const squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
+  const bound = f64x2.splat(far * sqrt<f64>(squares / <f64>width));
+  const near = f64x2.splat(1);
+  const beyond = f64x2.splat(farLevel);
+  const zero = f64x2.splat(0);
+  const second = width >> 3;
+  sums = zero;
+  for (; vector < end; vector += 4 * PAIR, code++) {
+    let sides: i32 = 0;
+    let halves: i32 = 0;
+    for (let pair: i32 = 0; pair < 4; pair++) {
+      const x = v128.load(vector + (<usize>pair << 4));
+      const size = f64x2.abs(x);
+      const isFar = f64x2.gt(size, bound);
+      const isAbove = f64x2.gt(x, zero);
+      sums = f64x2.add(sums, f64x2.mul(size, v128.bitselect(beyond, near, isFar)));
+      sides |= i64x2.bitmask(isAbove) << (pair << 1);
+      halves |= i64x2.bitmask(v128.not(v128.xor(isAbove, isFar))) << (pair << 1);
+    }
+    store<u8>(code, <u8>sides);
+    store<u8>(code + second, <u8>halves);
+  }
+  const product = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
+  return product > 0 ? squares / product : 0;
+}

@@ -1,0 +1,102 @@
+/**
+ * A random rotation of vectors, and two bits of each coordinate of the result. The rotation is
+ * rounds of hashed sign flips, each followed by a fast Walsh-Hadamard transform of the first 2^n
+ * coordinates or of the last 2^n, where 2^n is the largest power of two within the width, so that
+ * the two overlap. It keeps lengths and angles, and spreads any vector evenly over its coordinates,
+ * so that two bits of each describe it well.
+ */
+
+import { Arena, homeOf } from './memory';
+import { MAX_ENTRY } from './weighted';
+import { halves, hashDimension } from './xxhash';
+
+/** Transforms, of the first and the last coordinates in turn: each result then depends on all. */
+const TRANSFORMS = 8;
+
+/**
+ * Above FAR standard deviations a coordinate counts as far: the uniform quantizer of four levels
+ * with the least squared error for a Gaussian (Max 1960). Levels are -3, -1, 1 and 3: twice the
+ * sign of the first bit plus the sign of the second, so that both bits can use the same tables.
+ */
+export const FAR = 0.9957;
+export const FAR_LEVEL = 3;
+
+/** Entries of a table: the values of four bits. */
+const ENTRIES = 16;
+
+/** A rotation, with the memory in which it works: one vector at a time, in place. */
+export class Rotation {
+  readonly width: number;
+  /** Coordinates of one transform: a power of two. */
+  readonly size: number;
+  /** The vector to rotate; callers write it, `rotate` replaces it by the rotated one. */
+  readonly vector: Float64Array;
+  /** `size` factors for each transform: +1 or -1, over the square root of `size`. */
+  readonly flips: Float64Array;
+  /** The first bit of each coordinate, then the second of each, written by `encode`. */
+  readonly code: Uint8Array;
+  /** A table of 16 integers for each four coordinates, written by `tables`. */
+  readonly tables: Uint8Array;
+  /** Two numbers that `tables` writes: the base, and the units of an entry that make 1. */
+  readonly scales: Float64Array;
+
+  /**
+   * All arrays lie in one memory, floats first, so that each is aligned. The width is a multiple of
+   * 8.
+   */
+  constructor(width: number, seed: bigint) {
+    let size = 1;
+    while (2 * size <= width) size *= 2;
+    this.width = width;
+    this.size = size;
+    const codeBytes = Math.ceil(width / 4);
+    const flipCount = TRANSFORMS * size;
+    const tableBytes = ENTRIES * Math.ceil(width / 4);
+    const floats = width + flipCount + 2;
+    const { buffer, byteOffset } = new Arena(8 * floats + tableBytes + codeBytes).bytes;
+    this.vector = new Float64Array(buffer, byteOffset, width);
+    this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
+    this.scales = new Float64Array(buffer, byteOffset + 8 * (floats - 2), 2);
+    this.tables = new Uint8Array(buffer, byteOffset + 8 * floats, tableBytes);
+    this.code = new Uint8Array(buffer, byteOffset + 8 * floats + tableBytes, codeBytes);
+    const length = 1 / Math.sqrt(size);
+    const { low, high } = halves(seed);
+    for (let at = 0; at < flipCount; at++) {
+      const [transform, i] = [Math.floor(at / size), at % size];
+      const hash = hashDimension(i >>> 5, transform, low, high);
+      this.flips[at] = (hash.low >>> (i & 31)) & 1 ? length : -length;
+    }
+  }
+}
+
+export const rotationKernel = {
+  /** Rotates `rotation.vector` in place. */
+  rotate({ width, size, vector, flips }: Rotation): void {
+    const { kernels } = homeOf(vector);
+    kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, flips.length / size);
+  },
+
+  /**
+   * Writes two bits of each coordinate of the vector to the rotation's code. All first bits come
+   * first: 1 where a coordinate is above 0. A second bit is 1 in the upper half of its side: far
+   * from 0 if the coordinate is above 0, near if not. Returns the scale by which the levels of
+   * these bits must be multiplied so that their product with the vector is its squared length,
+   * which makes products with queries unbiased; 0 where the vector is 0.
+   */
+  encode({ width, vector, code }: Rotation): number {
+    const { kernels } = homeOf(vector);
+    return kernels.twoBitsInto(vector.byteOffset, width, FAR, FAR_LEVEL, code.byteOffset);
+  },
+
+  /**
+   * Writes tables for products of the vector with signs: for each four coordinates and each value
+   * of four bits an integer of 0..MAX_ENTRY. The product with signs is the sum of the integers of
+   * their bits, less `scales[0]`, divided by `scales[1]`, up to the rounding of the integers. Where
+   * the vector is 0, `scales[1]` is 0.
+   */
+  tables({ width, vector, tables, scales }: Rotation): void {
+    const { kernels } = homeOf(vector);
+    const [tablesAt, scalesAt] = [tables.byteOffset, scales.byteOffset];
+    kernels.residualTablesInto(vector.byteOffset, width, MAX_ENTRY, tablesAt, scalesAt);
+  },
+};

@@ -1,0 +1,213 @@
+// The float64 sums of a vector, one for each bit of its code, by hashed patterns ('signs' and
+// 'gaussian'). Contract: each sum has its own lane and adds in ascending order of dimension, so the
+// scalar kernel gets equal bits. Sums are padded to 64 for each pattern word, all arrays aligned to
+// 8 bytes. Fast because a dimension's key is computed once for all pattern words, a pattern word is
+// used for up to 16 vectors while it is in the cache, and 16 sums stay in registers over all
+// entries of a run. A sign is flipped by an exclusive or with the pattern's bit, without a branch.
+
+import { signsInto } from './signs.assembly';
+import { hashOfKey, keyOf } from './xxhash.assembly';
+
+const SIGN: u64 = 0x8000000000000000;
+
+/** Replaces `count` dimensions (u64) by their keys, the part of the hash without the seed. */
+export function keysInPlace(dimensions: usize, count: i32): void {
+  const end = dimensions + (<usize>count << 3);
+  for (; dimensions < end; dimensions += 8) store<u64>(dimensions, keyOf(load<u64>(dimensions)));
+}
+
+/** Writes the keys of `count` dimensions of 32 bits. */
+export function keysOf32(dimensions: usize, count: i32, keys: usize): void {
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8, dimensions += 4) {
+    store<u64>(keys, keyOf(<u64>load<u32>(dimensions)));
+  }
+}
+
+/** Writes the keys of the `count` dimensions from `first` on. */
+export function keysOfRange(first: u64, count: i32, keys: usize): void {
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8) store<u64>(keys, keyOf(first++));
+}
+
+/** Writes one pattern word for each of `count` keys; `seed` includes the number of the word. */
+function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void {
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8, patterns += 8) {
+    store<u64>(patterns, hashOfKey(load<u64>(keys), seed));
+  }
+}
+
+/** The sums of bits j and j + 32 of a word. */
+@inline
+function sumPair(sums: usize, j: usize): v128 {
+  return v128.load64_lane(sums + (j << 3) + 256, v128.load64_zero(sums + (j << 3)), 1);
+}
+
+/** Stores two sums that `sumPair` loaded. */
+@inline
+function storePair(sums: usize, j: usize, pair: v128): void {
+  v128.store64_lane(sums + (j << 3), pair, 0);
+  v128.store64_lane(sums + (j << 3) + 256, pair, 1);
+}
+
+/** s + x in the lanes of `bits` whose top bit is 1, and s - x in the others. */
+@inline
+function addSigned(s: v128, x: v128, bits: v128): v128 {
+  return f64x2.add(s, v128.xor(x, v128.andnot(i64x2.splat(SIGN), bits)));
+}
+
+/**
+ * Adds ±value to 64 sums, by the bits of each entry's pattern word. Sixteen sums at a time stay in
+ * registers: a register has the sums of bits j and j + 32, and shifting the halves of the word
+ * brings these bits to the top.
+ */
+export function addSigns(patterns: usize, values: usize, count: i32, sums: usize): void {
+  const end = values + ((<usize>count) << 3);
+  for (let group = 0; group < 4; group++, sums += 64) {
+    const shift = 24 - (group << 3);
+    let s0 = sumPair(sums, 0);
+    let s1 = sumPair(sums, 1);
+    let s2 = sumPair(sums, 2);
+    let s3 = sumPair(sums, 3);
+    let s4 = sumPair(sums, 4);
+    let s5 = sumPair(sums, 5);
+    let s6 = sumPair(sums, 6);
+    let s7 = sumPair(sums, 7);
+    let pattern = patterns;
+    for (let value = values; value < end; value += 8, pattern += 8) {
+      const x = v128.load64_splat(value);
+      const word = v128.load64_splat(pattern);
+      // The low half of the word at the top of lane 0, the high half at the top of lane 1.
+      const halves = i32x4.shuffle(word, word, 1, 0, 2, 3);
+      const bits = i64x2.shl(halves, shift);
+      s7 = addSigned(s7, x, bits);
+      s6 = addSigned(s6, x, i64x2.shl(bits, 1));
+      s5 = addSigned(s5, x, i64x2.shl(bits, 2));
+      s4 = addSigned(s4, x, i64x2.shl(bits, 3));
+      s3 = addSigned(s3, x, i64x2.shl(bits, 4));
+      s2 = addSigned(s2, x, i64x2.shl(bits, 5));
+      s1 = addSigned(s1, x, i64x2.shl(bits, 6));
+      s0 = addSigned(s0, x, i64x2.shl(bits, 7));
+    }
+    storePair(sums, 0, s0);
+    storePair(sums, 1, s1);
+    storePair(sums, 2, s2);
+    storePair(sums, 3, s3);
+    storePair(sums, 4, s4);
+    storePair(sums, 5, s5);
+    storePair(sums, 6, s6);
+    storePair(sums, 7, s7);
+  }
+}
+
+/**
+ * Adds ±values by hashed patterns to `words` x 64 sums of each of `vectors` vectors. Each vector
+ * has a run of `count` values, `stride` bytes behind the one before. A pattern word is computed
+ * once for all vectors; `patterns` has space for `count` u64.
+ */
+export function addHashedSigns(
+  keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
+  patterns: usize, sums: usize,
+): void {
+  const step = <usize>words << 9;
+  for (let word = 0; word < words; word++, seed++, sums += 512) {
+    patternsInto(keys, count, seed, patterns);
+    for (let vector: usize = 0; vector < <usize>vectors; vector++) {
+      addSigns(patterns, values + vector * stride, count, sums + vector * step);
+    }
+  }
+}
+
+/**
+ * Writes codes and flags of `rows` sparse rows by hashed signs. Row r has the entries `offsets[r]`
+ * to `offsets[r + 1] - 1` (u32); entry `offsets[0]` is at `keys` and `values`. `sums` has space for
+ * the sums of one row.
+ */
+export function hashRows(
+  offsets: usize, rows: i32, keys: usize, values: usize, bits: i32, seed: u64, patterns: usize,
+  sums: usize, codes: usize, flags: usize,
+): void {
+  const words = (bits + 63) >> 6;
+  const base = load<u32>(offsets);
+  for (const end = flags + rows; flags < end; flags++, offsets += 4, codes += (bits + 7) >> 3) {
+    const first = load<u32>(offsets);
+    const at = (<usize>(first - base)) << 3;
+    memory.fill(sums, 0, (<usize>words) << 9);
+    const count = load<u32>(offsets, 4) - first;
+    addHashedSigns(keys + at, count, values + at, 1, 0, words, seed, patterns, sums);
+    store<u8>(flags, signsInto(sums, bits, codes));
+  }
+}
+
+/** Two entries of the table, in two lanes. */
+@inline
+function tablePair(table: usize, index0: usize, index1: usize): v128 {
+  return v128.load64_lane(table + (index1 << 3), v128.load64_zero(table + (index0 << 3)), 1);
+}
+
+/** Two Gaussians from the low 32 bits of a hash: each the sum of two table entries, one a byte. */
+@inline
+function gaussianPair(table: usize, hash: usize): v128 {
+  return f64x2.add(
+    tablePair(table, hash & 255, (hash >> 16) & 255),
+    tablePair(table, (hash >> 8) & 255, (hash >> 24) & 255),
+  );
+}
+
+/** Writes eight Gaussians for each key, from two hash words of four 16-bit fields each. */
+function gaussiansInto(keys: usize, count: i32, seed: u64, table: usize, gaussians: usize): void {
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8, gaussians += 64) {
+    const key = load<u64>(keys);
+    const low = hashOfKey(key, seed);
+    const high = hashOfKey(key, seed + 1);
+    v128.store(gaussians, gaussianPair(table, <usize>low));
+    v128.store(gaussians, gaussianPair(table, <usize>(low >> 32)), 16);
+    v128.store(gaussians, gaussianPair(table, <usize>high), 32);
+    v128.store(gaussians, gaussianPair(table, <usize>(high >> 32)), 48);
+  }
+}
+
+/** Adds value x Gaussian to eight sums. Product and addition are rounded apart, never fused. */
+function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): void {
+  const end = values + (<usize>count << 3);
+  let s0 = v128.load(sums);
+  let s1 = v128.load(sums, 16);
+  let s2 = v128.load(sums, 32);
+  let s3 = v128.load(sums, 48);
+  for (; values < end; values += 8, gaussians += 64) {
+    const x = v128.load64_splat(values);
+    s0 = f64x2.add(s0, f64x2.mul(x, v128.load(gaussians)));
+    s1 = f64x2.add(s1, f64x2.mul(x, v128.load(gaussians, 16)));
+    s2 = f64x2.add(s2, f64x2.mul(x, v128.load(gaussians, 32)));
+    s3 = f64x2.add(s3, f64x2.mul(x, v128.load(gaussians, 48)));
+  }
+  v128.store(sums, s0);
+  v128.store(sums, s1, 16);
+  v128.store(sums, s2, 32);
+  v128.store(sums, s3, 48);
+}
+
+/**
+ * Adds values times hashed Gaussians; other arguments are those of `addHashedSigns`. `table` has
+ * the 256 float64 of GAUSSIAN_TABLE, `gaussians` space for 8 float64 for each of `count` keys.
+ */
+export function addHashedGaussians(
+  keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
+  table: usize, gaussians: usize, sums: usize,
+): void {
+  const step = <usize>words << 9;
+  for (let octet = 0; octet < words << 3; octet++, seed += 2, sums += 64) {
+    gaussiansInto(keys, count, seed, table, gaussians);
+    for (let vector: usize = 0; vector < <usize>vectors; vector++) {
+      addProducts(gaussians, values + vector * stride, count, sums + vector * step);
+    }
+  }
+}
+
+/** Converts `count` float32 to float64. */
+export function widenInto(from: usize, count: i32, to: usize): void {
+  const end = to + (<usize>count << 3);
+  for (; to < end; to += 8, from += 4) store<f64>(to, <f64>load<f32>(from));
+}

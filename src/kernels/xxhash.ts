@@ -1,0 +1,234 @@
+/**
+ * xxHash64 (Yann Collet, https://xxhash.com): of bytes by the WebAssembly kernel, and of dimensions
+ * and words by the scalar kernel, which computes with 32-bit halves: a 64-bit value is `low` and
+ * `high`, both unsigned; bigints would be some ten times slower. Tests hold both equal to the
+ * package xxhash-wasm.
+ */
+
+import { FREE_START, kernelModule, scratch } from './memory';
+
+const PRIME_1 = [0x85ebca87, 0x9e3779b1] as const;
+const PRIME_2 = [0x27d4eb4f, 0xc2b2ae3d] as const;
+const PRIME_3 = [0x9e3779f9, 0x165667b1] as const;
+const PRIME_4 = [0xc2b2ae63, 0x85ebca77] as const;
+const PRIME_5 = [0x165667c5, 0x27d4eb2f] as const;
+type Constant = readonly [low: number, high: number];
+/** What the seed and each lane begin with: PRIME_1 + PRIME_2, PRIME_2, 0, -PRIME_1. */
+const LANE_STARTS = [[0xadc0b5d6, 0x60ea27ee], PRIME_2, [0, 0], [0x7a143579, 0x61c8864e]] as const;
+
+/** A 64-bit unsigned integer. Every operation is modulo 2^64, in place, and returns it. */
+class Register {
+  low = 0;
+  high = 0;
+
+  /** Sets both halves, of which the lowest 32 bits count. */
+  set(low: number, high: number): this {
+    this.low = low >>> 0;
+    this.high = high >>> 0;
+    return this;
+  }
+
+  add(low: number, high: number): this {
+    const sum = this.low + (low >>> 0);
+    return this.set(sum, this.high + high + (sum > 0xffff_ffff ? 1 : 0));
+  }
+
+  plus(by: Constant): this {
+    return this.add(by[0], by[1]);
+  }
+
+  xor(low: number, high: number): this {
+    return this.set(this.low ^ low, this.high ^ high);
+  }
+
+  /** Multiplies: low halves by 16-bit digits, since `Math.imul` gives only the lower 32 bits. */
+  times(by: Constant): this {
+    const { low, high } = this;
+    const a0 = low & 0xffff;
+    const a1 = low >>> 16;
+    const b0 = by[0] & 0xffff;
+    const b1 = by[0] >>> 16;
+    // Products of two digits, and these sums with a carry, are below 2^32. `carry` is the upper
+    // half of low x low; `cross`, and what exceeds 32 bits of the sum, matter only modulo 2^32.
+    const middle = (Math.imul(a1, b0) >>> 0) + (Math.imul(a0, b0) >>> 16);
+    const middle2 = (Math.imul(a0, b1) >>> 0) + (middle & 0xffff);
+    const carry = Math.imul(a1, b1) + (middle >>> 16) + (middle2 >>> 16);
+    const cross = Math.imul(low, by[1]) + Math.imul(high, by[0]);
+    return this.set(Math.imul(low, by[0]), carry + cross);
+  }
+
+  /** Rotates left by 1..31. */
+  rotate(count: number): this {
+    const back = 32 - count;
+    return this.set(
+      (this.low << count) | (this.high >>> back),
+      (this.high << count) | (this.low >>> back),
+    );
+  }
+
+  /** x ^= x >> count, for count 1..63. */
+  xorShifted(count: number): this {
+    if (count >= 32) return this.xor(count === 32 ? this.high : this.high >>> (count - 32), 0);
+    return this.xor((this.low >>> count) | (this.high << (32 - count)), this.high >>> count);
+  }
+
+  /** xxHash64's step for 8 bytes of input. */
+  round(low: number, high: number): this {
+    input.set(low, high).times(PRIME_2);
+    return this.add(input.low, input.high).rotate(31).times(PRIME_1);
+  }
+
+  /** xxHash64's merge of one of four lanes into the hash. */
+  merge(low: number, high: number): this {
+    mixed.set(0, 0).round(low, high);
+    return this.xor(mixed.low, mixed.high).times(PRIME_1).plus(PRIME_4);
+  }
+
+  /** xxHash64's last step, after which every bit depends on all bits. */
+  avalanche(): this {
+    return this.xorShifted(33).times(PRIME_2).xorShifted(29).times(PRIME_3).xorShifted(32);
+  }
+}
+
+/** Registers that all calls share, so that hashing allocates nothing. */
+const input = /* @__PURE__ */ new Register();
+const mixed = /* @__PURE__ */ new Register();
+const result = /* @__PURE__ */ new Register();
+
+/** The two 32-bit halves of a 64-bit unsigned integer. */
+export function halves(value: bigint): { low: number; high: number } {
+  return { low: Number(value & 0xffff_ffffn), high: Number(value >> 32n) };
+}
+
+/**
+ * xxHash64 of one dimension as 8 little-endian bytes. Returns a shared register, which the next
+ * hash overwrites.
+ */
+export function hashDimension(low: number, high: number, seedLow: number, seedHigh: number) {
+  mixed.set(0, 0).round(low, high);
+  return result
+    .set(seedLow, seedHigh)
+    .plus(PRIME_5)
+    .add(8, 0)
+    .xor(mixed.low, mixed.high)
+    .rotate(27)
+    .times(PRIME_1)
+    .plus(PRIME_4)
+    .avalanche();
+}
+
+/** The four lanes of 8 bytes before any bytes are hashed, each as its low and its high half. */
+function startLanes(lanes: Uint32Array, seed: bigint): Uint32Array {
+  const { low, high } = halves(seed);
+  for (let i = 0; i < 4; i++) {
+    mixed.set(low, high).plus(LANE_STARTS[i]);
+    lanes[2 * i] = mixed.low;
+    lanes[2 * i + 1] = mixed.high;
+  }
+  return lanes;
+}
+
+/** Lanes that all calls share. */
+const ownLanes = /* @__PURE__ */ new Uint32Array(8);
+
+/** xxHash64 of bytes, unsigned. */
+export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
+  if (bytes.length >= 32) return hashMore(startLanes(ownLanes, seed), bytes, bytes.length);
+  const { low, high } = halves(seed);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return hashRest(result.set(low, high).plus(PRIME_5).add(bytes.length, 0), view, 0);
+}
+
+/**
+ * xxHash64 of `total` bytes, 32 or more, of which the last are `bytes`: those before, a multiple of
+ * 32, are in the lanes. These then have as many more as are a multiple of 32.
+ */
+function hashMore(lanes: Uint32Array, bytes: Uint8Array, total: number): bigint {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = 0;
+  for (; at + 32 <= bytes.length; at += 32) {
+    for (let i = 0; i < 8; i += 2) {
+      mixed.set(lanes[i], lanes[i + 1]);
+      mixed.round(view.getUint32(at + 4 * i, true), view.getUint32(at + 4 * i + 4, true));
+      lanes[i] = mixed.low;
+      lanes[i + 1] = mixed.high;
+    }
+  }
+  result.set(0, 0);
+  for (let i = 0; i < 4; i++) {
+    mixed.set(lanes[2 * i], lanes[2 * i + 1]).rotate([1, 7, 12, 18][i]);
+    result.add(mixed.low, mixed.high);
+  }
+  for (let i = 0; i < 8; i += 2) result.merge(lanes[i], lanes[i + 1]);
+  return hashRest(result.add(total, Math.floor(total / 2 ** 32)), view, at);
+}
+
+/** Hashes the up to 31 bytes from `at` on, which the lanes did not take, into a shared register. */
+function hashRest(hash: Register, view: DataView, at: number): bigint {
+  for (; at + 8 <= view.byteLength; at += 8) {
+    mixed.set(0, 0).round(view.getUint32(at, true), view.getUint32(at + 4, true));
+    hash.xor(mixed.low, mixed.high).rotate(27).times(PRIME_1).plus(PRIME_4);
+  }
+  if (at + 4 <= view.byteLength) {
+    mixed.set(view.getUint32(at, true), 0).times(PRIME_1);
+    hash.xor(mixed.low, mixed.high).rotate(23).times(PRIME_2).plus(PRIME_3);
+    at += 4;
+  }
+  for (; at < view.byteLength; at++) {
+    mixed.set(view.getUint8(at), 0).times(PRIME_5);
+    hash.xor(mixed.low, mixed.high).rotate(11).times(PRIME_1);
+  }
+  hash.avalanche();
+  return (BigInt(hash.high) << 32n) | BigInt(hash.low);
+}
+
+/** xxHash64 of bytes, unsigned: the checksum of files. */
+export function checksum(bytes: Uint8Array, seed = 0n): bigint {
+  if (kernelModule() === null) return hashBytes(bytes, seed);
+  if (bytes.length > PIECE_BYTES) {
+    const parts = new PartsChecksum(seed);
+    for (let at = 0; ; at += PIECE_BYTES) {
+      const hash = parts.add(bytes.subarray(at, at + PIECE_BYTES));
+      if (at + PIECE_BYTES >= bytes.length) return hash;
+    }
+  }
+  const memory = scratch(bytes.length);
+  memory.bytes.set(bytes, FREE_START);
+  return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
+}
+
+/** xxHash64 of bytes that come in parts. */
+export class PartsChecksum {
+  readonly #lanes = new Uint32Array(8);
+  readonly #laneBytes = new Uint8Array(this.#lanes.buffer);
+  #total = 0;
+
+  constructor(private readonly seed = 0n) {
+    startLanes(this.#lanes, seed);
+  }
+
+  /** Adds a part, of which all but the last have a multiple of 32 bytes; of all until now. */
+  add(part: Uint8Array): bigint {
+    this.#total += part.length;
+    if (this.#total < 32) return checksum(part, this.seed);
+    if (kernelModule() === null) return hashMore(this.#lanes, part, this.#total);
+    const memory = scratch(this.#laneBytes.length + part.length);
+    const at = FREE_START + this.#laneBytes.length;
+    memory.bytes.set(this.#laneBytes, FREE_START);
+    memory.bytes.set(part, at);
+    const hash = memory.kernels.hashMore(FREE_START, at, part.length, BigInt(this.#total));
+    this.#laneBytes.set(memory.bytes.subarray(FREE_START, at));
+    return BigInt.asUintN(64, hash);
+  }
+}
+
+/** A checksum as files have it: 16 hexadecimal digits. */
+export function checksumText(hash: bigint): string {
+  return hash.toString(16).padStart(16, '0');
+}
+
+/**
+ * Longer bytes are copied to linear memory in pieces, which the caches hold: hashing 160 MB takes
+ * half the time. A multiple of 32.
+ */
+const PIECE_BYTES = 2 ** 17;

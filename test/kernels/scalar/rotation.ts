@@ -1,0 +1,77 @@
+/** Rotations and their two bits in plain loops: what the kernel must equal to the bit. */
+
+import { FAR, FAR_LEVEL, type rotationKernel } from '../../../src/kernels/rotation';
+import { walshHadamard } from '../../../src/kernels/sums';
+import { MAX_ENTRY } from '../../../src/kernels/weighted';
+
+/** Transforms, of the first and the last coordinates in turn. */
+const TRANSFORMS = 8;
+/** The sign that a bit of value 0 or 1 stands for. */
+const SIGNS = [-1, 1];
+const ENTRIES = 16;
+/** Entries are computed as integers with this many fractional bits, before they are rounded. */
+const FRACTION_BITS = 16;
+const FRACTION = 2 ** FRACTION_BITS;
+
+export const scalarRotation: typeof rotationKernel = {
+  rotate({ width, size, vector, flips }) {
+    const last = width - size;
+    for (let transform = 0; transform < TRANSFORMS; transform++) {
+      if (transform % 2 === 1 && last === 0) continue;
+      const start = transform % 2 === 0 ? 0 : last;
+      for (let i = 0; i < size; i++) vector[start + i] *= flips[transform * size + i];
+      walshHadamard(vector.subarray(start, start + size));
+    }
+  },
+
+  encode({ vector, code }) {
+    let [even, odd] = [0, 0]; // two sums of squares, as the WebAssembly kernel has two lanes
+    for (let i = 0; i < vector.length; i += 2) {
+      even += vector[i] * vector[i];
+      odd += vector[i + 1] * vector[i + 1];
+    }
+    const squares = even + odd;
+    const far = FAR * Math.sqrt(squares / vector.length);
+    const second = vector.length / 8;
+    code.fill(0);
+    [even, odd] = [0, 0]; // two sums of the products with the levels
+    for (let i = 0; i < vector.length; i += 2) {
+      const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
+      even += a * (a > far ? FAR_LEVEL : 1);
+      odd += b * (b > far ? FAR_LEVEL : 1);
+      const [isAbove, isNextAbove] = [vector[i] > 0, vector[i + 1] > 0];
+      const sides = Number(isAbove) | (isNextAbove ? 2 : 0);
+      const halves = Number(isAbove === a > far) | (isNextAbove === b > far ? 2 : 0);
+      code[i >> 3] |= sides << (i & 7);
+      code[second + (i >> 3)] |= halves << (i & 7);
+    }
+    return even + odd > 0 ? squares / (even + odd) : 0;
+  },
+
+  tables({ vector, tables, scales }) {
+    const sizeOf = (i: number) => Math.abs(vector[i]) + Math.abs(vector[i + 1]);
+    let most = 0;
+    let total = 0;
+    for (let i = 0; i < vector.length; i += 4) {
+      const size = sizeOf(i) + sizeOf(i + 2);
+      most = Math.max(most, size);
+      total += size;
+    }
+    // The product of four coordinates with signs is in -most..most, which 0..MAX_ENTRY must cover.
+    const entriesPerUnit = most > 0 ? MAX_ENTRY / (2 * most) : 0;
+    const unit = entriesPerUnit * FRACTION;
+    for (let i = 0; i < vector.length; i += 4) {
+      // Added to each product so that none is negative, with a half for rounding.
+      const least = (sizeOf(i) + sizeOf(i + 2)) * unit + FRACTION / 2;
+      const product = (at: number, bits: number) =>
+        vector[at] * unit * SIGNS[bits & 1] + vector[at + 1] * unit * SIGNS[bits >> 1];
+      for (let bits = 0; bits < ENTRIES; bits++) {
+        const low = (product(i, bits & 3) + least) | 0;
+        const high = product(i + 2, bits >> 2) | 0;
+        tables[4 * i + bits] = (low + high) >> FRACTION_BITS;
+      }
+    }
+    scales[0] = total * entriesPerUnit;
+    scales[1] = entriesPerUnit;
+  },
+};
