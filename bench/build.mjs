@@ -1,87 +1,120 @@
-// An index of more rows than memory holds: time to build it, peak resident memory, size, recall; then what a process
-// that opens the folder with the same limit gets: time to open, queries a second with the files in the page cache
-// and dropped from it, peak of memory. Vectors are those of lib/like-sentences.mjs; the time to make them, and
-// the true neighbours of the queries as they pass, is shown apart. `node bench/build.mjs 10000000 1GB` (rows, limit
-// of memory; then a folder to build in) prints two tables.
+// An index of more rows than memory holds: time to build it, peak of memory, size, stated recall; then a
+// fresh process opens the folder with the same limit: time to open, recall, queries a second with the files
+// dropped from the page cache, in it, and after 2,000 other queries. Rows are those of
+// lib/like-sentences.mjs. `node bench/build.mjs 10000000 1GB` (rows, limit of memory, folder to build in).
 
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { IndexFolder } from '../dist/node.js';
-import { inChild, peak } from './lib/child.mjs';
-import { likeSentences, nearestOfBatches } from './lib/like-sentences.mjs';
-import { announce, printTable } from './lib/table.mjs';
+import { IndexFolder, openIndex } from '../dist/node.js';
+import {
+  announce,
+  answer,
+  inChild,
+  peak,
+  printTable,
+  request,
+  short,
+  sized,
+  words,
+} from './lib/bench.mjs';
+import { likeSentences, nearestOfBatches, rowsOf } from './lib/like-sentences.mjs';
 
-const ROWS = Number(process.argv[2] ?? 300_000);
-const MEMORY = process.argv[3] ?? '1GB';
 const DIMENSIONS = 384;
-const QUERIES = 100;
+const QUERIES = sized(100, 10);
+/** Queries that others are searched after, so that memory holds what searches usually want. */
+const OTHERS = sized(2000, 50);
 const K = 10;
 const STEP = 20_000;
 
-await announce();
-const folder = join(mkdtempSync(join(process.argv[4] ?? tmpdir(), 'halfspace-build-')), 'rows.hs');
-const draw = likeSentences(DIMENSIONS);
-const queries = draw(QUERIES);
-const nearest = nearestOfBatches(K);
-let apartMs = 0;
-const [start, cpu] = [performance.now(), process.cpuUsage()];
-const { report } = await IndexFolder.build(folder, batches(), {
-  ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'int8' },
-  ...{ memory: MEMORY, expectedRows: ROWS, optimize: { recall: 0.95 } },
-});
-const seconds = (performance.now() - start - apartMs) / 1000;
-const { user, system } = process.cpuUsage(cpu);
-const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
-printTable(
-  `${ROWS} x ${DIMENSIONS}, int8, limit ${MEMORY}, recall .95 wanted`,
-  [
-    ...['build, s', 'CPU, s', 'rows/s', 'peak, MB', 'folder, MB', 'partitions', 'probes'],
-    ...['recall said', 'vectors and truth, s'],
-  ],
-  [
-    [
-      ...[seconds, (user + system) / 1e6 - apartMs / 1000].map((value) => value.toFixed(1)),
-      ...[ROWS / seconds, peak() / 2 ** 20, bytes / 2 ** 20].map(Math.round),
-      ...[report.partitions, report.probes, report.recall.toFixed(3), (apartMs / 1000).toFixed(1)],
-    ],
-  ],
-);
-const child = fileURLToPath(new URL('lib/stored-child.mjs', import.meta.url));
-const setting = { count: ROWS, dimensions: DIMENSIONS, queries: QUERIES, k: K };
-const found = inChild(child, { folder, memory: MEMORY, ...setting });
-const truth = nearest.rows().map((rows) => new Set(rows));
-const recall =
-  truth.reduce((sum, own, i) => sum + found.rows[i].filter((row) => own.has(row)).length, 0) /
-  (K * QUERIES);
-printTable(
-  `The same folder opened with ${MEMORY}, ${QUERIES} queries one at a time, k ${K}`,
-  [
-    ...['open, ms', 'recall found', 'queries/s, files dropped from the page cache', 'files in it'],
-    ...['KB a query', 'ranges a query', 'queries/s after 2,000 others', 'KB then', 'ranges then'],
-    'peak of memory, MB',
-  ],
-  [
-    [
-      ...[Math.round(found.openMs), recall.toFixed(3)],
-      found.dropped === null ? 'not permitted' : found.dropped.toFixed(1),
-      found.cached.toFixed(1),
-      ...[found.bytes / QUERIES / 1024, found.reads / QUERIES].map(Math.round),
-      found.later.toFixed(1),
-      ...[found.laterBytes / QUERIES / 1024, found.laterReads / QUERIES].map(Math.round),
-      Math.round(found.peak / 2 ** 20),
-    ],
-  ],
-);
-rmSync(join(folder, '..'), { recursive: true });
+const given = request();
+if (given === undefined) await buildAndSearch();
+else answer(await searched(given));
 
-function* batches() {
-  for (let row = 0; row < ROWS; row += STEP) {
-    const begun = performance.now();
-    const vectors = draw(Math.min(STEP, ROWS - row));
-    nearest.add(row, vectors, queries);
-    apartMs += performance.now() - begun;
-    yield { vectors };
+async function buildAndSearch() {
+  const rows = Number(words[0] ?? sized(300_000, 20_000));
+  const memory = words[1] ?? '1GB';
+  await announce();
+  const folder = join(mkdtempSync(join(words[2] ?? tmpdir(), 'halfspace-build-')), 'rows.hs');
+  const draw = likeSentences(DIMENSIONS);
+  const queries = draw(QUERIES);
+  const nearest = nearestOfBatches(K);
+  let apartMs = 0; // to make the vectors and to find the true neighbours
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const { report } = await IndexFolder.build(folder, batches(), {
+    ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'int8' },
+    ...{ memory, expectedRows: rows, optimize: { recall: 0.95 } },
+  });
+  const seconds = (performance.now() - start - apartMs) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  const files = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+  const found = inChild(fileURLToPath(import.meta.url), { folder, memory });
+  const hits = nearest.rows().map((own, i) => own.filter((row) => found.rows[i].includes(row)));
+  const mb = (bytes) => `${short(bytes / 1e6)} MB`;
+  printTable(
+    `${short(rows)} × ${DIMENSIONS}, int8, limit ${memory}, recall .95 wanted; ${QUERIES} queries, k ${K}`,
+    ['what', 'figure'],
+    [
+      ['build', `${short(seconds)} s, ${short((user + system - 1000 * apartMs) / 1e6)} CPU s`],
+      ['peak of memory · files', `${mb(peak())} · ${mb(files.reduce((sum, one) => sum + one, 0))}`],
+      [
+        'recall stated · found',
+        `${report.recall.toFixed(3)} · ${short(hits.flat().length / (K * QUERIES))}`,
+      ],
+      ['open', `${short(found.openMs)} ms, peak ${mb(found.peak)}`],
+      ['queries/s, files dropped', found.dropped === null ? 'not permitted' : short(found.dropped)],
+      ['queries/s, files in the page cache', short(found.cached)],
+      [`queries/s, after ${short(OTHERS)} others`, short(found.later)],
+    ],
+  );
+  rmSync(join(folder, '..'), { recursive: true });
+
+  async function* batches() {
+    for (let row = 0; row < rows; row += STEP) {
+      const begun = performance.now();
+      const vectors = draw(Math.min(STEP, rows - row));
+      await nearest.add(row, vectors, queries);
+      apartMs += performance.now() - begun;
+      yield { vectors };
+    }
+  }
+}
+
+/** In the child: three rounds over a folder that was just opened. */
+async function searched({ folder, memory }) {
+  const draw = likeSentences(DIMENSIONS);
+  const queries = rowsOf(draw(QUERIES));
+  const isDropped = drop();
+  const first = await round();
+  const { openMs, speed, rows } = await round();
+  const last = await round(rowsOf(draw(OTHERS)));
+  return {
+    ...{ openMs, rows, dropped: isDropped ? first.speed : null },
+    ...{ cached: speed, later: last.speed, peak: peak() },
+  };
+
+  async function round(others = []) {
+    const opening = performance.now();
+    const index = await openIndex(folder, { memory });
+    const openMs = performance.now() - opening;
+    for (const query of others) await index.search(query, { k: K });
+    const start = performance.now();
+    const rows = [];
+    for (const query of queries) rows.push((await index.search(query, { k: K })).ids.map(Number));
+    const speed = (1000 * queries.length) / (performance.now() - start);
+    await index.close();
+    return { openMs, speed, rows };
+  }
+}
+
+/** Whether the pages of files were dropped from memory, as the system permits. */
+function drop() {
+  try {
+    execFileSync('sh', ['-c', 'sync; echo 3 > /proc/sys/vm/drop_caches'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
   }
 }

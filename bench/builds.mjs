@@ -6,55 +6,58 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { announce, printTable, race, short, sized, span, timed, words } from './lib/bench.mjs';
 import { generator } from './lib/random.mjs';
-import { announce, mark, printTable, short, span } from './lib/table.mjs';
-import { race, timed } from './lib/timing.mjs';
 
-const [given] = process.argv.slice(2);
+const [given] = words;
 if (given === undefined) throw new Error('name the folder of the other build');
 const roots = [fileURLToPath(new URL('..', import.meta.url)), resolve(given)];
 const builds = await Promise.all(
   roots.map((root) => import(pathToFileURL(join(root, 'dist/index.js')).href)),
 );
 const ROUNDS = 20;
+const CODES = sized(1_000_000, 10_000);
 
 /** Works by name: a function that takes a build and returns what is timed. */
 const WORKS = {
   'scan, 64 bits': (build) => scanned(build, 64),
   'scan, 256 bits': (build) => scanned(build, 256),
   'scan of 100, 256 bits': (build) => {
-    const [codes, queries] = [codesOf(build, 1_000_000, 256, 7), codesOf(build, 100, 256, 8)];
+    const [codes, queries] = [codesOf(build, CODES, 256, 7), codesOf(build, 100, 256, 8)];
     return () => build.scanAll(codes, queries, { k: 10 });
   },
-  'sparse, signs': (build) => hashed(build, { bits: 256 }, sparseOf(2000, 200)),
+  'sparse, signs': (build) => hashed(build, { bits: 256 }, sparseOf(sized(2000, 50), 200)),
   'dense, hadamard': (build) => {
     const options = { bits: 384, projection: 'hadamard', dimensions: 384 };
-    return hashed(build, options, vectorsOf(8192, 384));
+    return hashed(build, options, vectorsOf(sized(8192, 100), 384));
   },
-  'dense, signs': (build) => hashed(build, { bits: 256, dimensions: 100 }, vectorsOf(8192, 100)),
+  'dense, signs': (build) =>
+    hashed(build, { bits: 256, dimensions: 100 }, vectorsOf(sized(8192, 100), 100)),
   'pairs within 3': (build) => {
-    const codes = codesOf(build, 1_000_000, 64, 7);
-    return () => Array.from(build.pairs(codes, { maxDistance: 3 }));
+    const codes = codesOf(build, CODES, 64, 7);
+    return async () => {
+      let count = 0;
+      for await (const { a } of build.pairs(codes, { maxDistance: 3 })) count += a.length;
+      return count;
+    };
   },
   'index of codes': (build) => {
-    const codes = codesOf(build, 200_000, 256, 7);
+    const codes = codesOf(build, CODES / 5, 256, 7);
     return () => new build.SimHashIndex({ bits: 256 }).addAll(codes);
   },
-  'search by distance': (build) => {
-    const codes = codesOf(build, 200_000, 256, 7);
+  'search by distance': async (build) => {
+    const codes = codesOf(build, CODES / 5, 256, 7);
     const index = new build.SimHashIndex({ bits: 256 });
-    index.addAll(codes);
+    await index.addAll(codes);
     const queries = Array.from({ length: 100 }, (_, i) => codes.at(i));
     return () => queries.map((query) => index.search(query, { k: 10, rank: 'hamming' }));
   },
-  'search, exact': (build) => {
-    const { values, dimensions } = vectorsOf(50_000, 64);
+  'search, exact': async (build) => {
+    const { values, dimensions } = vectorsOf(sized(50_000, 5000), 64);
     const index = indexOf(build, dimensions);
-    index.addAll({ values, dimensions });
-    index.optimize({ recall: 0.95 });
-    const queries = Array.from({ length: 300 }, (_, i) =>
-      values.slice(64 * 7 * i, 64 * (7 * i + 1)),
-    );
+    await index.addAll({ values, dimensions });
+    await index.optimize({ recall: 0.95 });
+    const queries = Array.from({ length: 300 }, (_, i) => values.slice(64 * i, 64 * (i + 1)));
     return () => queries.map((query) => index.search(query, { k: 10 }));
   },
 };
@@ -89,7 +92,7 @@ function sparseOf(count, entries) {
 }
 
 function scanned(build, bits) {
-  const [codes, queries] = [codesOf(build, 1_000_000, bits, 7), codesOf(build, 10, bits, 8)];
+  const [codes, queries] = [codesOf(build, CODES, bits, 7), codesOf(build, 10, bits, 8)];
   return () => Array.from({ length: 10 }, (_, i) => build.scan(codes, queries.at(i), { k: 10 }));
 }
 
@@ -98,26 +101,23 @@ function hashed({ SimHasher }, options, batch) {
   return () => hasher.hashAll(batch);
 }
 
-/** An index with vectors; the option was called `keep` in 0.1. */
 function indexOf({ SimHashIndex }, dimensions) {
-  const options = { bits: 256, projection: 'hadamard', dimensions };
-  try {
-    return new SimHashIndex({ ...options, vectors: 'float32' });
-  } catch {
-    return new SimHashIndex({ ...options, keep: 'float32' });
-  }
+  return new SimHashIndex({ bits: 256, projection: 'hadamard', dimensions, vectors: 'float32' });
 }
 
 function commandsIn(folder) {
   const vectors = join(folder, 'vectors.jsonl');
   const { normal } = generator(9);
   const line = (id) => JSON.stringify({ id, v: Array.from({ length: 64 }, normal) });
-  writeFileSync(vectors, Array.from({ length: 20_000 }, (_, id) => `${line(id)}\n`).join(''));
+  writeFileSync(
+    vectors,
+    Array.from({ length: sized(20_000, 500) }, (_, id) => `${line(id)}\n`).join(''),
+  );
   const out = join(folder, 'out.jsonl');
-  const call = (root, words) =>
+  const call = (root, given) =>
     timed(() => {
       rmSync(out, { force: true });
-      execFileSync(process.execPath, [join(root, 'dist/cli.js'), ...words, '-q', '-o', out]);
+      execFileSync(process.execPath, [join(root, 'dist/cli.js'), ...given, '-q', '-o', out]);
     });
   return {
     'command, fingerprint': (root) => call(root, ['fingerprint', vectors, '--bits', '256']),
@@ -135,7 +135,7 @@ try {
     rows.push({ name, two: await race(two, ROUNDS) });
   };
   for (const [name, work] of Object.entries(WORKS))
-    await contest(name, builds.map(work).map(timed));
+    await contest(name, (await Promise.all(builds.map(work))).map(timed));
   for (const [name, start] of Object.entries(commandsIn(folder)))
     await contest(name, roots.map(start));
   printTable(
@@ -145,8 +145,10 @@ try {
       ...[name, short(own.ms), span(own), short(other.ms), span(other), short(other.ms / own.ms)],
     ]),
   );
-  for (const { name, two } of rows)
-    mark(`speed by the other, ${name}`, two[1].ms / two[0].ms, { least: 0.97 });
+  const ratios = rows.map(({ two: [own, other] }) => other.ms / own.ms);
+  const mean = Math.exp(ratios.reduce((sum, one) => sum + Math.log(one), 0) / ratios.length);
+  console.log(`
+Geometric mean of other / this: ${short(mean)}; the lowest: ${short(Math.min(...ratios))}.`);
 } finally {
   rmSync(folder, { recursive: true });
 }

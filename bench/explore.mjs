@@ -15,16 +15,20 @@ import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import { SimHashIndex, saveIndex } from '../dist/node.js';
 import { args, executablePath } from '../scripts/lib/chromium.mjs';
+import { announce, printTable, short, sized } from './lib/bench.mjs';
 import { generator } from './lib/random.mjs';
-import { announce, printTable, short } from './lib/table.mjs';
 
 const { values: given } = parseArgs({
-  options: { rows: { type: 'string', multiple: true }, keep: { type: 'string' } },
+  options: {
+    rows: { type: 'string', multiple: true },
+    keep: { type: 'string' },
+    small: { type: 'boolean' },
+  },
 });
-const SIZES = (given.rows ?? ['100000', '1000000']).map(Number);
+const SIZES = (given.rows ?? sized(['100000', '1000000'], ['3000'])).map(Number);
 const [DIMENSIONS, CENTRES, BLOCK] = [32, 200, 50_000];
 const MOVING_SECONDS = 4;
-const OPENINGS = 3;
+const OPENINGS = sized(3, 1);
 const dist = new URL('../dist/', import.meta.url);
 
 const folder = given.keep ?? (await mkdtemp(join(tmpdir(), 'halfspace-explore-')));
@@ -43,7 +47,7 @@ async function indexOf(rows) {
       const from = DIMENSIONS * below(CENTRES);
       for (let i = 0; i < DIMENSIONS; i++) values[at + i] = centres[from + i] + 0.6 * normal();
     }
-    index.addAll({ values, dimensions: DIMENSIONS });
+    await index.addAll({ values, dimensions: DIMENSIONS });
   }
   await saveIndex(index, path);
   return path;

@@ -20,12 +20,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { pythonEnvironment } from '../datasets/lib/python-env.mjs';
+import { announce, bytesText, printTable, short, sized, words } from './lib/bench.mjs';
+import { isThere, textsOf } from './lib/data-sets.mjs';
 import { generator } from './lib/random.mjs';
-import { announce, bytesText, printTable, short } from './lib/table.mjs';
-import { isThere, textsOf } from './lib/text-files.mjs';
 
-const given = Object.fromEntries(process.argv.slice(2).map((one) => one.split('=')));
-const rows = Number(given.rows ?? 100_000);
+const given = Object.fromEntries(words.map((one) => one.split('=')));
+const rows = Number(given.rows ?? sized(100_000, 500));
 const folder = given.folder ?? '/tmp/halfspace-large';
 const only = given.only?.split(',');
 /** Characters of a document, share of copies, and of their words that are replaced. */
@@ -59,7 +59,7 @@ if (isThere('prose') && isThere('mail')) {
 /** Writes the documents; the id of a copy names its original. */
 async function generate() {
   const { below, unit } = generator(19);
-  const sentences = [...textsOf('prose', 'text'), ...textsOf('mail', 'text')].flatMap((text) =>
+  const sentences = [...textsOf('prose'), ...textsOf('mail')].flatMap((text) =>
     text
       .split(/(?<=[.!?])\s+/)
       .map((one) => one.replaceAll(/\s+/g, ' ').trim())
@@ -73,11 +73,11 @@ async function generate() {
     let text = '';
     if (row > 0 && unit() < COPIES) {
       const original = recent[below(recent.length)];
-      const words = original.text.split(' ');
-      const edits = Math.ceil(EDITS[below(EDITS.length)] * words.length);
+      const copy = original.text.split(' ');
+      const edits = Math.ceil(EDITS[below(EDITS.length)] * copy.length);
       for (let i = 0; i < edits; i++)
-        words[below(words.length)] = vocabulary[below(vocabulary.length)];
-      text = words.join(' ');
+        copy[below(copy.length)] = vocabulary[below(vocabulary.length)];
+      text = copy.join(' ');
       id = `c${row}-of-${original.id}`;
     } else {
       while (text.length < CHARACTERS) text += `${sentences[below(sentences.length)]} `;
@@ -116,9 +116,9 @@ function pipelines(python) {
 
 /** A row of the table: what a pipeline took, and what it left. */
 async function measure(python, name, commands) {
-  const used = commands.map((words) => {
+  const used = commands.map((command) => {
     const options = { stdio: ['ignore', 'pipe', 'inherit'] };
-    return JSON.parse(execFileSync(python, [pathOf('python/timed.py'), ...words], options));
+    return JSON.parse(execFileSync(python, [pathOf('python/timed.py'), ...command], options));
   });
   const sum = (field) => used.reduce((all, one) => all + one[field], 0);
   if (used.some(({ code }) => code !== 0)) return [name, 'failed', '-', '-', '-', '-', '-'];

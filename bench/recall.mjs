@@ -1,154 +1,157 @@
-// How well do codes find what vectors find? On 17,824 nouns (GloVe, 100 wide): recall of the 10 nearest by
-// Hamming distance against those by exact cosine, error of the cosine, and neighbours of one category.
-// The three projections next to FAISS's rotated LSH, and the vectors themselves.
+// How many bits are enough? Recall of the 10 nearest by exact cosine, by bits and dimensions: from codes
+// alone, and with the best candidates of the codes ranked by their vectors. Rows are real (nouns, 100
+// wide) and generated like sentences (lib/like-sentences.mjs). Of the nouns also the projections, the
+// error of the cosine, and the share of neighbours of one category.
 
-import { readFileSync } from 'node:fs';
-import { tableFromIPC } from 'apache-arrow';
 import {
-  Codes,
   estimateAngle,
   hammingDistance,
   SimHasher,
   scanAll,
   scanVectorsAll,
-  vectorsFromArrow,
 } from '../dist/index.js';
-import { openPython } from './lib/python.mjs';
+import { announce, printTable, short, sized } from './lib/bench.mjs';
+import { nouns } from './lib/data-sets.mjs';
+import { likeSentences } from './lib/like-sentences.mjs';
 import { generator } from './lib/random.mjs';
-import { announce, printTable, short } from './lib/table.mjs';
-import { summary, timeOf } from './lib/timing.mjs';
 
-const QUERIES = 1000;
 const K = 10;
-const PAIRS = 20_000;
-const SEEDS = [7, 1007, 2007];
+const QUERIES = sized(500, 50);
+const ROWS = sized(20_000, 2000);
+const SEEDS = sized([7, 1007, 2007], [7]);
+const WIDTHS = [64, 128, 256, 512, 1024, 2048];
+/** Candidates of the codes, for each of k, whose vectors are then compared. */
+const OVERSAMPLE = 10;
 
-const python = await openPython();
-await announce(python);
-const file = readFileSync(new URL('../datasets/nouns/nouns.arrow', import.meta.url));
-const { vectors } = vectorsFromArrow(file, { id: 'word' });
-const { values, dimensions } = vectors;
-const count = values.length / dimensions;
-const categories = [...tableFromIPC(file).getChild('category')];
+await announce();
+await byDimensions();
+await byProjection();
 
-const { below } = generator(7);
-const queryRows = Uint32Array.from({ length: QUERIES }, () => below(count));
-const pairs = Array.from({ length: PAIRS }, () => [below(count), below(count)]);
-const pairCosines = pairs.map(([a, b]) => cosine(a, b));
-
-const queryVectors = new Float32Array(QUERIES * dimensions);
-queryRows.forEach((row, i) => {
-  queryVectors.set(values.subarray(row * dimensions, (row + 1) * dimensions), i * dimensions);
-});
-const queries = { values: queryVectors, dimensions };
-const truth = scanVectorsAll(vectors, queries, { k: K + 1 }).map(({ rows }, i) =>
-  others(rows, queryRows[i]),
-);
-
-const exactMs = timeOf(() => scanVectorsAll(vectors, queries, { k: K + 1 }));
-
-const table = [];
-const exact = [
-  'float32 vectors',
-  '',
-  4 * dimensions,
-  '1.000',
-  '',
-  share(truth).toFixed(3),
-  '0.0000',
-];
-table.push([...exact, '', short((1000 * exactMs) / QUERIES)]);
-for (const bits of [64, 128, 256, 512, 1024]) {
-  for (const projection of ['hadamard', 'signs', 'gaussian']) {
-    const tries = [];
-    for (const seed of SEEDS) {
-      const hasher = new SimHasher({ bits, seed, projection, dimensions });
-      const codes = hasher.hashAll(vectors);
-      const ms = timeOf(() => hasher.hashAll(vectors));
-      tries.push({ ms, ...quality(codes) });
+async function byDimensions() {
+  const sets = [{ name: 'nouns × 100', ...(await asked(nouns().vectors)) }];
+  for (const dimensions of [384, 768, 1536]) {
+    const { values } = likeSentences(dimensions)(ROWS + QUERIES);
+    sets.push({ name: `${short(ROWS)} × ${dimensions}`, ...(await asked({ values, dimensions })) });
+  }
+  const lines = [];
+  for (const bits of WIDTHS) {
+    const cells = [];
+    for (const { vectors, queries, truth } of sets) {
+      const options = {
+        bits,
+        seed: SEEDS[0],
+        projection: 'hadamard',
+        dimensions: vectors.dimensions,
+      };
+      const hasher = new SimHasher(options);
+      const codes = await hasher.hashAll(vectors);
+      const near = await scanAll(codes, await hasher.hashAll(queries), { k: OVERSAMPLE * K });
+      const shares = [K, OVERSAMPLE * K].map((k) =>
+        recallOf(
+          near.map(({ rows }) => rows.slice(0, k)),
+          truth,
+        ).toFixed(2),
+      );
+      cells.push(shares.join(' · '));
     }
-    addRow(`halfspace '${projection}'`, bits, tries);
+    lines.push([bits, bits / 8, ...cells]);
   }
-  if (python) addRow('FAISS IndexLSH, rotated', bits, [await faiss(bits)]);
-}
-printTable(
-  `${short(count)} nouns x ${dimensions}: the ${K} nearest of ${short(QUERIES)} nouns, ${SEEDS.length} seeds`,
-  [
-    ...['method', 'bits', 'bytes a row', 'recall@10', 'min..max', 'same category', 'cosine error'],
-    ...['µs to encode', 'µs to search'],
-  ],
-  table,
-);
-console.log(
-  '\nCosine error: mean of |estimate - exact| over 20,000 random pairs. Time a row, a query.',
-);
-python?.close();
-
-function addRow(name, bits, tries) {
-  const middle = (key) => summary(tries.map((one) => one[key])).ms;
-  const recalls = tries.map(({ recall }) => recall);
-  const range = `${Math.min(...recalls).toFixed(3)}..${Math.max(...recalls).toFixed(3)}`;
-  const cells = [name, bits, bits / 8, middle('recall').toFixed(3), range];
-  cells.push(middle('sameCategory').toFixed(3), middle('error').toFixed(4));
-  table.push([...cells, short((1000 * middle('ms')) / count), short(middle('searchMicros'))]);
+  printTable(
+    `Recall@${K} of ${short(QUERIES)} queries, 'hadamard': codes alone · best ${OVERSAMPLE * K} by codes, ranked by vectors`,
+    ['bits', 'bytes a row', ...sets.map(({ name }) => name)],
+    lines,
+    0,
+  );
 }
 
-async function faiss(bits) {
-  await python.ask('vectors', { vectors: values, dimensions, bits, seed: 7 });
-  await python.encode('faiss', count); // warms up
-  const { ms, bytes } = await python.encode('faiss', count);
-  return { ms, ...quality(Codes.from(bytes, { bits })) };
-}
-
-function quality(codes) {
-  const { bits, bytesPerCode } = codes;
-  const queries = Codes.allocate(QUERIES, { bits });
-  queryRows.forEach((row, i) => {
-    queries.bytes.set(codes.at(row), i * bytesPerCode);
-  });
-  const neighbors = scanAll(codes, queries, { k: K + 1 });
-  const ms = timeOf(() => scanAll(codes, queries, { k: K + 1 }));
-  const rows = neighbors.map((one, i) => others(one.rows, queryRows[i]));
-  let hits = 0;
-  for (const [i, near] of rows.entries())
-    hits += near.filter((row) => truth[i].includes(row)).length;
-  let error = 0;
-  for (const [i, [a, b]] of pairs.entries()) {
-    error += Math.abs(
-      estimateAngle(hammingDistance(codes.at(a), codes.at(b)), bits).estimatedCosine -
-        pairCosines[i],
-    );
+async function byProjection() {
+  const { vectors, categories } = nouns();
+  const { values, dimensions } = vectors;
+  const { vectors: rows, queries, truth, chosen } = await asked(vectors);
+  const { below } = generator(7);
+  const count = values.length / dimensions;
+  const pairs = Array.from({ length: 20_000 }, () => [below(count), below(count)]);
+  const rowOf = (row) => values.subarray(row * dimensions, (row + 1) * dimensions);
+  const cosines = pairs.map(([a, b]) => cosine(rowOf(a), rowOf(b)));
+  const lines = [];
+  for (const bits of WIDTHS) {
+    for (const projection of ['hadamard', 'signs', 'gaussian']) {
+      const sums = { recall: 0, category: 0, error: 0 };
+      for (const seed of SEEDS) {
+        const hasher = new SimHasher({ bits, seed, projection, dimensions });
+        const codes = await hasher.hashAll(rows);
+        const near = await scanAll(codes, await hasher.hashAll(queries), { k: K });
+        sums.recall +=
+          recallOf(
+            near.map(({ rows }) => rows),
+            truth,
+          ) / SEEDS.length;
+        sums.category += sameCategory(near, chosen, categories) / SEEDS.length;
+        const all = await hasher.hashAll(vectors);
+        const errors = pairs.map(([a, b], i) => {
+          const distance = hammingDistance(all.at(a), all.at(b));
+          return Math.abs(estimateAngle(distance, bits).estimatedCosine - cosines[i]);
+        });
+        sums.error += errors.reduce((sum, one) => sum + one) / errors.length / SEEDS.length;
+      }
+      const { recall, category, error } = sums;
+      lines.push([
+        bits,
+        `'${projection}'`,
+        recall.toFixed(3),
+        category.toFixed(3),
+        error.toFixed(4),
+      ]);
+    }
   }
-  return {
-    recall: hits / (K * QUERIES),
-    sameCategory: share(rows),
-    error: error / PAIRS,
-    searchMicros: (1000 * ms) / QUERIES,
+  printTable(
+    `${short(count)} nouns × ${dimensions}, mean of ${SEEDS.length} seeds`,
+    ['bits', 'projection', `recall@${K}`, 'same category', 'error of the cosine'],
+    lines,
+    2,
+  );
+}
+
+/** The last rows of a matrix, after mixing, are queries; `chosen` has their rows, then the others. */
+async function asked({ values, dimensions }) {
+  const { below } = generator(3);
+  const order = Array.from({ length: values.length / dimensions }, (_, row) => row);
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = below(i + 1);
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  const part = (rows) => {
+    const own = new Float32Array(rows.length * dimensions);
+    rows.forEach((row, i) => {
+      own.set(values.subarray(row * dimensions, (row + 1) * dimensions), i * dimensions);
+    });
+    return { values: own, dimensions };
   };
+  const chosen = { queries: order.slice(0, QUERIES), rows: order.slice(QUERIES) };
+  const [queries, vectors] = [part(chosen.queries), part(chosen.rows)];
+  const found = await scanVectorsAll(vectors, queries, { k: K });
+  return { vectors, queries, chosen, truth: found.map(({ rows }) => new Set(rows)) };
 }
 
-/** The K nearest without the query's own row. */
-function others(rows, own) {
-  return rows.filter((row) => row !== own).slice(0, K);
+function recallOf(found, truth) {
+  const hits = found.map((rows, i) => [...rows].filter((row) => truth[i].has(row)).length);
+  return hits.reduce((sum, one) => sum + one, 0) / (K * truth.length);
 }
 
-/** Share of neighbours in the query's own category. */
-function share(neighbors) {
+function sameCategory(found, { queries, rows }, categories) {
   let same = 0;
-  for (const [i, rows] of neighbors.entries()) {
-    for (const row of rows) same += categories[row] === categories[queryRows[i]] ? 1 : 0;
-  }
-  return same / (K * QUERIES);
+  found.forEach((one, i) => {
+    for (const row of one.rows) same += categories[rows[row]] === categories[queries[i]] ? 1 : 0;
+  });
+  return same / (K * queries.length);
 }
 
 function cosine(a, b) {
   let [dot, aa, bb] = [0, 0, 0];
-  for (let i = 0; i < dimensions; i++) {
-    const x = values[a * dimensions + i];
-    const y = values[b * dimensions + i];
-    dot += x * y;
-    aa += x * x;
-    bb += y * y;
+  for (let i = 0; i < a.length; i++) {
+    dot += a[i] * b[i];
+    aa += a[i] * a[i];
+    bb += b[i] * b[i];
   }
   return dot / Math.sqrt(aa * bb);
 }

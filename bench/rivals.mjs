@@ -1,26 +1,25 @@
 // How fast are neighbors by cosine found, at which recall? Our index next to ScaNN, FAISS, hnswlib and
-// usearch on one data set: glove, images or sentences. One query a call and 1,000 in one call; build,
+// usearch on one data set: glove, images, sentences, or nouns, which needs no download. One query a call and 1,000 in one call; build,
 // memory, and the speed at each recall. Draws docs/recall-SET.svg. Indexes of rivals that are slow to
 // build are kept in bench/.cache; `--rebuild` builds them again, `--build` builds them and stops.
 // BENCH_ENGINES names those that take part, ours first, with commas.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { announce, bytesText, isSmall, printTable, short, times } from './lib/bench.mjs';
 import { buildKept, contest } from './lib/contest.mjs';
 import { DATA_SETS, vectorsOf } from './lib/data-sets.mjs';
-import { recallPicture } from './lib/recall-picture.mjs';
-import { RECALLS, speedAt } from './lib/recall-speed.mjs';
-import { printMarks } from './lib/rival-marks.mjs';
-import { announce, bytesText, printTable, short, times } from './lib/table.mjs';
+import { RECALLS, recallPicture, speedAt } from './lib/recall-picture.mjs';
 
 const { values: given, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rebuild: { type: 'boolean', default: false },
     build: { type: 'boolean', default: false },
+    small: { type: 'boolean', default: false },
   },
 });
-const [set = 'glove'] = positionals;
+const [set = isSmall ? 'nouns' : 'glove'] = positionals;
 if (DATA_SETS[set] === undefined) throw new Error(`no data set "${set}"`);
 if (given.build) {
   await buildKept(set);
@@ -60,12 +59,13 @@ for (const [kind, what] of [
   printCurves(kind, what);
   printSpeeds(kind, what);
 }
-const picture = recallPicture(
-  found.map(({ name, single }) => ({ name, points: single })),
-  `${title}, one query a call`,
-);
-writeFileSync(new URL(`../docs/recall-${set}.svg`, import.meta.url), picture);
-printMarks(set, ours, rivals);
+if (!isSmall) {
+  const picture = recallPicture(
+    found.map(({ name, single }) => ({ name, points: single })),
+    `${title}, one query a call`,
+  );
+  writeFileSync(new URL(`../docs/recall-${set}.svg`, import.meta.url), picture);
+}
 
 /** Points that no other of the same engine exceeds in both recall and speed. */
 function printCurves(kind, what) {

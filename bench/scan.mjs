@@ -1,45 +1,25 @@
-// How fast is the exact scan of 1,000,000 codes for the 10 nearest to one query?
-// Compared with its scalar kernel, the floor (a plain read of as many bytes), FAISS and USearch on one thread.
+// How fast is the exact scan of 1,000,000 codes for the 10 nearest, one query alone and 100 at once?
+// Compared with the scalar kernel, FAISS and USearch on one thread.
 
-import { plainRead } from './lib/plain-read.mjs';
+import { Codes, scan, scanAll } from '../dist/index.js';
+import {
+  announce,
+  mustHold,
+  printTable,
+  race,
+  short,
+  sized,
+  span,
+  timed,
+  times,
+} from './lib/bench.mjs';
 import { openPython } from './lib/python.mjs';
 import { clusteredCodes, duplicateCodes, uniformCodes } from './lib/random.mjs';
-import { checkAgreement, npmHamming, ours, theirs } from './lib/scans.mjs';
-import { announce, mark, printTable, short, span, times } from './lib/table.mjs';
-import { race, timed } from './lib/timing.mjs';
 
-const ROWS = 1_000_000;
-const QUERIES = 64;
-
-async function contest(python, codes, queries, isFull) {
-  const rivals = [];
-  if (python) {
-    await python.ask('codes', { codes: codes.bytes, queries: queries.bytes, bits: codes.bits });
-    await checkAgreement(python, codes, queries, 3, isFull ? ['faiss', 'usearch'] : ['faiss']);
-    rivals.push({ name: 'FAISS', ...theirs(python, 'faiss', queries) });
-    if (isFull) {
-      rivals.push({ name: 'USearch', ...theirs(python, 'usearch', queries, { isSlow: true }) });
-    }
-  }
-  if (isFull)
-    rivals.push({ name: 'npm hamming-distance (1 % of rows)', ...npmHamming(codes, queries) });
-  return race([
-    { name: 'plain read', run: timed(plainRead(codes.bytes)) },
-    { name: 'halfspace', ...ours(codes, queries, 'auto') },
-    { name: 'halfspace popcnt64', ...ours(codes, queries, 'popcnt64') },
-    { name: 'halfspace popcnt8', ...ours(codes, queries, 'popcnt8') },
-    { name: 'scalar kernel', ...ours(codes, queries, 'scalar', true) },
-    ...rivals,
-  ]);
-}
-
-const python = await openPython();
-await announce(python);
-
-const head = ['codes', 'method', 'ms', 'p10..p90', 'GB/s', 'of plain read', 'FAISS / this'];
-const rows = [];
-const speeds = {};
-const kinds = [
+const ROWS = sized(1_000_000, 20_000);
+const QUERIES = 100;
+const K = 10;
+const KINDS = [
   ['64 bits', uniformCodes, 64],
   ['128 bits', uniformCodes, 128],
   ['256 bits', uniformCodes, 256],
@@ -48,29 +28,70 @@ const kinds = [
   ['256, clustered', clusteredCodes, 256],
   ['256, duplicates', duplicateCodes, 256],
 ];
-for (const [kind, make, bits] of kinds) {
+
+const python = await openPython();
+await announce(python);
+const rows = [];
+for (const [kind, make, bits] of KINDS) {
   const codes = make(ROWS, bits, 7);
   // Uniform queries are near nothing; rows with one bit flipped are near their cluster or copies.
   const queries = make === uniformCodes ? uniformCodes(QUERIES, bits, 8) : almostRows(codes);
-  const results = await contest(python, codes, queries, kind === '256 bits');
-  const msOf = (name) => results.find((one) => one.name === name)?.ms ?? Number.NaN;
-  speeds[kind] = [msOf('plain read'), msOf('FAISS')].map((ms) => ms / msOf('halfspace'));
-  for (const result of results) {
-    const { name, ms } = result;
-    const gigabytes = codes.bytes.length / ms / 1e6;
-    const ratios = [short(msOf('plain read') / ms), times(msOf('FAISS') / ms)];
-    rows.push([kind, name, short(ms), span(result), short(gigabytes), ...ratios]);
+  const raced = await race([...ours(codes, queries), ...(await theirs(codes, queries))]);
+  const perQuery = raced.map(({ name, count, ms, low, high }) => {
+    return { name, count, ms: ms / count, low: low / count, high: high / count };
+  });
+  for (const result of perQuery) {
+    const { name, count, ms } = result;
+    const faiss = perQuery.find((one) => one.name === 'FAISS' && one.count === count);
+    rows.push([
+      ...[kind, name, count, short(ms), span(result), short(codes.bytes.length / ms / 1e6)],
+      faiss ? times(faiss.ms / ms) : '-',
+    ]);
   }
 }
-printTable(`Scan of ${short(ROWS)} codes, one query, top 10`, head, rows, 2);
-mark('speed of a plain read, 256 bits', speeds['256 bits'][0], { least: 0.5 });
-mark('speed of FAISS, 256 bits', speeds['256 bits'][1], { least: 3 });
+printTable(
+  `Scan of ${short(ROWS)} codes, top ${K}`,
+  ['codes', 'method', 'queries', 'ms a query', 'p10..p90', 'GB/s', 'FAISS / this'],
+  rows,
+  2,
+);
 python?.close();
 
+function ours(codes, queries) {
+  const one = (kernel) => (call) => scan(codes, queries.at(call % queries.count), { k: K, kernel });
+  return [
+    { name: 'halfspace', count: 1, run: timed(one('auto')) },
+    {
+      ...{ name: 'halfspace', count: QUERIES, isSlow: true },
+      run: timed(() => scanAll(codes, queries, { k: K })),
+    },
+    { name: 'scalar kernel', count: 1, isSlow: true, run: timed(one('scalar')) },
+  ];
+}
+
+/** The rivals, after they were found to give equal distances; they break ties differently. */
+async function theirs(codes, queries) {
+  if (!python) return [];
+  await python.ask('codes', { codes: codes.bytes, queries: queries.bytes, bits: codes.bits });
+  const by = (engine, count) => (call) =>
+    python.ask('search', { engine, first: count === 1 ? call % QUERIES : 0, count, k: K });
+  for (const engine of ['faiss', 'usearch']) {
+    const { distances } = await by(engine, 1)(3);
+    const expected = scan(codes, queries.at(3), { k: K }).distances;
+    mustHold(String(distances) === String(expected), `distances of ${engine}`);
+  }
+  const run = (engine, count) => async (call) => (await by(engine, count)(call)).ms;
+  return [
+    { name: 'FAISS', count: 1, run: run('faiss', 1) },
+    { name: 'FAISS', count: QUERIES, isSlow: true, run: run('faiss', QUERIES) },
+    { name: 'USearch', count: 1, isSlow: true, run: run('usearch', 1) },
+  ];
+}
+
 function almostRows(codes) {
-  const queries = uniformCodes(QUERIES, codes.bits, 0);
+  const queries = Codes.allocate(QUERIES, { bits: codes.bits });
   for (let row = 0; row < QUERIES; row++) {
-    queries.at(row).set(codes.at(row * 997));
+    queries.at(row).set(codes.at(row * 97));
     queries.at(row)[0] ^= 1;
   }
   return queries;

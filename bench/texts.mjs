@@ -1,145 +1,86 @@
-// How fast do texts become codes? English licences and Chinese poems, from strings to 64 bits by words
-// and TF-IDF, end to end; next to the package simhash-js on the same texts. And what memory does it
-// take when texts go on and on: the vocabulary of a hasher is bounded, the table grows by words alone.
+// How fast do texts become codes? English licences and Chinese poems, from strings to codes: by words and
+// TF-IDF next to the package simhash-js, and as sets of 5-word shingles next to datasketch and rensa, which
+// make 128 min-hashes of the same texts. CPU time of one thread, the median of several runs in turns.
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { tableFromIPC } from 'apache-arrow';
-import { characters, shingles, TextHasher, words } from '../dist/index.js';
-import { announce, mark, mustHold, printTable, short, span, times } from './lib/table.mjs';
-import { race, timed } from './lib/timing.mjs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { characters, shingles, TextHasher } from '../dist/index.js';
+import { announce, measured, printTable, short, sized, summary, times } from './lib/bench.mjs';
+import { isThere, textsOf } from './lib/data-sets.mjs';
+import { findPython, pythonChild } from './lib/python.mjs';
 
 const { SimHash } = createRequire(import.meta.url)('simhash-js/SimHash.js');
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc');
-const MOST_TEXTS = 10_000;
-/** Texts that the rival hashes: it is slow. */
-const RIVAL_TEXTS = 20;
+const RUNS = sized(5, 1);
+/** Characters of the texts that a method gets, the slow ones fewer. */
+const MOST = sized(2e7, 2e5);
+const SLOW = 20;
 
 await announce();
+const python = findPython('datasketch, rensa');
+const sets = { 'English licences': 'licences', 'Chinese poems': 'poems', 'English prose': 'edits' };
 const lines = [];
-const rates = new Map();
-let bytesPerWord = 0;
-for (const [name, file] of [
-  ['English licences', 'licences/licences.arrow'],
-  ['Chinese poems', 'poems/poems.arrow'],
-]) {
-  const texts = textsOf(file).slice(0, MOST_TEXTS);
-  const bytes = sizeOf(texts);
-  const frequencies = new TextHasher().fit(texts);
-  const entries = [
-    ['words, TF-IDF', { frequencies }, texts],
-    ['words', {}, texts],
-    ['words, never seen before', null, texts, hashAnew],
-    ['words, fit alone', null, texts, fitAnew],
-    ['shingles(3)', { tokens: shingles(3, words) }, texts.slice(0, 200)],
-    ['characters(4)', { tokens: characters(4) }, texts.slice(0, 200)],
-  ].map(([entry, options, some, runAnew]) => {
-    return { entry, bytes: sizeOf(some), run: runAnew?.(some) ?? runOf(options, some) };
-  });
-  const rival = new SimHash();
-  const few = texts.slice(0, RIVAL_TEXTS);
-  entries.push({
-    ...{ entry: 'simhash-js', bytes: sizeOf(few), isSlow: true },
-    run: timed(() => few.map((text) => rival.hash(text))),
-  });
-  const results = await race(
-    entries.map((one) => ({ name: one.entry, ...one })),
-    4,
-  );
-  const rateOf = (one) => one.bytes / one.ms / 1000;
-  const theirs = rateOf(results.at(-1));
-  for (const one of results) {
-    rates.set(`${name} ${one.entry}`, rateOf(one));
-    lines.push([
-      name,
-      one.entry,
-      short(rateOf(one)),
-      short(one.ms),
-      span(one),
-      times(rateOf(one) / theirs),
-    ]);
-  }
-  const size = `${short(frequencies.size)} words, ${short(frequencies.bytes / frequencies.size)} bytes each`;
-  lines.push([name, `table of frequencies: ${size}`, '-', '-', '-', '-']);
-  bytesPerWord = frequencies.bytes / frequencies.size; // of the last, which has most words
-  mustHold(frequencies.documents === texts.length, 'documents of the table');
-  console.error(`${name}: ${texts.length} texts, ${short(bytes / 1e6)} MB`);
+for (const [name, set] of Object.entries(sets)) {
+  if (isThere(set)) lines.push(...(await rates(textsOf(set))).map((line) => [name, ...line]));
 }
 printTable(
-  'Texts to codes of 64 bits',
-  ['texts', 'method', 'MB/s', 'ms', 'p10..p90', 'of simhash-js'],
+  'Texts to codes',
+  ['texts', 'method', 'MB/s of one core', 'slowest..fastest run', 'halfspace / this'],
   lines,
   2,
 );
-const few = heldAfter(10_000);
-const many = heldAfter(80_000);
-printTable(
-  'What a hasher holds after texts whose words are half new',
-  ['texts', 'new words', 'MB held'],
-  [
-    ['10,000', '500,000', short(few / 1e6)],
-    ['80,000', '4,000,000', short(many / 1e6)],
-  ],
-  1,
-);
-mark('memory after eight times the texts, of that before', many / few, { most: 1.5 });
-const english = rates.get('English licences words, TF-IDF');
-mark('MB/s, English by words and TF-IDF', english, { least: 25 });
-mark('bytes a word in the table of the poems', bytesPerWord, { most: 16 });
-mark('speed of simhash-js, English', english / rates.get('English licences simhash-js'), {
-  least: 5,
-});
-mark('MB/s, Chinese by pairs', rates.get('Chinese poems words, TF-IDF'), { least: 8 });
 
-function textsOf(file) {
-  const table = tableFromIPC(readFileSync(new URL(`../datasets/${file}`, import.meta.url)));
-  return Array.from(table.getChild('text'));
-}
-
-function sizeOf(texts) {
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-}
-
-function runOf(options, texts) {
-  const hasher = new TextHasher({ empty: 'null', ...options });
-  return timed(() => countOf(hasher, texts));
-}
-
-function hashAnew(texts) {
-  return timed(() => countOf(new TextHasher({ empty: 'null' }), texts));
-}
-
-function fitAnew(texts) {
-  return timed(() => new TextHasher().fit(texts).size);
-}
-
-function countOf(hasher, texts) {
-  let count = 0;
-  for (const codes of hasher.hashStream(texts)) count += codes.count;
-  return count;
-}
-
-/** Bytes of typed arrays that a hasher holds after so many texts of their own words each. */
-function heldAfter(count) {
-  const hasher = new TextHasher();
-  const before = arrayBytes();
-  for (const codes of hasher.hashStream(numbered(count))) mustHold(codes.count > 0, 'codes');
-  const held = arrayBytes() - before;
-  mustHold(hasher.hash('a word').length === 8, 'the hasher is alive');
-  return held;
-}
-
-/** Texts of 100 words, half of which are in no other. */
-function* numbered(count) {
-  for (let text = 0; text < count; text++) {
-    yield Array.from({ length: 100 }, (_, i) => (i % 2 ? `word${i}` : `${i}of${text}`)).join(' ');
+async function rates(texts) {
+  const folder = mkdtempSync(join(tmpdir(), 'halfspace-bench-'));
+  const path = join(folder, 'texts.json');
+  writeFileSync(path, JSON.stringify(texts));
+  const child = python && pythonChild(python, 'shingles.py');
+  await child?.ask('load', { path });
+  const frequencies = await new TextHasher().fit(texts.slice(0, 10_000));
+  const ours = (options) => {
+    const hasher = new TextHasher({ empty: 'null', ...options });
+    return async (some) => (await measured(() => hasher.hashAll(some))).cpu;
+  };
+  const rival = new SimHash();
+  const theirs = (engine) => async (some) =>
+    (await child.ask('run', { engine, count: some.length })).seconds;
+  const sets = { bits: 256, projection: 'minwise', tokens: shingles(5) };
+  const methods = [
+    { name: '64 bits, words by TF-IDF', work: ours({ frequencies }), group: 0 },
+    {
+      ...{ name: 'simhash-js', group: 0, part: SLOW },
+      work: async (some) => (await measured(() => some.map((text) => rival.hash(text)))).cpu,
+    },
+    { name: '64 bits, shingles(3)', work: ours({ tokens: shingles(3) }), part: SLOW },
+    { name: '64 bits, characters(4)', work: ours({ tokens: characters(4) }), part: SLOW },
+    { name: '256 bits, sets of shingles(5)', work: ours(sets), group: 1 },
+    ...['rensa', 'datasketch']
+      .filter(() => child)
+      .map((engine) => ({ name: engine, work: theirs(engine), group: 1, part: SLOW })),
+  ];
+  const speeds = methods.map(() => []);
+  for (let run = 0; run <= RUNS; run++) {
+    for (const [i, { work, part = 1 }] of methods.entries()) {
+      const some = upTo(texts, MOST / part);
+      const bytes = some.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      const seconds = await work(some);
+      if (run > 0) speeds[i].push(bytes / 1e6 / seconds); // the first is to warm up
+    }
   }
+  child?.close();
+  rmSync(folder, { recursive: true });
+  const firstOf = (group) => summary(speeds[methods.findIndex((one) => one.group === group)]).ms;
+  return methods.map(({ name, group }, i) => {
+    const { ms: median } = summary(speeds[i]);
+    const spread = `${short(Math.min(...speeds[i]))}..${short(Math.max(...speeds[i]))}`;
+    return [name, short(median), spread, group === undefined ? '' : times(firstOf(group) / median)];
+  });
 }
 
-function arrayBytes() {
-  collectGarbage();
-  return process.memoryUsage().arrayBuffers;
+/** The first texts that have about so many characters. */
+function upTo(texts, most) {
+  let [count, characters] = [0, 0];
+  while (count < texts.length && characters < most) characters += texts[count++].length;
+  return texts.slice(0, count);
 }

@@ -1,6 +1,6 @@
 // Runs the tests of the Python package with Apache Spark, both installed from PyPI into a virtual
 // environment, the package as pip builds it. Without Java it says loudly that nothing was checked.
-// One test of each verb; all with `--nightly`. `--bench CASE…` runs bench/python/spark.py there in place of the tests, `--layouts` layouts.py.
+// One test of each verb; all with `--nightly`. `--bench CASE…` runs bench/python/spark.py there in place of the tests.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -73,11 +73,10 @@ await runChecks(
     }
     await check('Spark and pyarrow from PyPI', installPrograms);
     await check('the Python package, as pip builds it', installPackage);
-    const [bench, ...cases] = process.argv.slice(2);
-    const isNightly = bench === '--nightly';
-    if (bench !== undefined && !isNightly) {
-      const script = bench === '--layouts' ? 'layouts' : 'spark';
-      const words = ['-W', 'ignore', join(root, `bench/python/${script}.py`), ...cases];
+    const [what, ...cases] = process.argv.slice(2);
+    const isNightly = what === '--nightly';
+    if (what === '--bench') {
+      const words = ['-W', 'ignore', join(root, 'bench/python/spark.py'), ...cases];
       const options = { stdio: 'inherit', env: { ...process.env, ...env } };
       process.exitCode = spawnSync(python, words, options).status ?? 1;
       return;

@@ -105,7 +105,63 @@ export function sparseRows(count, entries, dimensions, seed) {
   return { offsets, indices, values };
 }
 
-/** The first `count` of sparse rows, not copied. */
-export function firstRows({ offsets, indices, values }, count) {
-  return { offsets: offsets.subarray(0, count + 1), indices, values };
+/**
+ * Groups of near duplicates, their rows in no order: the first is uniform, the others have up to
+ * `flips` of its bits flipped. n rows or more with probability 1 / n, up to 1,000.
+ */
+export function nearDuplicates(count, bits, seed, flips) {
+  const { word, unit, below } = generator(seed);
+  const codes = Codes.allocate(count, { bits });
+  const order = Uint32Array.from({ length: count }, (_, row) => row);
+  for (let i = count - 1; i > 0; i--) {
+    const j = below(i + 1);
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  for (let next = 0; next < count; ) {
+    const first = codes.at(order[next]);
+    for (let i = 0; i < first.length; i++) first[i] = word();
+    const end = Math.min(count, next + 1000, next + Math.floor(1 / (1 - unit())));
+    while (++next < end) {
+      const row = codes.at(order[next]);
+      row.set(first);
+      flip(row, below(flips + 1), below);
+    }
+  }
+  return codes;
+}
+
+/** Rows with 0, 1, .. `flips` bits flipped, in turn. */
+export function queriesNear(codes, count, flips, seed) {
+  const { below } = generator(seed);
+  return Array.from({ length: count }, (_, i) => {
+    const query = codes.at(below(codes.count)).slice();
+    flip(query, i % (flips + 1), below);
+    return query;
+  });
+}
+
+function flip(code, flips, below) {
+  for (let i = 0; i < flips; i++) code[below(code.length)] ^= 1 << below(8);
+}
+
+/** Rows near some of a thousand points. */
+export function clusteredVectors(count, dimensions) {
+  const { unit: next } = generator(11);
+  const points = Float32Array.from({ length: 1000 * dimensions }, () => next() - 0.5);
+  const values = new Float32Array(count * dimensions);
+  for (let row = 0; row < count; row++) {
+    const from = Math.floor(next() * 1000) * dimensions;
+    for (let d = 0; d < dimensions; d++) {
+      values[row * dimensions + d] = points[from + d] + 0.7 * (next() - 0.5);
+    }
+  }
+  return { values, dimensions };
+}
+
+/** Texts of 120 words, few of which are frequent. */
+export function randomTexts(count) {
+  const { unit: next } = generator(5);
+  const words = Array.from({ length: 20_000 }, () => Math.floor(next() * 1e9).toString(36));
+  const draw = () => words[Math.floor(next() ** 3 * words.length)];
+  return Array.from({ length: count }, () => Array.from({ length: 120 }, draw).join(' '));
 }

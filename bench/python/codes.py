@@ -1,4 +1,4 @@
-"""Rivals on codes, hashing, k-means and Arrow. Times are taken here, on one thread."""
+"""Rivals on codes, hashing and k-means. Times are taken here, on one thread."""
 
 import time
 
@@ -11,7 +11,6 @@ from usearch.index import MetricKind
 from usearch.index import search as usearch_search
 
 faiss.omp_set_num_threads(1)
-pa.set_cpu_count(1)
 state = {}
 
 
@@ -33,12 +32,6 @@ def codes(codes, queries, bits):
     ms, _ = timed(lambda: state["flat"].add(state["codes"]))
     state.pop("multi", None)
     return {"ms": ms}
-
-
-def queries(queries, bits):
-    """Other queries to the same codes."""
-    state["queries"] = np.fromfile(queries, dtype=np.uint8).reshape(-1, bits // 8)
-    return {}
 
 
 def multi_hash(tables, width):
@@ -119,31 +112,9 @@ def kmeans(clusters, seed):
     return {"ms": ms, "objective": float(cosines.mean(dtype=np.float64))}
 
 
-def arrow(file):
-    with open(file, "rb") as opened:
-        state["arrow"] = pa.py_buffer(opened.read())
-    return {}
-
-
-def read_arrow():
-    """All codes as one contiguous array, as codesFromArrow gives them."""
-
-    def work():
-        column = pa.ipc.open_file(state["arrow"]).read_all().column("code")
-        width = column.type.byte_width
-        parts = [
-            np.frombuffer(chunk.buffers()[1], np.uint8, len(chunk) * width, chunk.offset * width)
-            for chunk in column.chunks
-        ]
-        return np.concatenate(parts)
-
-    ms, made = timed(work)
-    return {"ms": ms, "sum": int(made.sum(dtype=np.int64))}
-
-
 serve(
     (
-        *(versions, codes, queries, multi_hash, search, within, within_all),
-        *(vectors, encode, kmeans, arrow, read_arrow),
+        *(versions, codes, multi_hash, search, within, within_all),
+        *(vectors, encode, kmeans),
     )
 )

@@ -1,7 +1,4 @@
-"""Rivals on sets: datasketch and rensa, 128 min-hashes of a text.
-
-Of sets of 5-word shingles the CPU time, and of given sets the min-hashes themselves.
-"""
+"""Rivals on sets of 5-word shingles: CPU time of datasketch and rensa, 128 min-hashes of a text."""
 
 import json
 import re
@@ -55,13 +52,5 @@ def run(engine, count):
     return {"seconds": time.process_time() - started}
 
 
-def hashes(engine, path):
-    """The min-hashes of sets, lists of tokens in a file, one set after another."""
-    with open(path, encoding="utf-8") as opened:
-        sets = json.load(opened)
-    of_one = ENGINES[engine]
-    return {"values": [int(value) for tokens in sets for value in of_one(tokens)]}
-
-
 if __name__ == "__main__":
-    serve([load, run, hashes])
+    serve([load, run])

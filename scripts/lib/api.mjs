@@ -1,6 +1,6 @@
 // The page docs/api.md, made of the declarations of both entry points by the TypeScript compiler:
-// of each exported value its signature, the first paragraph of its comment, its options with their
-// defaults, and its example. What the page says is written in src alone. `npm run docs:api` writes
+// of each exported value its signature, what its comment says first, its members and options in a line
+// each with the first sentence of their comments, and its example. What the page says is written in src alone. `npm run docs:api` writes
 // the page; test/docs/api.test.ts fails when it is out of date.
 
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const INTRO = `# API
 
 <!-- Made by \`npm run docs:api\` from the comments in src/. Change those, not this page. -->
 
-Every value that \`halfspace\` and \`halfspace/node\` export. \`halfspace\` runs in browsers and in Node; \`halfspace/node\` exports the same and what reads and writes files. An option that is not in a table is refused.
+Every value that \`halfspace\` and \`halfspace/node\` export. \`halfspace\` runs in browsers and in Node; \`halfspace/node\` exports the same and what reads and writes files. The types say more of each. Options that are not listed are refused.
 
 `;
 
@@ -78,7 +78,7 @@ export function makeApi() {
   const links = Object.entries(TOPICS).map(([topic, names]) => {
     return `- **${topic}**: ${names.map((name) => `[${name}](#${name.toLowerCase()})`).join(', ')}`;
   });
-  const longCall = page.optionsTable('LongCall', longCallFields(checker, program));
+  const longCall = page.optionLines('LongCall', longCallFields(checker, program));
   const sections = Object.entries(TOPICS).map(([topic, names]) => {
     return [`## ${topic}`, ...names.map((name) => page.section(name))].join('\n\n');
   });
@@ -99,20 +99,17 @@ function valuesOf(checker, file) {
 }
 
 function longCallFields(checker, program) {
-  const module = checker.getSymbolAtLocation(
-    program.getSourceFile(join(root, 'src/base/steps.ts')),
-  );
-  const found = checker.getExportsOfModule(module).find(({ name }) => name === 'LongCall');
-  return [...found.members.values()];
+  const index = checker.getSymbolAtLocation(program.getSourceFile(join(root, 'src/index.ts')));
+  const exported = checker.getExportsOfModule(index).find(({ name }) => name === 'LongCall');
+  return [...checker.getAliasedSymbol(exported).members.values()];
 }
 
-/** Text that may stand between backticks in a cell of a table. */
-const cell = (text) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim();
 const oneLine = (text) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').replace(/, \)/, ')');
 
 class Page {
   problems = [];
-  #tables = new Map(); // heading of the section that has the table, by the name of the options
+  #shown = new Map(); // heading of the section that has the list, by the name of the options
+  #lines = new Map(); // heading of the section that has the line
   #checker;
   #index;
   #node;
@@ -130,13 +127,13 @@ class Page {
     const lines = [`### ${name}`, ''];
     if (ts.isClassDeclaration(declaration)) {
       lines.push(`\`${constructorOf(declaration)}\``, '', this.#comment(symbol), '');
-      lines.push(...this.#parametersTables(name, constructorsOf(declaration)));
-      lines.push(...this.#membersTable(name, declaration));
+      lines.push(...this.#parameterLines(name, constructorsOf(declaration)));
+      lines.push(...this.#memberLines(name, declaration));
     } else {
       const open = declarations.filter((one) => declarations.length === 1 || !one.body);
       lines.push(open.map((one) => `\`${this.#signature(name, one)}\``).join('<br>\n'), '');
       lines.push(this.#comment(symbol), '');
-      lines.push(...this.#parametersTables(name, open));
+      lines.push(...this.#parameterLines(name, open));
     }
     lines.push(...this.#example(name, symbol));
     return lines.join('\n').trim();
@@ -146,7 +143,7 @@ class Page {
   #comment(symbol) {
     const text = firstParagraph(this.#checker, symbol);
     if (text === '') this.problems.push(`${symbol.name}: no comment`);
-    return text;
+    return firstSentence(text);
   }
 
   #signature(name, declaration) {
@@ -159,19 +156,19 @@ class Page {
     return name + text.replace(' | undefined', '');
   }
 
-  /** Tables of the options that the functions take; a table that was shown before is linked. */
-  #parametersTables(name, declarations) {
+  /** The options that the functions take; a list that was shown before is linked. */
+  #parameterLines(name, declarations) {
     const lines = [];
     for (const declaration of declarations) {
       for (const type of this.#optionTypes(declaration)) {
-        const shown = this.#tables.get(type.symbolName);
+        const shown = this.#shown.get(type.symbolName);
         if (shown === name) continue;
         if (shown !== undefined) {
           lines.push(`Options: as [${shown}](#${shown.toLowerCase()}).`, '');
           continue;
         }
-        this.#tables.set(type.symbolName, name);
-        lines.push(...this.optionsTable(name, type.fields), '');
+        this.#shown.set(type.symbolName, name);
+        lines.push(...this.optionLines(name, type.fields), '');
         if (type.isLong) lines.push('Also the options of [long calls](#long-calls).', '');
       }
     }
@@ -207,17 +204,33 @@ class Page {
     });
   }
 
-  optionsTable(name, fields) {
-    const lines = ['| option | type | default | meaning |', '| --- | --- | --- | --- |'];
+  optionLines(name, fields) {
+    const lines = [];
     for (const field of fields) {
       const declaration = field.valueDeclaration ?? field.declarations[0];
       const meaning = this.#meaningOf(field, declaration);
       if (meaning === '') this.problems.push(`${name}, option ${field.name}: no comment`);
       const isRequired = (field.flags & ts.SymbolFlags.Optional) === 0;
-      const usual = isRequired ? 'required' : this.#defaultOf(declaration);
-      const type = cell(this.#typeOf(declaration));
-      lines.push(`| \`${field.name}\` | \`${type}\` | ${usual} | ${cell(meaning)} |`);
+      const usual = isRequired ? undefined : this.#defaultOf(declaration);
+      const type = `${field.name}${isRequired ? '' : '?'}: ${this.#typeOf(declaration)}`;
+      const head = usual === undefined ? type : `${type} = ${usual}`;
+      lines.push([field.name, `- \`${oneLine(head)}\`: ${firstSentence(meaning)}`]);
     }
+    return this.#newLines(name, lines);
+  }
+
+  /** Lines that stand nowhere above, and where the others do. */
+  #newLines(section, named) {
+    const lines = [];
+    const above = new Map();
+    for (const [name, line] of named) {
+      const shown = this.#lines.get(line);
+      if (shown === undefined || shown === section) {
+        this.#lines.set(line, section);
+        lines.push(line);
+      } else above.set(shown, [...(above.get(shown) ?? []), `\`${name}\``]);
+    }
+    for (const [shown, names] of above) lines.push(`- ${names.join(', ')}: as of \`${shown}\``);
     return lines;
   }
 
@@ -260,9 +273,8 @@ class Page {
   /** By the literal NAME_DEFAULTS next to the options, or by the comment's `@default`. */
   #defaultOf(declaration) {
     const tag = ts.getJSDocTags(declaration).find((one) => one.tagName.text === 'default');
-    if (tag !== undefined) return `\`${ts.getTextOfJSDocComment(tag.comment)}\``;
-    const value = this.#defaultsNextTo(declaration.parent)?.get(declaration.name.text);
-    return value === undefined ? '' : `\`${value}\``;
+    if (tag !== undefined) return ts.getTextOfJSDocComment(tag.comment);
+    return this.#defaultsNextTo(declaration.parent)?.get(declaration.name.text);
   }
 
   #defaultsNextTo(declaration) {
@@ -281,34 +293,34 @@ class Page {
   }
 
   /** The public methods and fields of a class, static ones first. */
-  #membersTable(name, declaration) {
+  #memberLines(name, declaration) {
     const fields = constructorsOf(declaration).flatMap(({ parameters }) =>
       parameters.filter((one) => ts.isParameterPropertyDeclaration(one, one.parent)),
     );
     const shown = [...fields, ...declaration.members].filter((one) => one.name && isPublic(one));
     const isStatic = (one) => (ts.getCombinedModifierFlags(one) & ts.ModifierFlags.Static) !== 0;
     const members = [...shown.filter(isStatic), ...shown.filter((one) => !isStatic(one))];
-    const lines = ['| member | what it does |', '| --- | --- |'];
+    const lines = [];
     for (const member of members) {
       const symbol = this.#checker.getSymbolAtLocation(member.name);
       const text = firstParagraph(this.#checker, symbol);
       if (text === '') this.problems.push(`${name}.${symbol.name}: no comment`);
       const head = `${isStatic(member) ? `${name}.` : ''}${memberHead(member)}`;
-      lines.push(`| \`${cell(head)}\` | ${cell(text)} |`);
+      lines.push([symbol.name, `- \`${oneLine(head)}\`: ${firstSentence(text)}`]);
     }
     const methods = members.filter((one) => ts.isMethodDeclaration(one));
-    return [...lines, '', ...this.#methodTables(methods)];
+    return [...this.#newLines(name, lines), '', ...this.#methodLines(methods)];
   }
 
-  #methodTables(methods) {
+  #methodLines(methods) {
     const lines = [];
     for (const method of methods) {
       for (const type of this.#optionTypes(method)) {
         const label = method.name.getText();
-        if (this.#tables.has(type.symbolName)) continue;
-        this.#tables.set(type.symbolName, label);
+        if (this.#shown.has(type.symbolName)) continue;
+        this.#shown.set(type.symbolName, label);
         lines.push(`Options of \`${label}\`:`, '');
-        lines.push(...this.optionsTable(label, type.fields), '');
+        lines.push(...this.optionLines(label, type.fields), '');
       }
     }
     return lines;
@@ -342,6 +354,9 @@ class Page {
     ]);
   }
 }
+
+/** Up to the first full stop, that of an abbreviation aside. */
+const firstSentence = (text) => text.split(/(?<=[.!?])\s+(?=[A-Z\d`'])/)[0];
 
 const code = (lines) => ['```ts', ...lines, '```'];
 

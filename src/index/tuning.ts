@@ -37,7 +37,7 @@ const PROBE_RATIO = 2 ** (1 / 8);
 const MORE_PROBES = 12;
 /**
  * Entries that take as long as a re-ranked row: 31 of residual codes of 100 dimensions, 24 of 256,
- * 19 of 784 (bench/query-cost.mjs).
+ * 19 of 784.
  */
 const RANKED_ENTRIES = 24;
 

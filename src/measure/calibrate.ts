@@ -116,7 +116,7 @@ const OPTIONS = ['pairs', 'minCosine', 'minJaccard', 'vectors', ...LONG_CALL];
  * index.addAll([[1, 0], [0.9, 0.1], [0.9, 0.4]]);
  * const known = { a: Uint32Array.of(0, 0), b: Uint32Array.of(1, 2), same: [true, false] };
  * const { lines, recommended } = await calibrate(index, { pairs: known });
- * console.log(lines[0].found, lines[0].wrong, recommended); // 1 1 0.99
+ * console.log(lines[0]?.found, lines[0]?.wrong, recommended); // 1 1 0.99
  */
 export async function calibrate(
   source: RowSource,

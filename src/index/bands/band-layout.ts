@@ -14,7 +14,7 @@ const MAX_BLOCKS = 16;
 export const LOOK_UP_READS = 2;
 /**
  * Bytes of codes that a scan passes in the time of one random read: 30 to 60 ns, where reads took
- * 45 to 60 (bench/plans.mjs, codes of 64 to 1,024 bits).
+ * 45 to 60 (codes of 64 to 1,024 bits).
  */
 const SCANNED_BYTES = 512;
 /** Share of the reads of a scan that bands may take: at a half, bands were never slower. */
