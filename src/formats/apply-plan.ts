@@ -6,9 +6,10 @@
 
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { checkOptions } from '../base/check';
+import { checkArguments, checkDeclared } from '../base/arguments';
+import { MAX_BITS } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../groups/plan';
 import type { ColumnInfo } from '../table/columns/info';
@@ -16,7 +17,7 @@ import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
 import { isThere, openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
-import { formatOfPath, OF_LINES, type RowFormat, WITH_NAMES } from './row-format';
+import { formatOfPath, OF_LINES, ROW_FORMATS, type RowFormat } from './row-format';
 import type { RowReader, SkippedLine } from './row-reader';
 import { shardsOf } from './shards';
 
@@ -47,10 +48,19 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   force?: boolean;
 }
 
-const OPTIONS = [
-  ...[...OPEN_OPTIONS, ...LONG_CALL],
-  ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force'],
-];
+const OPTIONS = {
+  ...OPEN_OPTIONS,
+  signal: 'any',
+  onProgress: 'any',
+  threads: 'any',
+  column: 'any',
+  bits: { min: 1, max: MAX_BITS },
+  bitOrder: ['lsb', 'msb'],
+  ids: 'any',
+  inputs: 'names',
+  outputFormat: ROW_FORMATS,
+  force: 'boolean',
+} as const;
 
 /** What was read, and which lines were left out where `onError` is 'skip'. */
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
@@ -72,8 +82,9 @@ export async function applyPlan(
   output: string,
   options?: ApplyOptions,
 ): Promise<Applied> {
-  const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  const given = checkLongCall(checkDeclared(options, OPTIONS));
   checkPlanShape('plan', plan);
+  checkArguments({ source, output }, { source: 'paths', output: 'path' });
   return applyChecked(plan, source, output, given);
 }
 
@@ -109,8 +120,7 @@ async function applyToShards(
   output: string,
   given: CheckedOptions,
 ): Promise<Applied> {
-  const { ids: _ids, onProgress, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
-  const { inputs = [], outputFormat: _format, force = true, ...own } = rest;
+  const { inputs = [], force = true, onProgress } = given;
   const targets = targetsOf(shards, output);
   for (const target of force ? [] : targets) {
     if (await isThere(target)) {
@@ -118,25 +128,20 @@ async function applyToShards(
     }
   }
   const counts = await rowsOfShards(plan, shards, given);
+  // The ids were compared, and the rows counted; codes are those of one file.
+  const alone = { ids: undefined, onProgress: undefined, outputFormat: undefined, column: null };
   const applied = { file: output, skipped: 0, skippedLines: [] as SkippedLine[] };
-  const written: string[] = [];
   let first = 0;
+  let written = 0;
   try {
     for (const [i, shard] of shards.entries()) {
-      if (counts[i] === NOT_OPENED) {
-        applied.skipped++;
-        applied.skippedLines.push({ line: 0, reason: `cannot be opened, ${shard}` });
-        continue;
-      }
       await mkdir(dirname(targets[i]), { recursive: true });
       const part = planOfRows(plan, first, first + counts[i]);
       const { skipped, skippedLines } = await applyToOne(part, shard, targets[i], {
-        ...own,
-        force,
+        ...{ ...given, ...alone, force, isSharded: false },
         inputs: [...shards, ...inputs],
-        isSharded: false,
       });
-      written.push(targets[i]);
+      written++;
       applied.skipped += skipped;
       for (const { line, reason } of skippedLines) {
         applied.skippedLines.push({ line, reason: `${reason}, ${shard}` });
@@ -145,14 +150,11 @@ async function applyToShards(
       onProgress?.(first, plan.count);
     }
   } catch (error) {
-    for (const target of written) await rm(target, { force: true });
+    for (const target of targets.slice(0, written)) await rm(target, { force: true });
     throw error;
   }
   return applied;
 }
-
-/** Stands for the number of rows of a shard that cannot be opened and is left out. */
-const NOT_OPENED = -1;
 
 /** Reads all shards, which must have the rows of the plan; returns how many each has. */
 async function rowsOfShards(
@@ -161,29 +163,18 @@ async function rowsOfShards(
   given: CheckedOptions,
 ): Promise<number[]> {
   const { ids, signal } = given;
+  const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
   const counts: number[] = [];
   let total = 0;
   for (const shard of shards) {
-    let count = 0;
-    const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
     const before = total;
     const isWanted = wantedRows(given, (row) => ids?.values[before + row] !== undefined);
-    const opened = openRecords(shard, { ...given, columns }, { isWanted });
-    const reader = await opened.catch((error) => {
-      if (given.onError !== 'skip' || !(error instanceof FormatError)) throw error;
-      return null; // as when the plan was made
-    });
-    if (reader === null) {
-      counts.push(NOT_OPENED);
-      continue;
-    }
-    for await (const batch of reader) {
+    for await (const batch of await openRecords(shard, { ...given, columns }, { isWanted })) {
       signal?.throwIfAborted();
-      if (ids !== undefined) checkIds(batch.startingAt(total + batch.firstRow), ids, shard);
-      count += batch.count;
+      if (ids !== undefined) checkIds(batch.startingAt(total), ids, shard);
+      total += batch.count;
     }
-    counts.push(count);
-    total += count;
+    counts.push(total - before);
   }
   checkRows(plan, { source: `${shards.length} shards`, count: total, checks: null });
   return counts;
@@ -328,7 +319,7 @@ async function copyRecords(
   const { read, target, look, isWanted } = copy;
   let kept: Uint8Array[] = [];
   // Row -1 is the line of names.
-  let row = WITH_NAMES.includes(read.format) ? -1 : 0;
+  let row = read.format === 'csv' ? -1 : 0;
   // Only the columns that are read decide whether a line is skipped; whole lines are copied.
   const onRecord = (bytes: Buffer, start: number, end: number) => {
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));

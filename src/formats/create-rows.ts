@@ -3,7 +3,8 @@
  * failure leaves nothing behind, and a file that exists or is an input is not overwritten.
  */
 
-import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkDeclared } from '../base/arguments';
+import { wrongType, wrongValue } from '../base/check';
 import { ArrowWriter, type CodeHeader, type KindHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { type CsvLayout, csvHeader, csvLines } from './csv/csv-text';
@@ -50,7 +51,13 @@ const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json'] as
 /** A format that can be written. */
 type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-const OPTIONS = ['format', 'force', 'inputs', 'formulas', 'header'];
+const OPTIONS = {
+  format: ROW_FORMATS,
+  force: 'boolean',
+  inputs: 'names',
+  formulas: ['keep', 'text'],
+  header: 'any',
+} as const;
 
 /**
  * Opens an output for rows: a path, '-' for the standard output, or a stream. The file appears at
@@ -66,9 +73,8 @@ export async function createRows(
   target: string | NodeJS.WritableStream,
   options?: CreateRowsOptions,
 ): Promise<RowWriter> {
-  const given = checkOptions('options', options, OPTIONS);
+  const given = checkDeclared(options, OPTIONS);
   const { force = false, inputs = [], formulas = 'keep', header } = given;
-  checkOneOf('formulas', formulas, ['keep', 'text']);
   const stream = target === '-' ? process.stdout : target;
   if (typeof stream !== 'string' && typeof stream?.write !== 'function') {
     throw wrongType('target', 'a path or a writable stream', target);
@@ -80,7 +86,6 @@ export async function createRows(
     const problem = path === null ? 'a stream needs a format (--to)' : unknown;
     throw new RangeError(`${problem}: ${OUTPUT_FORMATS.join(', ')}`);
   }
-  checkOneOf('format', format, ROW_FORMATS);
   checkOutputFormat(format);
   if (header !== undefined && format !== 'arrow' && format !== 'arrows') {
     throw wrongValue('header', "a format 'arrow' or 'arrows'", format);

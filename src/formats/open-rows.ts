@@ -3,7 +3,8 @@
  * memory that does not grow with the file.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkArguments, checkDeclared } from '../base/arguments';
+import { wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { arrowRows } from './arrow/arrow-file';
 import { ByteSource } from './byte-source';
@@ -72,15 +73,19 @@ export interface OpenRowsOptions {
   maxLineBytes?: number;
 }
 
-/** Names of the options, for callers that pass them on. */
-export const OPEN_OPTIONS = [
-  ...['format', 'file', 'columns', 'batchRows', 'onError', 'expectEnd', 'types', 'delimiter'],
-  ...['maxColumns', 'maxLineBytes'],
-];
-
-const BATCH_ROWS = 8192;
-const MAX_COLUMNS = 100_000;
-const MAX_LINE_BYTES = 2 ** 28;
+/** What the options may be, for callers that pass them on. */
+export const OPEN_OPTIONS = {
+  format: ROW_FORMATS,
+  file: 'text',
+  columns: 'names',
+  batchRows: { min: 1 },
+  onError: ['stop', 'skip'],
+  expectEnd: 'boolean',
+  types: { each: ['text', 'number', 'vector'] },
+  delimiter: [',', ';', '\t', '|'],
+  maxColumns: { min: 1, max: 2 ** 32 },
+  maxLineBytes: { min: 1, max: 2 ** 29 },
+} as const;
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
@@ -108,31 +113,31 @@ export async function openRows(
   source: string | readonly string[] | AsyncIterable<Uint8Array>,
   options?: OpenRowsOptions,
 ): Promise<RowReader> {
-  return openRecords(source, checkOptions('options', options, OPEN_OPTIONS));
+  return openRecords(source, checkDeclared(options, OPEN_OPTIONS));
 }
 
 /** Options that only callers in this library give. */
 type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'>;
 
 /**
- * The same with options that are checked here; `onRecord` gets the bytes of rows of text formats.
+ * The same with options that were checked; `onRecord` gets the bytes of rows of text formats.
  */
 export async function openRecords(
   source: string | readonly string[] | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
   inner: Inner = {},
 ): Promise<OpenRows> {
+  checkArguments({ source }, { source: 'source' });
   const { skips } = readOptions(given);
   const isPath = typeof source === 'string';
   if ((isPath && given.format !== 'text') || Array.isArray(source)) {
     const shards = await shardsOf(source as string | readonly string[]);
     const name = isPath ? source : `${source[0]} and others`;
+    const { isWanted } = inner;
+    const from = (first: number) => isWanted && ((row: number) => isWanted(first + row));
     if (shards !== null) {
-      const { isWanted, ...rest } = inner;
       return openShards(shards, name, skips, (file, first) =>
-        openOne(file, given, {
-          ...{ ...rest, ...(isWanted && { isWanted: (row) => isWanted(first + row) }) },
-        }),
+        openOne(file, given, { ...inner, isWanted: from(first) }),
       );
     }
   }
@@ -146,7 +151,10 @@ async function openOne(
   inner: Inner,
 ): Promise<OpenRows> {
   const read = { ...readOptions(given), ...inner };
-  const packed = await openSource(source, given.file ?? 'the stream');
+  const packed =
+    typeof source === 'string'
+      ? await ByteSource.open(source)
+      : ByteSource.of(source, given.file ?? 'the stream');
   if (packed === null) return openFolder(source as string, given.format, read);
   try {
     const bytes = await packed.uncompressed();
@@ -171,16 +179,6 @@ async function openOne(
   }
 }
 
-/** The bytes of a file or a stream; null for a folder. */
-async function openSource(
-  source: string | AsyncIterable<Uint8Array>,
-  name: string,
-): Promise<ByteSource | null> {
-  if (typeof source === 'string') return ByteSource.open(source);
-  if (typeof source?.[Symbol.asyncIterator] === 'function') return ByteSource.of(source, name);
-  throw wrongType('source', 'a path, paths, or an async iterable of bytes', source);
-}
-
 /** Opens a folder whose files are texts. */
 async function openFolder(
   folder: string,
@@ -194,29 +192,17 @@ async function openFolder(
   return new OpenRows(rows, 'text', ByteSource.folder(folder), read.skips);
 }
 
-/** The options with their defaults, checked. */
+/** The options with their defaults. */
 function readOptions(given: OpenRowsOptions): ReadOptions {
-  const { columns, batchRows = BATCH_ROWS, onError = 'stop', types = {}, delimiter } = given;
-  const { expectEnd = false } = given;
-  if (given.format !== undefined) checkOneOf('format', given.format, ROW_FORMATS);
-  if (given.file !== undefined && typeof given.file !== 'string') {
-    throw wrongType('file', 'a string', given.file);
-  }
-  if (columns !== undefined && !Array.isArray(columns)) {
-    throw wrongType('columns', 'an array of names', columns);
-  }
-  if (typeof types !== 'object' || types === null) throw wrongType('types', 'an object', types);
-  for (const [name, type] of Object.entries(types)) {
-    checkOneOf(`types.${name}`, type, ['text', 'number', 'vector']);
-  }
-  if (delimiter !== undefined) checkOneOf('delimiter', delimiter, [',', ';', '\t', '|']);
   return {
-    ...{ columns, delimiter, expectEnd },
+    columns: given.columns,
+    delimiter: given.delimiter,
+    expectEnd: given.expectEnd ?? false,
     // Without a prototype, whose names a column may have: "constructor", "__proto__".
-    types: Object.assign(Object.create(null), types),
-    batchRows: checkInteger('batchRows', batchRows, 1, Number.MAX_SAFE_INTEGER),
-    maxColumns: checkInteger('maxColumns', given.maxColumns ?? MAX_COLUMNS, 1, 2 ** 32),
-    maxLineBytes: checkInteger('maxLineBytes', given.maxLineBytes ?? MAX_LINE_BYTES, 1, 2 ** 29),
-    skips: new Skips(checkOneOf('onError', onError, ['stop', 'skip'])),
+    types: Object.assign(Object.create(null), given.types),
+    batchRows: given.batchRows ?? 8192,
+    maxColumns: given.maxColumns ?? 100_000,
+    maxLineBytes: given.maxLineBytes ?? 2 ** 28,
+    skips: new Skips(given.onError ?? 'stop'),
   };
 }

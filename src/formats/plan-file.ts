@@ -1,6 +1,6 @@
 /** Plans and pairs as files: rows like others, in the formats that rows have. */
 
-import { checkOneOf, checkOptions } from '../base/check';
+import { checkArguments, checkDeclared } from '../base/arguments';
 import { checkIds } from '../base/ids';
 import { checkPlanShape, type DedupPlan } from '../groups/plan';
 import {
@@ -33,6 +33,7 @@ import { formatOfPath, type RowFormat } from './row-format';
  * }
  */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
+  checkArguments({ path, found }, { path: 'path', found: 'batches' });
   await writeRows(path, { format: 'arrows', header: { kind: 'pairs' } }, pairRows(found));
 }
 
@@ -68,10 +69,10 @@ export async function writePlan(
   plan: DedupPlan,
   options?: PlanTableOptions,
 ): Promise<void> {
-  const { ids, rows = 'all' } = checkOptions('options', options, ['ids', 'rows']);
-  checkOneOf('rows', rows, ['all', 'groups']);
+  const given = checkDeclared(options, { ids: 'any', rows: ['all', 'groups'] });
+  checkArguments({ path }, { path: 'path' });
   checkPlanShape('plan', plan);
-  await savePlan(path, plan, { ids, rows });
+  await savePlan(path, plan, given);
 }
 
 /** Rows that are encoded and held together: a decision encodes all of them again. */
@@ -175,7 +176,8 @@ export interface ReadPlanOptions {
  * console.log((await readPlan('plan.csv')).kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
 export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {
-  const { maxRows } = checkOptions('options', options, ['maxRows']);
+  const { maxRows } = checkDeclared(options, { maxRows: { min: 0 } });
+  checkArguments({ path }, { path: 'path' });
   const file = await openRecords(path, {});
   await file.close();
   const names = file.columns.map(({ name }) => name);

@@ -40,8 +40,6 @@ const EXTENSIONS: Record<RowFormat, readonly string[]> = {
 
 /** Formats of lines: one may end after any of them, and each can be copied byte for byte. */
 export const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl', 'text'];
-/** Of them those whose first line has the names of the columns. */
-export const WITH_NAMES: readonly (RowFormat | undefined)[] = ['csv'];
 
 /** The first bytes of formats that have a magic number, as text with a character for each byte. */
 const MAGICS: readonly (readonly [string, RowFormat])[] = [

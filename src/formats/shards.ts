@@ -91,8 +91,7 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
 
 /**
  * The rows of all shards, one after another. `open` opens one of them, whose rows follow `firstRow`
- * others. `skips` counts the lines that are left out of all shards and, with onError 'skip', shards
- * that cannot be opened.
+ * others. `skips` counts the lines that are left out of all shards.
  */
 export async function openShards(
   files: readonly string[],
@@ -100,54 +99,42 @@ export async function openShards(
   skips: Skips,
   open: (file: string, firstRow: number) => Promise<OpenRows>,
 ): Promise<OpenRows> {
-  const opened = async (file: string, firstRow = 0) => {
-    try {
-      return await open(file, firstRow);
-    } catch (error) {
-      if (!(error instanceof FormatError) || skips.onError === 'stop') throw error;
-      skips.skip(0, error, file);
-      return null;
-    }
-  };
-  let next = 0;
-  let first: OpenRows | null = null;
-  while (first === null && next < files.length) first = await opened(files[next++]);
-  if (first === null) throw new FormatError('no shard can be read', name);
-  const { format, columns } = first;
-  const namesOf = (all: OpenRows['columns']) => all.map(({ name }) => name);
-  const sorted = (all: OpenRows['columns']) => JSON.stringify(namesOf(all).sort());
-  const names = sorted(columns);
+  if (files.length === 0) throw new FormatError('no shard', name);
+  const first = await open(files[0], 0);
+  const names = first.columns.map((column) => column.name);
   const shards: { file: string; firstRow: number }[] = [];
 
   async function* batches(): AsyncGenerator<RowBatch> {
     let firstRow = 0;
-    for (let shard = first; shard !== null || next < files.length; ) {
-      shard ??= await opened(files[next++], firstRow);
-      if (shard === null) continue;
-      const own = sorted(shard.columns);
-      if (own !== names) {
+    for (const file of files) {
+      const shard = file === files[0] ? first : await open(file, firstRow);
+      const own = sortedNames(shard);
+      if (own !== sortedNames(first)) {
         await shard.close();
-        throw new FormatError(`its columns are ${own}, those of the first ${names}`, shard.file);
+        const wanted = `those of the first ${sortedNames(first)}`;
+        throw new FormatError(`its columns are ${own}, ${wanted}`, file);
       }
       const start = firstRow;
-      shards.push({ file: shard.file, firstRow });
+      shards.push({ file, firstRow });
       for await (const batch of shard) {
         firstRow = start + batch.firstRow + batch.count;
-        yield ordered(batch.startingAt(start + batch.firstRow), namesOf(columns));
+        yield ordered(batch.startingAt(start + batch.firstRow), names);
       }
-      for (const { line, reason } of shard.skippedLines)
-        skips.note(line, `${reason}, ${shard.file}`);
+      for (const { line, reason } of shard.skippedLines) skips.note(line, `${reason}, ${file}`);
       skips.count += shard.skipped;
-      shard = null;
     }
   }
   return new OpenRows(
-    { columns, shards, batches },
-    format,
+    { columns: first.columns, shards, batches },
+    first.format,
     // The first shard is open before rows are read, which they may never be.
-    ByteSource.folder(name, async () => first?.close()),
+    ByteSource.folder(name, () => first.close()),
     skips,
   );
+}
+
+function sortedNames({ columns }: OpenRows): string {
+  return JSON.stringify(columns.map(({ name }) => name).sort());
 }
 
 /** A batch with its columns in the order of these names, as writers need them in each batch. */

@@ -5,7 +5,8 @@
  */
 
 import { RecordBatch } from 'apache-arrow';
-import { checkBits, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkDeclared } from '../base/arguments';
+import { MAX_BITS } from '../base/check';
 import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
@@ -68,6 +69,8 @@ export interface SparseWithIds<I extends Ids | null = Ids | null> {
   readonly ids: I;
 }
 
+const COMMON = { column: 'text', id: 'text', file: 'text' } as const;
+
 /**
  * The codes of an Arrow file, stream or table, copied once to where scans read them. Checksums of
  * files of this library are compared. `I` is the type of the ids where the caller knows it, such as
@@ -82,10 +85,11 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: CodesFromArrowOptions,
 ): CodesWithIds<I> {
-  const known = ['column', 'bits', 'bitOrder', 'id', 'file'];
-  const given = checkOptions('options', options, known);
-  if (given.bits !== undefined) checkBits(given.bits);
-  checkOneOf('bitOrder', given.bitOrder ?? 'lsb', ['lsb', 'msb']);
+  const given = checkDeclared(options, {
+    ...COMMON,
+    bits: { min: 1, max: MAX_BITS },
+    bitOrder: ['lsb', 'msb'],
+  });
   const opened = openArrow(source, given.file);
   const header = asArrow(given.file, () => openSealed(opened));
   const columns = columnsOf(opened);
@@ -112,7 +116,7 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: VectorsFromArrowOptions,
 ): VectorsWithIds<I> {
-  const given = checkOptions('options', options, ['column', 'id', 'file']);
+  const given = checkDeclared(options, COMMON);
   const opened = openArrow(source, given.file);
   const columns = columnsOf(opened);
   const name = pickColumn(columns, VECTORS, given.column);
@@ -137,8 +141,7 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: SparseFromArrowOptions,
 ): SparseWithIds<I> {
-  const known = ['column', 'indices', 'values', 'id', 'file'];
-  const given = checkOptions('options', options, known);
+  const given = checkDeclared(options, { indices: 'text', values: 'text', ...COMMON });
   if ((given.indices === undefined) !== (given.values === undefined)) {
     throw new TypeError('"indices" and "values" go together, or a Map "column" in their place');
   }
@@ -213,7 +216,6 @@ function pickColumn(
   name: string | undefined,
 ): string {
   if (name !== undefined) {
-    if (typeof name !== 'string') throw wrongType(option, 'a string', name);
     const column = columns.find((one) => one.name === name);
     if (column === undefined) throw noColumn(name, namesOf(columns));
     if (column.fits.includes(fit)) return name;

@@ -6,6 +6,7 @@
  */
 
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
+import { checkDeclared } from '../base/arguments';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
@@ -69,8 +70,7 @@ export class RowBatch {
 
   /** A batch of these columns, in the order of the keys, all of one length. */
   static of(columns: Record<string, ColumnData>, options?: RowPlace): RowBatch {
-    const place = checkOptions('options', options, ['firstRow', 'file']);
-    checkInteger('firstRow', place.firstRow ?? 0, 0, Number.MAX_SAFE_INTEGER);
+    const place = checkDeclared(options, { firstRow: { min: 0 }, file: 'text' });
     const made = entriesOf(columns).map(([name, given]) => columnOf(name, given));
     const count = made[0]?.data.length ?? 0;
     for (const { field, data } of made) {
@@ -104,12 +104,12 @@ export class RowBatch {
 
   /** A batch over a record batch of the apache-arrow package; nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
-    const { firstRow, file } = checkOptions('place', place, ['firstRow', 'file']);
+    const given = checkDeclared(place, { firstRow: { min: 0 }, file: 'text' });
     const children: unknown = batch?.data?.children;
     if (!Array.isArray(children) || !Array.isArray(batch.schema?.fields)) {
       throw wrongType('batch', 'a RecordBatch', batch);
     }
-    return new RowBatch(batch.schema, children, batch.numRows, { firstRow, file });
+    return new RowBatch(batch.schema, children, batch.numRows, given);
   }
 
   /**
@@ -202,7 +202,6 @@ export class RowBatch {
     return this.#reading(() => codesOf([chunk], name, codeOptions(given, headerOf(this.#schema))));
   }
 
-  /**
   /**
    * A column in Arrow's own form, for the readers of this layer, with its bitmaps checked. Throws
    * where no column has this name, or where it cannot be read as `fit`.

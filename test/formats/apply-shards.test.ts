@@ -108,29 +108,6 @@ it('counts of lines that were left out are of all shards', async () => {
   ]);
 });
 
-it('a shard that cannot be opened is left out where lines may be', async () => {
-  writeFileSync(at('in/b/c.jsonl.gz'), readFileSync(at('in/b/c.jsonl.gz')).subarray(0, 30));
-  const count = ROWS - 12;
-  const rows = (values: Uint32Array) => values.slice(0, count);
-  const own: DedupPlan = {
-    ...{ ...plan, count, kept: kept.slice(0, count), distances: new Uint16Array(count) },
-    ...{
-      groups: rows(duplicateOf),
-      duplicateOf: rows(duplicateOf),
-      checks: new Uint32Array(count),
-    },
-  };
-  await expect(apply({}, own)).rejects.toThrow('its gzip is damaged');
-  const { skipped, skippedLines } = await apply({ onError: 'skip' }, own);
-  const reason = `cannot be opened, ${at('in/b/c.jsonl.gz')}`;
-  expect([skipped, skippedLines]).toEqual([1, [{ line: 0, reason }]]);
-  const names = SHARDS.filter((name) => name !== 'b/c.jsonl.gz');
-  expect(Object.keys(filesIn(at('out')))).toEqual(names.sort());
-  const lines = readFileSync(at('in/f.jsonl'), 'utf8').split('\n').slice(0, -1);
-  const stays = lines.filter((_, i) => kept[36 + i] === 1);
-  expect(readFileSync(at('out/f.jsonl'), 'utf8')).toBe(`${stays.join('\n')}\n`);
-});
-
 it('a run that fails at its first output leaves nothing', async () => {
   mkdirSync(dirname(at('out/a.jsonl/x')), { recursive: true });
   await expect(apply()).rejects.toThrow('a.jsonl is a folder');

@@ -150,21 +150,6 @@ describe('what is wrong is named', () => {
     await expect(idsOf(source)).rejects.toThrow(message);
   });
 
-  it('with onError "skip" a shard that cannot be opened is left out and counted', async () => {
-    write('broken/1.parquet', 'no parquet at all');
-    write('broken/2.jsonl', jsonl(0, 4));
-    write('broken/3.jsonl', '{"id": x}');
-    const reader = await openRows(at('broken'), { onError: 'skip' });
-    let count = 0;
-    for await (const batch of reader) count += batch.count;
-    expect([count, reader.skipped]).toEqual([4, 2]);
-    const reasons = reader.skippedLines.map(({ reason }) => reason);
-    expect(reasons).toEqual([
-      expect.stringContaining('1.parquet'),
-      expect.stringMatching(/3\.jsonl: no line can be read/),
-    ]);
-  });
-
   it('a ZSTD bomb makes no more than its ratio allows', async () => {
     // 3,000 run-length blocks of 128 KiB in 12 KB: 384 MiB.
     const block = Buffer.from([

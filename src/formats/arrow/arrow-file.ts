@@ -3,6 +3,7 @@
  * batches are cut into smaller ones without a copy.
  */
 
+import { checkArguments } from '../../base/arguments';
 import type { Ids } from '../../base/ids';
 import type { Codes } from '../../codes/codes';
 import { openArrowFile, openArrowStream } from '../../table/arrow/batches';
@@ -36,7 +37,7 @@ export async function readCodes<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<CodesFromArrowOptions, 'file'>,
 ): Promise<CodesWithIds<I>> {
-  return codesFromArrow(await readWhole(path), { ...options, file: path });
+  return codesFromArrow(await readPath(path), { ...options, file: path });
 }
 
 /**
@@ -51,7 +52,7 @@ export async function readVectors<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<VectorsFromArrowOptions, 'file'>,
 ): Promise<VectorsWithIds<I>> {
-  return vectorsFromArrow(await readWhole(path), { ...options, file: path });
+  return vectorsFromArrow(await readPath(path), { ...options, file: path });
 }
 
 /**
@@ -70,7 +71,7 @@ export async function readSparse<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<SparseFromArrowOptions, 'file'>,
 ): Promise<SparseWithIds<I>> {
-  return sparseFromArrow(await readWhole(path), { ...options, file: path });
+  return sparseFromArrow(await readPath(path), { ...options, file: path });
 }
 
 /**
@@ -85,7 +86,13 @@ export async function writeCodes(
   codes: Codes,
   options?: CodesToArrowOptions,
 ): Promise<void> {
+  checkArguments({ path }, { path: 'path' });
   await writeWhole(path, [codesToArrow(codes, options)]);
+}
+
+function readPath(path: string): Promise<Uint8Array> {
+  checkArguments({ path }, { path: 'path' });
+  return readWhole(path);
 }
 
 /** Rows of an Arrow file or stream, told apart by the first bytes. One batch is in memory. */
