@@ -10,12 +10,11 @@ import { ByteSource } from '../../src/formats/byte-source';
 import { zstdContent } from '../../src/formats/zstd-content';
 import * as api from '../../src/node';
 import { fileChecksum, parseManifest } from '../../src/stored/manifest';
-import { arrowBytes } from '../../src/table/arrow/bytes';
 import { openArrow } from '../../src/table/arrow/source';
 import { decodeLz4 } from '../../src/table/compression/lz4';
 import { decodeZstd } from '../../src/table/compression/zstd';
 import { KEY } from '../../src/table/sealed/seal';
-import { sealed } from '../../src/table/sealed/sealed-table';
+import { sealedBytes } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 import { scratch } from '../reference/scratch';
 import { frames } from '../table/frames.json';
@@ -81,9 +80,9 @@ export function changedData(draws: Draws, data: Data): Data {
 }
 
 /** A hostile table as a file; null where lists are longer than what writes Arrow can write. */
-export function written({ schema, batches }: ReturnType<typeof sealed>): Uint8Array | null {
+export function written(...[header, batches]: Parameters<typeof sealedBytes>): Uint8Array | null {
   try {
-    return arrowBytes('file', schema, batches);
+    return sealedBytes(header, batches);
   } catch (error) {
     if (/Cannot write arrays larger than/.test(`${error}`)) return null;
     throw error;
@@ -105,7 +104,7 @@ const hostileIndex: MakeTarget = () => {
       }),
     );
     const given = (isHeader ? changedJson(draws, header) : header) as Record<string, unknown>;
-    const bytes = written(sealed(given, columns));
+    const bytes = written(given, columns);
     if (bytes === null) return;
     let index: api.SimHashIndex;
     try {

@@ -13,10 +13,9 @@ import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
 import { type FolderFile, fileChecksum } from '../../src/stored/manifest';
 import { bodiesOf } from '../../src/table/arrow/bodies';
-import { arrowBytes } from '../../src/table/arrow/bytes';
 import { openArrow } from '../../src/table/arrow/source';
 import { KEY } from '../../src/table/sealed/seal';
-import { sealed } from '../../src/table/sealed/sealed-table';
+import { sealedBytes } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 import { checkEqual, checkError, Finding } from './check';
 import { changedData, changedJson, resealed, temporaryFolder, useIndex, written } from './folders';
@@ -122,11 +121,8 @@ function hostileTable(draws: Draws, bytes: Uint8Array): Uint8Array | null {
     const order = draws.shuffled(columns);
     columns = draws.pick([without.length > 0 ? without : twice, twice, order]);
   }
-  const made = sealed(
-    what === 0 ? (changedJson(draws, header) as object as never) : header,
-    columns,
-  );
-  return written(made) ?? bytes;
+  const own = what === 0 ? (changedJson(draws, header) as object as never) : header;
+  return written(own, columns) ?? bytes;
 }
 
 /** A table of places with some of its columns replaced. */
@@ -145,8 +141,7 @@ function withColumns(bytes: Uint8Array, given: Readonly<Record<string, Numbers>>
     }
     return { field, data };
   });
-  const made = sealed(header, [columns]);
-  return arrowBytes('file', made.schema, made.batches);
+  return sealedBytes(header, [columns]);
 }
 
 /** Which file says where the bodies of another are, and how its columns begin. */

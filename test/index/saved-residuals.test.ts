@@ -8,7 +8,7 @@ import { indexToArrow } from '../../src/index/write-index';
 import { RowBatch } from '../../src/table/row-batch';
 import { columnsOfIndex } from '../../src/table/sealed/carried-columns';
 import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
-import { writeTable } from '../../src/table/sealed/table-writer';
+import { writeTable } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 
 /** Residual codes in the one file of an index: read as they were, never made again. */

@@ -1,17 +1,98 @@
 /**
- * Batches of rows to the bytes of an Arrow file or stream, one batch at a time. All have the
- * columns of the first; with a header the file is sealed, as `codesToArrow` seals it.
+ * Rows to the bytes of an Arrow file or stream, one batch at a time. The library's own `tableToIPC`
+ * joins buffers that are neighbours in the same memory: for two columns over one array it writes
+ * one buffer, and the file cannot be read again. Here every buffer is written by itself.
  */
 
-import { type Data, type Field, Schema } from 'apache-arrow';
+import {
+  AsyncByteQueue,
+  type Data,
+  type Field,
+  type RecordBatch,
+  RecordBatchFileWriter,
+  RecordBatchStreamWriter,
+  Schema,
+} from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
 import type { Column } from '../columns/builder';
 import { columnOf, recordBatch } from '../columns/make';
 import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
-import { headerText, KEY, Sealer } from '../sealed/seal';
-import { type ArrowLayout, BatchWriter } from './bytes';
+import { headerText, KEY, sealedBatch } from '../sealed/seal';
+
+/** A file has a footer, by which any batch can be read; a stream is read from front to back. */
+export type ArrowLayout = 'file' | 'stream';
+
+/** Collects what the library writes, buffer by buffer, without copies. */
+class Chunks extends AsyncByteQueue {
+  #chunks: Uint8Array[] = [];
+
+  override write(chunk: Uint8Array): void {
+    if (chunk.byteLength > 0) this.#chunks.push(chunk);
+  }
+
+  take(): Uint8Array[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+}
+
+/**
+ * Encodes batches of one schema. Where the schema has a header, batches are sealed: each is held
+ * until the next comes, since only the last one says that it is the last.
+ */
+export class ArrowEncoder {
+  readonly #chunks = new Chunks();
+  readonly #writer: RecordBatchFileWriter | RecordBatchStreamWriter;
+  #held: Data[] | null = null;
+  /** Rows of the batches that were encoded. */
+  #row = 0;
+
+  constructor(
+    layout: ArrowLayout,
+    readonly schema: Schema,
+  ) {
+    this.#writer = layout === 'file' ? new RecordBatchFileWriter() : new RecordBatchStreamWriter();
+    this.#writer.reset(this.#chunks as never, schema);
+  }
+
+  /** Adds a batch of these columns, of `length` rows; they must not change until it is encoded. */
+  add(columns: Data[], length: number): void {
+    if (!this.schema.metadata.has(KEY)) {
+      this.#write(recordBatch(this.schema, columns, length));
+      return;
+    }
+    if (this.#held !== null) this.#write(sealedBatch(this.schema, this.#held, this.#row, false));
+    this.#held = columns;
+  }
+
+  /** Encodes the batch that is held, as the last one. */
+  endBatches(): void {
+    if (this.#held !== null) this.#write(sealedBatch(this.schema, this.#held, this.#row, true));
+    this.#held = null;
+  }
+
+  /** Encodes the end of the file or stream. */
+  finish(): void {
+    this.endBatches();
+    this.#writer.finish();
+  }
+
+  /**
+   * The bytes that were encoded since the last call: views of the memory of columns, to be used
+   * before that changes.
+   */
+  take(): Uint8Array[] {
+    return this.#chunks.take();
+  }
+
+  #write(batch: RecordBatch): void {
+    this.#writer.write(batch);
+    this.#row += batch.numRows;
+  }
+}
 
 /** How the codes of a file were made, for its readers. */
 export interface CodeHeader extends Partial<CodeOrigin> {
@@ -33,16 +114,12 @@ export interface KindHeader extends Partial<CodeHeader> {
  */
 const MAX_BYTES = 1 << 28;
 
-/**
- * Encodes batches one by one; of a sealed file one batch is held back until the next or the end.
- */
+/** Encodes batches of rows. All have the columns of the first; with a header the file is sealed. */
 export class ArrowWriter {
   /** Null before the first batch, whose columns are those of all. */
-  #writer: BatchWriter | null = null;
+  #encoder: ArrowEncoder | null = null;
   /** JSON for the schema of a sealed file; null for a file that is not sealed. */
   readonly #header: string | null;
-  #schema = new Schema([]);
-  #sealer: Sealer | null = null;
 
   /** `header` is what the file has, or the JSON of another sealed file, taken as it is. */
   constructor(
@@ -59,38 +136,33 @@ export class ArrowWriter {
     const columns = schema.fields.map((field, i) => {
       return columnOf(field.name, joinedColumn([{ field, data: data.children[i] }]));
     });
-    if (this.#writer === null) {
+    if (this.#encoder === null) {
       const fields = columns.map(({ field }) => field);
       const metadata = new Map(schema.metadata);
       metadata.delete(KEY);
       if (this.#header !== null) metadata.set(KEY, this.#header);
-      this.#schema = new Schema(fields, metadata);
-      this.#sealer = this.#header === null ? null : new Sealer(this.#schema);
-      this.#writer = new BatchWriter(this.layout, this.#schema);
+      this.#encoder = new ArrowEncoder(this.layout, new Schema(fields, metadata));
     }
-    const all = this.#schema.fields.map((field, i) => fitted(field, columns[i]));
+    const { fields } = this.#encoder.schema;
+    const all = fields.map((field, i) => fitted(field, columns[i]));
     if (columns.length > all.length)
       throw new Error(`a batch of ${columns.length} columns after batches of ${all.length}`);
     const bytes = all.reduce((sum, one) => sum + one.byteLength, 0);
-    const pieces = Math.ceil(bytes / MAX_BYTES);
-    const step = Math.max(1, Math.ceil(batch.count / Math.max(1, pieces)));
+    const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
+    const step = Math.max(1, Math.ceil(batch.count / pieces));
     for (let first = 0; first === 0 || first < batch.count; first += step) {
       const length = Math.min(step, batch.count - first);
-      const columns = length === batch.count ? all : all.map((one) => one.slice(first, length));
-      const records = this.#sealer?.next(columns) ?? [
-        recordBatch(this.#schema, columns, columns[0]?.length ?? 0),
-      ];
-      for (const record of records) this.#writer.write(record);
+      const isWhole = length === batch.count;
+      this.#encoder.add(isWhole ? all : all.map((one) => one.slice(first, length)), length);
     }
-    return this.#writer.take();
+    return this.#encoder.take();
   }
 
   /** The bytes that end the file; without any batch, a file without columns. */
   finish(): Uint8Array[] {
-    this.#writer ??= new BatchWriter(this.layout, this.#schema);
-    for (const record of this.#sealer?.next(null) ?? []) this.#writer.write(record);
-    this.#writer.finish();
-    return this.#writer.take();
+    this.#encoder ??= new ArrowEncoder(this.layout, new Schema([]));
+    this.#encoder.finish();
+    return this.#encoder.take();
   }
 }
 

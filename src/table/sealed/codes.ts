@@ -3,12 +3,10 @@
  * batches. from-arrow.ts reads them, and codes of other makers.
  */
 
-import { Table } from 'apache-arrow';
 import { checkOptions, wrongType } from '../../base/check';
 import { checkIds, type Ids } from '../../base/ids';
 import { Codes } from '../../codes/codes';
-import { arrowBytes } from '../arrow/bytes';
-import { batchRanges, type ColumnSchema, columnsOf, sealed } from './sealed-table';
+import { batchRanges, type ColumnSchema, writeTable } from './sealed-table';
 
 /** What a file has besides the codes. */
 export interface CodesToArrowOptions {
@@ -24,12 +22,6 @@ export interface CodesToArrowOptions {
  * console.log(codesFromArrow(bytes).ids); // [ 'a', 'b' ]
  */
 export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {
-  const { schema, batches } = codesToTable(codes, options);
-  return arrowBytes('file', schema, batches);
-}
-
-/** A table of `id` (where given) and `code`; codes are views of the memory of `codes`. */
-export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table {
   const given = checkOptions('options', options, ['ids']);
   if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
   const ids = given.ids === undefined ? null : checkIds(given.ids, codes.count);
@@ -40,16 +32,13 @@ export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table
     { name: 'id', type: 'ids', isOptional: true },
     { name: 'code', type: { bytes: width }, isNullable: validity !== null },
   ];
-  function* batchesOf() {
-    for (const [first, end] of batchRanges(codes.count)) {
-      const code = {
-        bytes: bytes.subarray(first * width, end * width),
-        // Batches have a multiple of 8 rows, so each starts at a whole byte of the bitmap.
-        validity: validity?.subarray(first / 8, Math.ceil(end / 8)) ?? null,
-      };
-      yield columnsOf(columns, { id: ids?.slice(first, end), code }, end - first);
-    }
-  }
-  const { schema, batches } = sealed(header, batchesOf());
-  return new Table(schema, batches);
+  const batches = Array.from(batchRanges(codes.count), ([first, end]) => {
+    const code = {
+      bytes: bytes.subarray(first * width, end * width),
+      // Batches have a multiple of 8 rows, so each starts at a whole byte of the bitmap.
+      validity: validity?.subarray(first / 8, Math.ceil(end / 8)) ?? null,
+    };
+    return { count: end - first, rows: { id: ids?.slice(first, end), code } };
+  });
+  return writeTable(columns, header, batches);
 }

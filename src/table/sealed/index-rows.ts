@@ -22,8 +22,8 @@ import {
   readRows,
   type TableBatch,
   type TableRows,
+  writeTable,
 } from './sealed-table';
-import { writeTable } from './table-writer';
 
 /** The JSON in the schema: what `Header` states, and what the index adds. */
 export type IndexHeader = Header & Readonly<Record<string, unknown>>;

@@ -8,8 +8,14 @@
 import { checksum } from '../../kernels/xxhash';
 import { asArrow } from '../arrow/source';
 import { BodyReader } from './body-reader';
-import { type ColumnSchema, openTable, readNumbers } from './sealed-table';
-import { type Body, TableWriter, writeTable } from './table-writer';
+import {
+  type Body,
+  type ColumnSchema,
+  openTable,
+  readNumbers,
+  TableWriter,
+  writeTable,
+} from './sealed-table';
 
 const HASHES: readonly ColumnSchema[] = [
   { name: 'hash', type: 'uint64' },

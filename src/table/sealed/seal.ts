@@ -47,35 +47,21 @@ export function headerText(header: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ version: versionOf(header.kind), ...header });
 }
 
-/**
- * Seals the batches of a file one after another. Each is held until the next comes, since only the
- * last one says that it is the last.
- */
-export class Sealer {
-  #held: Data[] | null = null;
-  #row = 0;
-
-  constructor(readonly schema: Schema) {}
-
-  /**
-   * Takes the columns of the next batch, null at the end of the file. Returns the batch before,
-   * sealed; none at the first call.
-   */
-  next(columns: Data[] | null): RecordBatch[] {
-    const held = this.#held;
-    this.#held = columns;
-    if (held === null) return [];
-    const seal: Seal = {
-      row: this.#row,
-      rows: held[0].length,
-      end: columns === null,
-      schema: schemaChecksum(this.schema),
-      columns: held.map(columnChecksum),
-    };
-    this.#row += seal.rows;
-    const metadata = new Map([[KEY, JSON.stringify(seal)]]);
-    return [recordBatch(this.schema, held, seal.rows, metadata)];
-  }
+/** The batch of a sealed file that begins at row `row` of it, with its seal. */
+export function sealedBatch(
+  schema: Schema,
+  columns: Data[],
+  row: number,
+  isLast: boolean,
+): RecordBatch {
+  const seal: Seal = {
+    row,
+    rows: columns[0].length,
+    end: isLast,
+    schema: schemaChecksum(schema),
+    columns: columns.map(columnChecksum),
+  };
+  return recordBatch(schema, columns, seal.rows, new Map([[KEY, JSON.stringify(seal)]]));
 }
 
 /**

@@ -1,19 +1,21 @@
 /**
- * Tables with declared columns as sealed Arrow files: one writer and one reader for codes, rows of
- * an index, centroids, removed rows and document frequencies. A table declares its columns as data.
- * What is read has exactly these columns and types and passed its checksums; it is not copied.
+ * Tables with declared columns as sealed Arrow files: one writer and one reader for all files that
+ * this library writes. A table declares its columns as data. What is read has exactly these columns
+ * and types and passed its checksums; it is not copied.
  */
 
 import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
-import { concatenated } from '../../base/arrays';
+import { concatenated, padded } from '../../base/arrays';
 import type { Ids } from '../../base/ids';
+import { checksum } from '../../kernels/xxhash';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
+import { ArrowEncoder } from '../arrow/writer';
 import type { Column } from '../columns/builder';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
 import { idData, idsOf } from '../columns/ids';
 import { bytesData, numberData, vectorData } from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
-import { type Header, headerText, KEY, openSealed, Sealer } from './seal';
+import { type Header, headerText, KEY, openSealed } from './seal';
 
 /**
  * The type of a column: one number for each row; `ids`, integers or texts; `bytes` of one width; a
@@ -116,19 +118,126 @@ function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
   return makeData({ type: list, length, nullCount: 0, valueOffsets, child });
 }
 
-/** Seals batches one after another; all must have the columns of the first. */
-export function sealed(
+/** The schema of a sealed file with these columns. */
+function schemaOf(columns: readonly Column[], header: TableHeader): Schema {
+  const fields = columns.map(({ field }) => field);
+  return new Schema(fields, new Map([[KEY, headerText(header)]]));
+}
+
+/** The bytes of a sealed file of batches, of which there is one at least; all have the same columns. */
+export function sealedBytes(header: TableHeader, batches: Iterable<readonly Column[]>): Uint8Array {
+  let encoder: ArrowEncoder | null = null;
+  for (const columns of batches) {
+    encoder ??= new ArrowEncoder('file', schemaOf(columns, header));
+    encoder.add(
+      columns.map(({ data }) => data),
+      columns[0].data.length,
+    );
+  }
+  encoder?.finish();
+  return concatenated(encoder?.take() ?? []);
+}
+
+/** The bytes of a whole table. */
+export function writeTable(
+  columns: readonly ColumnSchema[],
   header: TableHeader,
-  batches: Iterable<readonly Column[]>,
-): { schema: Schema; batches: RecordBatch[] } {
-  const all = [...batches];
-  const fields = all[0].map(({ field }) => field);
-  const schema = new Schema(fields, new Map([[KEY, headerText(header)]]));
-  const sealer = new Sealer(schema);
-  const records = [...all, null].flatMap((columns) => {
-    return sealer.next(columns?.map(({ data }) => data) ?? null);
-  });
-  return { schema, batches: records };
+  batches: Iterable<TableBatch>,
+): Uint8Array {
+  return sealedBytes(
+    header,
+    Array.from(batches, (batch) => batchColumns(columns, batch)),
+  );
+}
+
+function batchColumns(
+  columns: readonly ColumnSchema[],
+  { count, rows, carried = [] }: TableBatch,
+): Column[] {
+  return [...columnsOf(columns, rows, count), ...carried];
+}
+
+/** Where the body of a record batch is in its file. */
+export interface Body {
+  readonly at: number;
+  readonly length: number;
+  readonly checksum: bigint;
+  /**
+   * The checksum of what lies before the last column; 0 where the writer does not know its width.
+   */
+  readonly headChecksum: bigint;
+}
+
+/** Bytes before the metadata of a message: four of 255, and the length of what follows. */
+const PREFIX_BYTES = 8;
+
+/**
+ * Writes a table batch by batch, and notes where the body of each batch lies, so that it can be
+ * read by its range alone. All returned bytes, in order, are the file.
+ */
+export class TableWriter {
+  /** Bodies of the batches that were returned so far. */
+  readonly bodies: Body[] = [];
+  #encoder: ArrowEncoder | null = null;
+  /** Bytes returned so far. */
+  #at = 0;
+
+  /** `lastBytes` are those of a row in the last column; 0 where heads are not read alone. */
+  constructor(
+    readonly columns: readonly ColumnSchema[],
+    readonly header: TableHeader,
+    readonly lastBytes = 0,
+  ) {}
+
+  /**
+   * Adds a batch, which must not change until the next call; returns the bytes that are complete
+   * now.
+   */
+  add(batch: TableBatch): Uint8Array[] {
+    const columns = batchColumns(this.columns, batch);
+    const first: Uint8Array[] = [];
+    if (this.#encoder === null) {
+      this.#encoder = new ArrowEncoder('file', schemaOf(columns, this.header));
+      first.push(concatenated(this.#encoder.take()));
+      this.#at = first[0].length;
+    }
+    const count = this.#held;
+    this.#held = batch.count;
+    this.#encoder.add(
+      columns.map(({ data }) => data),
+      batch.count,
+    );
+    return [...first, ...this.#message(count)];
+  }
+
+  /** The last bytes of the file, which must have a batch. */
+  end(): Uint8Array[] {
+    this.#encoder?.endBatches();
+    const last = this.#message(this.#held);
+    this.#encoder?.finish();
+    return [...last, ...(this.#encoder?.take() ?? [])];
+  }
+
+  /** Rows of the batch that the encoder holds. */
+  #held = 0;
+
+  /** The message of a batch of `count` rows that was encoded; notes where its body lies. */
+  #message(count: number): Uint8Array[] {
+    const message = concatenated(this.#encoder?.take() ?? []);
+    if (message.length === 0) return [];
+    const { buffer, byteOffset } = message;
+    const head = PREFIX_BYTES + new DataView(buffer, byteOffset).getInt32(4, true);
+    const body = message.subarray(head);
+    const before = Math.max(0, body.length - padded(count * this.lastBytes));
+    this.bodies.push({
+      at: this.#at + head,
+      length: body.length,
+      checksum: checksum(body),
+      headChecksum: this.lastBytes === 0 ? 0n : checksum(body.subarray(0, before)),
+    });
+    this.#at += message.length;
+    return [message];
+  }
 }
 
 /** A table that was opened and whose checksums were compared. */

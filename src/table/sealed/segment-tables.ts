@@ -19,8 +19,14 @@ import {
   SPARSE_COLUMNS,
   sparseTable,
 } from './index-rows';
-import { type ColumnSchema, openTable, readNumbers, type TableBatch } from './sealed-table';
-import { TableWriter, writeTable } from './table-writer';
+import {
+  type ColumnSchema,
+  openTable,
+  readNumbers,
+  type TableBatch,
+  TableWriter,
+  writeTable,
+} from './sealed-table';
 
 /** Stands for the partition of rows without a code, after all others. */
 export const NO_PARTITION = 0xffff_ffff;

@@ -6,8 +6,7 @@
 import { checkInteger } from '../../base/check';
 import { fromByteRows, toByteRows } from '../../vectors/byte-rows';
 import { type ArrowSource, asArrow } from '../arrow/source';
-import { batchRanges, type ColumnSchema, openTable, readNumbers } from './sealed-table';
-import { writeTable } from './table-writer';
+import { batchRanges, type ColumnSchema, openTable, readNumbers, writeTable } from './sealed-table';
 
 const REMOVED: ColumnSchema = { name: 'row', type: 'uint32' };
 
