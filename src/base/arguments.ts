@@ -22,7 +22,7 @@ const KINDS = {
 } as const;
 
 /** What an argument may be; of a record, what each of its values may be. */
-export type Declared =
+type Declared =
   | keyof typeof KINDS
   | readonly string[]
   | { readonly min: number; readonly max?: number }

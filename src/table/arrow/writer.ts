@@ -22,7 +22,7 @@ import type { RowBatch } from '../row-batch';
 import { headerText, KEY, sealedBatch } from '../sealed/seal';
 
 /** A file has a footer, by which any batch can be read; a stream is read from front to back. */
-export type ArrowLayout = 'file' | 'stream';
+type ArrowLayout = 'file' | 'stream';
 
 /** Collects what the library writes, buffer by buffer, without copies. */
 class Chunks extends AsyncByteQueue {

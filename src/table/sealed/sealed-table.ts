@@ -69,7 +69,7 @@ export interface TableBatch {
 }
 
 /** What the schema of a file states, besides its version. */
-export type TableHeader = Readonly<Record<string, unknown>>;
+type TableHeader = Readonly<Record<string, unknown>>;
 
 /**
  * Rows of a batch, unless they are wide. Batches must stay far below 2 GiB, since the Arrow library
