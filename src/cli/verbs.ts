@@ -224,7 +224,6 @@ export const VERBS: readonly Verb[] = [
       ...options({
         '--plan PLAN':
           'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
-        '--clusters N: integer 1..64': 'Clusters of the map (by the number of rows: 4 to 24)',
         '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
         '--open': 'Open a browser',
       }),

@@ -1,18 +1,11 @@
 /**
  * The questions of the page and their answers, as JSON. Server and page share these types; a page
- * in one file holds some of the answers. Long arrays of numbers are base64 of their bytes
- * (packed.ts). A row is a row number of the index or the file; distances are in bits.
+ * in one file holds some of the answers. Long arrays of numbers are base64 of their bytes, lowest
+ * byte first (`packed`). A row is a row number of the index or the file; distances are in bits.
  */
 
-/** An array of numbers, packed. */
+/** An array of numbers as the base64 of its bytes. */
 type Packed = string;
-
-/** What makes rows near in a plan: a largest distance, or a least Jaccard similarity of sets. */
-export interface Nearness {
-  readonly by: 'distance' | 'jaccard';
-  /** The default: bits, or a similarity of 0..1. */
-  readonly usual: number;
-}
 
 /** What the page shows; its first question. */
 export interface About {
@@ -25,14 +18,8 @@ export interface About {
   readonly measure: 'cosine' | 'Jaccard similarity';
   /** Whether a query may be a text. */
   readonly hasText: boolean;
-  /** Numbers of a query vector; null where a query cannot be one. */
-  readonly dimensions: number | null;
-  readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** The column of texts that rows are shown by; null without one. */
-  readonly textColumn: string | null;
-  /** The path of the plan to review or to make; null where there can be none. */
-  readonly plan: string | null;
-  readonly nearness: Nearness;
+  /** Names of the columns, for filters. */
+  readonly columns: readonly string[];
 }
 
 /** How far the server is: opening the input, or with an answer that takes long. */
@@ -60,16 +47,13 @@ export interface Hit extends Card {
   readonly similarity: number;
   /** Bits that differ; null where codes were not compared. */
   readonly distance: number | null;
-  /** Holds the exact similarity with a probability of 95 %, as far as the distance tells. */
-  readonly interval: readonly [low: number, high: number] | null;
 }
 
-/** A search by one of text, id, row and vector, among the rows that meet the filter. */
+/** A search by one of text, id and row, among the rows that meet the filter. */
 export interface SearchRequest {
   readonly text?: string;
   readonly id?: string;
   readonly row?: number;
-  readonly vector?: readonly number[];
   /** Hits, at most. */
   readonly k: number;
   /** As `--filter` of search (cli/input/filter-text.ts); empty for all rows. */
@@ -78,7 +62,7 @@ export interface SearchRequest {
 
 /** What a search found. */
 export interface SearchAnswer {
-  /** The row that was searched for; null for a text or a vector. */
+  /** The row that was searched for; null for a text. */
   readonly query: Card | null;
   /** The nearest first. */
   readonly hits: readonly Hit[];
@@ -88,28 +72,13 @@ export interface SearchAnswer {
   readonly milliseconds: number;
 }
 
-/** The cards of `count` rows from position `first` on, among those that meet the filter. */
-interface RowsRequest {
-  readonly filter: string;
-  readonly first: number;
-  readonly count: number;
-}
-
+/** The rows that meet a filter. */
 export interface RowsAnswer {
-  /** How many rows meet the filter. */
   readonly total: number;
   /** These rows, ascending, Uint32; null without a filter. */
   readonly matching: Packed | null;
+  /** The cards of the first of them. */
   readonly cards: readonly Card[];
-}
-
-/** Why two rows, or a text and a row, are near. */
-export interface WhyAnswer {
-  /** Words that both have, or dimensions, each with its share of the cosine; largest first. */
-  readonly together: readonly (readonly [name: string, share: number])[];
-  /** Words of the first, and of the second, that the other has not. */
-  readonly onlyA: readonly string[];
-  readonly onlyB: readonly string[];
 }
 
 /** Where rows are on the map. Arrays are parallel: one element for each row of the map. */
@@ -123,16 +92,6 @@ export interface MapAnswer {
   readonly labels: Packed;
   /** Sizes are in rows. */
   readonly clusters: readonly { readonly name: string; readonly size: number }[];
-}
-
-/** The colours of a column: for each row of the map a category, or 0..255 of a range; Uint8. */
-export interface ColoursAnswer {
-  readonly values: Packed;
-  /** Names of the categories, most frequent first; null for a range of numbers. */
-  readonly names: readonly string[] | null;
-  /** The numbers at both ends of the range. */
-  readonly low: number;
-  readonly high: number;
 }
 
 /** A group of a plan, in the list of groups. */
@@ -184,44 +143,34 @@ export interface GroupAnswer extends GroupLine {
   readonly members: readonly Member[];
 }
 
+/** What is decided of a group: the rows to keep, and whether it is reviewed. */
+export interface Decision {
+  readonly kept: readonly number[];
+  readonly isReviewed: boolean;
+}
+
 /**
- * A decision: the rows of a group to keep, and whether it is reviewed. It is refused unless the
- * group is as `before` says, so that two pages do not undo each other's decisions.
+ * A decision about a group. It is refused unless the group is as `before` says, so that two pages
+ * do not undo each other's decisions.
  */
 export interface DecideRequest {
   readonly group: number;
-  readonly before: { readonly kept: readonly number[]; readonly isReviewed: boolean };
-  readonly after: { readonly kept: readonly number[]; readonly isReviewed: boolean };
-}
-
-/** What a plan would be at a distance or a similarity, `near`. */
-export interface PreviewAnswer {
-  readonly near: number;
-  /** Groups of two rows or more. */
-  readonly groups: number;
-  readonly dropped: number;
-  /** Rows that the present plan keeps and this one drops, or the reverse; null without a plan. */
-  readonly changed: number | null;
+  readonly before: Decision;
+  readonly after: Decision;
 }
 
 /** Each question by its name: the fields that are asked, and the answer. */
 export interface Questions {
   status: [null, Status];
   about: [null, About];
-  rows: [RowsRequest, RowsAnswer];
+  rows: [{ readonly filter: string }, RowsAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];
   search: [SearchRequest, SearchAnswer];
-  why: [
-    { readonly text?: string; readonly other?: number; readonly row: number },
-    WhyAnswer | null,
-  ];
   map: [null, MapAnswer];
-  colours: [{ readonly column: string }, ColoursAnswer];
   review: [null, ReviewAnswer];
   group: [{ readonly group: number }, GroupAnswer];
   decide: [DecideRequest, GroupAnswer];
-  preview: [{ readonly near: number }, PreviewAnswer];
-  plan: [{ readonly near: number }, ReviewAnswer];
+  plan: [null, ReviewAnswer];
 }
 
 export type Question = keyof Questions;
@@ -264,3 +213,33 @@ export interface Held {
   readonly map: HeldMap | null;
   readonly plan: HeldPlan | null;
 }
+
+/** Cards of one answer, and so rows of a list, at most. */
+export const MAX_CARDS = 100;
+
+/** The decoder of newer engines, which is some thirty times as fast as `atob`. */
+interface Decoder {
+  fromBase64(text: string): Uint8Array<ArrayBuffer>;
+}
+
+/** Bytes that become characters in one call: engines limit the number of arguments. */
+const BLOCK = 2 ** 15;
+
+/** The bytes of an array of numbers as base64. */
+export function packed({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  const parts: string[] = [];
+  for (let at = 0; at < byteLength; at += BLOCK) {
+    parts.push(String.fromCharCode(...bytes.subarray(at, at + BLOCK)));
+  }
+  return btoa(parts.join(''));
+}
+
+/** The bytes of a base64 text, as a new array; those of wider numbers are read by its buffer. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  if ('fromBase64' in Uint8Array) return (Uint8Array as unknown as Decoder).fromBase64(text);
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/** The same as numbers of 32 bits. */
+export const uint32Of = (text: string) => new Uint32Array(bytesOf(text).buffer);

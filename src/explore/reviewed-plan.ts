@@ -6,7 +6,14 @@
  */
 
 import type { DedupPlan } from '../index';
-import type { DecideRequest, GroupAnswer, GroupLine, Member, ReviewAnswer } from './messages';
+import type {
+  DecideRequest,
+  Decision,
+  GroupAnswer,
+  GroupLine,
+  Member,
+  ReviewAnswer,
+} from './messages';
 
 /** Rows of a group that are shown, at most. */
 const MAX_MEMBERS = 200;
@@ -29,7 +36,7 @@ export interface PlanRows {
 }
 
 /** By name, which is a row number, the rows of each group of two or more, ascending. */
-export function groupsOf(groups: Uint32Array): Map<number, number[]> {
+function groupsOf(groups: Uint32Array): Map<number, number[]> {
   const all = new Map<number, number[]>();
   groups.forEach((name, row) => {
     const rows = all.get(name);
@@ -39,8 +46,6 @@ export function groupsOf(groups: Uint32Array): Map<number, number[]> {
   for (const [name, rows] of all) if (rows.length < 2) all.delete(name);
   return all;
 }
-
-export const droppedIn = (kept: Uint8Array) => kept.reduce((sum, one) => sum + 1 - one, 0);
 
 /** A plan with the decisions so far; it changes the arrays of the plan that it is given. */
 export class ReviewedPlan {
@@ -60,7 +65,7 @@ export class ReviewedPlan {
   /** How many rows the plan drops, and its groups, ordered by their first rows. */
   answer(): Pick<ReviewAnswer, 'dropped' | 'groups'> {
     const groups = [...this.groups].map(([group, rows]) => this.#line(group, rows));
-    return { dropped: droppedIn(this.plan.kept), groups };
+    return { dropped: this.plan.kept.reduce((sum, one) => sum + 1 - one, 0), groups };
   }
 
   /** A group for the list of groups. */
@@ -119,7 +124,7 @@ export class ReviewedPlan {
   }
 
   /** Keeps these rows of a group, and compares each other row of it with all of them. */
-  keep(group: number, { kept: toKeep, isReviewed }: DecideRequest['after']): void {
+  keep(group: number, { kept: toKeep, isReviewed }: Decision): void {
     const rows = this.rowsOf(group);
     const { kept, duplicateOf, distances, cosines, jaccards } = this.plan;
     const similarities = cosines ?? jaccards;

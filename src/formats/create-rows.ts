@@ -166,7 +166,7 @@ class Rows implements RowWriter {
 }
 
 /** The encoder of a format. Libraries that only some formats need are loaded here. */
-export async function encoderOf(
+async function encoderOf(
   format: OutputFormat,
   { header, delimiter = ',', formulas = 'keep' }: EncoderOptions,
 ): Promise<RowEncoder> {

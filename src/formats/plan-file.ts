@@ -15,9 +15,7 @@ import {
 import { noPairs, type PairBatch, type Pairs } from '../join/pairs';
 import type { KindHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
-import { batchRanges } from '../table/sealed/sealed-table';
-import { type CreateRowsOptions, createRows, encoderOf } from './create-rows';
-import { openOutput } from './file-io';
+import { type CreateRowsOptions, createRows } from './create-rows';
 import { openRecords, openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
@@ -75,56 +73,18 @@ export async function writePlan(
   await savePlan(path, plan, given);
 }
 
-/** Rows that are encoded and held together: a decision encodes all of them again. */
-const KEPT_ROWS = 2048;
-
-interface SavePlanOptions extends PlanTableOptions, Pick<PlanPart, 'sourceOf'> {
-  /**
-   * Encoded rows of earlier saves, by `blockOf`; this save adds those that are missing. The caller
-   * takes out the blocks whose rows changed, so that saving a plan often costs little more than
-   * writing its bytes.
-   */
-  blocks?: (readonly Uint8Array[] | undefined)[];
-}
-
-/** The index of the block that has a row, encoded. */
-export const blockOf = (row: number) => Math.floor(row / KEPT_ROWS);
-
-/** `writePlan` with what earlier saves have encoded. */
+/** `writePlan` for plans that are checked, with the marks of the files that rows came from. */
 export async function savePlan(
   path: string,
   plan: DedupPlan,
-  { ids: given, sourceOf, blocks, rows: which = 'all' }: SavePlanOptions,
+  { ids: given, sourceOf, rows: which = 'all' }: PlanTableOptions & Pick<PlanPart, 'sourceOf'>,
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
-  // Of these formats the bytes of a row do not depend on the rows before it.
-  const kept = format === 'csv' || format === 'jsonl' ? blocks : undefined;
   const isArrow = format === 'arrow' || format === 'arrows';
   const header = isArrow ? planHeader(plan) : undefined;
-  if (kept === undefined) {
-    const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-    await writeRows(path, { format, header }, planRows(plan, format, { ids, sourceOf, rows }));
-    return;
-  }
-  const output = await openOutput(path, { force: true, inputs: [] });
-  try {
-    for (const [first, end] of batchRanges(plan.count, KEPT_ROWS)) {
-      const at = blockOf(first);
-      if (kept[at] === undefined) {
-        const encoder = await encoderOf(format as 'csv' | 'jsonl', { formulas: 'text' });
-        const rows = listedRows(plan, [first, end]);
-        const [batch] = planRows(plan, format, { ids, sourceOf, rows });
-        // The first part is what stands before all rows.
-        kept[at] = (await encoder.encode(batch)).slice(at === 0 ? 0 : 1);
-      }
-      await output.write(kept[at]);
-    }
-    await output.close();
-  } catch (error) {
-    await output.abort();
-    throw error;
-  }
+  const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
+  await writeRows(path, { format, header }, planRows(plan, format, { ids, sourceOf, rows }));
 }
 
 /** The header that seals a plan as Arrow. */

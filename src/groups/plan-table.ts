@@ -118,9 +118,9 @@ export function* planBatches(
   }
 }
 
-/** The rows `first` to `end - 1` of a plan that it lists, ascending. */
-export function listedRows({ count, listed }: DedupPlan, [first, end] = [0, count]): Uint32Array {
-  const all = Uint32Array.from({ length: end - first }, (_, i) => first + i);
+/** The rows of a plan that it lists, ascending. */
+export function listedRows({ count, listed }: DedupPlan): Uint32Array {
+  const all = Uint32Array.from({ length: count }, (_, row) => row);
   return listed === undefined ? all : all.filter((row) => listed[row] === 1);
 }
 

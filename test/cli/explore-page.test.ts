@@ -96,10 +96,10 @@ describe.each([
     await page.waitForSelector('.found, .making');
     if (rows > 0) {
       await page.waitForSelector('.legend li');
-      expect(await page.locator('table.rows tbody tr').count()).toBe(Math.min(100, rows));
-      await page.locator('table.rows button').first().click();
+      expect(await page.locator('.list li').count()).toBe(Math.min(100, rows));
+      await page.locator('.list li button').first().click();
       await page.waitForSelector('.found b');
-      expect(await page.locator('.hits li').count()).toBe(Math.min(25, rows - 1));
+      expect(await page.locator('.list li').count()).toBe(Math.min(25, rows - 1));
       const said = await page.locator('.found .note').textContent();
       expect(said).toContain('as codes estimate it');
     }
@@ -160,7 +160,6 @@ describe('explore -o', () => {
     [['vectors.hs', '-o', 'x.pdf'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', '-'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', 'x.html', '--open'], 2, '--open is for the server'],
-    [['vectors.hs', '-o', 'x.html', '--clusters', '0'], 2, '--clusters expected'],
     [['vectors.hs', '-o', 'x.html', '--plan', 'no.jsonl'], 1, 'no.jsonl: no such file'],
     [['nothing.hs', '-o', 'x.html'], 1, 'no such file or folder'],
   ])('refuses %j', async (words, code, message) => {

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { SearchAnswer } from '../../src/explore/messages';
 import { PlanFile } from '../../src/explore/server/plan-file';
 import { dedup, SimHashIndex } from '../../src/index';
-import { IndexFolder, openRows, readPlan, saveIndex, writePlan } from '../../src/node';
+import { openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';
 import {
   expectAccessible,
@@ -55,11 +55,11 @@ function changed(words: readonly string[], at: number, word: string): string {
 
 const WORDS = ['docs.jsonl', '--text', 'body', '-q'];
 
-/** Texts of the list's cells that reach over the edge of their cell. */
+/** Texts of the list that reach over the edge of its panel. */
 function overlapping(page: Page): Promise<string[]> {
   return page.evaluate(() =>
-    [...document.querySelectorAll('.rows :is(td p, th button)')].flatMap((one) => {
-      const [own, cell] = [one, one.closest('td, th') as Element].map((element) =>
+    [...document.querySelectorAll('.list li *')].flatMap((one) => {
+      const [own, cell] = [one, one.closest('.panel') as Element].map((element) =>
         element.getBoundingClientRect(),
       );
       const reaches = Math.max(own.right, own.left + one.scrollWidth) > cell.right + 1;
@@ -140,16 +140,15 @@ describe('the server', () => {
     await ask(served, 'about', null);
     for (const [question, asked, message] of [
       ['constructor', {}, '"question" expected'],
-      ['rows', { filter: '', first: -1, count: 3 }, '"first" expected an integer'],
-      ['rows', { filter: 'nothing = 3', first: 0, count: 3 }, 'no column "nothing"'],
-      ['search', { k: 3, filter: '' }, '"vector" expected an array of numbers'],
+      ['rows', { filter: 3 }, '"filter" expected a string'],
+      ['rows', { filter: 'nothing = 3' }, 'no column "nothing"'],
+      ['rows', { filter: '__proto__ = 3' }, 'no column "__proto__"'],
+      ['search', { k: 3, filter: '' }, '"row" expected a row that is there'],
       ['search', { k: 3, filter: '', row: 1e9 }, '"row" expected a row that is there'],
       ['search', { k: 3, filter: '', id: 'none' }, 'no row has the id none'],
       ['cards', { rows: [-1] }, '"row" expected a row that is there'],
-      ['colours', { column: '__proto__' }, 'no column "__proto__"'],
       ['group', { group: 0 }, '"group" expected a group of the plan'],
       ['decide', { group: 0 }, '"before" expected'],
-      ['plan', { near: 1e4 }, '"near" expected a number'],
     ] as const) {
       const { status, answer } = await post(served.address, question, asked);
       expect([question, status, answer]).toEqual([
@@ -232,7 +231,7 @@ describe('decisions', () => {
     const cwd = await docs();
     const source = readFileSync(join(cwd, 'docs.jsonl'));
     let served = await explore(WORDS, cwd);
-    const made = await ask<Review>(served, 'plan', { near: 0.6 });
+    const made = await ask<Review>(served, 'plan', null);
     expect([made.exists, made.groups.length]).toEqual([true, GROUPS + 1]);
     const three = made.groups.find(({ size }) => size === 3) as Review['groups'][0];
     const all = await decide(served, three.group, ({ members }) => members.map(({ row }) => row));
@@ -315,7 +314,7 @@ describe('decisions', () => {
     const made = await run(['dedup', ...words, '--all-rows', '-o', 'theirs.jsonl'], { cwd });
     expect(made.code).toBe(0);
     const served = await explore(words, cwd);
-    const { groups } = await ask<Review>(served, 'plan', { near: 0.6 });
+    const { groups } = await ask<Review>(served, 'plan', null);
     expect(marksIn('two-plan.jsonl')).toEqual(marksIn('theirs.jsonl'));
     expect(new Set(marksIn('two-plan.jsonl')).size).toBe(2);
     await decide(served, groups[0].group, keptOf);
@@ -336,9 +335,7 @@ describe('decisions', () => {
       0,
     );
     const served = await explore(WORDS, cwd);
-    const about = await ask<{ nearness: { by: string; usual: number } }>(served, 'about', null);
-    expect(about.nearness.by).toBe('jaccard');
-    await ask(served, 'plan', { near: about.nearness.usual });
+    await ask(served, 'plan', null);
     const [own, theirs] = await Promise.all(
       ['docs-plan.jsonl', 'theirs.jsonl'].map((name) => readPlan(join(cwd, name))),
     );
@@ -441,7 +438,7 @@ describe('decisions', () => {
   it('of two pages, or of a page and an editor, never overwrite each other', async () => {
     const cwd = await docs();
     const served = await explore(WORDS, cwd);
-    const { groups } = await ask<Review>(served, 'plan', { near: 0.6 });
+    const { groups } = await ask<Review>(served, 'plan', null);
     const group = await ask<Group>(served, 'group', { group: groups[0].group });
     const rows = group.members.map(({ row }) => row);
     const before = { kept: keptOf(group), isReviewed: false };
@@ -468,7 +465,7 @@ describe('decisions', () => {
     const cwd = await docs();
     const path = join(cwd, 'docs-plan.jsonl');
     let served = await explore(WORDS, cwd);
-    const { groups } = await ask<Review>(served, 'plan', { near: 0.6 });
+    const { groups } = await ask<Review>(served, 'plan', null);
     for (let round = 0; round < 4; round++) {
       const answered: number[] = [];
       const deciding = (async () => {
@@ -488,46 +485,10 @@ describe('decisions', () => {
         expect(own.every((kept) => kept === 1)).toBe(true);
       }
       served = await explore(WORDS, cwd);
-      await ask(served, 'plan', { near: 0.6 });
+      await ask(served, 'plan', null);
     }
   });
 });
-
-it(
-  'a map is stored next to the index, used again, and made again for other rows',
-  FULL,
-  async () => {
-    const cwd = await ownFolder();
-    const draws = new Draws('stored map');
-    const index = new SimHashIndex<string>({ bits: 128, dimensions: 8, vectors: 'float32' });
-    for (let i = 0; i < 300; i++) index.add(draws.gaussians(8), `row ${i}`);
-    await saveIndex(index, join(cwd, 'some.hs'));
-    interface Map {
-      rows: string;
-      x: string;
-      clusters: { name: string; size: number }[];
-    }
-    const map = async () => {
-      const served = await explore(['some.hs', '-q'], cwd);
-      const answer = await ask<Map>(served, 'map', null);
-      served.child.kill('SIGINT');
-      await served.stopped;
-      return answer;
-    };
-    const first = await map();
-    expect(first.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(300);
-    expect(first.clusters[0].name).toMatch(/^row \d+, row \d+, row \d+$/);
-    const stored = readFileSync(join(cwd, 'some.hs-map.arrow'));
-    expect(await map()).toEqual(first);
-    expect(readFileSync(join(cwd, 'some.hs-map.arrow'))).toEqual(stored);
-    expect((await IndexFolder.verify(join(cwd, 'some.hs'))).problems).toEqual([]);
-    await (await IndexFolder.open(join(cwd, 'some.hs'))).remove(['row 7']);
-    const other = await map();
-    expect(other.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(299);
-    writeFileSync(join(cwd, 'some.hs-map.arrow'), 'no Arrow file');
-    expect(await map()).toEqual(other);
-  },
-);
 
 it('the page has less than 400 KB, all that it needs', () => {
   const files = ['explorer.js', 'explorer-style.css'].map((name) => join(dirname(command), name));
@@ -553,24 +514,22 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await overlapping(page)).toEqual([]);
     await page.fill('#query', 'otherwise w1x17');
     await page.keyboard.press('Enter');
-    await page.waitForSelector('.hits li');
+    await page.waitForSelector('.list li');
     // The query is compared by words, whatever the rows are compared by.
     expect(await page.locator('.found .note').textContent()).toContain('exact cosine of all 60');
-    await page.locator('.hits li button:text("why?")').first().click();
-    await page.waitForSelector('.reasons');
     await page.getByLabel('Near a row').check();
     await page.fill('#query', 'g3a');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.found b:text("g3a")');
-    const nearest = page.locator('.hits li').first();
+    const nearest = page.locator('.list li').first();
     expect(['g3b', 'g3c']).toContain(
       (await nearest.locator('button').first().textContent())?.trim(),
     );
-    expect(await nearest.textContent()).toMatch(/\d+ of 256 bits, [−.\d]+ to [−.\d]+/);
+    expect(await nearest.textContent()).toMatch(/\d+ of 256 bits/);
     await page.fill('#filter', "topic = 'topic 1' and size > 100");
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.querySelectorAll('.hits li').length < 20);
-    for (const text of await page.locator('.hits li').allTextContents()) {
+    await page.waitForFunction(() => document.querySelectorAll('.list li').length < 20);
+    for (const text of await page.locator('.list li').allTextContents()) {
       expect(text).toContain('topic: topic 1');
     }
     const restored = await page.context().newPage();
@@ -595,10 +554,11 @@ describe.skipIf(!hasChromium)('the page', () => {
     await page.waitForSelector('h2:has-text("in the lasso")');
     // A text of one word that no other text has lies on the map too; all rows are around.
     expect(await status(page)).toMatch(/^60 rows in the lasso/);
-    await page.selectOption('.legend select', 'size');
-    await page.waitForSelector('.range');
-    await page.selectOption('.legend select', 'topic');
-    await page.waitForSelector('.legend li:has-text("topic 2")');
+    const dots = page.locator('.legend li i');
+    const colours = await dots.evaluateAll((all) =>
+      all.map((dot) => getComputedStyle(dot).backgroundColor),
+    );
+    expect(new Set(colours).size).toBe(await dots.count()); // none serves two clusters
     expect([requests, problems]).toEqual([[], []]);
   });
 
@@ -620,7 +580,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     await filter("topic = 'topic 1'");
     await page.waitForSelector('.panel [role=status]');
     expect(await status(page)).toBe('12 rows match');
-    expect(await page.locator('.rows tbody tr').count()).toBe(12);
+    expect(await page.locator('.list li').count()).toBe(12);
     // It left "12 rows match" for another filter, which is wrong.
     await filter('nothing = 3');
     await page.waitForSelector('[role=alert]:has-text("no column")');
@@ -699,8 +659,8 @@ describe.skipIf(!hasChromium)('the page', () => {
     const { page, requests, problems } = await open();
     await page.fill('#query', 'script alert twice');
     await page.keyboard.press('Enter');
-    await page.waitForSelector('.hits li');
-    expect(await page.locator('.hits li').first().textContent()).toContain('<script>alert(2)');
+    await page.waitForSelector('.list li');
+    expect(await page.locator('.list li').first().textContent()).toContain('<script>alert(2)');
     await page.click('nav >> text=Review');
     await page.click('button:text("Make a plan")');
     await page.waitForSelector('.member');
@@ -722,7 +682,6 @@ describe.skipIf(!hasChromium)('the page', () => {
       await page.click('nav >> text=Review');
       await page.click('button:text("Make a plan")');
       await page.waitForSelector('.member');
-      // Making the plan closes the panel of its threshold; nothing else moves.
       expect(await layoutShift(page)).toBeLessThan(0.02);
       for (const [width, height, colorScheme] of [
         [1280, 800, 'light'],
@@ -739,46 +698,6 @@ describe.skipIf(!hasChromium)('the page', () => {
       }
     },
   );
-
-  it('searches by a pasted vector, and the slider says what would change', FULL, async () => {
-    const cwd = await ownFolder();
-    const draws = new Draws('pasted');
-    const index = new SimHashIndex<string>({ bits: 128, dimensions: 8, vectors: 'float32' });
-    for (let i = 0; i < 100; i++) {
-      const vector = draws.gaussians(8);
-      index.add(vector, `row ${i}`);
-      if (i < 10) index.add(vector, `copy ${i}`);
-    }
-    await saveIndex(index, join(cwd, 'some.hs'));
-    const { page, served } = await open(['some.hs', '-q'], cwd);
-    const { vector } = index.get('row 42') as { vector: Float32Array };
-    const pasted = `[${[...vector].join(', ')}]`;
-    await page.getByLabel('Vector').check();
-    await page.fill('#query', pasted);
-    await page.keyboard.press('Enter');
-    const nearest = page.locator('.hits li').first();
-    expect((await nearest.locator('button').first().textContent())?.trim()).toBe('row 42');
-    expect(Number(await nearest.locator('.cosine').textContent())).toBeCloseTo(1, 2);
-    await page.fill('#query', '1, two');
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('text=/numbers/');
-    await page.click('nav >> text=Review');
-    for (const near of [0, 30]) {
-      const slider = page.locator('.threshold input');
-      await slider.fill(String(near + 1)); // two events before the page is drawn again
-      await slider.focus();
-      await page.keyboard.press('ArrowLeft');
-      const { groups, kept } = dedup(index, { maxDistance: near });
-      const sizes = new Map<number, number>();
-      for (const group of groups) sizes.set(group, (sizes.get(group) ?? 0) + 1);
-      const count = [...sizes.values()].filter((size) => size > 1).length;
-      const dropped = kept.filter((one) => one === 0).length;
-      expect(dropped).toBeGreaterThanOrEqual(10); // the copies
-      const changes = `${count} groups, ${dropped} rows to drop.`;
-      await page.waitForSelector(`.threshold :text("${changes}")`);
-    }
-    served.child.kill('SIGINT');
-  });
 
   it('is opened in a browser by --open', FULL, async () => {
     const cwd = await docs();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { GroupAnswer, Held, ReviewAnswer } from '../../src/explore/messages';
-import { HeldReview } from '../../src/explore/page/held-plan';
+import { HeldReview } from '../../src/explore/page/source';
 import { readPlan } from '../../src/node';
 import { hasChromium, openAddress } from './explore/browser';
 import { ask, explore } from './explore/serve';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runSteps } from '../../src/base/steps';
-import { layoutSteps } from '../../src/explore/layout/forces';
+import { LongWork } from '../../src/base/long-work';
+import { layOut } from '../../src/explore/layout/map-rows';
 import { SimHasher, scanAll } from '../../src/index';
 import { Draws } from '../reference/random';
 
@@ -17,14 +17,14 @@ const lists = scanAll(codes, codes, { k: 11 }).map(({ rows }, i) =>
 );
 const start = Float32Array.from({ length: 2 * vectors.length }, () => 20 * draws.uniform() - 10);
 
-function placed(seed: number): Float32Array {
+async function placed(seed: number): Promise<Float32Array> {
   const places = start.slice();
-  runSteps(layoutSteps(lists, places, { seed, epochs: 60 }), {});
+  await layOut(lists, places, { seed, epochs: 60 }, new LongWork());
   return places;
 }
 
-describe('rows on a plane', () => {
-  const places = placed(1);
+describe('rows on a plane', async () => {
+  const places = await placed(1);
   const square = (a: number, b: number) =>
     (places[2 * a] - places[2 * b]) ** 2 + (places[2 * a + 1] - places[2 * b + 1]) ** 2;
   const nearestOf = (row: number, k: number) =>
@@ -52,15 +52,15 @@ describe('rows on a plane', () => {
     expect(found / (10 * vectors.length)).toBeGreaterThan(10 * chance);
   });
 
-  it('lie at the same places by the same seed, at others by another', () => {
-    expect(placed(1)).toEqual(places);
-    expect(placed(2)).not.toEqual(places);
+  it('lie at the same places by the same seed, at others by another', async () => {
+    expect(await placed(1)).toEqual(places);
+    expect(await placed(2)).not.toEqual(places);
   });
 
-  it('stay where they are without neighbours', () => {
+  it('stay where they are without neighbours', async () => {
     const none = lists.map(() => new Uint32Array());
     const same = start.slice();
-    runSteps(layoutSteps(none, same, { seed: 1, epochs: 5 }), {});
+    await layOut(none, same, { seed: 1, epochs: 5 }, new LongWork());
     expect(same).toEqual(start);
   });
 });

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type Colour, inked, paint, pixelOf, stampOf } from '../../src/explore/page/scatter';
+import {
+  type Colour,
+  inked,
+  nearestPoint,
+  paint,
+  pixelOf,
+  pointsWithin,
+  stampOf,
+} from '../../src/explore/page/scatter';
 import { Draws } from '../reference/random';
 
 const GROUND: Colour = [250, 250, 250];
@@ -46,7 +54,7 @@ describe('points', () => {
 
   it('that are larger are soft discs, and never beyond the canvas', () => {
     for (const size of [2, 3, 5.5, 12]) {
-      const side = stampOf(size).length;
+      const side = Math.sqrt(stampOf(size).length);
       const around = canvasOf(40, 40);
       // Two points at the corners are not wholly on the canvas, or within it where they are squares.
       const at = { x: Uint16Array.of(20, 0, 39), y: Uint16Array.of(20, 0, 39) };
@@ -82,5 +90,43 @@ describe('points', () => {
     const pale = canvas.pixels[9 * 16 + 9] & 255;
     expect(pale).toBeGreaterThan((PALETTE[0][0] + GROUND[0]) / 2);
     expect(pale).toBeLessThan(GROUND[0]);
+  });
+});
+
+describe('points of a map', () => {
+  const draws = new Draws('places');
+  const count = 3000;
+  const x = Uint16Array.from({ length: count }, () => draws.integer(65_536));
+  const y = Uint16Array.from({ length: count }, (_, i) =>
+    i % 7 === 0 ? 300 : draws.integer(65_536),
+  );
+  const square = (i: number, at: readonly number[]) => (x[i] - at[0]) ** 2 + (y[i] - at[1]) ** 2;
+
+  it('are found as by comparing with all, within a radius', () => {
+    for (const radius of [1, 40, 900, 70_000]) {
+      for (let round = 0; round < 60; round++) {
+        const at = [draws.integer(66_000) - 200, draws.integer(66_000) - 200] as const;
+        let best = -1;
+        for (let i = 0; i < count; i++) {
+          if (square(i, at) > radius * radius) continue;
+          if (best < 0 || square(i, at) < square(best, at)) best = i;
+        }
+        expect(nearestPoint({ x, y }, at, radius)).toBe(best);
+      }
+    }
+  });
+
+  it('are in a circle drawn around them, and in no line of two corners', () => {
+    const corners = Array.from({ length: 720 }, (_, i) => {
+      const angle = (i * Math.PI) / 360;
+      return [30_000 + 20_000 * Math.cos(angle), 30_000 + 20_000 * Math.sin(angle)] as const;
+    });
+    const inside = [...x.keys()].filter((i) => square(i, [30_000, 30_000]) < 19_990 ** 2);
+    const near = [...x.keys()].filter((i) => square(i, [30_000, 30_000]) < 20_000 ** 2);
+    const found = pointsWithin({ x, y }, corners);
+    expect(found.length).toBeGreaterThan(500);
+    expect(found.filter((i) => !near.includes(i))).toEqual([]);
+    expect(inside.filter((i) => !found.includes(i))).toEqual([]);
+    expect(pointsWithin({ x, y }, corners.slice(0, 2))).toEqual([]);
   });
 });

@@ -229,7 +229,7 @@ function reviewedPlan(state: number): api.DedupPlan {
 
 const decisionsOf = ({ kept, duplicateOf }: api.DedupPlan) => `${kept.join('')} ${duplicateOf}`;
 
-/** Decisions of a review: the plan is read, saved as it is, then what has changed is encoded again. */
+/** Decisions of a review: the plan is read, saved as it is, then with what was decided. */
 const review = file(
   'review',
   'plan.csv',
@@ -239,10 +239,9 @@ const review = file(
     const plan = (await own.read(2 ** 22)) ?? reviewedPlan(state);
     if (state > 1) await own.save(plan, names);
     const next = reviewedPlan(state);
-    const rows = [...next.kept.keys()].filter((row) => next.kept[row] !== plan.kept[row]);
     plan.kept.set(next.kept);
     plan.duplicateOf.set(next.duplicateOf);
-    await own.save(plan, names, state > 1 ? rows : undefined);
+    await own.save(plan, names);
   },
   async (path) => decisionsOf(await api.readPlan(path)),
   (state) => decisionsOf(reviewedPlan(state)),

@@ -14,7 +14,6 @@ import {
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
-import type { Nearness as UsualNearness } from '../../explore/messages';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../join/near-rows';
@@ -46,12 +45,10 @@ interface KnownNearness extends Nearness {
 }
 
 /** What is near in an index where no option says it: a distance, or a similarity of sets. */
-export function usualNearness({ bits, vectors, hasher }: SimHashIndex): UsualNearness {
-  if (hasher.projection !== 'minwise') {
-    return { by: 'distance', usual: Math.round(NEAR_TEXT_SHARE * bits) };
-  }
-  if (vectors !== 'none') return { by: 'jaccard', usual: NEAR_JACCARD };
-  return { by: 'distance', usual: widestAt(JACCARD, NEAR_JACCARD, bits) };
+export function usualNearness({ bits, vectors, hasher }: SimHashIndex) {
+  if (hasher.projection !== 'minwise') return { maxDistance: Math.round(NEAR_TEXT_SHARE * bits) };
+  if (vectors !== 'none') return { minJaccard: NEAR_JACCARD };
+  return { maxDistance: widestAt(JACCARD, NEAR_JACCARD, bits) };
 }
 
 /** The options that name a least similarity. */

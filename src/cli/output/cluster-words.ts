@@ -1,7 +1,7 @@
 /**
  * Names clusters of texts by the words that set them apart: words in many texts of one cluster and
  * in few of the others, as TF-IDF does with a cluster as the document. A word that all texts share,
- * as those of a licence's head, scores 0; paths and web addresses count as no words.
+ * as those of a licence's head, scores 0; stop words, paths and web addresses count as no words.
  */
 
 import { words } from '../../node';
@@ -12,6 +12,17 @@ const NAME_WORDS = 3;
 /** A word that names a cluster is in this share of its texts, and so many times that elsewhere. */
 const MIN_SHARE = 0.05;
 const MIN_RATIO = 2;
+
+/** English words that name nothing, though a cluster of stories has more of them than one of lists. */
+const STOP_WORDS = new Set(
+  (
+    'about after all also and any are because been before but can could did does down each for from ' +
+    'get gets had has have her here him his how into its just like make many may more most much ' +
+    'must need not now off once one only other our out over own same she should some such than that ' +
+    'the their them then there these they this those too two under until use used very was way well ' +
+    'were what when where which while who whose why will with without would you your'
+  ).split(' '),
+);
 
 /** Every n-th member of a cluster: at least NAMING_TEXTS of many, fewer than twice as many. */
 export function namingSample(members: readonly number[]): number[] {
@@ -50,9 +61,10 @@ function scoreOf(share: number, sum: number, clusters: number): number {
   return (rare * rare * share * (share - elsewhere)) / (share + elsewhere);
 }
 
-/** False for numbers, and for one or two letters of Latin script: they name nothing. */
+/** False for numbers, stop words, and one or two letters of Latin script: they name nothing. */
 function isName(word: string): boolean {
-  return !/^\d+$/.test(word) && (word.length > 2 || word.charCodeAt(0) >= 0x250);
+  if (/^\d+$/.test(word) || STOP_WORDS.has(word)) return false;
+  return word.length > 2 || word.charCodeAt(0) >= 0x250;
 }
 
 /** By word the share, 0..1, of the texts that have it. */

@@ -8,10 +8,10 @@
 import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { mapRows } from '../../explore/layout/map-rows';
 import type { Status } from '../../explore/messages';
 import { answersOf } from '../../explore/server/answers';
 import { openExplored } from '../../explore/server/explored';
-import { placedRows } from '../../explore/server/map';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/plan-file';
 import { Review } from '../../explore/server/review';
@@ -46,9 +46,9 @@ async function write(call: Call, path: string): Promise<0> {
   if (file === null) call.misuse('-o expected a name that ends in .html, got -');
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   const plan = isReviewed ? (await Review.open(explored, planFile)).held() : null;
-  const map = heldMap(explored, await placedRows(call, explored));
-  // A page without a server hashes no query: it searches by the rows that it holds.
-  const about = { ...explored.about(null), hasText: false, dimensions: null };
+  const map = heldMap(explored, await mapRows(await explored.mapSource(), call.long));
+  // A page without a server reads no texts: it searches by the rows that it holds.
+  const about = { ...explored.about(), hasText: false };
   await file.write(await singlePage({ about, map, plan }));
   call.say(`wrote ${file.path}`);
   return 0;

@@ -1,32 +1,40 @@
 /**
  * Where rows lie on the map of `explore`: clusters by k-means, a start on the plane in which their
- * centroids vary most, and a layout by the nearest codes of each. Of many rows a sample is
- * laid out, and others are placed by their nearest rows in it. Equal index and seed, equal map.
+ * centroids vary most, and a layout by the nearest rows of each. Neighbours attract and random rows
+ * repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all neighbours count
+ * alike, since weights change such layouts little (Damrich & Hamprecht 2021). Of many rows a sample
+ * is clustered and laid out, and others are placed by their nearest rows in it. Equal rows give
+ * equal maps on every engine: only + - * / and square roots touch a float.
  */
 
+import { drawnNumbers } from '../../base/draw';
+import type { InStages } from '../../base/long-work';
+import { LongWork } from '../../base/long-work';
 import { shareAt } from '../../base/random';
-import { type InStages, runStepsAsync, type Steps } from '../../base/steps';
 import { clusterAsync } from '../../clustering/cluster';
-import { pointsOf } from '../../clustering/cluster-source';
 import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
-import type { SimHashIndex } from '../../index/simhash-index';
-import { presentRows, type Rows, reorderedInSteps, rowsOf } from '../../join/source';
-import { sampleOf } from '../../measure/measured-rows';
 import type { DenseMatrix } from '../../vectors/vectors';
-import { layoutSteps } from './forces';
-import { mainAxes } from './main-axes';
 
-/** Rows with codes on the plane; all arrays are by position in `rows`. */
+/** What is laid out: rows that all have codes. */
+export interface MapSource {
+  /** Ascending. */
+  readonly rows: Uint32Array;
+  /** Their codes, in the same order. */
+  readonly codes: Codes;
+  /** The vectors of some of the rows; null where there are none, and codes alone are compared. */
+  readonly vectorsOf: (rows: Uint32Array) => DenseMatrix | null;
+}
+
+/** Rows on the plane; arrays but the exemplars are by position in `rows`. */
 export interface PlacedRows {
-  /** Rows that have codes, ascending. */
   readonly rows: Uint32Array;
   readonly x: Float32Array;
   readonly y: Float32Array;
   /** The cluster of a row, from 0. */
   readonly labels: Uint8Array;
-  /** 1 to 5 for the rows nearest to the centroid of their cluster, nearest first; else 0. */
-  readonly exemplars: Uint8Array;
+  /** For each cluster the rows nearest to its centroid, nearest first. */
+  readonly exemplars: readonly Uint32Array[];
 }
 
 /** Seed of what is drawn at random: a map has no other. */
@@ -39,149 +47,156 @@ const NEIGHBORS = 15;
 const RE_RANKED = 3;
 /** Passes over the neighbours: for up to `manyRows` rows, and for more. */
 const EPOCHS = { few: 150, many: 40, manyRows: 5000 } as const;
+/** Clusters of a map: a third of the root of the rows; each has its own colour on the page. */
+const CLUSTERS = { min: 4, max: 12 } as const;
+const EXEMPLARS = 3;
 /** The start reaches this far from the origin, as that of UMAP does. */
 const START_WIDTH = 10;
-/** Clusters of a map: a third of the root of the rows, within limits that a legend can list. */
-const CLUSTERS = { min: 4, max: 24 } as const;
-const EXEMPLARS = 5;
 /** Rows of the sample by which another row is placed, and how far it may lie from their median. */
 const PLACED_BY = 3;
 const JITTER = 0.15;
-/** Rows between two steps. */
-const BLOCK_ROWS = 2048;
-/** The same where each is compared with all codes of the sample. */
+/** Rows of a step: those that are compared with all codes of the sample, and those of a layout. */
 const SCANNED_ROWS = 256;
+const MOVED_ROWS = 1024;
 
-/** The rows of a map, ascending: all that have a code. */
-export const mappedRows = (index: SimHashIndex) => presentRows(rowsOf('index', index));
-
-/**
- * Places all rows that have codes, in a given number of clusters or as many as suit the number of
- * rows; stages report their progress by `inStage`.
- */
-export async function mapRows(
-  index: SimHashIndex,
-  given: number | undefined,
-  inStage: InStages,
-): Promise<PlacedRows> {
-  const all = rowsOf('index', index);
-  const rows = presentRows(all);
-  if (rows.length === 0) {
-    const none = new Uint8Array();
-    return { rows, ...sidesOf(new Float32Array()), labels: none, exemplars: none };
+/** Places all rows; stages report their progress by `inStage`. */
+export async function mapRows(source: MapSource, inStage: InStages): Promise<PlacedRows> {
+  const { rows, codes } = source;
+  const { length } = rows;
+  if (length === 0) {
+    const none = new Float32Array();
+    return { rows, x: none, y: none, labels: new Uint8Array(), exemplars: [] };
   }
-  const sample = sampleOf(index, rows, { count: LAID_OUT, seed: SEED });
-  const by = index.dimensions !== undefined && index.vectors !== 'none' ? 'vectors' : 'bits';
-  const usual = Math.round(Math.sqrt(rows.length) / 3);
-  const wanted = given ?? Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual));
-  const clusters = Math.min(sample.rows.length, wanted);
-  const found = await inStage('finding clusters', (work) =>
-    clusterAsync(index, { clusters, by, seed: SEED, exemplars: EXEMPLARS, ...work }),
+  const at = Uint32Array.from(drawnNumbers(length, LAID_OUT, SEED));
+  const sample = at.map((position) => rows[position]);
+  const own = codesAt(codes, at);
+  const vectors = unitVectors(source.vectorsOf(sample));
+  const usual = Math.round(Math.sqrt(length) / 3);
+  const clusters = Math.min(sample.length, Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual)));
+  const found = await inStage('finding clusters', (call) =>
+    clusterAsync(vectors ?? own, { clusters, seed: SEED, exemplars: EXEMPLARS, ...call }),
   );
-  const laidOut = await startPlaces(index, { by, rows: sample.rows, centroids: found.centroids });
-  const wider = sample.vectors !== null && 'dimensions' in sample.vectors ? RE_RANKED : 1;
-  const near = await inStage('finding neighbours', (work) =>
-    runStepsAsync(nearestRows(sample.codes, wider * NEIGHBORS), work),
-  );
-  const lists = wider === 1 ? near : reRanked(near, sample.vectors as DenseMatrix);
-  const epochs = sample.rows.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
-  await inStage('drawing the map', (work) =>
-    runStepsAsync(layoutSteps(lists, laidOut, { seed: SEED, epochs }), work),
-  );
-  const isWhole = sample.rows.length === rows.length;
-  const places = isWhole
-    ? laidOut
-    : await inStage('placing all rows', (work) =>
-        runStepsAsync(placeOthers(all, rows, { ...sample, laidOut }), work),
-      );
-  const ranks = new Map<number, number>();
-  for (const { exemplars } of found.clusters) {
-    exemplars.forEach((row, i) => {
-      ranks.set(row, i + 1);
-    });
-  }
-  return {
-    rows,
-    ...sidesOf(places),
-    labels: Uint8Array.from(rows, (row) => found.labels[row]),
-    exemplars: Uint8Array.from(rows, (row) => ranks.get(row) ?? 0),
-  };
-}
-
-/** Coordinates of alternating x and y, as two arrays. */
-const sidesOf = (places: Float32Array) => {
-  const side = (axis: number) =>
-    Float32Array.from({ length: places.length / 2 }, (_, i) => places[2 * i + axis]);
-  return { x: side(0), y: side(1) };
-};
-
-/** The rows to start, and the centroids of the clusters by the same points. */
-interface StartRequest {
-  readonly by: 'vectors' | 'bits';
-  readonly rows: Uint32Array;
-  readonly centroids: Float64Array;
-}
-
-/** Rows on the plane in which the centroids of the clusters vary most: where the layout starts. */
-async function startPlaces(
-  index: SimHashIndex,
-  { by, rows, centroids }: StartRequest,
-): Promise<Float32Array> {
-  const points = await runStepsAsync(pointsOf(index, by), {});
-  const { dimensions } = points;
-  const axes = mainAxes(centroids, dimensions);
-  const places = new Float32Array(2 * rows.length);
-  const values = new Float64Array(dimensions);
-  let widest = 0;
-  rows.forEach((row, i) => {
-    points.into(row, values, 0);
-    axes.forEach((axis, a) => {
-      let along = 0;
-      for (let j = 0; j < dimensions; j++) along += values[j] * axis[j];
-      places[2 * i + a] = along;
-      widest = Math.max(widest, Math.abs(along));
-    });
+  const places = startPlaces(vectors ?? signsOf(own), found.centroids);
+  const lists = await inStage('finding neighbours', async (call) => {
+    const wanted = vectors === null ? NEIGHBORS : RE_RANKED * NEIGHBORS;
+    const near = await nearestOthers(own, wanted, new LongWork(call));
+    return vectors === null ? near : reRanked(near, vectors);
   });
+  const epochs = sample.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
+  await inStage('drawing the map', (call) =>
+    layOut(lists, places, { seed: SEED, epochs }, new LongWork(call)),
+  );
+  const labels = Uint8Array.from(found.labels);
+  const exemplars = found.clusters.map((one) => {
+    return Uint32Array.from(one.exemplars, (i) => sample[i]);
+  });
+  const laidOut = { at, codes: own, places, labels };
+  const all = await inStage('placing all rows', (call) =>
+    placeAll(codes, laidOut, new LongWork(call)),
+  );
+  return { rows, exemplars, ...all };
+}
+
+/** Copies of some of the codes. */
+function codesAt({ bytes, bytesPerCode, bits }: Codes, at: Uint32Array): Codes {
+  const some = new Uint8Array(at.length * bytesPerCode);
+  at.forEach((row, i) => {
+    const from = row * bytesPerCode;
+    some.set(bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
+  });
+  return Codes.from(some, { bits });
+}
+
+/** Vectors scaled to length 1; null where there are none, or where one has no direction. */
+function unitVectors(given: DenseMatrix | null): DenseMatrix | null {
+  if (given === null) return null;
+  const { dimensions } = given;
+  const values = Float64Array.from(given.values);
+  for (let first = 0; first < values.length; first += dimensions) {
+    if (!toUnit(values.subarray(first, first + dimensions))) return null;
+  }
+  return { values, dimensions };
+}
+
+/** Codes as vectors of a value for each bit, +1 or -1. */
+function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
+  const values = new Float32Array(count * bits);
+  for (let row = 0, to = 0; row < count; row++) {
+    const from = row * bytesPerCode;
+    for (let bit = 0; bit < bits; bit++, to++) {
+      values[to] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
+    }
+  }
+  return { values, dimensions: bits };
+}
+
+/** Places of points on the plane in which the centroids vary most: x and y of each in turn. */
+function startPlaces({ values, dimensions }: DenseMatrix, centroids: Float64Array): Float32Array {
+  const axes = mainAxes(centroids, dimensions);
+  const places = new Float32Array((2 * values.length) / dimensions);
+  let widest = 0;
+  for (let i = 0; i < places.length; i++) {
+    places[i] = dot(axes[i % 2], 0, values, (i >> 1) * dimensions, dimensions);
+    widest = Math.max(widest, Math.abs(places[i]));
+  }
   // Random offsets, since rows that start in the same place would stay together.
   return places.map(
     (value, i) => (widest === 0 ? 0 : (START_WIDTH * value) / widest) + shareAt(1, i) - 0.5,
   );
 }
 
-/** The rows of a sample, their codes, and their places: x and y of each. */
-interface LaidOut {
-  readonly rows: Uint32Array;
-  readonly codes: Codes;
-  readonly laidOut: Float32Array;
-}
+/** Rounds of the iteration that finds an axis: a start needs no digits. */
+const ROUNDS = 50;
 
-/** Places of `rows`: those of the sample as laid out, others at the median of the nearest ones. */
-function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Float32Array> {
-  const { codes, laidOut } = sample;
-  const at = new Map(Array.from(sample.rows, (row, i) => [row, i]));
-  const places = new Float32Array(2 * rows.length);
-  for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
-    yield [first, rows.length];
-    const block = rows.subarray(first, first + BLOCK_ROWS);
-    const others = block.filter((row) => !at.has(row));
-    const placed = yield* reorderedInSteps(all, others);
-    const nearest = scanAll(codes, placed.codes, { k: PLACED_BY });
-    let next = 0;
-    block.forEach((row, i) => {
-      const own = at.get(row);
-      const near = own === undefined ? [...nearest[next++].rows] : [own];
-      for (const axis of [0, 1]) {
-        const sides = near.map((one) => laidOut[2 * one + axis]).sort((a, b) => a - b);
-        const jitter = own === undefined ? JITTER * (shareAt(2, 2 * row + axis) - 0.5) : 0;
-        places[2 * (first + i) + axis] = sides[sides.length >> 1] + jitter;
+/**
+ * The two principal axes of points, by power iteration, each of length 1 and with its component of
+ * the largest magnitude positive; zeros where the points do not vary.
+ */
+function mainAxes(values: Float64Array, dimensions: number): Float64Array[] {
+  const points = values.length / dimensions;
+  const mean = new Float64Array(dimensions);
+  for (let i = 0; i < values.length; i++) mean[i % dimensions] += values[i] / points;
+  const left = values.map((value, i) => value - mean[i % dimensions]);
+  return [1, 2].map((seed) => {
+    let axis = Float64Array.from({ length: dimensions }, (_, i) => shareAt(seed, i) - 0.5);
+    for (let round = 0; round < ROUNDS; round++) {
+      const next = new Float64Array(dimensions);
+      for (let first = 0; first < left.length; first += dimensions) {
+        const along = dot(axis, 0, left, first, dimensions);
+        for (let j = 0; j < dimensions; j++) next[j] += left[first + j] * along;
       }
-    });
-  }
-  return places;
+      if (!toUnit(next)) next.fill(0);
+      axis = next;
+    }
+    // What lies along this axis is taken out, so that the next one is another.
+    for (let first = 0; first < left.length; first += dimensions) {
+      const along = dot(axis, 0, left, first, dimensions);
+      for (let j = 0; j < dimensions; j++) left[first + j] -= along * axis[j];
+    }
+    const largest = axis.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
+    return largest < 0 ? axis.map((value) => -value) : axis;
+  });
 }
 
-/** For each code the rows of the `k` nearest others, nearest first. */
-function* nearestRows(codes: Codes, k: number): Steps<Uint32Array[]> {
+type Numbers = ArrayLike<number>;
+
+/** The inner product of `count` values of two arrays, each from a position on. */
+function dot(a: Numbers, fromA: number, b: Numbers, fromB: number, count: number): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += a[fromA + i] * b[fromB + i];
+  return sum;
+}
+
+/** Scales a vector to length 1 in place; false, and unchanged, if it has none. */
+function toUnit(vector: Float64Array): boolean {
+  const length = Math.sqrt(dot(vector, 0, vector, 0, vector.length));
+  if (!(length > 1e-12)) return false;
+  for (let i = 0; i < vector.length; i++) vector[i] /= length;
+  return true;
+}
+
+/** For each code the positions of its `k` nearest others, nearest first. */
+async function nearestOthers(codes: Codes, k: number, work: LongWork): Promise<Uint32Array[]> {
   const { bits, bytes, bytesPerCode, count } = codes;
   const lists: Uint32Array[] = [];
   while (lists.length < count) {
@@ -191,27 +206,126 @@ function* nearestRows(codes: Codes, k: number): Steps<Uint32Array[]> {
     scanAll(codes, some, { k: k + 1 }).forEach(({ rows }, i) => {
       lists.push(rows.filter((row) => row !== first + i).subarray(0, k));
     });
-    yield [end, count];
+    await work.step(end, count);
   }
   return lists;
 }
 
-/** Of each list the rows of the highest cosines, then by row. */
-function reRanked(
-  lists: readonly Uint32Array[],
-  { values, dimensions }: DenseMatrix,
-): Uint32Array[] {
-  const product = (a: number, b: number) => {
-    let sum = 0;
-    const [first, second] = [a * dimensions, b * dimensions];
-    for (let i = 0; i < dimensions; i++) sum += values[first + i] * values[second + i];
-    return sum;
-  };
-  const lengths = Float64Array.from(lists, (_, row) => Math.sqrt(product(row, row)) || 1);
+/** Of each list the rows of the highest cosines, then by row; vectors have length 1. */
+function reRanked(lists: readonly Uint32Array[], vectors: DenseMatrix): Uint32Array[] {
+  const { values, dimensions } = vectors;
   return lists.map((rows, row) => {
     const near = Array.from(rows, (other) => {
-      return { other, cosine: product(row, other) / lengths[other] };
+      const cosine = dot(values, row * dimensions, values, other * dimensions, dimensions);
+      return { other, cosine };
     }).sort((a, b) => b.cosine - a.cosine || a.other - b.other);
     return Uint32Array.from(near.slice(0, NEIGHBORS), ({ other }) => other);
   });
+}
+
+/** Random rows that repel a row, for each neighbour that attracts it. */
+const REPELLING = 4;
+/** Longest step along an axis; steps shrink in proportion to the epochs that are left. */
+const MAX_STEP = 4;
+
+/**
+ * Moves `places` (x and y of row after row) in place, by the neighbours of each row, in `epochs`
+ * passes; a row without neighbours stays.
+ */
+export async function layOut(
+  neighbors: readonly Uint32Array[],
+  places: Float32Array,
+  { seed, epochs }: { readonly seed: number; readonly epochs: number },
+  work: LongWork,
+): Promise<void> {
+  const count = neighbors.length;
+  const draw = drawer(seed, count);
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const rate = 1 - epoch / epochs;
+    for (let first = 0; first < count; first += MOVED_ROWS) {
+      const end = Math.min(count, first + MOVED_ROWS);
+      for (let row = first; row < end; row++) {
+        for (const other of neighbors[row]) {
+          attract(places, 2 * row, 2 * other, rate);
+          for (let i = 0; i < REPELLING; i++) repel(places, 2 * row, 2 * draw(), rate);
+        }
+      }
+      await work.step(epoch * count + end, epochs * count);
+    }
+  }
+}
+
+/** Moves two neighbours towards each other: the list of one of them may lack the other. */
+function attract(places: Float32Array, a: number, b: number, rate: number): void {
+  const x = places[a] - places[b];
+  const y = places[a + 1] - places[b + 1];
+  const pull = -2 / (1 + x * x + y * y);
+  const stepX = rate * limited(pull * x);
+  const stepY = rate * limited(pull * y);
+  places[a] += stepX;
+  places[a + 1] += stepY;
+  places[b] -= stepX;
+  places[b + 1] -= stepY;
+}
+
+/** Moves row `a` away from row `b`. Rows in the same place are not parted by this. */
+function repel(places: Float32Array, a: number, b: number, rate: number): void {
+  const x = places[a] - places[b];
+  const y = places[a + 1] - places[b + 1];
+  const square = x * x + y * y;
+  const push = 2 / ((0.001 + square) * (1 + square));
+  places[a] += rate * limited(push * x);
+  places[a + 1] += rate * limited(push * y);
+}
+
+function limited(step: number): number {
+  return step > MAX_STEP ? MAX_STEP : step < -MAX_STEP ? -MAX_STEP : step;
+}
+
+/**
+ * Returns a function that draws integers below `count`, by a linear congruential generator
+ * (Numerical Recipes). Only high bits are used; a layout needs cheap numbers, not good ones.
+ */
+function drawer(seed: number, count: number): () => number {
+  let state = Math.imul(seed, 0x9e37_79b9) | 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return Math.floor(((state >>> 0) / 2 ** 32) * count);
+  };
+}
+
+/** A sample of the rows, by ascending positions: codes, places and clusters of each. */
+interface LaidOut {
+  readonly at: Uint32Array;
+  readonly codes: Codes;
+  readonly places: Float32Array;
+  readonly labels: Uint8Array;
+}
+
+/**
+ * Places and clusters of all rows: those of the sample as they are, others at the median of the
+ * nearest of the sample, at which more near rows stay near than at their mean.
+ */
+async function placeAll(all: Codes, sample: LaidOut, work: LongWork) {
+  const { count, bits, bytes, bytesPerCode } = all;
+  const [x, y] = [new Float32Array(count), new Float32Array(count)];
+  const labels = new Uint8Array(count);
+  for (let first = 0, next = 0; first < count; first += SCANNED_ROWS) {
+    const end = Math.min(count, first + SCANNED_ROWS);
+    const some = Codes.from(bytes.subarray(first * bytesPerCode, end * bytesPerCode), { bits });
+    const isWhole = sample.at.length === count;
+    const nearest = isWhole ? [] : scanAll(sample.codes, some, { k: PLACED_BY });
+    for (let row = first; row < end; row++) {
+      const isSampled = sample.at[next] === row;
+      const near = isSampled ? [next++] : Array.from(nearest[row - first].rows);
+      labels[row] = sample.labels[near[0]];
+      [x, y].forEach((out, axis) => {
+        const sides = near.map((one) => sample.places[2 * one + axis]).sort((a, b) => a - b);
+        const jitter = isSampled ? 0 : JITTER * (shareAt(2, 2 * row + axis) - 0.5);
+        out[row] = sides[sides.length >> 1] + jitter;
+      });
+    }
+    await work.step(end, count);
+  }
+  return { x, y, labels };
 }

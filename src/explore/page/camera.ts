@@ -4,53 +4,57 @@
  * around points. Places are in units of the map, 0..SIDE; pixels are those of the element.
  */
 
-import type { Place } from './marks';
-import type { Camera } from './scatter';
+/** A point of the map, or a pixel. */
+export type Place = readonly [x: number, y: number];
+
+/** The place in the middle of the view, in units of the map, and pixels of the page a unit. */
+export interface Camera {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
 
 /** What the control asks and reports; places of these calls are in pixels. */
 interface CameraEvents {
   /** Whether a drag must draw a lasso, also without Shift. */
   readonly isLasso: () => boolean;
-  /** The view changed; once more with `isMoving` false when it has come to rest. */
-  readonly moved: (camera: Camera, isMoving: boolean) => void;
+  /** The view changed. */
+  readonly moved: () => void;
   /** A mouse or a pen is over a place; null: it has left. */
   readonly hovered: (at: Place | null) => void;
   /** A click or a tap. */
   readonly picked: (at: Place) => void;
-  /** The line of a lasso so far, and the whole line. */
-  readonly lassoing: (line: readonly Place[]) => void;
-  readonly lassoed: (line: readonly Place[]) => void;
+  /** The line of a lasso: so far, or the whole one at the end. */
+  readonly lassoed: (line: readonly Place[], isWhole: boolean) => void;
 }
 
 /** Units of the map along a side. */
-export const SIDE = 65_536;
+const SIDE = 65_536;
 /** The largest scale, as a multiple of the least. */
 const MAX_ZOOM = 400;
 /** Width of the legend in pixels. */
 const LEGEND = 240;
 /** Pixels that a pointer may move between the beginning and the end of a click. */
 const CLICK = 5;
-/** Time without movement after which the view is at rest. */
-const REST_MILLISECONDS = 140;
+/** Pixels by which an arrow key moves the map, and the factor of + and -. */
+const STEP = 80;
+const ZOOM = 1.4;
 
 /** The view of the map, and the listeners that change it. */
 export class CameraControl {
   /** What is in view; replaced at each change. */
   camera: Camera = { x: SIDE / 2, y: SIDE / 2, scale: 0.01 };
-  readonly #element: HTMLElement;
-  readonly #events: CameraEvents;
   /** Pointers that are down, by their ids: where each was last. */
   readonly #pointers = new Map<number, Place>();
   /** The lasso that is being drawn; else null. */
   #line: Place[] | null = null;
   /** Where the last pointer went down. */
   #start: Place = [0, 0];
-  /** The timer that reports rest. */
-  #rest = 0;
 
-  constructor(element: HTMLElement, events: CameraEvents) {
-    this.#element = element;
-    this.#events = events;
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly events: CameraEvents,
+  ) {
     element.addEventListener('pointerdown', (event) => this.#down(event));
     element.addEventListener('pointermove', (event) => this.#move(event));
     element.addEventListener('pointerup', (event) => this.#up(event));
@@ -75,7 +79,7 @@ export class CameraControl {
   }
 
   #size(): Place {
-    return [this.#element.clientWidth, this.#element.clientHeight];
+    return [this.element.clientWidth, this.element.clientHeight];
   }
 
   /** Pixels at the right that the legend covers: 0 on a narrow page, as a phone's. */
@@ -89,44 +93,43 @@ export class CameraControl {
     return (0.92 * Math.max(50, Math.min(width - this.#covered, height))) / SIDE;
   }
 
-  /** Shows the whole map. */
+  /** Shows the whole map, with its middle in the middle of what the legend does not cover. */
   reset(): void {
     const scale = this.whole;
-    // The middle of the map is in the middle of what the legend does not cover.
     this.to({ x: SIDE / 2 + this.#covered / 2 / scale, y: SIDE / 2, scale });
   }
 
   /** Moves the view; its middle stays on the map, and its scale within limits. */
   to({ x, y, scale }: Camera): void {
-    const inside = (value: number) => Math.max(0, Math.min(SIDE, value));
+    const within = (value: number, least: number, most: number) =>
+      Math.max(least, Math.min(most, value));
     const least = this.whole / 2;
     this.camera = {
-      x: inside(x),
-      y: inside(y),
-      scale: Math.max(least, Math.min(MAX_ZOOM * least, scale)),
+      x: within(x, 0, SIDE),
+      y: within(y, 0, SIDE),
+      scale: within(scale, least, MAX_ZOOM * least),
     };
-    this.#events.moved(this.camera, true);
-    // Each move puts off the report that the view is at rest.
-    clearTimeout(this.#rest);
-    this.#rest = window.setTimeout(() => this.#events.moved(this.camera, false), REST_MILLISECONDS);
+    this.events.moved();
+  }
+
+  /** Moves the view by pixels. */
+  #by(right: number, down: number): void {
+    const { x, y, scale } = this.camera;
+    this.to({ x: x + right / scale, y: y + down / scale, scale });
   }
 
   /** Zooms by a factor. The place under the pixel `at`, by default the middle, stays under it. */
   zoom(factor: number, at?: Place): void {
     const [width, height] = this.#size();
-    const pixel = at ?? ([width / 2, height / 2] as const);
-    const before = this.placeOf(pixel);
+    const [right, down] = at ?? [width / 2, height / 2];
+    const [x, y] = this.placeOf([right, down]);
     const scale = this.camera.scale * factor;
-    this.to({
-      x: before[0] - (pixel[0] - width / 2) / scale,
-      y: before[1] - (pixel[1] - height / 2) / scale,
-      scale,
-    });
+    this.to({ x: x - (right - width / 2) / scale, y: y - (down - height / 2) / scale, scale });
   }
 
   /** The pixel of the element at which an event happened. */
-  #at(event: PointerEvent | WheelEvent): Place {
-    const box = this.#element.getBoundingClientRect();
+  #at(event: MouseEvent): Place {
+    const box = this.element.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
@@ -134,10 +137,10 @@ export class CameraControl {
   #down(event: PointerEvent): void {
     if (event.button !== 0) return;
     const at = this.#at(event);
-    this.#element.setPointerCapture(event.pointerId);
+    this.element.setPointerCapture(event.pointerId);
     this.#pointers.set(event.pointerId, at);
     this.#start = at;
-    const isDrawn = this.#pointers.size === 1 && (event.shiftKey || this.#events.isLasso());
+    const isDrawn = this.#pointers.size === 1 && (event.shiftKey || this.events.isLasso());
     this.#line = isDrawn ? [at] : null;
   }
 
@@ -146,17 +149,14 @@ export class CameraControl {
     const at = this.#at(event);
     const before = this.#pointers.get(event.pointerId);
     if (before === undefined) {
-      if (event.pointerType !== 'touch') this.#events.hovered(at);
+      if (event.pointerType !== 'touch') this.events.hovered(at);
       return;
     }
     if (this.#line !== null) {
       this.#line.push(at);
-      this.#events.lassoing(this.#line);
+      this.events.lassoed(this.#line, false);
     } else if (this.#pointers.size === 2) this.#pinch(event.pointerId, before, at);
-    else {
-      const { x, y, scale } = this.camera;
-      this.to({ x: x - (at[0] - before[0]) / scale, y: y - (at[1] - before[1]) / scale, scale });
-    }
+    else this.#by(before[0] - at[0], before[1] - at[1]);
     this.#pointers.set(event.pointerId, at);
   }
 
@@ -171,11 +171,11 @@ export class CameraControl {
   #up(event: PointerEvent): void {
     if (!this.#pointers.delete(event.pointerId)) return;
     const at = this.#at(event);
-    const line = this.#line;
+    const line = this.#line ?? [];
     this.#line = null;
-    if (line !== null && line.length > 2) this.#events.lassoed(line);
+    if (line.length > 2) this.events.lassoed(line, true);
     else if (Math.hypot(at[0] - this.#start[0], at[1] - this.#start[1]) < CLICK) {
-      this.#events.picked(at);
+      this.events.picked(at);
     }
   }
 
@@ -187,18 +187,15 @@ export class CameraControl {
     this.zoom(2 ** (-event.deltaY * lines * (event.ctrlKey ? 0.012 : 0.003)), this.#at(event));
   }
 
-  /** Arrow keys move by 80 pixels, + and - zoom, 0 shows all. */
   #key(event: KeyboardEvent): void {
-    const { x, y, scale } = this.camera;
-    const step = 80 / scale;
     const moves: Record<string, () => void> = {
-      ArrowLeft: () => this.to({ x: x - step, y, scale }),
-      ArrowRight: () => this.to({ x: x + step, y, scale }),
-      ArrowUp: () => this.to({ x, y: y - step, scale }),
-      ArrowDown: () => this.to({ x, y: y + step, scale }),
-      '+': () => this.zoom(1.4),
-      '=': () => this.zoom(1.4),
-      '-': () => this.zoom(1 / 1.4),
+      ArrowLeft: () => this.#by(-STEP, 0),
+      ArrowRight: () => this.#by(STEP, 0),
+      ArrowUp: () => this.#by(0, -STEP),
+      ArrowDown: () => this.#by(0, STEP),
+      '+': () => this.zoom(ZOOM),
+      '=': () => this.zoom(ZOOM),
+      '-': () => this.zoom(1 / ZOOM),
       '0': () => this.reset(),
     };
     if (event.ctrlKey || event.metaKey || moves[event.key] === undefined) return;

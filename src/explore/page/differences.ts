@@ -1,6 +1,8 @@
 /**
- * Compares two texts word by word: which words both have, in their order, and which only one has.
- * By a longest common subsequence of their words, after equal beginnings and ends are set aside.
+ * Compares two texts word by word: which words both have, in their order, and which only one has,
+ * by a longest common subsequence after equal beginnings and ends are set aside. Long texts are
+ * compared by sentences first, and changed sentences by their words, so that time and memory stay
+ * small and what differs is still shown where it differs.
  */
 
 /** A run of text that both texts have (0), or only the first (-1) or the second (1). */
@@ -15,15 +17,40 @@ const WORDS = new RegExp(
     '[\\p{L}\\p{N}\\p{M}]+|\\s+|[\\s\\S]',
   'gu',
 );
-/** Cells of the table, at most: above, all that lies between equal ends counts as different. */
-const MAX_CELLS = 4_000_000;
+/** A sentence or a line, with the white space after it. */
+const SENTENCES = /[^.!?。！？\n]*(?:[.!?。！？\n]+\s*|$)/gu;
+/** Cells of a table, at most: above, all that lies between equal ends counts as different. */
+const MAX_CELLS = 1_000_000;
 
 /**
  * The pieces of both texts in their order: those of sides 0 and -1 joined are `one`, those of 0 and
- * 1 are `other`. Time and memory grow with the product of the lengths that differ.
+ * 1 are `other`.
  */
 export function differences(one: string, other: string): Piece[] {
-  const [a, b] = [one.match(WORDS) ?? [], other.match(WORDS) ?? []];
+  const words = compared(one.match(WORDS) ?? [], other.match(WORDS) ?? []);
+  if (words !== null) return joined(words);
+  const sentencesOf = (text: string) => (text.match(SENTENCES) ?? []).filter((part) => part !== '');
+  const sentences = compared(sentencesOf(one), sentencesOf(other));
+  if (sentences === null) return joined([alone(-1, one), alone(1, other)]);
+  // Sentences that only one text has stand between common ones: their words are compared.
+  const pieces: Piece[] = [];
+  let [gone, added] = ['', ''];
+  for (const { side, text } of [...sentences, alone(0, '')]) {
+    if (side < 0) gone += text;
+    else if (side > 0) added += text;
+    else {
+      const changed = compared(gone.match(WORDS) ?? [], added.match(WORDS) ?? []);
+      pieces.push(...(changed ?? [alone(-1, gone), alone(1, added)]), alone(0, text));
+      [gone, added] = ['', ''];
+    }
+  }
+  return joined(pieces);
+}
+
+const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
+
+/** The pieces of two lists, one for each part; null where their table would be too large. */
+function compared(a: readonly string[], b: readonly string[]): Piece[] | null {
   let start = 0;
   while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
   let [endA, endB] = [a.length, b.length];
@@ -31,41 +58,31 @@ export function differences(one: string, other: string): Piece[] {
     endA--;
     endB--;
   }
-  return joined([
-    ...a.slice(0, start).map((text): Piece => ({ side: 0, text })),
-    ...middle(a.slice(start, endA), b.slice(start, endB)),
-    ...a.slice(endA).map((text): Piece => ({ side: 0, text })),
-  ]);
-}
-
-/** The pieces between equal beginnings and ends, one for each word. */
-function middle(a: readonly string[], b: readonly string[]): Piece[] {
-  const alone = (side: -1 | 1, words: readonly string[]) =>
-    words.map((text): Piece => ({ side, text }));
-  if (a.length * b.length > MAX_CELLS) return [...alone(-1, a), ...alone(1, b)];
-  const width = b.length + 1;
-  // common[i, j]: words of the longest common subsequence of a from i on and b from j on. It is at
-  // most the shorter length, which MAX_CELLS limits to 2,000, so 16 bits suffice.
-  const common = new Uint16Array((a.length + 1) * width);
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      const at = i * width + j;
+  const width = endB - start + 1;
+  if ((endA - start) * (width - 1) > MAX_CELLS) return null;
+  // common[i, j]: parts of the longest common subsequence of a and b from `start` + i and + j on.
+  // It is at most the shorter length, which MAX_CELLS limits to 1,000, so 16 bits suffice.
+  const common = new Uint16Array((endA - start + 1) * width);
+  for (let i = endA - 1; i >= start; i--) {
+    for (let j = endB - 1; j >= start; j--) {
+      const at = (i - start) * width + j - start;
       common[at] =
         a[i] === b[j] ? common[at + width + 1] + 1 : Math.max(common[at + width], common[at + 1]);
     }
   }
-  // From the beginning along the table: at unequal words to where more common words remain.
-  const pieces: Piece[] = [];
-  let [i, j] = [0, 0];
-  while (i < a.length && j < b.length) {
-    const at = i * width + j;
-    if (a[i] === b[j]) {
-      pieces.push({ side: 0, text: a[i++] });
+  // From the beginning along the table: at unequal parts to where more common ones remain.
+  const pieces = a.slice(0, start).map((text) => alone(0, text));
+  let [i, j] = [start, start];
+  while (i < endA || j < endB) {
+    const at = (i - start) * width + j - start;
+    if (i < endA && j < endB && a[i] === b[j]) {
+      pieces.push(alone(0, a[i++]));
       j++;
-    } else if (common[at + width] >= common[at + 1]) pieces.push({ side: -1, text: a[i++] });
-    else pieces.push({ side: 1, text: b[j++] });
+    } else if (j === endB || (i < endA && common[at + width] >= common[at + 1])) {
+      pieces.push(alone(-1, a[i++]));
+    } else pieces.push(alone(1, b[j++]));
   }
-  return [...pieces, ...alone(-1, a.slice(i)), ...alone(1, b.slice(j))];
+  return [...pieces, ...a.slice(endA).map((text) => alone(0, text))];
 }
 
 /**
@@ -76,8 +93,8 @@ function joined(pieces: readonly Piece[]): Piece[] {
   const all: Piece[] = [];
   let [gone, added] = ['', ''];
   const end = () => {
-    if (gone !== '') all.push({ side: -1, text: gone });
-    if (added !== '') all.push({ side: 1, text: added });
+    if (gone !== '') all.push(alone(-1, gone));
+    if (added !== '') all.push(alone(1, added));
     [gone, added] = ['', ''];
   };
   pieces.forEach(({ side, text }, i) => {
@@ -87,11 +104,11 @@ function joined(pieces: readonly Piece[]): Piece[] {
     else if (isBetween && gone !== '' && added !== '' && /^\s+$/.test(text)) {
       gone += text;
       added += text;
-    } else {
+    } else if (text !== '') {
       end();
       const last = all.at(-1);
-      if (last?.side === 0) all[all.length - 1] = { side, text: last.text + text };
-      else all.push({ side, text });
+      if (last?.side === 0) all[all.length - 1] = alone(0, last.text + text);
+      else all.push(alone(0, text));
     }
   });
   end();

@@ -16,10 +16,3 @@ export function shareText(value: number, digits = 3): string {
   if (Math.abs(value) < 0.5 / 10 ** digits) return '0';
   return value.toFixed(digits).replace('-', '−').replace('0.', '.');
 }
-
-/** A number on the scale of a chart, at most four digits: `12.5k`, `1.2M`. */
-export function short(value: number): string {
-  if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
-  if (Math.abs(value) >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`;
-  return String(Number(value.toPrecision(4)));
-}

@@ -5,11 +5,11 @@
 
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import type { Held } from '../messages';
-import { App, linkOf, setLink, type View } from './app';
 import { counted } from './format';
 import { MapView, makingView } from './map-view';
 import { ReviewView } from './review-view';
 import { sourceOf } from './source';
+import { linkOf, Store, setLink, type View } from './store';
 
 const root = document.getElementById('page') as HTMLElement;
 /** Its logo and title are in the HTML, so that they are painted before this script has run. */
@@ -18,13 +18,13 @@ const header = root.querySelector('header') as HTMLElement;
 const heldText = document.getElementById('held')?.textContent;
 /** What the page holds; null where a server answers. */
 const held: Held | null = heldText ? JSON.parse(heldText) : null;
-/** The page; header and view are drawn apart, since the header is there before the view. */
-const app = new App(sourceOf(held), () => {
+/** Header and view are drawn apart, since the header is there before the view. */
+const store = new Store(sourceOf(held), () => {
   render(bar(), header);
-  render(view(), root);
+  render(body(), root);
 });
-const map = new MapView(app);
-const review = new ReviewView(app);
+const map = new MapView(store);
+const review = new ReviewView(store);
 
 /** The views that this page has: both with a server; in one file, those of what it holds. */
 const VIEWS = (
@@ -36,61 +36,47 @@ const VIEWS = (
 
 /** Shows a view, and asks for what it needs. */
 function open(view: View): void {
-  app.change({ view, error: null });
+  store.change({ view, error: null });
   setLink({ view: view === 'map' ? '' : view });
   if (view === 'review') void review.start();
 }
 
 /** The rest of the header: how many rows and bits there are, and buttons for the views. */
 function bar(): TemplateResult {
-  const { about, view } = app.state;
+  const { about, view } = store.state;
+  const buttons = VIEWS.map(
+    ([name, title]) => html`<button
+      aria-current=${name === view ? 'page' : nothing}
+      @click=${() => open(name)}
+    >
+      ${title}
+    </button>`,
+  );
   return html`<span class="note">
       ${about === null ? nothing : `${counted(about.rows, 'row')} · ${about.bits} bits`}
     </span>
-    ${
-      VIEWS.length < 2
-        ? nothing
-        : html`<nav aria-label="Views">
-          ${VIEWS.map(
-            ([name, title]) => html`<button
-              aria-current=${name === view ? 'page' : nothing}
-              @click=${() => open(name)}
-            >
-              ${title}
-            </button>`,
-          )}
-        </nav>`
-    }`;
+    ${VIEWS.length < 2 ? nothing : html`<nav aria-label="Views">${buttons}</nav>`}`;
 }
 
-/** The error, if there is one, above the view. */
-function view(): TemplateResult {
-  const { error } = app.state;
-  return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
-  ${body()}`;
-}
-
-/** The view that is open; how far the server is, until it has said what there is. */
+/** The error, if there is one, above the view; how far the server is, until it has opened. */
 function body(): TemplateResult {
-  const { about, status, view } = app.state;
+  const { about, error, status, view } = store.state;
   if (about === null && status.phase === 'failed') {
     return html`<main><p class="making" role="alert">${status.label}</p></main>`;
   }
-  if (about === null)
-    return html`<main>${makingView({ ...status, label: status.label || 'opening' })}</main>`;
-  if (view === 'review') return review.view();
-  return map.view();
+  if (about === null) return html`<main>${makingView(status, 'opening')}</main>`;
+  return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
+  ${view === 'review' ? review.view() : map.view()}`;
 }
 
 /** Shows the first view when the server is ready; a page in one file is so at once. */
 async function start(): Promise<void> {
   const link = linkOf(location.hash);
-  app.redraw();
-  const { phase } = await app.follow((status) => status.phase !== 'working');
+  const { phase } = await store.follow((status) => status.phase !== 'working');
   if (phase !== 'ready') return;
-  const about = await app.attempt(() => app.source.ask('about', null));
+  const about = await store.attempt(() => store.source.ask('about', null));
   if (about === undefined) return;
-  app.change({ about });
+  store.change({ about });
   const [first] = VIEWS.find(([name]) => name === link.view) ?? VIEWS[0] ?? ['map'];
   if (first !== 'map') open(first);
   if (held === null || held.map !== null) await map.start(link);

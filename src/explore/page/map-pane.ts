@@ -5,25 +5,27 @@
  */
 
 import { html, nothing, render } from 'lit-html';
-import type { Card, ColoursAnswer, MapAnswer } from '../messages';
-import { bytesOf, uint16Of, uint32Of } from '../packed';
-import type { App } from './app';
-import { CameraControl, SIDE } from './camera';
-import { categoryColours, clusterColours, colourOf, cssOf, rangeColours } from './colours';
-import { Grid } from './grid';
-import { drawMarks, type Name, type Place } from './marks';
-import { type Camera, type Colour, type Inked, inked, pixelOf, Scatter } from './scatter';
+import { bytesOf, type Card, type MapAnswer, uint32Of } from '../messages';
+import { CameraControl, type Place } from './camera';
+import {
+  type Colour,
+  type Inked,
+  inked,
+  nearestPoint,
+  pixelOf,
+  pointsWithin,
+  Scatter,
+} from './scatter';
+import type { Store } from './store';
 
-/** What the legend shows: an entry for each cluster or category, or a range of numbers. */
-interface Legend {
-  readonly entries: readonly {
-    readonly name: string;
-    readonly colour: string;
-    readonly size: number;
-  }[];
-  /** The numbers at the ends of the colours; null for clusters and categories. */
-  readonly range: readonly [low: number, high: number] | null;
-}
+/**
+ * Colours of clusters, on light and on dark pages, as hexadecimal digits: the first eight are told
+ * apart by colour-blind people too (after Okabe & Ito 2008). No map has more clusters.
+ */
+const LIGHT = ['0072b2', 'e08a00', '009e73', 'c75b9b', 'd55e00', '3fa7dc', '7a5bb5', '8a8a00'];
+LIGHT.push('8c564b', 'b00040', '5f6b7a', '00a3a3');
+const DARK = ['4c9fe0', 'f2a93b', '35c79a', 'e58cc0', 'f07f3c', '7fd0f5', 'b49be8', 'd0cc4a'];
+DARK.push('c9a08f', 'ff6f91', 'aeb8c4', '55e0d6');
 
 /** Rows below which the view does not move to rows that were found. */
 const FEW_ROWS = 2000;
@@ -33,6 +35,8 @@ const REACH = 12;
 const HOVER_MILLISECONDS = 60;
 /** Points by which the middles of all clusters are found, about. */
 const MIDDLE_POINTS = 50_000;
+/** Values of columns on the card of a row, at most. */
+const VALUES = 5;
 
 /** What the map reports. */
 interface PaneEvents {
@@ -40,182 +44,136 @@ interface PaneEvents {
   readonly picked: (row: number) => void;
   /** The rows within a lasso, ascending. */
   readonly lassoed: (rows: number[]) => void;
-  /** The view has come to rest; `at` is the part of a link that restores it. */
-  readonly moved: (at: string) => void;
 }
-
-/** Which points are shown strongly, while the others fade: rows, or one colour; null for all. */
-type Wanted = { readonly rows: Uint32Array } | { readonly colour: number } | null;
 
 /** The map; empty until `show` is called. */
 export class MapPane {
   readonly element = document.createElement('div');
+  readonly control: CameraControl;
   /** The card of the row under the pointer. */
   readonly #hover = document.createElement('div');
   readonly #scatter = new Scatter();
-  readonly control: CameraControl;
-  legend: Legend = { entries: [], range: null };
-  /** By point its row, ascending, its place, and its value: a cluster, a category or 0..255. */
-  #rows: Uint32Array = new Uint32Array();
-  #x: Uint16Array = new Uint16Array();
-  #y: Uint16Array = new Uint16Array();
-  #values: Uint8Array = new Uint8Array();
-  #grid: Grid | null = null;
+  readonly #dark = matchMedia('(prefers-color-scheme: dark)');
   #map: MapAnswer | null = null;
-  #colouring: ColoursAnswer | null = null;
-  #palette: readonly Colour[] = [];
-  #wanted: Wanted = null;
-  /** What is drawn: copies of the places, with colours. */
-  #points: Inked = { x: this.#x, y: this.#y, ink: new Uint32Array() };
+  /** By point its row, ascending, its place, and its cluster. */
+  #rows = new Uint32Array();
+  #x = new Uint16Array();
+  #y = new Uint16Array();
+  #labels = new Uint8Array();
   /** By cluster where its name is. */
   #middles: Place[] = [];
+  /** By point 1 if it is shown strongly, 0 if it fades; null if none fades. */
+  #shown: Uint8Array | null = null;
+  /** What is drawn: copies of the places, with colours. */
+  #points: Inked = { x: this.#x, y: this.#y, ink: new Uint32Array() };
   /** Points that were found, the nearest first, with their ids; the query's own is first. */
   #named: readonly (readonly [point: number, id: string])[] = [];
-  /** The point of the row that was searched for; null for a text or a vector. */
+  /** The point of the row that was searched for; null for a text. */
   #query: number | null = null;
   /** The lasso so far, in pixels. */
   #line: readonly Place[] = [];
   #timer = 0;
   /** The point under the pointer, -1 for none. */
   #hovered = -1;
-  /** Cards that were answered, by row. */
-  readonly #cards = new Map<number, Card>();
   #frame = 0;
-  /** Sets the view of a new map, once the element has a size; null when that is done. */
-  #place: (() => void) | null = null;
+  /** Whether the view of a new map waits until the element has a size. */
+  #isNew = false;
 
   constructor(
-    readonly app: App,
+    private readonly store: Store,
     events: PaneEvents,
   ) {
     const { element } = this;
     element.className = 'map';
     element.tabIndex = 0;
     element.setAttribute('role', 'application');
-    element.setAttribute(
-      'aria-label',
-      'Map of all rows. Arrow keys move, + and - zoom, 0 shows all.',
-    );
+    const keys = 'Arrow keys move, + and - zoom, 0 shows all.';
+    element.setAttribute('aria-label', `Map of all rows. ${keys}`);
     this.#hover.className = 'hover';
     this.#hover.hidden = true;
     element.append(this.#scatter.element, this.#hover);
     this.control = new CameraControl(element, {
-      isLasso: () => app.state.isLasso,
-      moved: (camera, isMoving) => {
+      isLasso: () => store.state.isLasso,
+      moved: () => {
         this.#leave();
         this.#request();
-        if (!isMoving) events.moved(this.#linkOf(camera));
       },
       hovered: (at) => this.#over(at),
       picked: (at) => {
         const point = this.#pointAt(at);
         if (point >= 0) events.picked(this.#rows[point]);
       },
-      lassoing: (line) => {
-        this.#line = line;
+      lassoed: (line, isWhole) => {
+        this.#line = isWhole ? [] : line;
         this.#request();
-      },
-      lassoed: (line) => {
-        this.#line = [];
+        if (!isWhole) return;
         const corners = line.map((pixel) => this.control.placeOf(pixel));
-        events.lassoed((this.#grid?.within(corners) ?? []).map((point) => this.#rows[point]));
-        this.#request();
+        const points = pointsWithin({ x: this.#x, y: this.#y }, corners);
+        events.lassoed(points.map((point) => this.#rows[point]));
       },
     });
     // Called too when the element comes onto the page.
-    new ResizeObserver(() => this.#seen()).observe(element);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
+    new ResizeObserver(() => this.#request()).observe(element);
+    this.#dark.addEventListener('change', () => {
+      this.#ink();
+      this.store.change({});
+    });
   }
 
-  /** The view as a link has it: x and y as shares of a side, zoom relative to the whole map. */
-  #linkOf({ x, y, scale }: Camera): string {
-    const zoom = scale / this.control.whole;
-    return [x / SIDE, y / SIDE, zoom].map((value) => value.toFixed(4)).join(',');
-  }
-
-  /** Shows a map; `at` is the part of a link that restores the view. */
-  show(map: MapAnswer, at: string | undefined): void {
+  /** Shows a map. */
+  show(map: MapAnswer): void {
     this.#map = map;
     this.#rows = uint32Of(map.rows);
-    this.#x = uint16Of(map.x);
-    this.#y = uint16Of(map.y);
-    this.#grid = new Grid(this.#x, this.#y);
-    this.#middles = middlesOf(this.#x, this.#y, bytesOf(map.labels), map.clusters.length);
-    this.colour(this.#colouring);
-    this.#place = () => {
-      const [x, y, zoom] = (at ?? '').split(',').map(Number);
-      if (at === undefined || ![x, y, zoom].every(Number.isFinite)) this.control.reset();
-      else this.control.to({ x: x * SIDE, y: y * SIDE, scale: zoom * this.control.whole });
-    };
-    this.#seen();
-  }
-
-  /** Draws, and sets a view that waits for it, if the element has a size: it may not be shown. */
-  #seen(): void {
-    if (this.element.clientWidth > 0) {
-      this.#place?.();
-      this.#place = null;
-    }
-    this.#request();
-  }
-
-  /** Colours points by a column, or for null by clusters; shows those of all colours. */
-  colour(answer: ColoursAnswer | null): void {
-    this.#colouring = answer;
-    if (this.#wanted !== null && 'colour' in this.#wanted) this.#wanted = null;
-    this.recolour();
-  }
-
-  /** Computes colours and legend again, for a new map, column or theme of the page. */
-  recolour(): void {
-    const map = this.#map;
-    if (map === null) return;
-    const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
-    const answer = this.#colouring;
-    const names = answer === null ? map.clusters.map(({ name }) => name) : answer.names;
-    this.#values = bytesOf(answer?.values ?? map.labels);
-    if (names === null) this.#palette = rangeColours();
-    else if (answer === null) this.#palette = clusterColours(this.#middles, isDark);
-    else this.#palette = categoryColours(names, isDark);
-    const sizes = new Uint32Array(256); // points by value
-    for (const value of this.#values) sizes[value]++;
-    const entries = (names ?? []).map((name, i) => {
-      return { name, colour: cssOf(this.#palette[i]), size: sizes[i] };
-    });
-    this.legend = { entries, range: answer && names === null ? [answer.low, answer.high] : null };
+    this.#x = new Uint16Array(bytesOf(map.x).buffer);
+    this.#y = new Uint16Array(bytesOf(map.y).buffer);
+    this.#labels = bytesOf(map.labels);
+    this.#middles = this.#middlesOf(map.clusters.length);
+    this.#isNew = true;
     this.#ink();
-    this.app.redraw();
   }
 
-  /** Fades all points but those of some rows, or of one colour; null shows all. */
-  only(wanted: Wanted): void {
-    this.#wanted = wanted;
+  /** By cluster the median of its points in x and in y; of a large map by every n-th point. */
+  #middlesOf(clusters: number): Place[] {
+    const members = Array.from({ length: clusters }, (): number[] => []);
+    const every = Math.ceil(this.#labels.length / MIDDLE_POINTS);
+    for (let i = 0; i < this.#labels.length; i += every) members[this.#labels[i]].push(i);
+    return members.map((points) => this.#medianOf(points));
+  }
+
+  #medianOf(points: readonly number[]): Place {
+    const median = (values: Uint16Array) =>
+      Uint16Array.from(points, (i) => values[i]).sort()[points.length >> 1] ?? 0;
+    return [median(this.#x), median(this.#y)];
+  }
+
+  /** The colours of the clusters on this page. */
+  get palette(): readonly Colour[] {
+    return (this.#dark.matches ? DARK : LIGHT).map(colourOf);
+  }
+
+  /** Fades all points but those of some rows, or of one cluster; null shows all. */
+  only(wanted: Uint32Array | number | null): void {
+    if (typeof wanted === 'number') {
+      this.#shown = this.#labels.map((label) => Number(label === wanted));
+    } else if (wanted === null) this.#shown = null;
+    else {
+      // Rows may have no point: those without a code, or that a page in one file leaves out.
+      this.#shown = new Uint8Array(this.#rows.length);
+      for (const row of wanted) {
+        const point = this.#pointOf(row);
+        if (point >= 0) this.#shown[point] = 1;
+      }
+    }
     this.#ink();
   }
 
   /** Colours all points again. The cost is linear in them, so frames draw what is made here. */
   #ink(): void {
-    this.#points = inked(this.#x, this.#y, {
-      values: this.#values,
-      palette: this.#palette,
-      ground: this.#ground(),
-      isShown: this.#shown(),
-    });
+    // Rows that were to be shown before the map was there have no points.
+    const isShown = this.#shown?.length === this.#x.length ? this.#shown : null;
+    const [values, palette, ground] = [this.#labels, this.palette, this.#ground()];
+    this.#points = inked(this.#x, this.#y, { values, palette, ground, isShown });
     this.#request();
-  }
-
-  /** By point 1 if it is shown strongly; null if all are. */
-  #shown(): Uint8Array | null {
-    const wanted = this.#wanted;
-    if (wanted === null) return null;
-    if ('colour' in wanted) return this.#values.map((value) => Number(value === wanted.colour));
-    // Rows may have no point: those without a code, or that a page in one file leaves out.
-    const isShown = new Uint8Array(this.#rows.length);
-    for (const row of wanted.rows) {
-      const point = this.#pointOf(row);
-      if (point >= 0) isShown[point] = 1;
-    }
-    return isShown;
   }
 
   /** The point of a row, by binary search; -1 if it is not on the map. */
@@ -242,38 +200,64 @@ export class MapPane {
   showMarked(): void {
     const points = this.#named.map(([point]) => point);
     if (points.length === 0 || this.#rows.length < FEW_ROWS) return;
-    const median = (values: Uint16Array) =>
-      points.map((i) => values[i]).sort((a, b) => a - b)[points.length >> 1];
-    const [x, y] =
-      this.#query === null
-        ? [median(this.#x), median(this.#y)]
-        : [this.#x[this.#query], this.#y[this.#query]];
+    const [x, y] = this.#medianOf(this.#query === null ? points : [this.#query]);
     const scale = Math.max(this.control.camera.scale, 2.2 * this.control.whole);
     this.control.to({ x, y, scale });
   }
 
-  /** Draws in the next frame, once for all calls until then. */
+  /** Draws in the next frame, once for all calls until then, if the element has a size. */
   #request(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = requestAnimationFrame(() => {
-      if (this.element.clientWidth > 0) this.#draw();
+      if (this.element.clientWidth === 0) return;
+      if (this.#isNew) {
+        this.#isNew = false;
+        this.control.reset();
+      }
+      this.#draw();
     });
   }
 
   /** Draws points and marks; names of rows that were found take the place of those of clusters. */
   #draw(): void {
-    const style = getComputedStyle(this.element);
     const ground = pixelOf(this.#ground());
     const context = this.#scatter.draw(this.control.camera, this.#points, ground);
-    const ring = (point: number, radius: number, width: number) => {
-      return { at: this.#pixelOf(point), radius, width };
-    };
-    const rings = this.#named.map(([point]) =>
-      point === this.#query ? ring(point, 10, 3) : ring(point, 6, 1.5),
+    for (const [point] of this.#named) {
+      const isQuery = point === this.#query;
+      this.#ring(context, point, isQuery ? 10 : 6, isQuery ? 3 : 1.5);
+    }
+    if (this.#hovered >= 0) this.#ring(context, this.#hovered, 7, 2);
+    this.#drawNames(
+      context,
+      this.#named.length > 0 ? this.#namesOfRows() : this.#namesOfClusters(),
     );
-    if (this.#hovered >= 0) rings.push(ring(this.#hovered, 7, 2));
-    const names = this.#named.length > 0 ? this.#namesOfRows() : this.#namesOfClusters();
-    drawMarks(context, { names, rings, lasso: this.#line }, (name) => style.getPropertyValue(name));
+    this.#drawLasso(context);
+  }
+
+  /** A circle around a point, over a wider one of the paper's colour, to be seen among points. */
+  #ring(context: CanvasRenderingContext2D, point: number, radius: number, width: number): void {
+    for (const [colour, wide] of [
+      ['--paper', width + 3],
+      ['--ink', width],
+    ] as const) {
+      context.strokeStyle = this.#css(colour);
+      context.lineWidth = wide;
+      context.beginPath();
+      context.arc(...this.#pixelOf(point), radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }
+
+  #drawLasso(context: CanvasRenderingContext2D): void {
+    if (this.#line.length < 2) return;
+    context.beginPath();
+    for (const place of this.#line) context.lineTo(...place);
+    context.closePath();
+    context.fillStyle = this.#css('--wash');
+    context.fill();
+    context.strokeStyle = this.#css('--accent');
+    context.lineWidth = 2;
+    context.stroke();
   }
 
   /** The ids of marked rows, to the right of their rings. */
@@ -283,13 +267,38 @@ export class MapPane {
     });
   }
 
-  /** The names of clusters, largest first; none where a column gives the colours. */
+  /** The names of clusters, largest first. */
   #namesOfClusters(): Name[] {
-    if (this.#map === null || this.#colouring !== null) return [];
-    return this.#map.clusters
-      .map(({ name, size }, i) => ({ size, text: name, at: this.#middles[i], gap: null }))
+    return (this.#map?.clusters ?? [])
+      .map(({ name, size }, i) => ({ size, text: name, place: this.#middles[i] }))
       .sort((a, b) => b.size - a.size)
-      .map((name) => ({ ...name, at: this.control.pixelOf(name.at) }));
+      .map(({ text, place }) => ({ text, at: this.control.pixelOf(place), gap: null }));
+  }
+
+  /** Draws names, each unless it would cover one that was drawn or its point is out of view. */
+  #drawNames(context: CanvasRenderingContext2D, names: readonly Name[]): void {
+    const boxes: [left: number, right: number, y: number][] = [];
+    context.font = '600 13px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.lineWidth = 4;
+    context.lineJoin = 'round';
+    context.strokeStyle = this.#css('--ground');
+    context.fillStyle = this.#css('--ink');
+    const end = this.element.clientWidth;
+    for (const { text, at, gap } of names) {
+      const shown = text.length > MAX_NAME ? `${text.slice(0, MAX_NAME - 1)}…` : text;
+      const wide = context.measureText(shown).width;
+      const [x, y] = at;
+      if (x < 0 || x > end) continue;
+      // A name with its middle at a place is moved into view; one next to a point stays there.
+      const left = gap === null ? Math.max(4, Math.min(end - wide - 4, x - wide / 2)) : x + gap;
+      const [from, to] = [left - (gap ?? 0) - 6, left + wide + 6];
+      if (boxes.some(([l, r, other]) => from < r && to > l && Math.abs(other - y) < LINE)) continue;
+      boxes.push([from, to, y]);
+      // The outline has the colour of the ground, so that letters show among points.
+      context.strokeText(shown, left, y);
+      context.fillText(shown, left, y);
+    }
   }
 
   /** Where a point is in the view. */
@@ -297,15 +306,21 @@ export class MapPane {
     return this.control.pixelOf([this.#x[point], this.#y[point]]);
   }
 
+  /** The value of a CSS variable of the page's theme. */
+  #css(name: string): string {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+
   /** The colour of the page below the points. */
   #ground(): Colour {
-    return colourOf(getComputedStyle(document.documentElement).getPropertyValue('--ground'));
+    return colourOf(this.#css('--ground').slice(1));
   }
 
   /** The point nearest to a pixel within REACH; -1 for none. */
   #pointAt(pixel: Place): number {
-    const [x, y] = this.control.placeOf(pixel);
-    return this.#grid?.nearest(x, y, REACH / this.control.camera.scale) ?? -1;
+    const points = { x: this.#x, y: this.#y };
+    const place = this.control.placeOf(pixel);
+    return nearestPoint(points, place, REACH / this.control.camera.scale);
   }
 
   /** The pointer moved or left: marks the point under it, and shows its card after a moment. */
@@ -329,19 +344,16 @@ export class MapPane {
 
   /** Shows the card of a point next to it, unless the pointer has left meanwhile. */
   async #showCard(point: number): Promise<void> {
-    const row = this.#rows[point];
-    const asked =
-      this.#cards.get(row) ??
-      (await this.app.source.ask('cards', { rows: [row] }).catch(() => []))[0];
-    if (asked === undefined || this.#hovered !== point) return;
-    this.#cards.set(row, asked);
-    const { id, text, values } = asked;
+    const asked = { rows: [this.#rows[point]] };
+    const [card] = await this.store.source.ask('cards', asked).catch(() => []);
+    if (card === undefined || this.#hovered !== point) return;
+    const { id, text, values } = card;
+    const lines = values
+      .slice(0, VALUES)
+      .map(([name, value]) => html`<p class="value note" dir="auto">${name}: ${value}</p>`);
     render(
       html`<p class="id" dir="auto">${id}</p>
-        ${text ? html`<p class="text" dir="auto">${text}</p>` : nothing}
-        ${values
-          .slice(0, 5)
-          .map(([name, value]) => html`<p class="value note" dir="auto">${name}: ${value}</p>`)}`,
+        ${text ? html`<p class="text" dir="auto">${text}</p>` : nothing} ${lines}`,
       this.#hover,
     );
     const [x, y] = this.#pixelOf(point);
@@ -354,12 +366,20 @@ export class MapPane {
   }
 }
 
-/** By cluster the median of its points in x and in y; of a large map by every n-th point. */
-function middlesOf(x: Uint16Array, y: Uint16Array, labels: Uint8Array, count: number): Place[] {
-  const members = Array.from({ length: count }, (): number[] => []);
-  const every = Math.ceil(labels.length / MIDDLE_POINTS);
-  for (let i = 0; i < labels.length; i += every) members[labels[i]]?.push(i);
-  const median = (values: Uint16Array, points: readonly number[]) =>
-    Uint16Array.from(points, (i) => values[i]).sort()[points.length >> 1] ?? 0;
-  return members.map((points) => [median(x, points), median(y, points)]);
+/** A name: with its middle at a place, or to the right of a point. */
+interface Name {
+  readonly text: string;
+  /** In pixels. */
+  readonly at: Place;
+  /** Pixels from the place to the beginning of the name; null to put its middle there. */
+  readonly gap: number | null;
+}
+
+/** Characters of a name, at most, and least pixels between the lines of two names. */
+const MAX_NAME = 32;
+const LINE = 17;
+
+/** A colour of six hexadecimal digits. */
+function colourOf(digits: string): Colour {
+  return [0, 2, 4].map((at) => Number.parseInt(digits.slice(at, at + 2), 16)) as unknown as Colour;
 }

@@ -1,15 +1,10 @@
 /**
- * Draws points into pixels by plain loops, all of them in each frame. With 1,000,000 points that is
- * some 30 times as fast as WebGL in a browser without a graphics card, and as fast as a screen
- * shows in one that has it (bench/explore.mjs).
+ * Draws points into pixels, and finds points by place, by plain loops over all of them. Drawing
+ * 1,000,000 points is some 30 times as fast as WebGL in a browser without a graphics card, and as
+ * fast as a screen shows in one that has it (bench/explore.mjs); finding takes a millisecond.
  */
 
-/** The place in the middle of the view, in units of the map, and pixels of the page a unit. */
-export interface Camera {
-  readonly x: number;
-  readonly y: number;
-  readonly scale: number;
-}
+import type { Camera, Place } from './camera';
 
 /** Parts of 0..255. */
 export type Colour = readonly [red: number, green: number, blue: number];
@@ -22,7 +17,7 @@ export interface Inked {
 }
 
 /** Pixels by which the canvas is larger than what is seen, on each side: edges are then whole. */
-export const MARGIN = 16;
+const MARGIN = 16;
 /** Share of its colour that a faded point keeps; the rest is that of the ground. */
 const FADED = 0.16;
 
@@ -67,7 +62,7 @@ export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inke
 }
 
 /** The pixels of an image, line after line. */
-interface Canvas {
+interface Image {
   readonly pixels: Uint32Array;
   readonly width: number;
   readonly height: number;
@@ -75,43 +70,29 @@ interface Canvas {
 
 /**
  * Draws points over what is there. A point is `size` pixels across: a square up to 2, above that a
- * disc with a soft edge. A point that is not wholly on the canvas is left out.
+ * disc with a soft edge. A point that is not wholly on the image is left out.
  */
 export function paint(
-  { pixels, width, height }: Canvas,
+  { pixels, width, height }: Image,
   { x, y, ink }: Inked,
   { x: middleX, y: middleY, scale, size }: Camera & { readonly size: number },
 ): void {
   const stamp = stampOf(size);
-  const [half, isDot] = [stamp.length >> 1, stamp.length === 1];
-  // The pixel of place 0, 0; then the last pixels at which a stamp is wholly on the canvas.
+  const side = Math.sqrt(stamp.length);
+  const half = side >> 1;
+  // The pixel of place 0, 0.
   const [left, top] = [width / 2 - middleX * scale, height / 2 - middleY * scale];
-  const [lastX, lastY] = [width - stamp.length, height - stamp.length];
   for (let i = 0; i < ink.length; i++) {
     const column = Math.floor(x[i] * scale + left) - half;
     const line = Math.floor(y[i] * scale + top) - half;
-    if (column < 0 || line < 0 || column > lastX || line > lastY) continue;
-    const at = line * width + column;
-    if (isDot) pixels[at] = ink[i];
-    else stampAt(pixels, at, { width, stamp, ink: ink[i] });
-  }
-}
-
-interface StampOptions {
-  /** Pixels of a line of the image. */
-  readonly width: number;
-  readonly stamp: readonly Uint16Array[];
-  readonly ink: number;
-}
-
-/** Draws one point, the left upper pixel of whose stamp is `from`. */
-function stampAt(pixels: Uint32Array, from: number, { width, stamp, ink }: StampOptions): void {
-  for (let row = 0, start = from; row < stamp.length; row++, start += width) {
-    const covers = stamp[row];
-    for (let i = 0; i < covers.length; i++) {
-      const cover = covers[i];
-      if (cover === 256) pixels[start + i] = ink;
-      else if (cover > 0) pixels[start + i] = mixed(pixels[start + i], ink, cover);
+    if (column < 0 || line < 0 || column > width - side || line > height - side) continue;
+    const from = line * width + column;
+    for (let row = 0, cell = 0, start = from; row < side; row++, start += width) {
+      for (let at = start; at < start + side; at++, cell++) {
+        const cover = stamp[cell];
+        if (cover === 256) pixels[at] = ink[i];
+        else if (cover > 0) pixels[at] = mixed(pixels[at], ink[i], cover);
+      }
     }
   }
 }
@@ -127,20 +108,58 @@ function mixed(below: number, above: number, cover: number): number {
   return ((redBlue & 0xff00ff) | (green & 0x00ff00) | 0xff00_0000) >>> 0;
 }
 
-/** The shape of a point: by line and column how much of a pixel it covers, 0..256. */
-export function stampOf(size: number): readonly Uint16Array[] {
-  if (size <= 2) {
-    const side = Math.max(1, Math.round(size));
-    return Array.from({ length: side }, () => new Uint16Array(side).fill(256));
-  }
+/** The shape of a point, a square of pixels: how much of each it covers, 0..256. */
+export function stampOf(size: number): Uint16Array {
+  if (size <= 2) return new Uint16Array(Math.max(1, Math.round(size)) ** 2).fill(256);
   const side = Math.ceil(size) | 1;
   const middle = (side - 1) / 2;
-  return Array.from({ length: side }, (_, row) =>
-    Uint16Array.from({ length: side }, (_, column) => {
-      const inside = size / 2 + 0.5 - Math.hypot(row - middle, column - middle);
-      return Math.round(256 * Math.max(0, Math.min(1, inside)));
-    }),
-  );
+  return Uint16Array.from({ length: side * side }, (_, i) => {
+    const away = Math.hypot(Math.floor(i / side) - middle, (i % side) - middle);
+    return Math.round(256 * Math.max(0, Math.min(1, size / 2 + 0.5 - away)));
+  });
+}
+
+/** Places of points, 16 bits each. */
+interface Points {
+  readonly x: Uint16Array;
+  readonly y: Uint16Array;
+}
+
+/** The point nearest to a place, within a radius; of equally near ones the first; -1 for none. */
+export function nearestPoint({ x, y }: Points, [atX, atY]: Place, radius: number): number {
+  let [best, found] = [radius * radius, -1];
+  for (let i = 0; i < x.length; i++) {
+    const square = (x[i] - atX) ** 2 + (y[i] - atY) ** 2;
+    if (square < best || (square === best && found < 0)) {
+      best = square;
+      found = i;
+    }
+  }
+  return found;
+}
+
+/** The points within the closed line through `corners`, by the even-odd rule; ascending. */
+export function pointsWithin({ x, y }: Points, corners: readonly Place[]): number[] {
+  const [xs, ys] = [corners.map(([one]) => one), corners.map(([, one]) => one)];
+  const [left, right] = [Math.min(...xs), Math.max(...xs)];
+  const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
+  const found: number[] = [];
+  for (let i = 0; i < x.length; i++) {
+    if (x[i] < left || x[i] > right || y[i] < top || y[i] > bottom) continue;
+    if (isInside(x[i], y[i], corners)) found.push(i);
+  }
+  return found;
+}
+
+/** Whether a ray from the place to the right crosses the line an odd number of times. */
+function isInside(x: number, y: number, corners: readonly Place[]): boolean {
+  let inside = false;
+  let [x1, y1] = corners[corners.length - 1];
+  for (const [x2, y2] of corners) {
+    if (y1 > y !== y2 > y && x < ((x2 - x1) * (y - y1)) / (y2 - y1) + x1) inside = !inside;
+    [x1, y1] = [x2, y2];
+  }
+  return inside;
 }
 
 /** A canvas of the page with the points on it. */

@@ -1,14 +1,27 @@
 /**
  * Where the page's answers come from: the server of `explore`, or what a page in one file holds.
- * Views ask both in the same way; a page in one file rejects what it cannot answer.
+ * Views ask both in the same way; a page in one file rejects what it cannot answer. Its decisions
+ * are held until the user saves them as `plan.jsonl`, for `halfspace dedup --apply`.
  */
 
-import { Codes, scan } from '../../index';
-import { estimateOf } from '../estimate';
-import type { Card, Held, HeldMap, Question, Questions, SearchAnswer } from '../messages';
-import { bytesOf, packed } from '../packed';
-import { Conflict } from '../reviewed-plan';
-import { HeldReview } from './held-plan';
+import { Codes, estimateAngle, estimateJaccard, scan } from '../../index';
+import {
+  bytesOf,
+  type Card,
+  type DecideRequest,
+  type GroupAnswer,
+  type Held,
+  type HeldMap,
+  type HeldPlan,
+  MAX_CARDS,
+  type PlanLine,
+  packed,
+  type Question,
+  type Questions,
+  type ReviewAnswer,
+  type SearchAnswer,
+} from '../messages';
+import { Conflict, type PlanColumns, ReviewedPlan } from '../reviewed-plan';
 
 /** What answers the questions of messages.ts. */
 export interface Source {
@@ -64,7 +77,7 @@ async function askHeld<Q extends Question>(
     about: () => about,
     map: () => map,
     rows: () => rowsHeld(cards, given),
-    cards: () => (given as Questions['cards'][0]).rows.flatMap((row) => cardOf(cards, row) ?? []),
+    cards: () => cardsHeld(cards, given),
     search: () => map && searchHeld(map, about, given),
     review: () => review?.answer() ?? null,
     group: () => review?.group((given as Questions['group'][0]).group) ?? null,
@@ -77,13 +90,15 @@ async function askHeld<Q extends Question>(
   return answer as Questions[Q][1];
 }
 
-const cardOf = (cards: readonly Card[], row: number) => cards.find((card) => card.row === row);
+function cardsHeld(cards: readonly Card[], { rows }: Questions['cards'][0]): readonly Card[] {
+  return rows.flatMap((row) => cards.find((card) => card.row === row) ?? []);
+}
 
-/** The rows that meet the filter, with the cards of some of them. */
-function rowsHeld(cards: readonly Card[], { filter, first, count }: Questions['rows'][0]) {
+/** The rows that meet the filter, with the cards of the first of them. */
+function rowsHeld(cards: readonly Card[], { filter }: Questions['rows'][0]) {
   const some = cards.filter(meets(filter));
   const matching = filter.trim() === '' ? null : packed(Uint32Array.from(some, (card) => card.row));
-  return { total: some.length, matching, cards: some.slice(first, first + count) };
+  return { total: some.length, matching, cards: some.slice(0, MAX_CARDS) };
 }
 
 /** A card meets a filter that its texts contain, in any case: this page does not parse filters. */
@@ -99,7 +114,7 @@ function meets(filter: string): (card: Card) => boolean {
  */
 function searchHeld(
   { cards, codes: bytes }: HeldMap,
-  about: Held['about'],
+  { bits, measure }: Held['about'],
   { id, row, k, filter }: Questions['search'][0],
 ): SearchAnswer {
   const wanted = id?.trim().toLowerCase();
@@ -108,16 +123,134 @@ function searchHeld(
   );
   if (at < 0) throw new Error(`no row of this page has the id ${id}`);
   const start = performance.now();
-  const codes = Codes.from(bytesOf(bytes), { bits: about.bits });
+  const codes = Codes.from(bytesOf(bytes), { bits });
   // Of all rows, since the filter and the row itself take out some of the nearest.
   const { rows, distances } = scan(codes, codes.at(at), { k: codes.count });
   const milliseconds = performance.now() - start;
+  const similarityOf = (distance: number) =>
+    measure === 'cosine'
+      ? estimateAngle(distance, bits).estimatedCosine
+      : estimateJaccard(distance, bits).estimatedJaccard;
   const hits = Array.from(rows, (other, i) => {
-    return { ...cards[other], distance: distances[i], ...estimateOf(about, distances[i]) };
+    return { ...cards[other], distance: distances[i], similarity: similarityOf(distances[i]) };
   })
     .filter((hit) => hit.row !== cards[at].row)
     .filter(meets(filter))
     .slice(0, k);
-  const compared = `${about.measure} as codes estimate it`;
-  return { query: cards[at], hits, compared, milliseconds };
+  return { query: cards[at], hits, compared: `${measure} as codes estimate it`, milliseconds };
+}
+
+/** Answers the questions of the review by a plan that the page holds. */
+export class HeldReview {
+  readonly #columns: PlanColumns;
+  readonly #reviewed: ReviewedPlan;
+  /** Whether something was decided since the plan was saved. */
+  #isUnsaved = false;
+
+  constructor(
+    private readonly held: HeldPlan,
+    bits: number,
+  ) {
+    this.#columns = columnsOf(held);
+    const codes = Codes.from(bytesOf(held.codes), { bits });
+    const texts = new Map(held.texts);
+    /** By row the position of its line. */
+    const lineOf = new Map(held.lines.map(({ row }, at) => [row, at]));
+    const at = (row: number) => lineOf.get(row) as number;
+    this.#reviewed = new ReviewedPlan(
+      this.#columns,
+      {
+        compare(row, other) {
+          // Neither vectors nor sets are held, so the exact similarity is unknown.
+          return { distance: codes.distance(at(row), at(other)), similarity: Number.NaN };
+        },
+        namesOf: (rows) =>
+          rows.map((row) => {
+            const text = texts.get(row) ?? '';
+            // A row without an id is called by its number.
+            const id = String(held.lines[at(row)].id ?? `row ${row}`);
+            return { id, texts: text === '' ? [] : [['text', text]] };
+          }),
+      },
+      ([first]) => texts.has(first),
+    );
+    // The browser then asks before it closes the page.
+    window.addEventListener('beforeunload', (event) => {
+      if (this.#isUnsaved) event.preventDefault();
+    });
+  }
+
+  /** The state of the plan, with the groups of two rows or more whose texts the page holds. */
+  answer(): ReviewAnswer {
+    const base = { file: 'plan.jsonl', exists: true, rows: this.held.rows };
+    return { ...base, ...this.#reviewed.answer() };
+  }
+
+  group(group: number): GroupAnswer {
+    return this.#reviewed.group(group);
+  }
+
+  decide(asked: DecideRequest): GroupAnswer {
+    this.#reviewed.check(asked);
+    this.#reviewed.keep(asked.group, asked.after);
+    this.#isUnsaved = true;
+    return this.group(asked.group);
+  }
+
+  /** Downloads the plan as a file, by a link that is clicked. */
+  save(): void {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([this.text()], { type: 'application/jsonl' }));
+    link.download = 'plan.jsonl';
+    link.click();
+    this.#isUnsaved = false;
+  }
+
+  /**
+   * The plan as it is now, as JSON lines: those it had, each with whether it is `reviewed`. Lines of
+   * groups that the page does not show are unchanged.
+   */
+  text(): string {
+    const { kept, duplicateOf, distances, cosines, jaccards } = this.#columns;
+    const lines = this.held.lines.map((line): PlanLine => {
+      const { row } = line;
+      return {
+        ...line,
+        action: kept[row] === 1 ? 'keep' : 'drop',
+        duplicate_of: duplicateOf[row],
+        distance: distances[row],
+        // An unknown one is NaN here, and null in JSON.
+        ...(cosines !== null && { cosine: cosines[row] }),
+        ...(jaccards !== null && { jaccard: jaccards[row] }),
+        reviewed: this.#reviewed.reviewed[row] === 1,
+      };
+    });
+    return `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
+  }
+}
+
+/** Lines as columns by row; a row without a line is a group of its own. */
+function columnsOf({ rows, lines }: HeldPlan): PlanColumns {
+  const itself = () => Uint32Array.from({ length: rows }, (_, row) => row);
+  const exact = (name: 'cosine' | 'jaccard') =>
+    lines.some((line) => line[name] !== undefined) ? new Float64Array(rows).fill(1) : null;
+  const columns = {
+    groups: itself(),
+    kept: new Uint8Array(rows).fill(1),
+    duplicateOf: itself(),
+    distances: new Uint16Array(rows),
+    cosines: exact('cosine'),
+    jaccards: exact('jaccard'),
+    reviewed: new Uint8Array(rows),
+  };
+  for (const { row, ...line } of lines) {
+    columns.groups[row] = line.group;
+    columns.kept[row] = Number(line.action === 'keep');
+    columns.duplicateOf[row] = line.duplicate_of;
+    columns.distances[row] = line.distance;
+    columns.reviewed[row] = Number(line.reviewed === true);
+    if (columns.cosines) columns.cosines[row] = line.cosine ?? Number.NaN;
+    if (columns.jaccards) columns.jaccards[row] = line.jaccard ?? Number.NaN;
+  }
+  return columns;
 }

@@ -1,11 +1,11 @@
 /**
- * What `explore` shows: an index that was read from a folder or made of a file, the columns of its
- * rows, and a hasher for queries that are texts. Rows become cards, whose long values are cut.
- * Nothing is changed.
+ * What `explore` shows: an index that was read from a folder or made of a file, and the columns of
+ * its rows. Texts are searched by their words, rows by the index. Rows become cards, whose long
+ * values are cut. Nothing is changed.
  */
 
 import { basename } from 'node:path';
-import type { InStages } from '../../base/steps';
+import type { InStages } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import {
   Carried,
@@ -14,23 +14,20 @@ import {
   isIndexFolder,
   openFolder,
 } from '../../cli/input/index-folder';
-import { usualNearness } from '../../cli/input/nearness';
 import { buildIndex } from '../../cli/input/rows-to-index';
-import { textHasherOf } from '../../cli/input/texts';
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
 import { similaritiesOf } from '../../index/search';
-import { liveRows } from '../../measure/measured-rows';
-import type { Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
-import { estimateOf } from '../estimate';
-import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../messages';
+import { presentRows, reordered, rowsOf } from '../../join/source';
+import { heldOf, liveRows } from '../../measure/measured-rows';
+import type { Id, RowBatch, SimHashIndex } from '../../node';
+import type { MapSource } from '../layout/map-rows';
+import type { About, Card, SearchAnswer, SearchRequest } from '../messages';
 import { WordSearch } from './word-search';
 
 /** Characters, at most, of a value on a card, and of a text that is compared. */
 const SNIPPET = 280;
 const LONG_TEXT = 20_000;
-/** Words or dimensions that are listed as reasons, at most. */
-const REASONS = 12;
 
 /**
  * Opens an index folder, or reads a file and hashes it by the options of the call. All rows are in
@@ -42,30 +39,22 @@ export async function openExplored(
   path: string,
   areTextsSets: boolean,
 ): Promise<Explored> {
-  const parts = { path, inStage: call.long };
+  const opened = { path, inStage: call.long };
   if (await isIndexFolder(path)) {
     const folder = await openFolder(call, path);
     const index = await call.long(`opening ${basename(path)}`, (work) => folder.index(work));
     const columns = await folder.columns();
-    const frequencies = await folder.frequencies();
-    const hasher =
-      folder.text &&
-      (await textHasherOf(call, { settings: folder.text, frequencies }, index.hasher));
     const given = call.text('text');
     const shownColumn = given === undefined ? null : carriedName(call, folder, given);
-    const rows = { folder, index, columns, hasher, shownColumn };
-    return new Explored({ ...parts, ...rows, isByWords: true });
+    return new Explored({ ...opened, index, columns, shownColumn });
   }
   const building = { isWhole: true, areTextsSets };
   const { source, index, columns = null } = await buildIndex(call, path, building);
   const { text, columns: hashed } = source.choice;
   return new Explored({
-    ...parts,
-    folder: null,
+    ...opened,
     index,
     columns,
-    hasher: source.textHasher,
-    isByWords: text === null || text.settings.tokens === 'words',
     shownColumn: text === null ? null : hashed[0],
     fileAt: (row) => source.reader.shardAt(row),
   });
@@ -74,15 +63,9 @@ export async function openExplored(
 /** What an `Explored` is made of. */
 interface Parts {
   readonly path: string;
-  /** Null if the rows are of a file. */
-  readonly folder: IndexFolder | null;
   readonly index: SimHashIndex;
   /** The columns of the rows that are not removed, in their order; null without columns. */
   readonly columns: RowBatch | null;
-  /** The hasher of texts that are queries; null if rows are not of texts. */
-  readonly hasher: TextHasher | null;
-  /** False if texts of a file were hashed by more than single words, as by pairs of words. */
-  readonly isByWords: boolean;
   /** The column of texts that was hashed, or that the user names. */
   readonly shownColumn: string | null;
   /** The file of a row, where rows are in several files; else undefined. */
@@ -94,40 +77,38 @@ interface Parts {
 /** Rows in memory, and what the page can ask about them. */
 export class Explored {
   readonly path: string;
-  readonly folder: IndexFolder | null;
   readonly index: SimHashIndex;
-  /** The columns as values, for filters and colours. */
+  /** The columns as values, for filters. */
   readonly carried: Carried;
-  /** The column of texts that rows are shown by; null without one. */
+  /** The column of texts that rows are shown and searched by; null without one. */
   readonly textColumn: string | null;
-  /** Names of the columns. */
-  readonly names: readonly string[];
+  /** The column by which rows are called where their ids are numbers; null for ids. */
+  readonly nameColumn: string | null;
   readonly fileAt: (row: number) => string | undefined;
+  readonly #names: readonly string[];
   readonly #columns: RowBatch | null;
-  readonly #hasher: TextHasher | null;
-  readonly #isByWords: boolean;
   readonly #inStage: InStages;
-  /** Where the hasher does not read single words: made by the first search for a text. */
+  /** Made by the first question that needs it. */
   #words: Promise<WordSearch> | null = null;
 
-  constructor({ index, columns, ...parts }: Parts) {
-    this.path = parts.path;
-    this.folder = parts.folder;
+  constructor({ path, index, columns, shownColumn, fileAt, inStage }: Parts) {
+    this.path = path;
     this.index = index;
-    this.fileAt = parts.fileAt ?? (() => undefined);
+    this.fileAt = fileAt ?? (() => undefined);
     this.#columns = columns;
-    this.#hasher = parts.hasher;
-    this.#isByWords = parts.isByWords;
-    this.#inStage = parts.inStage;
-    this.names = columns?.columns.map(({ name }) => name) ?? [];
-    this.carried = new Carried(liveRows(index), (name) => {
-      if (name === 'id' && !this.names.includes(name)) {
-        return Array.from(this.rows, (row) => index.idOf(row));
-      }
-      if (columns !== null && this.names.includes(name)) return columns.values(name);
-      throw new RangeError(`no column "${name}", there are ${this.names.join(', ') || 'none'}`);
+    this.#inStage = inStage;
+    this.#names = columns?.columns.map(({ name }) => name) ?? [];
+    const rows = liveRows(index);
+    this.carried = new Carried(rows, (name) => {
+      if (columns !== null && this.#names.includes(name)) return columns.values(name);
+      if (name === 'id') return Array.from(rows, (row) => index.idOf(row));
+      throw new RangeError(`no column "${name}", there are ${this.#names.join(', ') || 'none'}`);
     });
-    this.textColumn = parts.shownColumn ?? (columns && proseColumn(columns));
+    const texts = columns?.columns.filter(({ fits }) => fits.includes('text')) ?? [];
+    this.textColumn =
+      shownColumn ?? texts.find(({ name }) => columns && isProse(columns, name))?.name ?? null;
+    const areNumbers = rows.length > 0 && typeof index.idOf(rows[0]) !== 'string';
+    this.nameColumn = areNumbers ? (texts[0]?.name ?? null) : null;
   }
 
   /** The rows that are not removed, ascending: a view, not to be changed. */
@@ -135,25 +116,16 @@ export class Explored {
     return this.carried.rows;
   }
 
-  /** What makes rows near where the user has not chosen: the default of `dedup`. */
-  get nearness(): About['nearness'] {
-    return usualNearness(this.index);
-  }
-
-  /** What the page asks for first; `plan` is the file of decisions, null if there can be none. */
-  about(plan: string | null): About {
-    const { index } = this;
+  /** What the page asks for first. */
+  about(): About {
+    const { bits, hasher } = this.index;
     return {
       title: basename(this.path),
       rows: this.rows.length,
-      bits: index.bits,
-      measure: index.hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
-      hasText: this.#hasher !== null,
-      dimensions: index.dimensions ?? null,
-      columns: (this.#columns?.columns ?? []).map(({ name, type }) => ({ name, type })),
-      textColumn: this.textColumn,
-      plan,
-      nearness: this.nearness,
+      bits,
+      measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
+      hasText: this.textColumn !== null,
+      columns: this.#names,
     };
   }
 
@@ -163,9 +135,8 @@ export class Explored {
     throw new RangeError(`"row" expected a row that is there, got ${row}`);
   }
 
-  /** The texts that some rows are shown by, cut to LONG_TEXT; '' for null and without texts. */
-  textsOf(rows: readonly number[]): string[] {
-    const name = this.textColumn;
+  /** The values of a column for some rows as texts, cut to LONG_TEXT; '' for null. */
+  textsOf(rows: readonly number[], name = this.textColumn): string[] {
     const some = name === null ? null : this.#columns?.select(this.carried.positionsOf(rows));
     if (!some || name === null) return rows.map(() => '');
     return some.values(name).map((value) => (value === null ? '' : shown(value, LONG_TEXT)));
@@ -178,9 +149,9 @@ export class Explored {
   valuesOf(rows: readonly number[], most = LONG_TEXT): (readonly [string, string])[][] {
     const some = this.#columns?.select(this.carried.positionsOf(rows));
     if (!some) return rows.map(() => []);
-    const values = this.names.map((name) => some.values(name));
+    const values = this.#names.map((name) => some.values(name));
     return rows.map((_, i) =>
-      this.names.flatMap((name, column): (readonly [string, string])[] => {
+      this.#names.flatMap((name, column): (readonly [string, string])[] => {
         const value = values[column][i] ?? null;
         return value === null ? [] : [[name, shown(value, most)]];
       }),
@@ -198,24 +169,67 @@ export class Explored {
   }
 
   /**
-   * The k rows nearest to a text, a row, an id or a vector, among those that meet the filter. A row
-   * does not find itself. Texts in memory are all compared with a text, by their words.
+   * What the map compares: dense vectors and the index's codes; or, of texts that were hashed as
+   * sets, the codes of their words, since nearly all texts share no pairs of words.
    */
-  async search({ text, id, row: given, vector, k, filter }: SearchRequest): Promise<SearchAnswer> {
-    const row = id === undefined ? given : this.#rowNamed(id);
+  async mapSource(): Promise<MapSource> {
+    const { index } = this;
+    if (index.hasher.projection === 'minwise' && this.textColumn !== null) {
+      const words = await this.#wordSearch();
+      const { positions, codes } = await this.#inStage('hashing words', (call) =>
+        words.codes(call),
+      );
+      return { codes, rows: positions.map((at) => this.rows[at]), vectorsOf: () => null };
+    }
+    const all = rowsOf('index', index);
+    const rows = presentRows(all);
+    const isDense = index.dimensions !== undefined && index.vectors !== 'none';
+    const vectorsOf = (some: Uint32Array) => {
+      const vectors = isDense ? heldOf(index, some).vectors : null;
+      return vectors !== null && 'dimensions' in vectors ? vectors : null;
+    };
+    return { rows, codes: reordered(all, rows).codes, vectorsOf };
+  }
+
+  /** The texts by their words, read at the first call. */
+  #wordSearch(): Promise<WordSearch> {
+    const [name, columns] = [this.textColumn, this.#columns];
+    if (name === null || columns === null) {
+      throw new RangeError('the rows have no texts: search by a row');
+    }
+    const read = (first: number, end: number) =>
+      columns
+        .slice(first, end)
+        .values(name)
+        .map((value) => String(value ?? ''));
+    this.#words ??= this.#inStage('reading words', (call) =>
+      WordSearch.of({ count: columns.count, read }, call),
+    ).catch((error) => {
+      this.#words = null;
+      throw error;
+    });
+    return this.#words;
+  }
+
+  /**
+   * The k rows nearest to a text, a row or an id, among those that meet the filter. A row does not
+   * find itself. A text is compared with all texts, by their words.
+   */
+  async search({ text, id, row: given, k, filter }: SearchRequest): Promise<SearchAnswer> {
     const allowed = this.carried.rowsThatMeet(filter);
     const words = text === undefined ? null : await this.#wordSearch();
+    const row = id === undefined ? given : this.#rowNamed(id);
     const start = performance.now();
-    const found =
-      words !== null && text !== undefined
-        ? this.#nearestByWords(words, text, { k, allowed })
-        : this.#nearest(this.#queryOf({ text, row, vector }), { k, allowed, self: row });
+    const { hits, compared } =
+      words === null
+        ? this.#nearestTo(this.checkRow(row), k, allowed)
+        : this.#nearestByWords(words, text ?? '', k, allowed);
     const milliseconds = performance.now() - start;
-    const cards = this.cardsOf(found.hits.map((hit) => hit.row));
+    const cards = this.cardsOf(hits.map((hit) => hit.row));
     return {
-      query: row === undefined ? null : this.cardsOf([row])[0],
-      hits: found.hits.map((hit, i) => ({ ...hit, ...cards[i] })),
-      compared: found.compared,
+      query: words === null ? this.cardsOf([row as number])[0] : null,
+      hits: hits.map((hit, i) => ({ ...hit, ...cards[i] })),
+      compared,
       milliseconds,
     };
   }
@@ -228,144 +242,56 @@ export class Explored {
     return held.row;
   }
 
-  /** The texts by their words; null where the index is searched by the hasher of its rows. */
-  #wordSearch(): Promise<WordSearch> | null {
-    const [name, columns] = [this.textColumn, this.#columns];
-    if (this.#isByWords || name === null || columns === null) return null;
-    const read = (first: number, end: number) =>
-      columns
-        .slice(first, end)
-        .values(name)
-        .map((value) => String(value ?? ''));
-    this.#words ??= this.#inStage('reading words', (call) =>
-      WordSearch.of({ count: columns.count, read, call }),
-    ).catch((error) => {
-      this.#words = null;
-      throw error;
-    });
-    return this.#words;
-  }
-
   /** Hits without their cards, by words: exact. */
-  #nearestByWords(words: WordSearch, text: string, { k, allowed }: Searched) {
+  #nearestByWords(words: WordSearch, text: string, k: number, allowed: Uint32Array) {
     const isAllowed = new Uint8Array(this.rows.length);
     for (const position of this.carried.positionsOf(allowed)) isAllowed[position] = 1;
     const { positions, cosines } = words.nearest(text, k, (position) => isAllowed[position] === 1);
     const hits = Array.from(positions, (position, i) => {
-      return { row: this.rows[position], similarity: cosines[i], distance: null, interval: null };
+      return { row: this.rows[position], similarity: cosines[i], distance: null };
     });
     return { hits, compared: `exact cosine of ${allOf(allowed)}` };
   }
 
   /** Hits without their cards, by the index; sparse rows are all compared exactly. */
-  #nearest(query: Query, { k, allowed, self }: Searched) {
+  #nearestTo(row: number, k: number, allowed: Uint32Array) {
     const { index } = this;
-    const about = this.about(null);
-    const others = allowed.filter((row) => row !== self);
+    const held = index.get(index.idOf(row) as Id);
+    const query = held?.vector ?? held?.code;
+    if (!query) throw new RangeError('this row has no code, and no neighbours');
+    const others = allowed.filter((other) => other !== row);
     const isSparse = index.vectors === 'sparse';
     const found = index.search(query, {
       k,
       explain: true,
-      ...(others.length < this.rows.length && { filter: others }),
+      filter: others,
       ...(isSparse && { method: 'scan', oversample: Math.max(1, others.length) }),
     });
     const similarities = similaritiesOf(found);
-    const hits = Array.from(found.rows, (row, i) => ({
-      row,
-      similarity: similarities[i],
-      distance: found.distances[i],
-      interval: estimateOf(about, found.distances[i]).interval,
-    }));
-    if (found.rank !== 'exact') {
-      return { hits, compared: `${about.measure} as codes estimate it` };
-    }
+    const hits = Array.from(found.rows, (other, i) => {
+      return { row: other, similarity: similarities[i], distance: found.distances[i] };
+    });
+    const { measure } = this.about();
+    if (found.rank !== 'exact') return { hits, compared: `${measure} as codes estimate it` };
     const reranked = found.explain?.reranked ?? 0;
     const isAll = isSparse || reranked >= others.length;
     const which = isAll ? allOf(allowed) : `the ${counted(reranked, 'row')} nearest by codes`;
     // A sparse row that shares no dimension with the query, as a text no word, is not found.
     const near = isSparse ? hits.filter((hit) => hit.similarity > 0) : hits;
-    return { hits: near, compared: `exact ${about.measure} of ${which}` };
+    return { hits: near, compared: `exact ${measure} of ${which}` };
   }
-
-  /** What the index searches for: a row's vector if it is held, else its code; or what is given. */
-  #queryOf({ text, row, vector }: Partial<SearchRequest>): Query {
-    if (row !== undefined) {
-      const held = this.index.get(this.index.idOf(this.checkRow(row)) as Id);
-      const query = held?.vector ?? held?.code;
-      if (!query) throw new RangeError('this row has no code, and no neighbours');
-      return query;
-    }
-    if (vector !== undefined) return Float64Array.from(vector);
-    if (this.#hasher === null) throw new RangeError('the rows are not of texts: search by a row');
-    const query = this.#hasher.vectorize(text ?? '');
-    if (query.values.length === 0) throw new RangeError('the query has no words that count');
-    return query;
-  }
-
-  /**
-   * Why a row is near to a text or to another row: the words or the dimensions that add most to
-   * their cosine. Null where neither texts nor dense vectors are there.
-   */
-  async why({ text, other, row }: { text?: string; other?: number; row: number }) {
-    const hasher = (text === undefined ? null : await this.#wordSearch())?.hasher ?? this.#hasher;
-    if (hasher !== null && this.textColumn !== null) {
-      const [own] = this.textsOf([row]);
-      return reasonsOf(hasher, text ?? (other === undefined ? '' : this.textsOf([other])[0]), own);
-    }
-    if (other === undefined) return null;
-    const [a, b] = [other, row].map((each) => this.index.get(this.index.idOf(each) as Id)?.vector);
-    if (!ArrayBuffer.isView(a) || !ArrayBuffer.isView(b)) return null;
-    return { together: dimensionShares(a, b), onlyA: [], onlyB: [] };
-  }
-}
-
-type Query = Parameters<SimHashIndex['search']>[0];
-
-/** How many rows to find, and among which. */
-interface Searched {
-  readonly k: number;
-  /** Rows that meet the filter, ascending. */
-  readonly allowed: Uint32Array;
-  /** The row that is the query. */
-  readonly self?: number | undefined;
 }
 
 const allOf = ({ length }: Uint32Array) => `all ${counted(length, 'row')}`;
 
-/** The words that add most to the cosine of two texts. */
-function reasonsOf(hasher: TextHasher, one: string, other: string): WhyAnswer {
-  const { together, onlyA, onlyB } = hasher.explain(one, other);
-  const names = (all: readonly { word: string }[]) => all.slice(0, REASONS).map(({ word }) => word);
-  return {
-    together: together.slice(0, REASONS).map(({ word, share }) => [word, share]),
-    onlyA: names(onlyA),
-    onlyB: names(onlyB),
-  };
-}
-
 /** First rows whose texts are measured, and the mean length from which these count as prose. */
 const PROSE = { rows: 50, characters: 24 } as const;
 
-/** The first column of prose, in contrast to names and categories; null without one. */
-function proseColumn(columns: RowBatch): string | null {
-  const some = columns.slice(0, Math.min(PROSE.rows, columns.count));
-  const found = some.columns.find(({ name, fits }) => {
-    if (!fits.includes('text')) return false;
-    const texts = some.texts(name);
-    const characters = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-    return characters >= PROSE.characters * texts.length;
-  });
-  return found?.name ?? null;
-}
-
-/** The dimensions that add most to the cosine of two vectors, with their shares of it. */
-function dimensionShares(one: ArrayLike<number>, two: ArrayLike<number>) {
-  const lengthOf = (values: ArrayLike<number>) =>
-    Math.sqrt(Array.from(values).reduce((sum, value) => sum + value * value, 0));
-  const length = lengthOf(one) * lengthOf(two);
-  return Array.from(one, (value, i) => [`dimension ${i}`, (value * two[i]) / length] as const)
-    .sort((a, b) => b[1] - a[1])
-    .slice(0, REASONS);
+/** Whether a column has prose, in contrast to names and categories. */
+function isProse(columns: RowBatch, name: string): boolean {
+  const texts = columns.slice(0, Math.min(PROSE.rows, columns.count)).texts(name);
+  const characters = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+  return characters >= PROSE.characters * texts.length;
 }
 
 /** A value as text for people: of strings, lists and objects at most `most` characters. */

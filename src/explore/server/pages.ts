@@ -13,8 +13,7 @@ import { type RowSource, reordered, rowsOf } from '../../join/source';
 import { heldOf } from '../../measure/measured-rows';
 import type { DedupPlan, RowBatch } from '../../node';
 import type { PlacedRows } from '../layout/map-rows';
-import type { Held, HeldMap, HeldPlan, PlanLine } from '../messages';
-import { packed } from '../packed';
+import { type Held, type HeldMap, type HeldPlan, type PlanLine, packed } from '../messages';
 import type { Explored } from './explored';
 import { mapAnswer } from './map';
 import type { PageFiles } from './server';
@@ -117,7 +116,7 @@ function sampled(all: PlacedRows): PlacedRows {
     x: Float32Array.from(at, (i) => all.x[i]),
     y: Float32Array.from(at, (i) => all.y[i]),
     labels: Uint8Array.from(at, (i) => all.labels[i]),
-    exemplars: Uint8Array.from(at, (i) => all.exemplars[i]),
+    exemplars: all.exemplars,
   };
 }
 

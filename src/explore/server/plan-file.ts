@@ -1,13 +1,13 @@
 /**
- * The file of the plan under review: read once, then written as a whole after each decision. Rows
- * that did not change are not encoded again. At any moment the file is the old plan or the new one,
- * and what another program has written into it is not replaced.
+ * The file of the plan under review: read once, then written as a whole after each decision. At any
+ * moment the file is the old plan or the new one, and what another program has written into it is
+ * not replaced.
  */
 
 import { stat } from 'node:fs/promises';
 import { linesOfPlan } from '../../cli/input/plan-lines';
 import type { SourceMarks } from '../../cli/input/source-marks';
-import { blockOf, savePlan } from '../../formats/plan-file';
+import { savePlan } from '../../formats/plan-file';
 import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
 import { Conflict } from '../reviewed-plan';
 
@@ -21,22 +21,17 @@ interface RowNames {
 
 /** The file of a plan; it may not be there yet. */
 export class PlanFile {
-  readonly path: string;
-  /** Marks of the files that the rows came from; null where there are none to compare. */
-  readonly #marks: SourceMarks | null;
   /** What `stateOf` said when we last read or wrote the file. */
   #known: string | null = null;
-  /** Rows as they were encoded for the file, in blocks; those in `#changed` are out of date. */
-  #blocks: Uint8Array[][] = [];
-  #changed = new Set<number>();
   /** The save that runs, and the one that follows it, for all who called meanwhile. */
   #saving: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
-  constructor(path: string, marks: SourceMarks | null) {
-    this.path = path;
-    this.#marks = marks;
-  }
+  /** `marks` are those of the files that the rows came from; null to compare none. */
+  constructor(
+    readonly path: string,
+    private readonly marks: SourceMarks | null,
+  ) {}
 
   /** True if the plan compares texts by cosine or distance; false if as sets, or without a plan. */
   async isOfCosines(): Promise<boolean> {
@@ -50,13 +45,12 @@ export class PlanFile {
    * or if the files that its rows came from were changed since it was made.
    */
   async read(maxRows: number): Promise<DedupPlan | null> {
-    this.#blocks = [];
     this.#known = await stateOf(this.path);
     if (this.#known === null) return null;
     const plan = await readPlan(this.path, { maxRows });
-    if (this.#marks === null) return plan;
+    if (this.marks === null) return plan;
     const { marks } = await linesOfPlan(this.path, plan.count);
-    this.#marks.check(marks, this.path);
+    this.marks.check(marks, this.path);
     return plan;
   }
 
@@ -68,12 +62,10 @@ export class PlanFile {
   }
 
   /**
-   * Saves the plan as it is when the save begins. `rows` are those that changed; without them all
-   * are encoded again. While a save runs, all further calls share the one that follows it.
+   * Saves the plan as it is when the save begins. While one runs, all further calls share the one
+   * that follows it.
    */
-  save(plan: DedupPlan, names: RowNames, rows?: readonly number[]): Promise<void> {
-    if (rows === undefined) this.#blocks = [];
-    for (const row of rows ?? []) this.#changed.add(blockOf(row));
+  save(plan: DedupPlan, names: RowNames): Promise<void> {
     if (this.#saving === null) {
       this.#saving = this.#write(plan, names).finally(() => {
         this.#saving = null;
@@ -84,37 +76,34 @@ export class PlanFile {
       .catch(() => undefined)
       .then(() => {
         this.#next = null;
-        return this.save(plan, names, []);
+        return this.save(plan, names);
       });
     return this.#next;
   }
 
   /** The columns of lines that the plan does not hold: ids, and the marks of the rows' files. */
   partOf({ ids, fileAt }: RowNames) {
-    const marks = this.#marks;
+    const { marks } = this;
     return { ids, sourceOf: marks ? (row: number) => marks.markOf(fileAt(row)) : undefined };
   }
 
   async #write(plan: DedupPlan, names: RowNames): Promise<void> {
-    for (const block of this.#changed) delete this.#blocks[block];
-    this.#changed = new Set();
     // A copy is written: decisions that come meanwhile change the plan, and are saved by the next.
-    await savePlan(this.path, copied(plan), { ...this.partOf(names), blocks: this.#blocks });
+    await savePlan(this.path, copied(plan), this.partOf(names));
     this.#known = await stateOf(this.path);
   }
 }
 
 /** A plan with copies of the arrays that decisions change. */
 function copied(plan: DedupPlan): DedupPlan {
-  const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = plan;
   return {
     ...plan,
-    kept: kept.slice(),
-    duplicateOf: duplicateOf.slice(),
-    distances: distances.slice(),
-    cosines: cosines?.slice() ?? null,
-    jaccards: jaccards?.slice() ?? null,
-    ...(reviewed !== undefined && { reviewed: reviewed.slice() }),
+    kept: plan.kept.slice(),
+    duplicateOf: plan.duplicateOf.slice(),
+    distances: plan.distances.slice(),
+    cosines: plan.cosines?.slice() ?? null,
+    jaccards: plan.jaccards?.slice() ?? null,
+    reviewed: plan.reviewed?.slice(),
   };
 }
 

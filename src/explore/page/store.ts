@@ -1,9 +1,20 @@
 /**
- * The state of the page: one immutable object, which the views read. `App.change` replaces it and
- * draws the page again. What a bookmark must restore is in the part of the address after #.
+ * The state of the page: one immutable object, which all views read. `Store.change` replaces it and
+ * draws the page again. View, query and filter are in the address after #, so that a bookmark
+ * restores them.
  */
 
-import type { About, Card, MapAnswer, SearchAnswer, Status, WhyAnswer } from '../messages';
+import type {
+  About,
+  Card,
+  DecideRequest,
+  GroupAnswer,
+  GroupLine,
+  MapAnswer,
+  ReviewAnswer,
+  SearchAnswer,
+  Status,
+} from '../messages';
 import { Conflict } from '../reviewed-plan';
 import type { Source } from './source';
 
@@ -23,83 +34,83 @@ export type Listed =
   | ({ readonly kind: 'hits' } & SearchAnswer);
 
 /** How the text that is typed as a query is meant. */
-export type QueryKind = 'text' | 'id' | 'vector';
+export type QueryKind = 'text' | 'id';
 
 /** Answers of the server, null until they come, and what the user has chosen and typed. */
-export interface State {
+interface State {
   readonly view: View;
   readonly about: About | null;
   readonly status: Status;
+  /** The message above the view; null for none. */
+  readonly error: string | null;
+
   readonly map: MapAnswer | null;
   readonly queryKind: QueryKind;
   /** The text in the field of the query. */
   readonly query: string;
   /** The text in the field of the filter. */
   readonly filter: string;
-  /** The column by which points are coloured; empty for clusters. */
-  readonly colour: string;
   /** Whether a drag on the map draws a lasso. */
   readonly isLasso: boolean;
+  /** The cluster whose points alone are shown strongly; null for all. */
+  readonly cluster: number | null;
   /** Null until it is answered, and after a question that failed. */
   readonly listed: Listed | null;
   /** Whether a search runs. */
   readonly isBusy: boolean;
-  /** The listed row whose reasons are shown, and these; a null answer: there are none. */
-  readonly why: { readonly row: number; readonly answer: WhyAnswer | null } | null;
-  /** The message above the view; null for none. */
-  readonly error: string | null;
+
+  readonly review: ReviewAnswer | null;
+  /** The groups in the order in which they are reviewed, and the index of the one that is shown. */
+  readonly queue: readonly GroupLine[];
+  readonly at: number;
+  readonly group: GroupAnswer | null;
+  /** The member of the group, by its position in the list, that keys act on. */
+  readonly chosen: number;
+  /** Decisions that can be undone, the last one at the end. */
+  readonly undo: readonly DecideRequest[];
 }
 
 /** Time between two questions for the status. */
 const ASK_MILLISECONDS = 300;
 
-/**
- * The part of the address after #: the view, kind and text of the query, the filter, the column of
- * the colours, and the place and zoom of the map.
- */
-export type Link = Partial<Record<'view' | 'kind' | 'q' | 'filter' | 'colour' | 'at', string>>;
-
-/** The page: its state, its source of answers, and how it is drawn. */
-export class App {
+/** The page's state, its source of answers, and how it is drawn. */
+export class Store {
   state: State = {
     view: 'map',
     about: null,
     status: { phase: 'working', label: 'opening', share: null },
+    error: null,
     map: null,
     queryKind: 'id',
     query: '',
     filter: '',
-    colour: '',
     isLasso: false,
+    cluster: null,
     listed: null,
     isBusy: false,
-    why: null,
-    error: null,
+    review: null,
+    queue: [],
+    at: 0,
+    group: null,
+    chosen: 0,
+    undo: [],
   };
-  readonly #draw: () => void;
   /** Whether a drawing is due in the next microtask. */
   #isDue = false;
 
   constructor(
     readonly source: Source,
-    draw: () => void,
-  ) {
-    this.#draw = draw;
-  }
+    private readonly draw: () => void,
+  ) {}
 
-  /** Replaces fields of the state, and draws the page. */
+  /** Replaces fields of the state, and draws the page: once for all calls until the next frame. */
   change(part: Partial<State>): void {
     this.state = { ...this.state, ...part };
-    this.redraw();
-  }
-
-  /** Draws the page in a microtask: once for all calls until then, and before the next frame. */
-  redraw(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     queueMicrotask(() => {
       this.#isDue = false;
-      this.#draw();
+      this.draw();
     });
   }
 
@@ -118,8 +129,8 @@ export class App {
     }
   }
 
-  /** Asks a question that takes long, and shows how far the server is until it is answered. */
-  async askSlowly<T>(work: () => Promise<T>): Promise<T | undefined> {
+  /** Does work that may take long, and shows how far the server is until it has ended. */
+  async attemptSlowly<T>(work: () => Promise<T>): Promise<T | undefined> {
     let isOver = false;
     void this.follow(() => isOver);
     const answer = await this.attempt(work);
@@ -143,7 +154,9 @@ export class App {
   }
 }
 
-/** Reads the part of an address after #; other names than those of `Link` may be in it. */
+/** What the part of the address after # names. */
+type Link = Partial<Record<'view' | 'kind' | 'q' | 'filter', string>>;
+
 export function linkOf(hash: string): Link {
   return Object.fromEntries(new URLSearchParams(hash.replace(/^#/, '')));
 }
@@ -152,6 +165,5 @@ export function linkOf(hash: string): Link {
 export function setLink(part: Link): void {
   const all = { ...linkOf(location.hash), ...part };
   const given = Object.entries(all).filter(([, value]) => value);
-  const hash = new URLSearchParams(given as [string, string][]).toString();
-  history.replaceState(null, '', `#${hash}`);
+  history.replaceState(null, '', `#${new URLSearchParams(given)}`);
 }
