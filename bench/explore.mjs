@@ -1,8 +1,8 @@
 // How soon does the page of `halfspace explore` show its first paint and the map of 100,000 and of
-// 1,000,000 rows, where it is stored and where it is made, how many frames a second does it
-// draw while it moves, and does anything jump? In Chromium without a graphics card. Run after `npm run
-// build`; browser and server share the core, or have two with BENCH_CORE=0-1. `--rows 100000` takes one
-// size only, `--keep FOLDER` the indexes of an earlier run.
+// 1,000,000 rows, how many frames a second does it draw while it moves, and does anything jump? In
+// Chromium without a graphics card. Run after `npm run build`; browser and server share the core, or
+// have two with BENCH_CORE=0-1. `--rows 100000` takes one size only, `--keep FOLDER` the indexes of an
+// earlier run.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -137,23 +137,20 @@ const rows = [];
 try {
   for (const size of SIZES) {
     const path = await indexOf(size);
-    for (const isStored of [false, true]) {
-      const found = [];
-      for (let i = 0; i < OPENINGS; i++) {
-        if (!isStored) await rm(`${path}-map.arrow`, { force: true });
-        const { child, address } = await serve(path);
-        found.push(await opened(browser, address));
-        const ended = once(child, 'exit');
-        child.kill('SIGINT');
-        await ended;
-      }
-      const of = (name) => median(found.map((one) => one[name]));
-      rows.push([
-        ...[size.toLocaleString('en'), isStored ? 'stored' : 'made'],
-        ...['paint', 'map', 'frames'].map((name) => short(of(name))),
-        of('jumps').toFixed(3),
-      ]);
+    const found = [];
+    for (let i = 0; i < OPENINGS; i++) {
+      const { child, address } = await serve(path);
+      found.push(await opened(browser, address));
+      const ended = once(child, 'exit');
+      child.kill('SIGINT');
+      await ended;
     }
+    const of = (name) => median(found.map((one) => one[name]));
+    rows.push([
+      size.toLocaleString('en'),
+      ...['paint', 'map', 'frames'].map((name) => short(of(name))),
+      of('jumps').toFixed(3),
+    ]);
   }
 } finally {
   await browser.close();
@@ -161,6 +158,6 @@ try {
 }
 printTable(
   `The page of explore, ${short(bytes.length / 1000)} KB gzip; medians of ${OPENINGS} openings`,
-  ['rows', 'map', 'first paint, ms', 'map, ms', 'frames/s moving', 'layout shift'],
+  ['rows', 'first paint, ms', 'map, ms', 'frames/s moving', 'layout shift'],
   rows,
 );

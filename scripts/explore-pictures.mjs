@@ -45,12 +45,12 @@ const near = async (page, id) => {
   await map(page);
   await page.fill('#query', id);
   await page.keyboard.press('Enter');
-  await page.waitForSelector('.hits li');
+  await page.waitForSelector('.similarity');
 };
 const review = async (page) => {
   await page.waitForSelector('.review');
   const make = page.locator('button:text-is("Make a plan")');
-  await page.waitForSelector('.member, .threshold[open]');
+  await page.waitForSelector('.member, .making button');
   if (await make.isVisible()) await make.click();
   await page.waitForSelector('.member');
 };
@@ -68,7 +68,6 @@ try {
     await near(page, 'guitar');
     await page.click('button[aria-label="Zoom in"]');
   });
-  await picture('explore-dark', { ...nouns, hash: '#colour=category', colorScheme: 'dark' }, map);
   await picture('explore-phone', { ...nouns, viewport: PHONE }, (page) => near(page, 'guitar'));
   nouns.child.kill('SIGINT');
   const docs = await serve(['docs.jsonl', '--text', 'body']);

@@ -639,6 +639,24 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
+  it('takes Enter for the group, not for the button that was clicked before', async () => {
+    const { page } = await open();
+    await page.click('nav >> text=Review');
+    await page.click('button:text("Make a plan")');
+    await page.waitForSelector('.member');
+    await page.click('nav >> text=Map');
+    await page.click('nav >> text=Review');
+    await page.waitForFunction(() => document.activeElement?.matches('.members'));
+    await page.keyboard.press('Enter'); // it opened the view again
+    await page.waitForSelector('.status b:text-matches("^1 of ")');
+    await page.locator('.member .action').first().click();
+    await page.waitForFunction(() => document.activeElement?.matches('.members'));
+    await page.keyboard.press('Enter'); // it turned the action back
+    await page.waitForSelector('.status b:text-matches("^2 of ")');
+    await expectAccessible(page);
+    expect(await page.locator('.member').count()).toBeGreaterThan(1);
+  });
+
   it('shows what a second page decided, in place of its own', FULL, async () => {
     const { page, served } = await open();
     await page.click('nav >> text=Review');

@@ -36,6 +36,16 @@ describe('differences of two texts', () => {
     }
   });
 
+  it('of whole documents show each change in its place', () => {
+    const lines = Array.from({ length: 400 }, (_, i) => `line ${i} of ${i * 7919} words.\n`);
+    const other = lines.map((line, i) => (i % 100 === 50 ? line.replace('words', 'other') : line));
+    expect(differences(lines.join(''), other.join('')).filter(({ side }) => side !== 0)).toEqual(
+      Array.from({ length: 8 }, (_, i) =>
+        i % 2 === 0 ? { side: -1, text: 'words' } : { side: 1, text: 'other' },
+      ),
+    );
+  });
+
   it('of long texts that share nothing take no product of their lengths', () => {
     const [one, other] = ['a', 'b'].map((word) => Array(50_000).fill(word).join(' '));
     const pieces = differences(`start ${one}`, `start ${other}`);

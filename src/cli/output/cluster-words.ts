@@ -1,7 +1,7 @@
 /**
  * Names clusters of texts by the words that set them apart: words in many texts of one cluster and
  * in few of the others, as TF-IDF does with a cluster as the document. A word that all texts share,
- * as those of a licence's head, scores 0; stop words, paths and web addresses count as no words.
+ * as those of a licence's head, scores 0; stop words, paths and addresses count as no words.
  */
 
 import { words } from '../../node';
@@ -13,14 +13,15 @@ const NAME_WORDS = 3;
 const MIN_SHARE = 0.05;
 const MIN_RATIO = 2;
 
-/** English words that name nothing, though a cluster of stories has more of them than one of lists. */
+/** English words that name nothing, however much more often a cluster has them. */
 const STOP_WORDS = new Set(
   (
-    'about after all also and any are because been before but can could did does down each for from ' +
-    'get gets had has have her here him his how into its just like make many may more most much ' +
-    'must need not now off once one only other our out over own same she should some such than that ' +
-    'the their them then there these they this those too two under until use used very was way well ' +
-    'were what when where which while who whose why will with without would you your'
+    'about after all also and any are because been before but can could did does down each ' +
+    'for from get gets had has have her here him his how into its just like make many may ' +
+    'more most much must need not now off once one only other our out over own same she ' +
+    'should some such than that the their them then there these they this those too two ' +
+    'under until use used very was way well were what when where which while who whose why ' +
+    'will with without would you your'
   ).split(' '),
 );
 

@@ -27,30 +27,40 @@ const MAX_CELLS = 1_000_000;
  * 1 are `other`.
  */
 export function differences(one: string, other: string): Piece[] {
-  const words = compared(one.match(WORDS) ?? [], other.match(WORDS) ?? []);
-  if (words !== null) return joined(words);
-  const sentencesOf = (text: string) => (text.match(SENTENCES) ?? []).filter((part) => part !== '');
-  const sentences = compared(sentencesOf(one), sentencesOf(other));
-  if (sentences === null) return joined([alone(-1, one), alone(1, other)]);
-  // Sentences that only one text has stand between common ones: their words are compared.
+  return joined(compared(wordsOf(one), wordsOf(other), bySentences));
+}
+
+const wordsOf = (text: string): readonly string[] => text.match(WORDS) ?? [];
+const sentencesOf = (text: string) => (text.match(SENTENCES) ?? []).filter((part) => part !== '');
+const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
+/** Two texts of which nothing is known to be common. */
+const apart = (one: string, other: string) => [alone(-1, one), alone(1, other)];
+
+/** Compares long texts: sentences that only one text has, between common ones, by their words. */
+function bySentences(one: string, other: string): Piece[] {
   const pieces: Piece[] = [];
   let [gone, added] = ['', ''];
+  const sentences = compared(sentencesOf(one), sentencesOf(other), apart);
   for (const { side, text } of [...sentences, alone(0, '')]) {
     if (side < 0) gone += text;
     else if (side > 0) added += text;
     else {
-      const changed = compared(gone.match(WORDS) ?? [], added.match(WORDS) ?? []);
-      pieces.push(...(changed ?? [alone(-1, gone), alone(1, added)]), alone(0, text));
+      pieces.push(...compared(wordsOf(gone), wordsOf(added), apart), alone(0, text));
       [gone, added] = ['', ''];
     }
   }
-  return joined(pieces);
+  return pieces;
 }
 
-const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
-
-/** The pieces of two lists, one for each part; null where their table would be too large. */
-function compared(a: readonly string[], b: readonly string[]): Piece[] | null {
+/**
+ * The pieces of two lists, one for each part; what lies between equal ends is compared by
+ * `otherwise` where a table would be too large.
+ */
+function compared(
+  a: readonly string[],
+  b: readonly string[],
+  otherwise: (one: string, other: string) => Piece[],
+): Piece[] {
   let start = 0;
   while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
   let [endA, endB] = [a.length, b.length];
@@ -58,31 +68,41 @@ function compared(a: readonly string[], b: readonly string[]): Piece[] | null {
     endA--;
     endB--;
   }
-  const width = endB - start + 1;
-  if ((endA - start) * (width - 1) > MAX_CELLS) return null;
-  // common[i, j]: parts of the longest common subsequence of a and b from `start` + i and + j on.
-  // It is at most the shorter length, which MAX_CELLS limits to 1,000, so 16 bits suffice.
-  const common = new Uint16Array((endA - start + 1) * width);
-  for (let i = endA - 1; i >= start; i--) {
-    for (let j = endB - 1; j >= start; j--) {
-      const at = (i - start) * width + j - start;
+  const [left, right] = [a.slice(start, endA), b.slice(start, endB)];
+  const isSmall = left.length * right.length <= MAX_CELLS;
+  return [
+    ...a.slice(0, start).map((text) => alone(0, text)),
+    ...(isSmall ? byTable(left, right) : otherwise(left.join(''), right.join(''))),
+    ...a.slice(endA).map((text) => alone(0, text)),
+  ];
+}
+
+/** The pieces of two lists by their longest common subsequence. */
+function byTable(a: readonly string[], b: readonly string[]): Piece[] {
+  const width = b.length + 1;
+  // common[i, j]: parts of the longest common subsequence of a from i on and b from j on. It is at
+  // most the shorter length, which MAX_CELLS limits to 1,000, so 16 bits suffice.
+  const common = new Uint16Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      const at = i * width + j;
       common[at] =
         a[i] === b[j] ? common[at + width + 1] + 1 : Math.max(common[at + width], common[at + 1]);
     }
   }
   // From the beginning along the table: at unequal parts to where more common ones remain.
-  const pieces = a.slice(0, start).map((text) => alone(0, text));
-  let [i, j] = [start, start];
-  while (i < endA || j < endB) {
-    const at = (i - start) * width + j - start;
-    if (i < endA && j < endB && a[i] === b[j]) {
+  const pieces: Piece[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    const at = i * width + j;
+    if (i < a.length && j < b.length && a[i] === b[j]) {
       pieces.push(alone(0, a[i++]));
       j++;
-    } else if (j === endB || (i < endA && common[at + width] >= common[at + 1])) {
+    } else if (j === b.length || (i < a.length && common[at + width] >= common[at + 1])) {
       pieces.push(alone(-1, a[i++]));
     } else pieces.push(alone(1, b[j++]));
   }
-  return [...pieces, ...a.slice(endA).map((text) => alone(0, text))];
+  return pieces;
 }
 
 /**

@@ -207,8 +207,8 @@ export class HeldReview {
   }
 
   /**
-   * The plan as it is now, as JSON lines: those it had, each with whether it is `reviewed`. Lines of
-   * groups that the page does not show are unchanged.
+   * The plan as it is now, as JSON lines: those it had, each with whether it is `reviewed`. Those
+   * of groups that the page does not show are unchanged.
    */
   text(): string {
     const { kept, duplicateOf, distances, cosines, jaccards } = this.#columns;
