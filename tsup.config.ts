@@ -12,6 +12,7 @@ const shared: Options = {
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
+  noExternal: ['seedrandom'], // CommonJS, which browsers cannot import
   silent: true,
 };
 const declarations: Options = {

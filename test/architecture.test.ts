@@ -40,9 +40,10 @@ const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
   'hyparquet-writer': ['formats'],
   'lit-html': ['explore/page'],
+  seedrandom: ['base'],
 };
-/** Packages that are bundled into the page, so that those who install us do not. */
-const BUNDLED = ['lit-html'];
+/** Packages that are bundled, so that those who install us do not. */
+const BUNDLED = ['lit-html', 'seedrandom'];
 
 const GENERATED = ['kernels/module.generated.ts', 'threads/worker.generated.ts'];
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })

@@ -1,38 +1,14 @@
 /**
- * Seeded random numbers: the generator Alea (Baagøe 2010), with the same numbers as the package
- * seedrandom; and hashes of positions. Equal seeds give equal numbers on every engine.
+ * Seeded random numbers: the generator Alea (Baagøe 2010) of the package seedrandom, which the
+ * build bundles, since browsers cannot import it; and hashes of positions. Equal seeds give equal
+ * numbers on every engine.
  */
+
+import generatorOf from 'seedrandom/lib/alea.js';
 
 /** Makes a generator of multiples of 2^-32 from 0 to 1, 1 excluded. */
 export function alea(seed: string): () => number {
-  let hash = 0xefc8_249d;
-  // Returns a number in 0..1 that depends on this text and on all texts passed before.
-  const mash = (text: string) => {
-    for (let i = 0; i < text.length; i++) {
-      hash += text.charCodeAt(i);
-      const scaled = 0.02519603282416938 * hash;
-      const whole = scaled >>> 0;
-      const product = (scaled - whole) * whole;
-      hash = product >>> 0;
-      hash += (product - hash) * 2 ** 32;
-    }
-    return (hash >>> 0) / 2 ** 32;
-  };
-  // In a typed array, where assigning a number allocates no memory.
-  const state = Float64Array.of(mash(' '), mash(' '), mash(' '));
-  for (let i = 0; i < 3; i++) {
-    state[i] -= mash(seed);
-    if (state[i] < 0) state[i] += 1;
-  }
-  let carry = 1;
-  return () => {
-    const next = 2_091_639 * state[0] + carry * 2 ** -32;
-    carry = next | 0;
-    state[0] = state[1];
-    state[1] = state[2];
-    state[2] = next - carry;
-    return state[2];
-  };
+  return generatorOf(seed);
 }
 
 /**

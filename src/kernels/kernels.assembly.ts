@@ -17,5 +17,5 @@ export { largestInto, orderInto, productsInto, productsAmong } from './products.
 export { residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
 export * from './sums.assembly';
 export { weightedHits } from './weighted.assembly';
-export { hashBytes, hashMore } from './xxhash.assembly';
+export { hashBytes, hashMore, hashWords } from './xxhash.assembly';
 

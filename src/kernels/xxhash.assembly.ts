@@ -95,3 +95,49 @@ function hashRest(hash: u64, bytes: usize, end: usize): u64 {
   }
   return avalanche(hash);
 }
+
+/** Appends a code point as UTF-8, 1 to 4 bytes; returns the next free address. */
+@inline
+function spellPoint(point: u32, to: usize): usize {
+  if (point < 0x80) {
+    store<u8>(to, point);
+    return to + 1;
+  }
+  if (point < 0x800) store<u8>(to++, 0xc0 | (point >> 6));
+  else {
+    if (point < 0x1_0000) store<u8>(to++, 0xe0 | (point >> 12));
+    else {
+      store<u8>(to++, 0xf0 | (point >> 18));
+      store<u8>(to++, 0x80 | ((point >> 12) & 0x3f));
+    }
+    store<u8>(to++, 0x80 | ((point >> 6) & 0x3f));
+  }
+  store<u8>(to, 0x80 | (point & 0x3f));
+  return to + 1;
+}
+
+/**
+ * Writes xxHash64 of the UTF-8 of `count` words to `hashes`, 8 bytes each. Word i has the UTF-16
+ * code units `starts[i]` to `starts[i + 1] - 1` (u32) at `units`; half a surrogate pair counts as
+ * U+FFFD. `bytes` has room for 3 bytes for each unit of the longest word.
+ */
+export function hashWords(
+  units: usize, starts: usize, count: u32, bytes: usize, hashes: usize,
+): void {
+  for (const last = hashes + (<usize>count << 3); hashes < last; hashes += 8, starts += 4) {
+    const end = units + (<usize>load<u32>(starts, 4) << 1);
+    let to = bytes;
+    for (let at = units + (<usize>load<u32>(starts) << 1); at < end; at += 2) {
+      let point = <u32>load<u16>(at);
+      if ((point & 0xf800) == 0xd800) {
+        const next: u32 = at + 2 < end ? <u32>load<u16>(at, 2) : 0;
+        if (point < 0xdc00 && (next & 0xfc00) == 0xdc00) {
+          point = 0x1_0000 + ((point & 0x3ff) << 10) + (next & 0x3ff);
+          at += 2;
+        } else point = 0xfffd;
+      }
+      to = spellPoint(point, to);
+    }
+    store<u64>(hashes, hashBytes(bytes, to - bytes, 0));
+  }
+}

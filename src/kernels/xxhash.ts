@@ -232,3 +232,24 @@ export function checksumText(hash: bigint): string {
  * half the time. A multiple of 32.
  */
 const PIECE_BYTES = 2 ** 17;
+
+/**
+ * Writes xxHash64 of the UTF-8 of words to `hashes[0]..`, their halves, low before high. Word i has
+ * the UTF-16 code units `starts[i]` to `starts[i + 1] - 1`; half a surrogate pair counts as U+FFFD.
+ * Needs WebAssembly.
+ */
+export function hashWords(units: Uint16Array, starts: Uint32Array, hashes: Uint32Array): void {
+  const count = starts.length - 1;
+  let longest = 0;
+  for (let i = 0; i < count; i++) longest = Math.max(longest, starts[i + 1] - starts[i]);
+  const [first, end] = [starts[0], starts[count]];
+  const startsAt = FREE_START + 8 * count;
+  const unitsAt = startsAt + 4 * (count + 2);
+  const bytesAt = unitsAt + 2 * (end - first);
+  const { bytes, kernels } = scratch(bytesAt + 3 * longest - FREE_START);
+  const placed = new Uint32Array(bytes.buffer, startsAt, count + 1);
+  for (let i = 0; i <= count; i++) placed[i] = starts[i] - first;
+  new Uint16Array(bytes.buffer, unitsAt, end - first).set(units.subarray(first, end));
+  kernels.hashWords(unitsAt, startsAt, count, bytesAt, FREE_START);
+  hashes.set(new Uint32Array(bytes.buffer, FREE_START, 2 * count));
+}

@@ -299,6 +299,7 @@ export class TextHasher {
     vocabulary.begin();
     if (this.#areWords) readWords(text, vocabulary, this.#letterCase);
     else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(token);
+    vocabulary.hashNew();
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 

@@ -10,6 +10,7 @@ import { type CodeOrigin, Codes } from '../codes/codes';
 import type { BandKeys } from '../hashing/min-bands';
 import { allZero } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
+import { kernelModule } from '../kernels/memory';
 import {
   MAX_LETTERS,
   minwiseKernel,
@@ -17,10 +18,12 @@ import {
   setMemory,
   shingleNumber,
 } from '../kernels/minwise';
+import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
 import { APART, eachStretch, kindTable } from './letters';
 import { type Normalization, normalized } from './normalize';
 import { areShingles, type LetterCase, type Tokens, wordsIn } from './tokens';
+import type { HashWords } from './vocabulary';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
 const encoder = new TextEncoder();
@@ -176,12 +179,20 @@ function lettersInto(
 }
 
 /**
- * The function from the code units of a token to its dimension: its hash, or for shingles with
- * 'minwise' the number that `SetReader` computes.
+ * The function from tokens to their dimensions: their hashes, or for shingles with 'minwise' the
+ * numbers that `SetReader` computes. The kernel hashes many in one call.
  */
-export function hashOfTokens(projection: Projection, tokens: Tokens, hash: WordHash) {
+export function hashOfTokens(projection: Projection, tokens: Tokens, hash: WordHash): HashWords {
   const areNumbers = projection === 'minwise' && areShingles(tokens);
-  return (units: Uint16Array) => (areNumbers ? hashShingle : hashUnits)(units, hash);
+  if (!areNumbers && hash === 'xxhash64' && kernelModule() !== null) return hashWords;
+  const hashOne = areNumbers ? hashShingle : hashUnits;
+  return (units, starts, hashes) => {
+    for (let i = 0; i + 1 < starts.length; i++) {
+      const { low, high } = halves(hashOne(units.subarray(starts[i], starts[i + 1]), hash));
+      hashes[2 * i] = low;
+      hashes[2 * i + 1] = high;
+    }
+  };
 }
 
 /** The number of a shingle that is given as a string of words, with blanks between them. */

@@ -26,12 +26,20 @@ function placeOf(key: number): number {
   return (key ^ (key >>> 15)) << 1;
 }
 
+/**
+ * Writes the hashes of words to `hashes`, their halves, low before high. Word i has the code units
+ * `starts[i]` to `starts[i + 1] - 1`.
+ */
+export type HashWords = (units: Uint16Array, starts: Uint32Array, hashes: Uint32Array) => void;
+
 /** Callers read the arrays, of which `begin` and each new word may replace some. */
 export class Vocabulary {
-  readonly #hash: (units: Uint16Array) => bigint;
+  readonly #hash: HashWords;
   readonly #stopWords: ReadonlySet<string>;
   #size = 0;
-  /** The halves of each word's hash, by word number. */
+  /** Words that are hashed: the first ones. */
+  #hashed = 0;
+  /** The halves of each word's hash, by word number, once `hashNew` was called. */
   lows = new Uint32Array(1024);
   highs = new Uint32Array(1024);
   /** Occurrences in the current text by word number; meaningless for stop words. */
@@ -55,8 +63,8 @@ export class Vocabulary {
   /** A hash table of pairs (key, word number + 1, or 0 where free), at most half full. */
   #places = new Int32Array(2 * 2048);
 
-  /** `hash` is called once for each new word, with its code units. */
-  constructor(hash: (units: Uint16Array) => bigint, stopWords: ReadonlySet<string>) {
+  /** `hash` is called with new words, many at once. */
+  constructor(hash: HashWords, stopWords: ReadonlySet<string>) {
     this.#hash = hash;
     const [start, multiplier] = newSecret();
     this.keyStart = start | 0;
@@ -94,6 +102,20 @@ export class Vocabulary {
     if (this.#stopWords.size > 0 && this.#stopWords.has(this.wordOf(number))) return;
     if (this.foundCount === this.found.length) this.found = grown(this.found);
     this.found[this.foundCount++] = number;
+  }
+
+  /** Hashes the words that came since the last call. */
+  hashNew(): void {
+    const first = this.#hashed;
+    const count = this.#size - first;
+    if (count === 0) return;
+    this.#hashed = this.#size;
+    const hashes = new Uint32Array(2 * count);
+    this.#hash(this.#units, this.#starts.subarray(first, this.#size + 1), hashes);
+    for (let i = 0; i < count; i++) {
+      this.lows[first + i] = hashes[2 * i];
+      this.highs[first + i] = hashes[2 * i + 1];
+    }
   }
 
   /** The word of a number, as a string. */
@@ -139,9 +161,6 @@ export class Vocabulary {
     this.#starts[number + 1] = to;
     while (to > this.#units.length) this.#units = grown(this.#units);
     for (let i = 0; i < length; i++) this.#units[from + i] = this.spelled[i];
-    const hash = this.#hash(this.#units.subarray(from, to));
-    this.lows[number] = Number(hash & 0xffff_ffffn);
-    this.highs[number] = Number(hash >> 32n);
     if (this.#size === this.lows.length) this.#grow();
     return number;
   }
@@ -171,6 +190,7 @@ export class Vocabulary {
   #forget(): void {
     const empty = new Vocabulary(this.#hash, this.#stopWords);
     this.#size = 0;
+    this.#hashed = 0;
     [this.lows, this.highs, this.counts] = [empty.lows, empty.highs, empty.counts];
     [this.weights, this.found, this.spelled] = [empty.weights, empty.found, empty.spelled];
     [this.#starts, this.#units, this.#places] = [empty.#starts, empty.#units, empty.#places];

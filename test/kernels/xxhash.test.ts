@@ -6,6 +6,7 @@ import {
   halves,
   hashBytes,
   hashDimension,
+  hashWords,
   PartsChecksum,
 } from '../../src/kernels/xxhash';
 import { Draws } from '../reference/random';
@@ -163,4 +164,27 @@ it('hashes nothing as the specification says', () => {
   // The digest of the empty input with seed 0 stands in the specification of xxHash.
   expect(hashBytes(new Uint8Array(0), 0n)).toBe(0xef46db3751d8e999n);
   expect(checksum(new Uint8Array(0))).toBe(0xef46db3751d8e999n);
+});
+
+it('hashes many words of UTF-16 as xxhash-wasm hashes their UTF-8, half a pair as U+FFFD', () => {
+  const draws = new Draws('words');
+  const unitOf = [
+    () => draws.integer(0x80),
+    () => draws.integer(0x800),
+    () => draws.integer(0x1_0000),
+    () => 0xd800 + draws.integer(0x800),
+  ];
+  for (let round = 0; round < 300; round++) {
+    const starts = Uint32Array.from({ length: 2 + draws.integer(40) }, () => draws.integer(400));
+    starts.sort();
+    const units = Uint16Array.from({ length: 400 }, () => unitOf[draws.integer(4)]());
+    const hashes = new Uint32Array(2 * starts.length).fill(7);
+    hashWords(units, starts, hashes);
+    const found = new BigUint64Array(hashes.buffer);
+    for (let i = 0; i + 1 < starts.length; i++) {
+      const word = String.fromCharCode(...units.subarray(starts[i], starts[i + 1]));
+      expect(found[i]).toBe(h64Raw(new TextEncoder().encode(word), 0n));
+    }
+    expect(found.at(-1)).toBe(0x0000_0007_0000_0007n);
+  }
 });

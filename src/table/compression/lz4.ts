@@ -59,6 +59,20 @@ function contentOf(blocks: readonly Block[]): Uint8Array {
   return out;
 }
 
+/** From this many bytes on, `set` copies faster than a loop. */
+const LONG_COPY = 32;
+
+function copyLiterals(
+  block: Uint8Array,
+  at: number,
+  count: number,
+  out: Uint8Array,
+  to: number,
+): void {
+  if (count > LONG_COPY) out.set(block.subarray(at, at + count), to);
+  else for (let i = 0; i < count; i++) out[to + i] = block[at + i];
+}
+
 /**
  * Decodes a block to `out` from `start` on, or, where `out` is null, only counts. Returns the
  * length of its content.
@@ -80,7 +94,7 @@ function walk(block: Uint8Array, out: Uint8Array | null, start: number): number 
     const token = block[at++];
     const literals = more(token >> 4);
     if (at + literals > block.length) throw new Error('LZ4 literals end beyond their block');
-    if (out) out.set(block.subarray(at, at + literals), to);
+    if (out) copyLiterals(block, at, literals, out, to);
     at += literals;
     to += literals;
     if (at === block.length) return to - start; // the last sequence has literals only
