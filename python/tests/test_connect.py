@@ -40,7 +40,7 @@ class OnConnect(unittest.TestCase):
         self.assertGreater(len(expected), ROWS // 10)
         self.assertEqual(digest(map(tuple, pairs(codes, 9).collect())), digest(expected))
 
-        made = on_one_machine(table, "dedup", "--all-rows", *text, "--measure", "cosine")
+        made = on_one_machine(table, "dedup", *text)
         names = [row["id"] for row in made]
         expected = [(row["id"], names[row["group"]], row["action"]) for row in made]
         plan = dedup(rows, "id", text="body", max_distance=9).select("id", "group", "action")

@@ -348,7 +348,7 @@ class OnSpark(unittest.TestCase):
     def test_plans_equal_those_of_the_command_row_for_row(self):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(300)]), "body": texts(300)})
         rows = spark.createDataFrame(table.to_pandas(), "id string, body string")
-        words = ["dedup", "--all-rows", "--text", "body", "--measure", "cosine", "--bits", "64", "--max-distance", "9", "--keep", "longest"]
+        words = ["dedup", "--text", "body", "--bits", "64", "--max-distance", "9", "--keep", "longest"]
         made = on_one_machine(table, *words)
         names = [row["id"] for row in made]
         expected = [
@@ -357,7 +357,7 @@ class OnSpark(unittest.TestCase):
         ]
         self.assertGreater(sum(row["action"] == "drop" for row in made), 50)
         for partitions, victim in PARTITIONS.items():
-            with self.subTest(partitions=partitions), fault("--all-rows", victim):
+            with self.subTest(partitions=partitions), fault("--keep", victim):
                 plan = dedup(rows.repartition(partitions), "id", text="body", max_distance=9, keep="longest", cell_rows=200)
                 self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
 

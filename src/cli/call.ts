@@ -7,10 +7,9 @@ import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/steps';
 import { CommandError, optionNameOf } from './errors';
-import type { Option } from './options';
+import { type Option, type Parsed, parse } from './options';
 import { printable } from './output/figures';
 import type { Output, Progress, Talk } from './output/progress';
-import { type Parsed, parse } from './parse';
 
 /**
  * The code of a verb. Resolves to exit code 0, or to 1 where a check found what it looks for, as
@@ -88,6 +87,11 @@ export class Call {
   /** True if the option is on the command line; an initial value does not count. */
   has(name: string): boolean {
     return this.#given.has(name);
+  }
+
+  /** True if the verb has such an option. */
+  takes(name: string): boolean {
+    return this.#options.has(name);
   }
 
   /** True if `--json` asks for results that programs read. */

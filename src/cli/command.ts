@@ -60,7 +60,7 @@ export class Command {
     const error = (this.#running && misuseOf(thrown, this.#running)) ?? thrown;
     const { signal } = this.streams;
     if (signal.aborted && (isAbort(error) || error === signal.reason)) return STOPPED;
-    const sentence = sentenceOf(error);
+    const sentence = sentenceOf(error, this.#running?.text('output'));
     // Several streams may report the same error.
     if (!this.#reported.has(sentence)) this.#talk.error(`halfspace: ${sentence}`);
     this.#reported.add(sentence);

@@ -19,6 +19,9 @@ export class CommandError extends Error {
   }
 }
 
+/** The name of an output before it is whole, which its writer renames: `.plan.jsonl.0123….tmp`. */
+const TEMPORARY = /(^|[/\\])\.([^/\\]+)\.[0-9a-f]{12}\.tmp$/;
+
 /** Sentences for the system's error codes, each about the path that the user typed. */
 const SYSTEM: Record<string, (path: string) => string> = {
   ENOENT: (path) => `${path}: no such file or folder`,
@@ -29,16 +32,20 @@ const SYSTEM: Record<string, (path: string) => string> = {
   ENOTDIR: (path) => `${path}: a file, where a folder is expected`,
   EEXIST: (path) => `${path}: exists already; --force replaces it`,
   ENOSPC: (path) => `${path}: no space left on the device`,
+  EFBIG: (path) => `${path}: larger than its file system or a limit of this process allows`,
   EMFILE: (path) => `${path}: too many open files`,
 };
 
-/** Any thrown value as one line: by its system code, else its message without line feeds. */
-export function sentenceOf(error: unknown): string {
+/**
+ * Any thrown value as one line: by its system code, else its message without line feeds. An error
+ * of the system that has no path, as one of writing, is taken as one of `output`.
+ */
+export function sentenceOf(error: unknown, output = 'the output'): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
   const sentence = code !== undefined && SYSTEM[code];
   // When an output is renamed into place, `path` is its temporary name and `dest` the output.
-  if (sentence) return sentence(dest ?? path ?? 'the output');
+  if (sentence) return sentence((dest ?? path ?? output).replace(TEMPORARY, '$1$2'));
   return error.message.trim().replaceAll(/\s*\n\s*/g, ' ') || error.name;
 }
 

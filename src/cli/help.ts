@@ -21,7 +21,7 @@ halfspace VERB --help shows the options of a verb, halfspace --version the versi
  * under "More", at last those that all verbs have.
  */
 export function helpOfVerb({ name, summary, usage, options, first, example }: Verb): string {
-  const all = [...options, ...COMMON_OPTIONS];
+  const all = [...options, ...COMMON_OPTIONS].filter(({ isHidden }) => !isHidden);
   const width = Math.max(...all.map((option) => spelled(option).length));
   const linesOf = (some: readonly Option[]) =>
     some.map((one) => optionLines(one, width)).join('\n');

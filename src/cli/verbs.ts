@@ -1,258 +1,347 @@
 /**
  * All verbs of the command, declared as data: a new verb is an entry here and a file in verbs/ that
  * exports `run`. Parsing, checks and help read these declarations only; the code of a verb is
- * loaded when it is run, so that help answers at once.
+ * loaded when it is run, so that help answers at once. The help shows the options named by `first`
+ * before the others.
  */
 
 import type { Verb } from './call';
-import { INDEX_VERBS } from './index-verbs';
 import {
-  COMPARED_OPTIONS,
+  BITS_OPTION,
   FORCE_OPTION,
-  HASHING_OPTIONS,
+  FREQUENCIES_OPTION,
+  HASH_OPTION,
+  hidden,
+  ID_OPTION,
   INPUT_OPTIONS,
   JSON_OPTION,
   NEAR_HASHING_OPTIONS,
   NEAR_OPTIONS,
   OUTPUT_OPTIONS,
   options,
+  PROJECTION_OPTION,
+  SEED_OPTION,
+  SOURCE_OPTIONS,
+  STOP_WORDS_OPTION,
   TEXT_OPTIONS,
+  WITHIN_OPTION,
 } from './options';
 
-/** A verb whose rows are all written may write those that cannot be hashed too. */
-const [NULL_ON_ERROR] = options({
-  '--on-error WHAT: stop|skip|null = stop':
-    'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
-    'vectors make no code a null code, and counts them',
+/** How clusters read rows: words count as often as they are there. */
+const CLUSTER_HASHING = NEAR_HASHING_OPTIONS.map((one) => {
+  if (one.name === 'tokens') return { ...one, initial: 'words' };
+  return one.name === 'counting' ? { ...one, initial: 'raw' } : one;
 });
 
-/** k-means starts from rows that are drawn by the seed too. */
-const [SEED_OF_BOTH] = options({
-  '--seed N = 0': 'Seed of the hyperplanes, and of the rows that k-means starts from',
-});
+const FINGERPRINT: Verb = {
+  name: 'fingerprint',
+  summary: 'vectors or texts to codes, other columns carried along',
+  usage: 'IN -o OUT',
+  first: ['output', 'text', 'vector', 'id', 'columns', 'bits', 'to', 'tf-idf', 'from', 'force'],
+  options: [
+    ...OUTPUT_OPTIONS,
+    ...options({
+      '--columns NAMES: list':
+        'Carry only these columns along, or none (all but the one that becomes codes)',
+      '--code-type TYPE: bytes|int64 = bytes':
+        'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
+        'engines such as Spark SQL',
+      '--bit-order ORDER: lsb|msb = lsb':
+        'Of ready codes: which bit of a byte comes first (msb: numpy.packbits)',
+      '--counting HOW: raw|log|binary = raw': 'How often a word counts',
+      '--keywords N: integer 1..': 'Only the N heaviest words of a text',
+    }),
+    ...SOURCE_OPTIONS,
+    ...ID_OPTION,
+    ...BITS_OPTION,
+    ...PROJECTION_OPTION,
+    ...SEED_OPTION,
+    ...TEXT_OPTIONS,
+    ...FREQUENCIES_OPTION,
+    ...STOP_WORDS_OPTION,
+    ...HASH_OPTION,
+    ...INPUT_OPTIONS.filter(({ name }) => name !== 'on-error'),
+    ...options({
+      '--on-error WHAT: stop|skip|null = stop':
+        'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
+        'vectors make no code a null code, and counts them',
+    }),
+  ],
+  example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
+  load: () => import('./verbs/fingerprint'),
+};
 
-/** Hashing options that change which rows `calibrate` reads and how they are compared. */
-const CALIBRATED = [
-  ...['vector', 'text', 'id', 'tokens', 'normalize', 'stop-words', 'counting', 'tf-idf'],
-  ...['frequencies', 'seed', 'from', 'types', 'on-error'],
-];
+const INDEX: Verb = {
+  name: 'index',
+  summary: 'an index folder: make it, append to it, remove, optimize',
+  usage: 'IN -o DIR [--append [--replace]] | DIR --remove ID | DIR --optimize | DIR --compact',
+  first: [
+    ...['output', 'text', 'vector', 'id', 'vectors', 'columns', 'optimize', 'recall'],
+    ...['append', 'remove'],
+  ],
+  options: [
+    ...options({
+      '-o, --output DIR': 'The index folder; a name in .arrow is one Arrow file for search',
+      '--append': 'Append the rows to the index that is there',
+      '--replace': 'With --append: a row whose id is there takes the place of the old row',
+      '--remove ID: words': 'Remove a row by its id (again for more; @FILE has an id a line)',
+      '--optimize': 'Make searches fast at a recall that is measured',
+      '--recall SHARE: number 0<..1':
+        'Share of the true neighbours that searches must find, else exit code 1 [0.95]',
+      '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
+      '--queries FILE':
+        'Optimize for these queries: half of them choose the setting, the others measure it',
+      '--compact': 'Write the folder again without what was removed',
+      '--vectors WHAT: none|float32|int8|sparse':
+        'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
+        'vectors with --optimize: int8]',
+      '--columns NAMES: list':
+        'Carry these columns along, or none (texts that become codes, and all other plain ones)',
+      '--memory SIZE: size':
+        'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
+      '--force': 'Replace an index that exists',
+    }),
+    ...hidden({
+      '--like DIR': 'With --memory or --merge: options and centroids of this folder',
+      '--first-row N: integer 0..2147483647': 'With --memory: the number of the first row',
+      '--merge': 'Make one index of folders that were built --like one folder',
+      '--manifests-only': 'With --merge: the files of the folders are elsewhere',
+      '--partitions N: integer 1..65535': 'Optimize with N partitions',
+    }),
+    ...SOURCE_OPTIONS,
+    ...ID_OPTION,
+    ...BITS_OPTION,
+    ...PROJECTION_OPTION,
+    ...TEXT_OPTIONS,
+    ...FREQUENCIES_OPTION.map((one) => ({ ...one, isHidden: true })),
+    ...INPUT_OPTIONS,
+  ],
+  example:
+    'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
+  load: () => import('./verbs/index'),
+};
+
+const SEARCH: Verb = {
+  name: 'search',
+  summary: 'the nearest rows of an index',
+  usage: 'DIR|FILE [QUERIES] [-o OUT]',
+  first: [
+    ...['query', 'row-id', 'k', 'max-distance', 'min-cosine', 'filter', 'columns', 'full'],
+    ...['output', 'to'],
+  ],
+  options: [
+    ...options({
+      '--row-id ID: words': 'Search for what is near this row of the index (again for more)',
+      '--query TEXT': 'Search for a text, in an index of texts',
+      '-k, --k N: integer 1..': 'How many neighbours [10]',
+      '--max-distance N: integer 0..':
+        'All rows within so many differing bits (with -k the nearest of them)',
+      '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
+      '--min-jaccard J: number 0..1': 'The same by Jaccard similarity, in an index of sets',
+      '--filter CONDITION':
+        "Only rows with: category = 'animal' and (year >= 2000 or id in (a, b)); =, !=, <, <=, " +
+        ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
+      '--rank HOW: hamming|estimate|exact':
+        'By distance, estimated cosine or exact cosine (the best that the index can)',
+      '--memory SIZE: size':
+        'Leave the rows in their files, and hold at most so much of them, as 512M',
+      '--columns NAMES: list':
+        'Columns of the index to show, or none (the first text, as that of an index of texts)',
+      '--full': 'Whole texts in CSV and on a terminal, which show the first 200 characters',
+    }),
+    ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
+    ...OUTPUT_OPTIONS,
+    ...SOURCE_OPTIONS,
+    ...ID_OPTION,
+    ...INPUT_OPTIONS,
+  ],
+  example:
+    'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
+    'halfspace search docs.hs --query "green tea" -k 3',
+  load: () => import('./verbs/search'),
+};
+
+const PAIRS: Verb = {
+  name: 'pairs',
+  summary: 'all pairs of near rows',
+  usage: 'IN|DIR [IN|DIR] -o OUT',
+  first: [
+    ...['max-distance', 'min-cosine', 'min-jaccard', 'within', 'output', 'text', 'vector', 'id'],
+    ...['to', 'from'],
+  ],
+  options: [
+    ...NEAR_OPTIONS,
+    ...WITHIN_OPTION,
+    ...options({
+      '--columns NAMES: list': 'Columns to write, of a, b, id_a, id_b, distance and the cosine',
+    }),
+    ...NEAR_HASHING_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  ],
+  example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
+  load: () => import('./verbs/pairs'),
+};
+
+const DEDUP: Verb = {
+  name: 'dedup',
+  summary: 'which rows are nearly the same, and which to keep: a plan',
+  usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
+  first: [
+    ...['output', 'apply', 'text', 'min-jaccard', 'min-cosine', 'max-distance', 'keep', 'within'],
+    ...['against', 'force'],
+  ],
+  options: [
+    ...NEAR_OPTIONS,
+    ...WITHIN_OPTION,
+    ...options({
+      '--grouping HOW: star|components = star':
+        'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
+        'near ones (components)',
+      '--keep WHICH = first':
+        'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
+        'highest:COLUMN, random or random:SEED',
+      '--pairs FILE':
+        'Near are these pairs, as halfspace pairs writes them, in place of a distance: columns ' +
+        'a and b (rows) or id_a and id_b; - is an Arrow stream on stdin',
+      '--keep-at-most N: integer 1.. = 1':
+        'Keep so many rows of a group, those preferred by --keep',
+      '--target-rows N: integer 1..':
+        'So many rows stay where fewer would: only the nearest duplicates are dropped',
+      '--extend PLAN':
+        'Go on with a plan for the same file, which has new rows behind the old ones now',
+      '--against OLD':
+        'IN has new rows: plan them against the rows of an index, and hash them as these were',
+      '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
+    }),
+    ...NEAR_HASHING_OPTIONS,
+    ...OUTPUT_OPTIONS.filter(({ name }) => name !== 'json'),
+  ],
+  example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
+  load: () => import('./verbs/dedup'),
+};
+
+const CLUSTER: Verb = {
+  name: 'cluster',
+  summary: 'which rows belong together',
+  usage: 'IN|DIR -o OUT',
+  first: [
+    ...['clusters', 'density', 'output', 'text', 'vector', 'id', 'min-cluster-size', 'tf-idf'],
+    ...['to', 'from'],
+  ],
+  options: [
+    ...options({
+      '--clusters N: integer': 'So many clusters, by k-means',
+      '--density':
+        'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
+      '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
+      '--min-samples N: integer':
+        'By density: other rows that a row must have near it to be in a dense region (5)',
+      '--max-distance N: integer 0..':
+        'By density: cut where steps exceed N bits, in place of where mass is largest',
+    }),
+    ...SEED_OPTION,
+    ...CLUSTER_HASHING,
+    ...OUTPUT_OPTIONS,
+  ],
+  example: 'halfspace cluster datasets/sample/docs.jsonl --text body --clusters 6',
+  load: () => import('./verbs/cluster'),
+};
+
+const FREQUENCIES: Verb = {
+  name: 'frequencies',
+  summary: 'in how many texts each word is: a table for --frequencies',
+  usage: 'IN -o TABLE | --merge TABLE… -o TABLE',
+  options: [
+    ...options({
+      '-o, --output TABLE': 'Write the table to this Arrow file',
+      '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
+      '--text COLUMN': 'Read texts from this column',
+    }),
+    ...TEXT_OPTIONS.filter(({ name }) => name === 'tokens'),
+    ...STOP_WORDS_OPTION,
+    ...HASH_OPTION,
+    ...INPUT_OPTIONS,
+    ...FORCE_OPTION,
+  ],
+  example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
+  load: () => import('./verbs/frequencies'),
+};
+
+const CALIBRATE: Verb = {
+  name: 'calibrate',
+  summary: 'which threshold finds the duplicates in your own rows',
+  usage: 'IN',
+  options: [
+    ...options({
+      '--pairs FILE':
+        'Judge by labelled pairs: id, id, and whether they are the same (true or false)',
+      '--edits E: number 0.01..0.5 = 0.1':
+        'Else judge by planted copies of texts: with up to this share of the words edited they ' +
+        'are the same, with twice as many they are not',
+      '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
+      '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
+    }),
+    ...NEAR_HASHING_OPTIONS.filter(({ name }) => name !== 'code' && name !== 'bits'),
+    ...JSON_OPTION,
+  ],
+  example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
+  load: () => import('./verbs/calibrate'),
+};
+
+const EXPLORE: Verb = {
+  name: 'explore',
+  summary: 'a page to look at rows, search them and review duplicates',
+  usage: 'IN [-o page.html]',
+  first: ['output', 'text', 'vector', 'id', 'plan', 'open', 'port', 'force'],
+  options: [
+    ...options({
+      '-o, --output OUT': 'Write the page as one file (.html), which needs no server',
+      '--plan PLAN': 'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
+      '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
+      '--open': 'Open a browser',
+    }),
+    ...FORCE_OPTION,
+    ...NEAR_HASHING_OPTIONS,
+  ],
+  example: 'halfspace explore datasets/sample/docs.jsonl --text body --open',
+  load: () => import('./verbs/explore'),
+};
+
+const INFO: Verb = {
+  name: 'info',
+  summary: 'what an index or a file holds',
+  usage: 'DIR|FILE',
+  options: [...JSON_OPTION, ...INPUT_OPTIONS],
+  example: 'halfspace info datasets/sample/docs.jsonl',
+  load: () => import('./verbs/info'),
+};
+
+const VERIFY: Verb = {
+  name: 'verify',
+  summary: 'every checksum and invariant of an index or a file',
+  usage: 'DIR|FILE',
+  options: [
+    ...options({
+      '--repair': 'Go back to the newest sound state of a damaged index',
+      '--yes': 'With --repair: also where rows are discarded that were saved since',
+    }),
+    ...JSON_OPTION,
+    ...INPUT_OPTIONS,
+  ],
+  example: 'halfspace verify datasets/sample/docs.jsonl',
+  load: () => import('./verbs/verify'),
+};
 
 export const VERBS: readonly Verb[] = [
-  {
-    name: 'fingerprint',
-    summary: 'vectors or texts to codes, other columns carried along',
-    usage: 'IN -o OUT',
-    first: ['output', 'text', 'vector', 'id', 'columns', 'bits', 'to', 'tf-idf', 'from'],
-    options: [
-      ...OUTPUT_OPTIONS,
-      ...options({
-        '--columns NAMES: list':
-          'Carry only these columns along, or none (all but the one that becomes codes)',
-        '--code-type TYPE: bytes|int64 = bytes':
-          'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
-          'engines such as Spark SQL',
-      }),
-      ...HASHING_OPTIONS.map((one) => (one.name === 'on-error' ? NULL_ON_ERROR : one)),
-    ],
-    example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
-    load: () => import('./verbs/fingerprint'),
-  },
-  ...INDEX_VERBS,
-  {
-    name: 'pairs',
-    summary: 'all pairs of rows within a distance',
-    usage: 'IN|DIR [IN|DIR] -o OUT',
-    first: [
-      'max-distance',
-      'min-cosine',
-      'min-jaccard',
-      'within',
-      'output',
-      'text',
-      'vector',
-      'id',
-      'to',
-      'from',
-    ],
-    options: [
-      ...NEAR_OPTIONS,
-      ...options({
-        '--columns NAMES: list': 'Columns to write, of a, b, id_a, id_b, distance and the cosine',
-      }),
-      ...NEAR_HASHING_OPTIONS,
-      ...OUTPUT_OPTIONS,
-    ],
-    example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
-    load: () => import('./verbs/pairs'),
-  },
-  {
-    name: 'dedup',
-    summary: 'which rows are nearly the same, and which to keep: a plan',
-    usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
-    first: [
-      'output',
-      'apply',
-      'text',
-      'min-jaccard',
-      'min-cosine',
-      'max-distance',
-      'keep',
-      'within',
-      'against',
-      'force',
-    ],
-    options: [
-      ...NEAR_OPTIONS,
-      ...options({
-        '--grouping HOW: star|components = star':
-          'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
-          'near ones (components)',
-        '--keep WHICH = first':
-          'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
-          'highest:COLUMN, random or random:SEED',
-        '--pairs FILE':
-          'Near are these pairs, as halfspace pairs writes them, in place of a distance: columns ' +
-          'a and b (rows) or id_a and id_b; - is an Arrow stream on stdin',
-        '--keep-at-most N: integer 1.. = 1':
-          'Keep so many rows of a group, those preferred by --keep',
-        '--target-rows N: integer 1..':
-          'So many rows stay where fewer would: only the nearest duplicates are dropped',
-        '--extend PLAN':
-          'Go on with a plan for the same file, which has new rows behind the old ones now',
-        '--against OLD':
-          'IN has new rows: plan them against the rows of an index, or of an older plan that has ' +
-          'their codes, which is only read. The new rows are hashed as the old ones were',
-        '--all-rows':
-          'A line for each row in the order of IN, in place of those of groups; in a .arrow file ' +
-          'with its code, for --against',
-        '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
-      }),
-      ...NEAR_HASHING_OPTIONS,
-      ...OUTPUT_OPTIONS,
-    ],
-    example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
-    load: () => import('./verbs/dedup'),
-  },
-  {
-    name: 'cluster',
-    summary: 'which rows belong together',
-    usage: 'IN|DIR -o OUT',
-    first: [
-      'clusters',
-      'density',
-      'output',
-      'text',
-      'vector',
-      'id',
-      'by',
-      'min-cluster-size',
-      'to',
-      'from',
-    ],
-    options: [
-      ...options({
-        '--clusters N: integer': 'So many clusters, by k-means',
-        '--by WHAT: vectors|accumulators|codes|majority':
-          'Go by vectors (the default where they are dense), accumulators (the sums behind the ' +
-          'bits, for texts and sparse vectors), codes, or codes with codes as centroids (majority)',
-        '--density':
-          'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
-        '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
-        '--min-samples N: integer':
-          'By density: other rows that a row must have near it to be in a dense region (5)',
-        '--max-distance N: integer 0..':
-          'By density: cut where steps exceed N bits, in place of where mass is largest',
-        '--min-cosine C: number -1..1': 'By density: the same at an estimated cosine of C',
-        '--min-jaccard J: number 0..1':
-          'By density: the same at an estimated Jaccard similarity of J; implies --measure jaccard',
-      }),
-      ...COMPARED_OPTIONS.map((one) => (one.name === 'seed' ? SEED_OF_BOTH : one)),
-      ...OUTPUT_OPTIONS,
-    ],
-    example:
-      'halfspace cluster datasets/sample/docs.jsonl --text body --by accumulators --clusters 6',
-    load: () => import('./verbs/cluster'),
-  },
-  {
-    name: 'frequencies',
-    summary: 'in how many texts each word is: a table for --frequencies',
-    usage: 'IN -o TABLE | --merge TABLE… -o TABLE',
-    options: [
-      ...options({
-        '-o, --output TABLE': 'Write the table to this Arrow file',
-        '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
-        '--text COLUMN': 'Read texts from this column',
-      }),
-      ...TEXT_OPTIONS.filter(({ name }) => ['tokens', 'stop-words', 'hash'].includes(name)),
-      ...INPUT_OPTIONS,
-      ...FORCE_OPTION,
-    ],
-    example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
-    load: () => import('./verbs/frequencies'),
-  },
-  {
-    name: 'calibrate',
-    summary: 'which threshold finds the duplicates in your own rows',
-    usage: 'IN',
-    first: ['text', 'vector', 'id', 'pairs', 'min-jaccard', 'min-cosine'],
-    options: [
-      ...options({
-        '--pairs FILE':
-          'Judge by labelled pairs: id, id, and whether they are the same (true or false)',
-        '--edits E: number 0.01..0.5 = 0.1':
-          'Else judge by planted copies of texts: with up to this share of the words edited they ' +
-          'are the same, with twice as many they are not',
-        '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
-        '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
-      }),
-      ...NEAR_HASHING_OPTIONS.filter(({ name }) => CALIBRATED.includes(name)),
-      ...JSON_OPTION,
-    ],
-    example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
-    load: () => import('./verbs/calibrate'),
-  },
-  {
-    name: 'explore',
-    summary: 'a page to look at rows, search them and review duplicates',
-    usage: 'IN [-o page.html]',
-    first: ['output', 'text', 'vector', 'id', 'plan', 'open'],
-    options: [
-      ...options({
-        '-o, --output OUT': 'Write the page as one file (.html), which needs no server',
-      }),
-      ...FORCE_OPTION,
-      ...options({
-        '--plan PLAN':
-          'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
-        '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
-        '--open': 'Open a browser',
-      }),
-      ...NEAR_HASHING_OPTIONS,
-    ],
-    example: 'halfspace explore datasets/sample/docs.jsonl --text body --open',
-    load: () => import('./verbs/explore'),
-  },
-  {
-    name: 'info',
-    summary: 'what an index or a file holds',
-    usage: 'DIR|FILE',
-    options: [...JSON_OPTION, ...INPUT_OPTIONS],
-    example: 'halfspace info datasets/sample/docs.jsonl',
-    load: () => import('./verbs/info'),
-  },
-  {
-    name: 'verify',
-    summary: 'every checksum and invariant of an index or a file',
-    usage: 'DIR|FILE',
-    options: [
-      ...options({
-        '--repair': 'Go back to the newest sound state of a damaged index',
-        '--yes': 'With --repair: also where rows are discarded that were saved since',
-      }),
-      ...JSON_OPTION,
-      ...INPUT_OPTIONS,
-    ],
-    example: 'halfspace verify datasets/sample/docs.jsonl',
-    load: () => import('./verbs/verify'),
-  },
+  FINGERPRINT,
+  INDEX,
+  SEARCH,
+  PAIRS,
+  DEDUP,
+  CLUSTER,
+  FREQUENCIES,
+  CALIBRATE,
+  EXPLORE,
+  INFO,
+  VERIFY,
 ];

@@ -88,7 +88,7 @@ export async function savePlan(
 }
 
 /** The header that seals a plan as Arrow. */
-export function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): KindHeader {
+function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): KindHeader {
   const made = codes && { bits: codes.bits, ...codes.origin };
   return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
 }

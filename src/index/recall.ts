@@ -150,7 +150,7 @@ export interface Evaluated extends Asked {
 }
 
 /** What searches found of the neighbours of their queries; queries without any are left out. */
-export interface Found {
+interface Found {
   /** For each query the share of its neighbours that was found. */
   readonly shares: Float64Array;
   /** For each query the cosine of the last of the k rows that were found. */

@@ -85,7 +85,7 @@ export function partEnds(texts: readonly string[]): number[] {
 
 /** Limits of a batch, some tens of milliseconds of hashing: texts, and entries. */
 const MAX_TEXTS = 1024;
-export const MAX_ENTRIES = 2 ** 17;
+const MAX_ENTRIES = 2 ** 17;
 
 /** Collects sparse rows of texts, which are then taken as one matrix. */
 export class TextBatch {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import seedrandom from 'seedrandom';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cluster, hammingDistance, SimHasher, SimHashIndex } from '../../src/index';
+import { hammingDistance, SimHasher, SimHashIndex } from '../../src/index';
 import { saveIndex, writeCodes } from '../../src/node';
 import { rowsOf, run, runInTerminal } from './run';
 
@@ -56,11 +56,7 @@ const dot = (a: readonly number[], b: readonly number[]) =>
   a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /** Checks every line against the rows themselves, `points` being what was clustered. */
-function check(
-  lines: readonly Line[],
-  points: readonly ArrayLike<number>[],
-  name: 'cosine' | 'cosineOfBits' | 'estimatedCosine' = 'cosine',
-): void {
+function check(lines: readonly Line[], points: readonly ArrayLike<number>[]): void {
   expect(lines.map(({ row }) => row)).toEqual(points.map((_, row) => row));
   const units = points.map(unit);
   for (let kind = 0; kind < KINDS; kind++) {
@@ -71,8 +67,6 @@ function check(
       (all, row) => all.map((value, i) => value + units[row][i]),
       new Array<number>(units[0].length).fill(0),
     );
-    const centre = unit(sum);
-    for (const line of members) expect(line[name]).toBeCloseTo(dot(units[line.row], centre), 5);
     // Of the largest mean cosine to all: of the largest to their sum.
     const best = rows.reduce((one, row) =>
       dot(units[row], sum) > dot(units[one], sum) ? row : one,
@@ -95,7 +89,7 @@ beforeAll(async () => {
 });
 
 describe('halfspace cluster', () => {
-  it('gives each row its cluster, the medoid, distance and cosine, by vectors', async () => {
+  it('gives each row its cluster, the medoid and distance, by vectors', async () => {
     const args = ['cluster', at('vectors.jsonl'), '--clusters', '3', '-o', at('out.jsonl')];
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([0, '']);
@@ -116,26 +110,7 @@ describe('halfspace cluster', () => {
     const bits = vectors.map((_, row) =>
       Array.from({ length: 256 }, (_, j) => ((codes.at(row)[j >> 3] >> (j & 7)) & 1 ? 1 : -1)),
     );
-    check(rowsOf<Line>(stdout), bits, 'cosineOfBits');
-  });
-
-  it('goes by accumulators, the sums behind the bits', async () => {
-    const args = ['cluster', at('vectors.jsonl'), '--clusters', '3', '--by', 'accumulators'];
-    const { code, stdout } = await run(args);
-    expect(code).toBe(0);
-    check(
-      rowsOf<Line>(stdout),
-      vectors.map((vector) => hasher.accumulate(vector)),
-      'estimatedCosine',
-    );
-  });
-
-  it('goes by majority as the library does', async () => {
-    const args = ['cluster', at('codes.arrow'), '--clusters', '3', '--by', 'majority'];
-    const { code, stdout } = await run([...args, '--seed', '4']);
-    expect(code).toBe(0);
-    const { labels } = cluster(codes, { clusters: 3, by: 'majority', seed: 4 });
-    expect(rowsOf<Line>(stdout).map((line) => line.cluster)).toEqual([...labels]);
+    check(rowsOf<Line>(stdout), bits);
   });
 
   it('clusters the rows of an index', async () => {
@@ -159,7 +134,7 @@ describe('halfspace cluster', () => {
       return JSON.stringify({ text: `${head} ${own.repeat(6)}` });
     });
     writeFileSync(at('subjects.jsonl'), `${lines.join('\n')}\n`);
-    const args = ['cluster', at('subjects.jsonl'), '--by', 'accumulators', '--clusters', '2'];
+    const args = ['cluster', at('subjects.jsonl'), '--clusters', '2'];
     const { code, stdout, stderr } = await run([...args, '--tf-idf']);
     expect(code).toBe(0);
     for (const { row, keywords } of rowsOf<{ row: number; keywords: string }>(stdout)) {
@@ -171,7 +146,7 @@ describe('halfspace cluster', () => {
   });
 
   it('labels texts by the text of the medoid', async () => {
-    const args = ['cluster', at('texts.txt'), '--clusters', '3', '--by', 'accumulators'];
+    const args = ['cluster', at('texts.txt'), '--clusters', '3'];
     const { code, stdout, stderr } = await run(args);
     expect(code).toBe(0);
     const lines = rowsOf<Line>(stdout);
@@ -216,20 +191,6 @@ describe('halfspace cluster', () => {
     expect(stderr).toContain('3 clusters, 6 rows in none');
   });
 
-  it('takes a least Jaccard similarity, which makes codes of sets', async () => {
-    // Rows of one kind share 16 of their 18 words, a similarity of .8; of two kinds none.
-    const lines = Array.from({ length: 24 }, (_, row) => {
-      const words = Array.from({ length: 16 }, (_, i) => `w${row % KINDS}x${i}`);
-      return { body: [...words, `a${row}`, `b${row}`].join(' ') };
-    });
-    writeFileSync(at('sets.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    const args = ['cluster', at('sets.jsonl'), '--text', 'body', '--tokens', 'words', '--density'];
-    const clustersAt = async (...near: string[]) =>
-      rowsOf<Line>((await run([...args, ...near])).stdout).map((line) => line.cluster);
-    expect(await clustersAt('--min-jaccard', '0.5')).toEqual(lines.map((_, row) => row % KINDS));
-    expect(await clustersAt('--min-jaccard', '1')).toEqual(lines.map(() => -1));
-  });
-
   it('shows the clusters only on a terminal', async () => {
     const { code, stdout } = await runInTerminal([
       ...['cluster', at('vectors.jsonl'), '--clusters', '3'],
@@ -249,20 +210,6 @@ describe('halfspace cluster', () => {
       2,
       /--min-cluster-size is for --density/,
     ],
-    [
-      'a least similarity without density',
-      ['--clusters', '3', '--min-jaccard', '0.5'],
-      2,
-      /--min-jaccard is for --density/,
-    ],
-    [
-      'a least similarity that codes do not estimate',
-      ['--density', '--min-jaccard', '0.5'],
-      2,
-      /--min-jaccard needs codes made by --measure jaccard, not cosine/,
-    ],
-    ['vectors of codes', ['--clusters', '3', '--by', 'vectors'], 2, /no dense vectors/],
-    ['accumulators of codes', ['--clusters', '3', '--by', 'accumulators'], 2, /codes only/],
     ['more clusters than rows', ['--clusters', '121'], 2, /at most 120/],
   ])('refuses %s', async (_, args, code, message) => {
     const result = await run(['cluster', at('codes.arrow'), ...args]);

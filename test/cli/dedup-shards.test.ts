@@ -50,10 +50,11 @@ describe('several inputs', () => {
     );
     await writer.close();
     const inputs = [at('a.jsonl'), at('b.parquet'), at('data/*.jsonl.gz')];
-    const options = ['--text', 'body', '-o', at('plan.jsonl'), '--all-rows'];
+    const options = ['--text', 'body', '-o', at('plan.jsonl')];
     const made = await run(['dedup', ...inputs, ...options]);
     expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('6 rows: 4 to keep')]);
-    expect(planOf('plan.jsonl').map(({ id }) => id)).toEqual(['a0', 'a1', 'b0', 'b1', 'c0', 'c1']);
+    const listed = planOf('plan.jsonl').map(({ id }) => id);
+    expect(listed.sort()).toEqual(['a0', 'a1', 'b1', 'c0']);
     expect(dropped('plan.jsonl')).toEqual(['b1', 'c0']);
     expect(made.stderr).toContain('2 are exact copies of the text kept, 0 near ones');
     const applied = await run([
@@ -99,7 +100,7 @@ describe('files that were changed since the plan was made', () => {
   it.each(['jsonl', 'csv', 'arrow'])('are refused by name, plan as %s', async (format) => {
     restore();
     const plan = `marks.${format}`;
-    const made = await run(['dedup', ...inputs, '--text', 'body', '-o', at(plan), '--all-rows']);
+    const made = await run(['dedup', ...inputs, '--text', 'body', '-o', at(plan)]);
     expect(made.code).toBe(0);
     // As many rows, of the same ids.
     write('s1.jsonl', [docs[1][0], doc('q1', 6)]);
@@ -110,7 +111,7 @@ describe('files that were changed since the plan was made', () => {
     restore();
     const reversed = await apply(plan, [...inputs].reverse());
     expect(reversed.code).toBe(3);
-    expect(reversed.stderr).toContain('other files, or in another order, since');
+    expect(reversed.stderr).toMatch(/(?:other files, or in another order,|changed) since/);
     const fewer = await apply(plan, inputs.slice(0, 2));
     expect(fewer.code).toBe(3);
     const applied = await apply(plan);

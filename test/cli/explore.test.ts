@@ -169,7 +169,7 @@ describe('the server', () => {
       [['nothing.jsonl'], 1, 'no such file or folder'],
       [['-'], 2, 'not stdin'],
       [['docs.jsonl', '--port', '70000'], 2, '--port expected'],
-      [['docs.jsonl', '--text', 'bodi'], 1, 'no column "bodi"'],
+      [['docs.jsonl', '--text', 'bodi'], 2, 'no column "bodi"'],
     ] as const) {
       const outcome = await run(['explore', ...words], { cwd });
       expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
@@ -262,10 +262,10 @@ describe('decisions', () => {
     FULL,
     async () => {
       const cwd = await docs();
-      const cosine = ['--measure', 'cosine'];
+      const cosine = ['--min-cosine', '0.9'];
       for (const [name, asked, options] of [
         ['plan.jsonl', [], []], // of sets, since no option says otherwise
-        ['same.jsonl', [], ['--measure', 'jaccard']],
+        ['same.jsonl', [], ['--min-jaccard', '0.6']],
         ['plan.csv', cosine, []],
         ['plan.arrow', cosine, cosine],
       ] as const) {
@@ -288,7 +288,7 @@ describe('decisions', () => {
       }
       for (const [name, ...options] of [
         ['plan.csv', '--bits', '64'],
-        ['plan.jsonl', '--measure', 'cosine'],
+        ['plan.jsonl', '--min-cosine', '0.9'],
       ]) {
         const other = await explore([...WORDS, ...options, '--plan', name], cwd);
         await expect(ask(other, 'review', null)).rejects.toThrow(
@@ -311,7 +311,7 @@ describe('decisions', () => {
     const words = ['two', '--text', 'body', '-q'];
     const marksIn = (name: string) =>
       rowsOf<{ source: string }>(readFileSync(join(cwd, name), 'utf8')).map(({ source }) => source);
-    const made = await run(['dedup', ...words, '--all-rows', '-o', 'theirs.jsonl'], { cwd });
+    const made = await run(['dedup', ...words, '-o', 'theirs.jsonl'], { cwd });
     expect(made.code).toBe(0);
     const served = await explore(words, cwd);
     const { groups } = await ask<Review>(served, 'plan', null);
@@ -331,17 +331,18 @@ describe('decisions', () => {
 
   it('of texts begin with the plan that dedup makes without options', async () => {
     const cwd = await docs();
-    expect((await run(['dedup', ...WORDS, '--all-rows', '-o', 'theirs.jsonl'], { cwd })).code).toBe(
-      0,
-    );
+    expect((await run(['dedup', ...WORDS, '-o', 'theirs.arrow'], { cwd })).code).toBe(0);
     const served = await explore(WORDS, cwd);
     await ask(served, 'plan', null);
     const [own, theirs] = await Promise.all(
-      ['docs-plan.jsonl', 'theirs.jsonl'].map((name) => readPlan(join(cwd, name))),
+      ['docs-plan.jsonl', 'theirs.arrow'].map((name) => readPlan(join(cwd, name))),
     );
-    const { reviewed, ...plan } = own;
+    const { reviewed, jaccards, ...plan } = own;
     expect(reviewed).toEqual(new Uint8Array(own.count));
-    expect(plan).toEqual(theirs);
+    expect({ ...plan, jaccards: theirs.jaccards }).toEqual(theirs);
+    for (const [row, one] of (jaccards ?? []).entries()) {
+      expect(one).toBeCloseTo(theirs.jaccards?.[row] as number, 6);
+    }
     expect(plan.kept.filter((kept) => kept === 0).length).toBeGreaterThan(GROUPS);
   });
 
@@ -356,10 +357,10 @@ describe('decisions', () => {
     }
     for (const id of ['row 0', 'copy 7', 'copy 39']) index.remove(id); // the first and the last too
     await saveIndex(index, join(cwd, 'some.hs'));
-    const words = ['dedup', 'some.hs', '--max-distance', '2', '--all-rows', '-q'];
+    const words = ['dedup', 'some.hs', '--max-distance', '2', '-q'];
     expect((await run([...words, '-o', 'some-plan.jsonl'], { cwd })).code).toBe(0);
     const before = rowsOf<{ id: string }>(readFileSync(join(cwd, 'some-plan.jsonl'), 'utf8'));
-    expect(before).toHaveLength(77);
+    expect(before).toHaveLength(74);
     const served = await explore(['some.hs', '-q'], cwd);
     const { groups, rows } = await ask<Review & { rows: number }>(served, 'review', null);
     expect([rows, groups.length]).toEqual([77, 37]);

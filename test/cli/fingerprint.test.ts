@@ -212,11 +212,11 @@ describe('the input of fingerprint', () => {
   });
 
   it.each([
-    [['--text', 'tow'], 1, 'no column "tow", there are one, n'],
-    [['--text', 'n'], 1, 'column "n" is'],
-    [['--vector', 'one'], 1, 'column "one" is'],
+    [['--text', 'tow'], 2, 'no column "tow", there are one, n'],
+    [['--text', 'n'], 2, 'column "n" is'],
+    [['--vector', 'one'], 2, 'column "one" is'],
     [['--text', 'one', '--vector', 'n'], 2, 'give one of --vector, --text'],
-    [['--text', 'one', '--id', 'name'], 1, 'no column "name"'],
+    [['--text', 'one', '--id', 'name'], 2, 'no column "name"'],
     [['--text', 'one', '--tokens', 'letters'], 2, '--tokens expected words, characters:N'],
     [['--text', 'one', '--seed', '-1'], 2, '--seed expected an integer'],
     [['--text', 'one', '--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],

@@ -270,7 +270,7 @@ describe('index --append', () => {
     for (const [option, value, own] of [
       ['--bits', '128', '64'],
       ['--tokens', 'characters:3', 'words'],
-      ['--seed', '5', '0'],
+      ['--projection', 'gaussian', 'signs'],
     ]) {
       const { code, stderr } = await change(DOCS, '-o', 'docs.hs', '--append', option, value);
       expect(code).toBe(1);
@@ -300,7 +300,7 @@ describe('changes to an index', () => {
   it('remove rows by their ids, on the command line and from a file', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     await writeFile(join(cwd, 'ids.txt'), 'sea-1\nsea-2\n');
-    const { code, stderr } = await change('docs.hs', '--remove', 'tea-1,@ids.txt');
+    const { code, stderr } = await change('docs.hs', '--remove', 'tea-1', '--remove', '@ids.txt');
     expect(code).toBe(0);
     expect(stderr).toBe('docs.hs: 37 rows, 256 bits (signs), generation 2\n');
     const index = await openIndex(join(cwd, 'docs.hs'));
@@ -309,7 +309,7 @@ describe('changes to an index', () => {
     ]);
   });
 
-  it('remove rows whose ids have commas, and refuse a word that could mean two things', async () => {
+  it('take ids that have commas', async () => {
     const input = '{"id":"a,b","vector":[1,2]}\n{"id":"c","vector":[2,1]}\n';
     const cwd = await ownFolder();
     await writeFile(join(cwd, 'in.jsonl'), input);
@@ -319,14 +319,6 @@ describe('changes to an index', () => {
     expect(rowsOf(found.stdout).map(({ query, id }) => [query, id])).toEqual([['a,b', 'c']]);
     expect((await change('some.hs', '--remove', 'a,b')).code).toBe(0);
     expect((await openIndex(join(cwd, 'some.hs'))).count).toBe(1);
-    const both = '{"id":"a","vector":[1,2]}\n{"id":"b","vector":[1,3]}\n';
-    await writeFile(join(cwd, 'in.jsonl'), input + both);
-    expect((await change('in.jsonl', '-o', 'some.hs', '--force')).code).toBe(0);
-    const { code, stderr } = await change('some.hs', '--remove', 'a,b');
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('"a,b" is an id, and a list of ids'),
-    ]);
   });
 
   it('do not show the lines of a file of ids that are none', async () => {
@@ -362,7 +354,7 @@ describe('changes to an index', () => {
 
   it('remove all or nothing', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
-    const { code, stderr } = await change('docs.hs', '--remove', 'tea-1,tea-9');
+    const { code, stderr } = await change('docs.hs', '--remove', 'tea-1', '--remove', 'tea-9');
     expect([code, stderr]).toEqual([
       1,
       'halfspace: docs.hs has no rows of the ids tea-9; nothing was removed\n',
@@ -372,23 +364,16 @@ describe('changes to an index', () => {
 
   it('optimize measures a recall, and writes it in the index', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
-    const { code, stdout } = await change(
-      'docs.hs',
-      '--optimize',
-      '--recall',
-      '0.8',
-      '-k',
-      '3',
-      '--json',
-    );
-    expect(code).toBe(0);
+    const words = ['docs.hs', '--optimize', '--recall', '0.8', '-k', '3'];
+    expect((await change(...words)).code).toBe(0);
+    const { stdout } = await run(['info', 'docs.hs', '--json'], { cwd });
     const { report, generation } = JSON.parse(stdout);
     expect(report).toMatchObject({ wanted: 0.8, k: 3 });
     expect(generation).toBe(2);
     expect((await openIndex(join(cwd, 'docs.hs'))).report).toEqual(report);
   });
 
-  it('optimize holds dense vectors, says what is found, and refuses what codes cannot find', {
+  it('optimize holds dense vectors, says what is found, and fails where --recall is not reached', {
     tags: 'thorough',
   }, async () => {
     const draws = new Draws('optimized');
@@ -404,16 +389,15 @@ describe('changes to an index', () => {
       /^finds [\d.]+ % of the true 10 nearest by exact cosine \(95 %: .*, 150 rows held out\); [\d,]+ queries\/s by scan$/m,
     );
     expect((await openIndex(join(cwd, 'out.hs'))).vectors).toBe('int8');
-    const refused = await run([...words, '--vectors', 'none', '--force'], { cwd });
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(
-      /codes of 64 bits alone finds [\d.]+ % of the true 10 nearest by exact cosine .* and 95.0 % are wanted: hold vectors with --vectors int8, which finds (?:9[5-9]|100)[\d.]* % of the true 10 nearest by exact cosine/,
-    );
-    expect((await openIndex(join(cwd, 'out.hs'))).vectors).toBe('int8');
-    const low = [...words, '--vectors', 'none', '--force', '--recall', '0.2'];
-    expect((await run(low, { cwd })).code).toBe(0);
-    const { report } = await IndexFolder.open(join(cwd, 'out.hs'));
-    expect(report).toMatchObject({ truth: 'cosine', rank: 'estimate', reached: true });
+    // One bit a row, of which no setting finds all.
+    const poor = [...words.slice(0, -1), '1', '--force', '--recall', '1'];
+    const missed = await run(poor, { cwd });
+    expect([missed.code, missed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/searches find [\d.]+ %, below the wanted 100 %: take more --bits/),
+    ]);
+    // It is saved, and without --recall that is no failure.
+    expect((await openIndex(join(cwd, 'out.hs'))).bits).toBe(1);
   });
 
   it('optimize with --memory without loading the index, where it holds dense vectors', {
@@ -426,12 +410,13 @@ describe('changes to an index', () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     await writeFile(join(cwd, 'in.jsonl'), lines.join('\n'));
     await change('in.jsonl', '-o', 'out.hs', '--bits', '64', '--vectors', 'int8', '-q');
-    const words = ['--optimize', '--recall', '0.8', '--memory', '16M', '--json'];
-    const { code, stdout, stderr } = await change('out.hs', ...words);
+    const words = ['--optimize', '--recall', '0.8', '--memory', '16M'];
+    const { code, stderr } = await change('out.hs', ...words);
     expect([code, stderr]).toEqual([
       0,
       expect.stringMatching(/^finds [\d.]+ % of the true 10 nearest .* by partitions$/m),
     ]);
+    const { stdout } = await run(['info', 'out.hs', '--json'], { cwd });
     const { report, generation } = JSON.parse(stdout);
     expect([generation, report.method, report.rows]).toEqual([2, 'partitions', 4600]);
     expect((await openIndex(join(cwd, 'out.hs'))).report).toEqual(report);
@@ -444,7 +429,7 @@ describe('changes to an index', () => {
 
   it('compact leaves the same rows', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
-    await change('docs.hs', '--remove', 'tea-1,tea-2,tea-3', '-q');
+    await change('docs.hs', '--remove', 'tea-1', '--remove', 'tea-2', '--remove', 'tea-3', '-q');
     const before = await openIndex(join(cwd, 'docs.hs'));
     expect((await change('docs.hs', '--compact', '-q')).code).toBe(0);
     const after = await openIndex(join(cwd, 'docs.hs'));
@@ -456,13 +441,7 @@ describe('changes to an index', () => {
     [[DOCS], 'say where to with -o DIR, or what to do'],
     [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [['docs.hs', '--compact', '--memory', '1G'], '--memory is for a new index'],
-    [[DOCS, '-o', 'new.hs', '--like', 'docs.hs'], '--like is for a new index with --memory'],
-    [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for a new index with --memory'],
     [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
-    [
-      ['docs.hs', '--merge', '-o', 'new.hs', '--partitions', '5'],
-      '--partitions is not for --merge',
-    ],
     [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--append is not for --merge'],
     [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
@@ -492,8 +471,8 @@ describe('changes to an index', () => {
     }
     expect((await change('a.jsonl', ...like, '-o', 'a.hs')).code).toBe(0);
     expect((await change('b.jsonl', ...like, '-o', 'b.hs', '--first-row', '20')).code).toBe(0);
-    const merged = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs', '--json');
-    expect(JSON.parse(merged.stdout)).toMatchObject({ folder: 'ab.hs', rows: lines.length });
+    const merged = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs');
+    expect([merged.code, merged.stderr]).toEqual([0, expect.stringContaining('ab.hs: 40 rows')]);
     const again = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs');
     expect([again.code, again.stderr]).toEqual([
       1,
@@ -514,9 +493,9 @@ describe('changes to an index', () => {
     expect(part.map(({ query, id }) => [query, id])).toEqual(
       ofPart.map(({ query, id }) => [query, id]),
     );
-    expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('is for --memory');
+    expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('with --memory');
     const wrong = await search('ab.hs', '--memory', '64M', '--segments', '1');
-    expect(wrong.stderr).toContain('--segments takes two places as 0-3, got 1');
+    expect(wrong.stderr).toContain('with --memory; got 1');
   });
 
   it('merge measures all rows, by rows that did not train the centroids', {
@@ -564,9 +543,10 @@ describe('changes to an index', () => {
       share += own.filter((row) => true_.includes(row)).length / 10 / (count / 60);
     }
     expect(Math.abs(share - (read.report?.recall ?? 0))).toBeLessThan(0.04);
-    const other = await index('b.hs', '--merge', ...optimize, '--json', '-o', 'b2.hs');
+    const other = await index('b.hs', '--merge', ...optimize, '-o', 'b2.hs');
     expect(other.stderr).toContain('evaluation rows may have taken part in training');
-    expect(JSON.parse(other.stdout).report).toMatchObject({ wanted: 0.9, rows: half });
+    const made = await IndexFolder.open(join(cwd, 'b2.hs'));
+    expect(made.report).toMatchObject({ wanted: 0.9, rows: half });
     const wrong = await index('b.hs', '--merge', '--like', 'docs.hs', '-o', 'b3.hs');
     expect([wrong.code, wrong.stderr]).toEqual([3, expect.stringContaining('docs.hs: no index')]);
   });

@@ -90,11 +90,10 @@ describe('halfspace pairs', () => {
     }
   });
 
-  it('tells what it is going to do on stderr, and nothing with --quiet', async () => {
+  it('tells how many there are on stderr, and nothing with --quiet', async () => {
     const args = ['pairs', at('codes.arrow'), '--max-distance', '5', '-o'];
     const loud = await run([...args, at('loud.csv')]);
     expect(loud.stdout).toBe('');
-    expect(loud.stderr).toMatch(/600 rows.* within 5 of 64 bits: .*about [\d,]+ comparisons? in/);
     expect(loud.stderr).toContain(`${allPairs(codes, null, 5).length} pairs`);
     const quiet = await run([...args, at('quiet.csv'), '--quiet']);
     expect([quiet.code, quiet.stdout, quiet.stderr]).toEqual([0, '', '']);
@@ -178,11 +177,10 @@ describe('halfspace pairs', () => {
     expect(bare(linesOf(stdout))).toEqual(allPairs(codes, others, 2));
   });
 
-  it('goes by exact cosines where vectors are given, and says which share it finds', async () => {
+  it('goes by exact cosines where vectors are given', async () => {
     const args = ['pairs', at('vectors.jsonl'), '--min-cosine', '0.97'];
-    const { code, stdout, stderr } = await run(args);
+    const { code, stdout } = await run(args);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/which finds 99\.\d % of the pairs at that cosine/);
     const found = linesOf(stdout);
     const near = vectors.flatMap((one, a) =>
       vectors.flatMap((other, b) => (b > a && cosine(one, other) >= 0.97 ? [[a, b]] : [])),
@@ -270,7 +268,7 @@ describe('halfspace pairs', () => {
     ],
     ['a cosine that is none', ['--min-cosine', '1.5'], 2, /number in -1\.\.1, got 1\.5/],
     ['a third input', ['x', 'y', '--max-distance', '1'], 2, /one or two inputs, got also y/],
-    ['a column that is not there', ['--code', 'x', '--max-distance', '1'], 1, /no column "x"/],
+    ['a column that is not there', ['--code', 'x', '--max-distance', '1'], 2, /no column "x"/],
   ])('refuses %s', async (_, args, code, message) => {
     const result = await run(['pairs', at('codes.arrow'), ...args]);
     expect([result.code, result.stdout]).toEqual([code, '']);

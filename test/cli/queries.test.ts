@@ -94,19 +94,10 @@ describe('index --optimize --queries', () => {
     const optimized = async (words: string[], options?: RunOptions) => {
       const own = ['--vector', 'own', '--vectors', 'float32', '-o', 'a.hs', '--force', '-q'];
       await command('in.jsonl', ...own);
-      const all = [
-        'index',
-        'a.hs',
-        '--optimize',
-        '--recall',
-        '0.9',
-        '--json',
-        '--queries',
-        ...words,
-      ];
-      const { code, stdout, stderr } = await run(all, { cwd, ...options });
+      const all = ['index', 'a.hs', '--optimize', '--recall', '0.9', '--queries', ...words];
+      const { code, stderr } = await run(all, { cwd, ...options });
       expect([code, stderr]).toEqual([0, expect.any(String)]);
-      const { report } = JSON.parse(stdout);
+      const { report } = await IndexFolder.open(join(cwd, 'a.hs'));
       return { ...report, queriesPerSecond: 0 };
     };
     const expected = await optimized(['q.jsonl', '--vector', 'own']);
@@ -116,7 +107,7 @@ describe('index --optimize --queries', () => {
     expect(await optimized(['-', '--from', 'jsonl'], { input })).toEqual(expected);
     const unnamed = ['index', 'a.hs', '--optimize', '--queries', 'q.jsonl', '--vector', 'none'];
     const { code, stderr } = await run(unnamed, { cwd });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('q.jsonl: no column "none"')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('q.jsonl: no column "none"')]);
   });
 
   it('takes queries of another format than the rows, whose columns have other names', {
@@ -128,22 +119,6 @@ describe('index --optimize --queries', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('60 of the 120 queries of q.npy')]);
     const { report } = indexFromArrow(await readFile(join(cwd, 'out.arrow')));
     expect(report).toMatchObject({ source: 'queries', queries: 60 });
-  });
-
-  it('asks codes alone by the cosine of the vectors, and refuses what they do not find', {
-    tags: 'thorough',
-  }, async () => {
-    const { command, cwd } = await files();
-    const words = ['in.jsonl', '--vector', 'own', '-o', 'out.hs', '--optimize', '--bits', '64'];
-    const asked = [...words, '--vectors', 'none', '--queries', 'q.jsonl'];
-    const refused = await command(...asked);
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringMatching(/a search by codes of 64 bits alone finds .* by exact cosine .*int8/),
-    ]);
-    expect((await command(...asked, '--recall', '0.05')).code).toBe(0);
-    const { report } = await IndexFolder.open(join(cwd, 'out.hs'));
-    expect(report).toMatchObject({ source: 'queries', truth: 'cosine', rank: 'estimate' });
   });
 
   it('reads texts as those of the rows, by the same frequencies', async () => {
@@ -204,12 +179,12 @@ describe('index --optimize --queries', () => {
       ['missing.jsonl', 'missing.jsonl: no such file or folder'],
     ]) {
       const { code, stderr } = await command('made.hs', '--optimize', '--queries', file);
-      expect([file, code === 1 || code === 3, stderr]).toEqual([
+      expect([file, code !== 0, stderr]).toEqual([
         ...[file, true, expect.stringContaining(message)],
       ]);
       const own = ['in.jsonl', '--vector', 'own', '-o', 'new.hs', '--optimize', '--queries', file];
       const fresh = await command(...own);
-      expect([file, fresh.code === 1 || fresh.code === 3, fresh.stderr]).toEqual([
+      expect([file, fresh.code !== 0, fresh.stderr]).toEqual([
         ...[file, true, expect.stringContaining(message)],
       ]);
     }

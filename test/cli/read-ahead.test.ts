@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readAhead } from '../../src/cli/input/read-ahead';
+import { readAhead } from '../../src/cli/input/open-input';
 
 const before = process.env.HALFSPACE_THREADS;
 beforeEach(() => {

@@ -83,7 +83,7 @@ describe('search by row', () => {
   });
 
   it('by default ranks by the true cosine, best first, without the row itself', async () => {
-    const found = await search('nouns.hs', '--row-id', 'dolphin,sparrow');
+    const found = await search('nouns.hs', '--row-id', 'dolphin', '--row-id', 'sparrow');
     expect(found).toHaveLength(20);
     for (const query of ['dolphin', 'sparrow']) {
       const own = found.filter((one) => one.query === query);
@@ -162,7 +162,7 @@ describe('search with a filter', () => {
   });
 
   it.each([
-    ['kind = 1', 1, 'does not carry a column "kind", it carries category'],
+    ['kind = 1', 2, 'does not carry a column "kind", it carries category'],
     ['category ~ 1', 2, '--filter expected one of = != < <= > >= in like between is, got "~"'],
   ])('%s is refused', async (filter, expected, message) => {
     const { code, stderr } = await run(
@@ -273,7 +273,8 @@ describe('search by text', () => {
         const reader = await openRows(out);
         expect(reader.columns.map(({ name }) => name)).toEqual(columns);
         for await (const batch of reader) {
-          if (words.length === 0) expect(batch.texts('body')).toEqual([body]);
+          const shown = format === 'csv' ? `${body?.slice(0, 199)}…` : body;
+          if (words.length === 0) expect(batch.texts('body')).toEqual([shown]);
         }
       }
     }
@@ -311,7 +312,7 @@ describe('search by text', () => {
     [['docs.hs', '--query', 'tea', '--row-id', 'tea-1'], 2, 'say what to search for'],
     [[], 2, 'an index folder is missing'],
     [['docs.hs', '--query', 'tea', '-k', '0'], 2, '-k expected an integer from 1 on, got 0'],
-    [['docs.hs', '--query', 'tea', '--columns', 'author'], 1, 'does not carry a column "author"'],
+    [['docs.hs', '--query', 'tea', '--columns', 'author'], 2, 'does not carry a column "author"'],
     [['docs.hs', '--query', 'tea', '--rank', 'exact'], 1, "rank 'exact'"],
     [
       ['docs.hs', '--query', 'tea', '--max-distance', '9', '--rank', 'exact'],
@@ -326,22 +327,8 @@ describe('search by text', () => {
   });
 });
 
-describe('search --explain', () => {
-  it('says for each query what was done, and changes no result', async () => {
-    const args = ['search', 'nouns.hs', '--row-id', 'dolphin,sparrow', '-k', '4'];
-    const plain = await run(args, { cwd });
-    const explained = await run([...args, '--explain'], { cwd });
-    expect(explained.stdout).toBe(plain.stdout);
-    const lines = explained.stderr.trimEnd().split('\n');
-    expect(lines).toHaveLength(2);
-    expect(lines[0]).toMatch(
-      /^query dolphin: method scan \(not optimized\), \d+ codes compared, .* ms to find, .* ms to rank$/,
-    );
-  });
-});
-
 describe('--memory', () => {
-  it('answers as the index in memory does, and says what was read', {
+  it('answers as the index in memory does', {
     tags: 'thorough',
   }, async () => {
     const queries = join(cwd, 'few.jsonl');
@@ -350,19 +337,13 @@ describe('--memory', () => {
     }));
     await writeFile(queries, few.map((row) => JSON.stringify(row)).join('\n'));
     for (const args of [
-      ['nouns.hs', '--row-id', 'guitar,harmonica', '-k', '5'],
+      ['nouns.hs', '--row-id', 'guitar', '--row-id', 'harmonica', '-k', '5'],
       ['nouns.hs', queries, '-k', '4', '--vector', 'vector'],
       ['nouns.hs', queries, '--max-distance', '12', '--vector', 'vector'],
       ['docs.hs', '--query', 'green tea', '-k', '3', '--columns', 'title'],
     ]) {
       expect(await search(...args, '--memory', '32M')).toEqual(await search(...args));
     }
-    const { stderr } = await run(
-      ['search', 'nouns.hs', '--row-id', 'guitar', '--memory', '32M', '--explain'],
-      { cwd },
-    );
-    expect(stderr).toMatch(/rows ranked by cosine, .* read in \d+ ranges?, /);
-    expect(stderr).toMatch(/ read in \d+ ranges? of at most 32\.0 MB held, /);
   });
 
   it('refuses a limit that is no size, or too small', async () => {

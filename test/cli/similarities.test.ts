@@ -1,9 +1,8 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { IndexFolder, readCodes } from '../../src/node';
-import { TextHasher } from '../../src/text/text-hasher';
 import { shingles } from '../../src/text/tokens';
 import { Draws } from '../reference/random';
 import { ownFolder, run } from './run';
@@ -103,7 +102,7 @@ it('similarities of stdin are estimated, and said to be', async () => {
 it('an index of sets is searched by Jaccard similarity', { tags: 'thorough' }, async () => {
   const { folder, file } = await written();
   const index = join(folder, 'sets.hs');
-  const made = ['index', file, '--text', 'text', '--measure', 'jaccard', '-o', index];
+  const made = ['index', file, '--text', 'text', '--projection', 'minwise', '-o', index];
   expect((await run([...made, '--vectors', 'sparse', '--tokens', 'shingles:2'])).code).toBe(0);
   const { stdout } = await run([
     'search',
@@ -126,15 +125,11 @@ it('an index of sets is searched by Jaccard similarity', { tags: 'thorough' }, a
   for (const [words, message] of [
     [
       ['search', index, '--query', 'w1', '--min-cosine', '0.5'],
-      '--min-cosine needs codes made by --measure cosine',
+      '--min-cosine needs codes made for cosine',
     ],
     [
-      ['pairs', file, '--min-jaccard', '0.5', '--projection', 'signs'],
-      '--min-jaccard does not go with --projection signs',
-    ],
-    [
-      ['index', file, '--append', '--measure', 'cosine', '-o', index],
-      'was made with --measure jaccard, not cosine',
+      ['index', file, '--append', '--projection', 'signs', '-o', index],
+      'was made with --projection minwise, not signs',
     ],
     [['index', index, '--optimize'], 'needs no optimize()'],
   ] as const) {
@@ -184,7 +179,7 @@ it('an index of texts as sets has the codes of fingerprint, and finds a text by 
   const at = (name: string) => join(folder, name);
   const bodies = ['to be or not to be that is the question', 'a cup of green tea is on the table'];
   await writeFile(at('t.jsonl'), bodies.map((body) => JSON.stringify({ body })).join('\n'));
-  const asked = ['--text', 'body', '--measure', 'jaccard'];
+  const asked = ['--text', 'body', '--projection', 'minwise'];
   await run(['index', at('t.jsonl'), ...asked, '-o', at('t.hs')]);
   await run(['fingerprint', at('t.jsonl'), ...asked, '-o', at('t.arrow')]);
   const { codes } = await readCodes(at('t.arrow'));
@@ -198,54 +193,4 @@ it('an index of texts as sets has the codes of fingerprint, and finds a text by 
     .split('\n')
     .map((line) => JSON.parse(line));
   expect(firsts.filter(({ distance }) => distance === 0)).toHaveLength(2);
-});
-
-it('new rows are planned against an index, which is read without its texts', {
-  tags: 'thorough',
-}, async () => {
-  const folder = await ownFolder();
-  const at = (name: string) => join(folder, name);
-  const rows = texts.map((text, i) => JSON.stringify({ id: `d${i}`, text }));
-  await writeFile(at('old.jsonl'), rows.slice(0, 60).join('\n'));
-  await writeFile(at('new.jsonl'), rows.slice(60).join('\n'));
-  const asked = ['--measure', 'jaccard', '--tokens', 'shingles:2', '--id', 'id'];
-  await run(['index', at('old.jsonl'), '--text', 'text', ...asked, '-o', at('old.hs')]);
-  await rm(at('old.jsonl'));
-  const words = ['dedup', at('new.jsonl'), '--text', 'text', '--against', at('old.hs')];
-  const made = await run([...words, '--max-distance', '30', '-o', at('plan.jsonl')]);
-  expect(made.code).toBe(0);
-  const hasher = new TextHasher({ bits: 256, tokens: shingles(2), projection: 'minwise' });
-  const codes = hasher.hashAll(texts);
-  const lines = (await readFile(at('plan.jsonl'), 'utf8')).trim().split('\n');
-  const plan = lines.map((line) => JSON.parse(line));
-  const near = plan.filter(({ near_to }) => near_to !== null);
-  // By brute force: the first of the nearest old rows within the distance.
-  const wanted: string[] = [];
-  for (let row = 60; row < 120; row++) {
-    const distances = Array.from({ length: 60 }, (_, old) => codes.distance(old, row));
-    const least = Math.min(...distances);
-    if (least <= 30) wanted.push(`d${row} d${distances.indexOf(least)} ${least}`);
-  }
-  expect(wanted.length).toBeGreaterThan(5);
-  const found = near.map(({ id, near_to, distance }) => `${id} ${near_to} ${distance}`);
-  expect(found.sort()).toEqual(wanted.sort());
-  expect(near.every(({ action }) => action === 'drop')).toBe(true);
-  expect(made.stderr).toContain(`${wanted.length} to drop near rows of ${at('old.hs')}`);
-  const applied = await run([
-    ...['dedup', at('new.jsonl'), '--apply', at('plan.jsonl'), '-o', at('kept.jsonl')],
-  ]);
-  expect(applied.code).toBe(0);
-  const kept = (await readFile(at('kept.jsonl'), 'utf8')).trim().split('\n');
-  const dropped = plan.filter(({ action }) => action === 'drop').length;
-  expect(kept).toHaveLength(60 - dropped);
-  for (const [options, message] of [
-    [['--tokens', 'words'], 'was made with --tokens shingles:2, not words'],
-    [['--bits', '64'], 'was made with --bits 256, not 64'],
-    [['--measure', 'cosine'], 'was made with --measure jaccard, not cosine'],
-    [['--extend', 'p.csv'], '--against does not go with --extend'],
-  ] as const) {
-    const refused = await run([...words, ...options, '-o', at('never.csv')]);
-    expect(refused.code).toBeGreaterThan(0);
-    expect(refused.stderr).toContain(message);
-  }
 });

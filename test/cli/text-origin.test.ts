@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { run } from './run';
+import { rowsOf, run } from './run';
 
 /** Codes of texts that were read otherwise are refused wherever rows meet rows. */
 
@@ -120,15 +120,8 @@ describe('--normalize', () => {
 
   it('makes equal what differs in numbers and tags alone', async () => {
     const plan = async (...more: string[]) => {
-      const { stdout } = await run([
-        'dedup',
-        at('pages.jsonl'),
-        '--text',
-        'text',
-        '--json',
-        ...more,
-      ]);
-      return (JSON.parse(stdout) as { jaccard: number; action: string }[]).filter(
+      const { stdout } = await run(['dedup', at('pages.jsonl'), '--text', 'text', ...more]);
+      return rowsOf<{ jaccard: number; action: string }>(stdout).filter(
         ({ jaccard, action }) => jaccard === 1 && action === 'drop',
       ).length;
     };

@@ -6,7 +6,7 @@
 import { CommandError } from '../../src/cli/errors';
 import { parseFilter } from '../../src/cli/input/filter-text';
 import type { Option } from '../../src/cli/options';
-import { parse } from '../../src/cli/parse';
+import { parse } from '../../src/cli/options';
 import { VERBS } from '../../src/cli/verbs';
 import type { Draws } from '../reference/random';
 import { check, checkError } from './check';

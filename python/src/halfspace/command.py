@@ -88,7 +88,7 @@ def stream(arguments, batches, has_output=True):
     first = next(batches, None)
     if first is None:
         return
-    arguments = [*arguments, "--from", "arrows", "--expect-end"]
+    arguments = [*arguments, "--from", "arrows"]
     if has_output:
         arguments += ["--to", "arrows"]
     child = _Child(arguments, first.schema, has_output)

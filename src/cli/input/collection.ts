@@ -16,15 +16,14 @@ import {
   IndexFolder,
   type RowBatch,
   type RowSource,
-  SimHashIndex,
+  type SimHashIndex,
   type SimHashIndexOptions,
 } from '../../node';
 import type { Call } from '../call';
-import { type HashSource, openSource } from './hash-source';
-import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
-import { isIndexFolder, refuseOtherSettings } from './index-folder';
+import { DEFAULT_BITS, type InputRows, openInputRows } from './input-rows';
 import type { Input } from './open-input';
-import type { TextTerms } from './texts';
+import { isIndexFolder, refuseOtherSettings } from './saved-index';
+import { RowTexts, type TextTerms } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
 export interface Collection {
@@ -45,12 +44,11 @@ export interface Collection {
   readonly vectors: 'dense' | 'sparse' | null;
   /** Keys of the rows' sets, which near rows share; null where they were not made. */
   readonly keys: BandKeys | null;
-  /** Reads the vectors of wanted rows again; null where they came by a stream, or are codes. */
-  readonly again: ((isWanted?: (row: number) => boolean) => Promise<HashSource>) | null;
+  /** Reads the wanted rows again; null where they came by a stream, or are codes. */
+  readonly again: ((isWanted: (row: number) => boolean) => Promise<InputRows>) | null;
   /** The file of a row, where they lie in several. */
   readonly fileAt: (row: number) => string | undefined;
-  /** The column of the texts that the codes are of. */
-  readonly textColumn: string | null;
+  readonly texts: RowTexts;
   /** How another collection is made to be compared with it. */
   readonly like: Likeness;
 }
@@ -65,16 +63,16 @@ interface Likeness {
 
 /** What a verb needs of the rows, beyond their codes and ids. */
 export interface CollectionNeeds {
-  /** Hold with the codes the vectors, where there are dense ones, or the sums. */
+  /** Hold with the codes the vectors, where these are dense; with 'sums' of others their sums. */
   readonly hold?: 'vectors' | 'sums' | undefined;
   /** Texts are compared as sets, unless an option asks for something else. */
   readonly areTextsSets?: boolean;
   /** Make the codes as those of another collection, to be compared with them. */
   readonly like?: Likeness;
   /** Bands whose keys are made of texts that are sets, with codes of so many bits. */
-  readonly bands?: (bits: number) => MinBands | null;
+  readonly bands?: ((bits: number) => MinBands | null) | undefined;
   /** Called before the rows are read, with what they will be made of; null for an index. */
-  readonly begin?: (source: HashSource | null) => void;
+  readonly begin?: (rows: InputRows | null) => void;
   /** Columns that `take` looks at; asked for after `begin`. */
   readonly columns?: () => readonly string[];
   /** Called with these and the rows' own, batch by batch. */
@@ -97,93 +95,87 @@ export async function readCollection(
   const there = liveRows(index);
   const ids = idsOfIndex(index, there);
   return {
-    ...{ path, source: index, bits: index.bits, isIndex: true, sums: null, textColumn: null },
-    ...{ count: ids.length, there, ids, like: { index: options, text } },
+    path,
+    source: index,
+    sums: null,
+    bits: index.bits,
+    count: ids.length,
+    there,
+    ids,
+    isIndex: true,
     measure: measureOf(options.projection),
     vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
-    ...{ again: null, keys: null, fileAt: () => undefined },
+    keys: null,
+    again: null,
+    fileAt: () => undefined,
+    texts: new RowTexts(call, path, null),
+    like: { index: options, text },
   };
 }
 
 /** Rows of a file or stream, hashed batch by batch. */
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
   const { like, take, hold } = needs;
-  const source = await openSource(call, path, { text: like?.text });
-  const { kind, columns, idColumn, text } = source.choice;
-  needs.begin?.(source);
-  if (like?.index) source.hashAs(like.index);
-  else if (needs.areTextsSets) source.takeTextsAsSets();
-  if (needs.bands && like === undefined) source.keys = keysFor(source, needs.bands);
-  await source.narrow(needs.columns?.() ?? []);
+  const rows = await openInputRows(call, path, { text: like?.text });
+  const { kind, columns, idColumn, text } = rows.choice;
+  needs.begin?.(rows);
+  if (like?.index) rows.hashAs(like.index);
+  else if (needs.areTextsSets) rows.takeTextsAsSets();
+  if (needs.bands && like === undefined) rows.keys = keysFor(rows, needs.bands);
+  await rows.narrow(needs.columns?.() ?? []);
   // Codes that came ready have no vectors and no sums; texts need an index for their vectors only.
-  const isLikeIndex = Boolean(like?.index && (kind !== 'text' || holdsVectors(like.index)));
-  const isIndexed = isLikeIndex || (hold === 'vectors' && kind === 'vector');
-  const sums: Float32Array[] | null = hold === 'sums' && kind !== 'code' ? [] : null;
+  const isLikeIndex = like?.index && (kind !== 'text' || (like.index.vectors ?? 'none') !== 'none');
+  const isIndexed = isLikeIndex || (hold !== undefined && kind === 'vector');
+  const optionsOf = (vectors: object): SimHashIndexOptions => {
+    if (like?.index) return like.index;
+    const { dimensions } = vectors as { dimensions?: number };
+    return { ...rows.optionsFor(dimensions), zero: 'null', vectors: 'float32' };
+  };
+  const sums: Float32Array[] | null =
+    hold === 'sums' && (kind === 'text' || kind === 'sparse') ? [] : null;
   const codes: Codes[] = [];
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
-  const shards = idColumn === null ? null : new ShardIds(call, source);
+  const shards = idColumn === null ? null : new ShardIds(call, rows);
   let count = 0;
-  for await (const batch of source) {
-    const own = source.idsOf(batch);
+  for await (const batch of rows) {
+    const own = rows.idsOf(batch);
     if (own !== null) {
       ids.push(own);
       shards?.take(own, batch.firstRow);
     }
     take?.(batch);
     count += batch.count;
-    if (isIndexed) index = addTo(index, source, { batch, options: like?.index ?? null });
-    else codes.push(await source.hash(batch, sums ?? undefined));
+    if (isIndexed) index = await rows.addTo(index, batch, null, optionsOf);
+    else codes.push(await rows.hash(batch, sums ?? undefined));
   }
-  source.sayNulls();
+  rows.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
-  const { bits } = made;
+  const hasKeys = rows.keys?.all().length === count * (rows.keys?.bands.count ?? 0);
   return {
-    ...{ path, count, source: made, bits, isIndex: false, there: null },
-    sums: sums && sums.length > 0 ? { values: concatenated(sums), dimensions: bits } : null,
+    path,
+    source: made,
+    sums: sums && sums.length > 0 ? { values: concatenated(sums), dimensions: made.bits } : null,
+    bits: made.bits,
+    count,
+    there: null,
     ids: idColumn === null ? null : joinedIds(ids),
+    isIndex: false,
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
     vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
-    keys: hasKeys(source.keys, count) ? source.keys : null,
-    again: path === '-' || kind === 'code' ? null : (isWanted) => source.again(isWanted),
-    fileAt: (row) => source.reader.shardAt(row),
-    textColumn: kind === 'text' ? columns[0] : null,
+    keys: hasKeys ? rows.keys : null, // texts that are split otherwise have none
+    again: path === '-' || kind === 'code' ? null : (isWanted) => rows.again(isWanted),
+    fileAt: (row) => rows.reader.shardAt(row),
+    texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
     like: { index: like?.index ?? null, text },
   };
 }
 
-function holdsVectors({ vectors = 'none' }: SimHashIndexOptions): boolean {
-  return vectors !== 'none';
-}
-
 /** What takes the keys of texts that become sets; null for other rows. */
-function keysFor(source: HashSource, bandsOf: (bits: number) => MinBands | null): BandKeys | null {
-  const { bits = DEFAULT_BITS, projection } = source.optionsFor(undefined);
-  const bands = projection === 'minwise' && source.choice.kind === 'text' ? bandsOf(bits) : null;
+function keysFor(rows: InputRows, bandsOf: (bits: number) => MinBands | null): BandKeys | null {
+  const { bits = DEFAULT_BITS, projection } = rows.optionsFor(undefined);
+  const bands = projection === 'minwise' && rows.choice.kind === 'text' ? bandsOf(bits) : null;
   return bands && new BandKeys(bands);
-}
-
-/** Whether each of so many rows has its keys: texts that are split otherwise have none. */
-function hasKeys(keys: BandKeys | null, rows: number): boolean {
-  return keys?.all().length === rows * (keys?.bands.count ?? 0);
-}
-
-/** Adds a batch to an index, which is made at first: with vectors, or as another one, `options`. */
-function addTo(
-  there: SimHashIndex | null,
-  source: HashSource,
-  { batch, options }: { batch: RowBatch; options: SimHashIndexOptions | null },
-): SimHashIndex | null {
-  let index = there;
-  for (const { firstRow, vectors } of source.piecesOf(batch)) {
-    const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-    const own = { zero: 'null', vectors: 'float32' } as const;
-    const into =
-      index ?? new SimHashIndex(options ?? { ...hasherOptionsOf(source.call, dimensions), ...own });
-    source.named(firstRow, () => into.addAll(vectors));
-    index = into;
-  }
-  return index;
 }
 
 /** Ids of one kind: strings, or integers of one type. */
@@ -196,24 +188,28 @@ function joinedIds(parts: readonly Ids[]): Ids {
     : parts.flatMap((part) => Array.from<Id, string>(part, String));
 }
 
+/** Maps over which ids are spread: one Map holds at most 2 ** 24 of them. */
+const ID_MAPS = 256;
+
 /** Refuses ids that are in several shards, by their names: a plan could not be reviewed by them. */
 class ShardIds {
-  readonly #shardOf = new Map<Id, string>();
+  readonly #shardOf = Array.from({ length: ID_MAPS }, () => new Map<Id, string>());
 
   constructor(
     readonly call: Call,
-    readonly source: HashSource,
+    readonly rows: InputRows,
   ) {}
 
   /** Takes the ids of the next rows; those of one file may be repeated. */
   take(ids: Ids, firstRow: number): void {
-    const file = this.source.reader.shardAt(firstRow);
+    const file = this.rows.reader.shardAt(firstRow);
     if (file === undefined) return;
     for (const id of ids) {
-      const other = this.#shardOf.get(id);
-      if (other === undefined) this.#shardOf.set(id, file);
+      const map = this.#shardOf[mapOf(id)];
+      const other = map.get(id);
+      if (other === undefined) map.set(id, file);
       else if (other !== file) {
-        const { idColumn } = this.source.choice;
+        const { idColumn } = this.rows.choice;
         this.call.fail(
           `${file}: its "${idColumn}" ${id} is in ${other} too; --id COLUMN names a column whose ` +
             'values are different in all shards, --id none goes by numbers of rows',
@@ -221,6 +217,14 @@ class ShardIds {
       }
     }
   }
+}
+
+/** One of ID_MAPS numbers, the same for equal ids. */
+function mapOf(id: Id): number {
+  if (typeof id !== 'string') return Number(BigInt.asUintN(8, BigInt(id)));
+  let sum = 0;
+  for (let i = Math.max(0, id.length - 4); i < id.length; i++) sum = 31 * sum + id.charCodeAt(i);
+  return sum % ID_MAPS;
 }
 
 /**
@@ -249,12 +253,18 @@ export function bigIntegers(ids: readonly bigint[]): BigInt64Array | BigUint64Ar
 }
 
 /** Rows of an output that are made at once. */
-const BATCH_ROWS = 8192;
+const BLOCK_ROWS = 8192;
 
-/** The rows of a collection, a batch of an output at a time; one empty batch without rows. */
-export function* rowBlocks({ there, count }: Collection): Generator<Uint32Array> {
-  const all = there ?? ascending(count);
-  for (let first = 0; first === 0 || first < all.length; first += BATCH_ROWS) {
-    yield all.slice(first, first + BATCH_ROWS);
+/** Rows a block of an output at a time; one empty block without rows. */
+export function inBlocks(rows: Uint32Array): Uint32Array[] {
+  const blocks = [rows.slice(0, BLOCK_ROWS)];
+  for (let first = BLOCK_ROWS; first < rows.length; first += BLOCK_ROWS) {
+    blocks.push(rows.slice(first, first + BLOCK_ROWS));
   }
+  return blocks;
+}
+
+/** All rows of a collection that are there, ascending. */
+export function allRows({ there, count }: Collection): Uint32Array {
+  return there ?? ascending(count);
 }

@@ -14,8 +14,8 @@ import type {
   RowFormat,
   RowReader,
 } from '../../node';
+import { threadsOf } from '../../threads/parallel';
 import type { Call } from '../call';
-import { readAhead } from './read-ahead';
 
 /** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
@@ -56,13 +56,16 @@ export async function openInput(
   return reader;
 }
 
-/** How a file is read, by --from, --types, --on-error and --expect-end. */
+/**
+ * How a file is read, by --from, --types and --on-error. An Arrow stream on stdin must end with its
+ * mark: one that does not comes from a program that has died.
+ */
 export function readingOptions(call: Call, path: Input) {
   return {
     format: call.text('from') as RowFormat | undefined,
     types: typesOf(call, typeof path === 'string' ? path : path[0]),
     onError: (call.text('on-error') ?? 'stop') === 'stop' ? ('stop' as const) : ('skip' as const),
-    expectEnd: call.has('expect-end'),
+    expectEnd: path === '-' && /^arrow/.test(call.text('from') ?? ''),
   };
 }
 
@@ -89,14 +92,6 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
   return Object.fromEntries(types);
 }
 
-/** All bytes of stdin, in one array; for an index that is one Arrow file. */
-export async function allOfStdin(call: Call): Promise<Uint8Array> {
-  if (call.stdin.isTTY) call.misuse('stdin is a terminal: name an index, or pipe one in');
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stdinUntil(call)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 /** The bytes of stdin as they come. An abort ends even a wait for bytes, by the signal's reason. */
 async function* stdinUntil({ stdin, signal }: Call): AsyncGenerator<Uint8Array> {
   const stop = () => stdin.destroy(signal.reason);
@@ -105,6 +100,34 @@ async function* stdinUntil({ stdin, signal }: Call): AsyncGenerator<Uint8Array> 
     for await (const chunk of stdin) yield chunk as Uint8Array;
   } finally {
     signal.removeEventListener('abort', stop);
+  }
+}
+
+/** A turn of the event loop, in which the consumer of a batch sends parts of it to threads. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/**
+ * The values of `source`, each asked for one turn after the one before it was handed out: while the
+ * consumer waits, not when it comes back, so that a batch is decoded while threads hash the one
+ * before it, and one batch more is in memory. With one thread nothing is read ahead. An error of
+ * the source is thrown after the values before it; leaving the loop waits for what is being read.
+ */
+export async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+  if (threadsOf('auto') < 2) return yield* source;
+  const values = source[Symbol.asyncIterator]();
+  let coming = values.next();
+  try {
+    for (;;) {
+      const result = await coming;
+      if (result.done) return;
+      coming = turn().then(() => values.next());
+      // Thrown where it is awaited: until then a failure is not unhandled.
+      coming.catch(() => undefined);
+      yield result.value;
+    }
+  } finally {
+    await coming.catch(() => undefined);
+    await values.return?.();
   }
 }
 
@@ -198,7 +221,7 @@ export function chooseSource(
   return call.fail(`${reader.file}: no column of ${wanted} among ${names || 'none'}`);
 }
 
-/** The columns that --vector, --text or --code names; fails unless they hold such values. */
+/** The columns that --vector, --text or --code names; a misuse unless they hold such values. */
 function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColumns {
   const columns = kind === 'vector' ? call.list(kind) : [call.text(kind) as string];
   const [{ name, type, fits }] = columns.map((one) => columnOf(call, reader, one));
@@ -206,15 +229,15 @@ function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColu
   const isMap = kind === 'vector' && fits.includes('map');
   if (columns.length === 2 || isMap) return { kind: 'sparse', columns };
   if (fits.includes(kind)) return { kind, columns };
-  return call.fail(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}`);
+  return call.misuse(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}`);
 }
 
-/** The column of a name; fails where there is none, with the names of all columns. */
+/** The column of a name; a misuse, with the names of all columns, where there is none. */
 export function columnOf(call: Call, reader: RowReader, name: string): ColumnInfo {
   const found = reader.columns.find((column) => column.name === name);
   if (found !== undefined) return found;
   const names = reader.columns.map((column) => column.name).join(', ');
-  return call.fail(`${reader.file}: no column "${name}", there are ${names || 'none'}`);
+  return call.misuse(`${reader.file}: no column "${name}", there are ${names || 'none'}`);
 }
 
 /** The candidate with a usual name, else the only one; null for none, a misuse for several. */
@@ -277,5 +300,5 @@ export function chooseId(call: Call, reader: RowReader): string | null {
   if (given === 'none' && !reader.columns.some(({ name }) => name === given)) return null;
   const { name, type, fits } = columnOf(call, reader, given);
   if (fits.includes('id')) return name;
-  return call.fail(`${reader.file}: column "${name}" is ${type}; ids are integers or strings`);
+  return call.misuse(`${reader.file}: column "${name}" is ${type}; ids are integers or strings`);
 }

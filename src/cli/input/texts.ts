@@ -24,8 +24,9 @@ import {
   type WordHash,
   words,
 } from '../../node';
-import { MAX_ENTRIES, TextBatch } from '../../text/text-vectors';
+import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
+import { excerpt } from '../output/figures';
 import { batchesOf, type Input, openInput } from './open-input';
 
 /** All that decides how texts become vectors; an index folder holds it. */
@@ -41,7 +42,7 @@ export function textSettingsOf(call: Call): TextSettings {
     tokens: call.text('tokens') as string,
     ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
     stopWords: call.text('stop-words'),
-    counting: call.text('counting') as string,
+    counting: call.text('counting') ?? 'raw',
     keywords: call.number('keywords'),
     hash: call.text('hash') ?? 'xxhash64',
   };
@@ -121,79 +122,91 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
   return frequenciesFromArrow(await readFile(path), { file: path });
 }
 
-/** Where the texts of rows are. */
-interface TextPlace {
-  readonly path: Input;
-  /** Null if the rows are not of texts. */
-  readonly textColumn: string | null;
-}
-
-/** True if the texts of the rows can be read again, which those of stdin cannot. */
-export function hasTexts(place: TextPlace): place is TextPlace & { readonly textColumn: string } {
-  return place.textColumn !== null && place.path !== '-';
-}
-
-/**
- * The texts of some rows, by row, or what `cut` makes of each: read again from the input up to the
- * last of these rows, since texts are not held. Empty if the rows have no texts or came by stdin.
- */
-export async function textsOfRows(
-  call: Call,
-  place: TextPlace,
-  rows: readonly number[],
-  cut = (_row: number, text: string) => text,
-): Promise<ReadonlyMap<number, string>> {
-  const texts = new Map<number, string>();
-  if (!hasTexts(place) || rows.length === 0) return texts;
-  const { path, textColumn } = place;
-  const wanted = [...rows].sort((a, b) => a - b);
-  const places = new Set(rows);
-  const reader = await openInput(call, path, [textColumn], undefined, (row) => places.has(row));
-  const progress = call.progress('reading examples', reader.byteCount, 'bytes');
-  let next = 0;
-  try {
-    for await (const batch of reader) {
-      call.signal.throwIfAborted();
-      progress.at(reader.bytesRead);
-      const end = batch.firstRow + batch.count;
-      if (next < wanted.length && wanted[next] < end) {
-        const all = batch.texts(textColumn);
-        for (; wanted[next] < end; next++) {
-          const row = wanted[next];
-          texts.set(row, cut(row, all[row - batch.firstRow] ?? ''));
-        }
-      }
-      if (next === wanted.length) break;
-    }
-  } finally {
-    progress.end();
-    await reader.close();
-  }
-  return texts;
-}
-
-/**
- * The vectors of texts, some texts at a time, in their order and in arrays that are not used again.
- * A null text, and one without words, becomes a row without entries.
- */
-export function* rowsOfTexts(
+/** The vectors of texts; a null text, and one without words, becomes a row without entries. */
+export function vectorsOfTexts(
   hasher: TextHasher,
   texts: readonly (string | null)[],
-): Generator<SparseMatrix> {
+): SparseMatrix {
   const batch = new TextBatch();
   for (const text of texts) {
     const { indices, values } = hasher.vectorize(text ?? '');
-    if (values.length >= MAX_ENTRIES) {
-      // A text that makes a batch alone is not copied.
-      if (batch.count > 0) yield batch.taken();
-      yield { offsets: [0, values.length], indices, values };
-      continue;
-    }
     const from = batch.append(values.length);
     // The batch holds each index of 64 bits as two halves of 32 bits.
     batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
     batch.values.set(values, from);
-    if (batch.isFull) yield batch.taken();
   }
-  if (batch.count > 0) yield batch.taken();
+  return batch.taken();
+}
+
+/** Characters of texts that are held whole, in all; of further ones an excerpt is held. */
+const WHOLE_CHARACTERS = 2 ** 26;
+/** Characters of such an excerpt: those of a line of a plan. */
+export const EXCERPT_CHARACTERS = 160;
+
+/**
+ * The texts of some rows of an input, which are not held while all rows are read. A second reading
+ * that comes anyway offers those that may be wanted; where none does, `of` reads the input again.
+ */
+export class RowTexts {
+  #held: Map<number, string> | null = null;
+  #characters = 0;
+
+  /** `column` is null where rows are not of texts. */
+  constructor(
+    private readonly call: Call,
+    private readonly path: Input,
+    readonly column: string | null,
+  ) {}
+
+  /** True if the texts of rows can be had: not for other rows, nor where they came by stdin. */
+  get areThere(): boolean {
+    return this.column !== null && (this.path !== '-' || this.#held !== null);
+  }
+
+  /** Holds the text of a row. From the first call on, only texts that were offered are there. */
+  offer(row: number, text: string | null): void {
+    this.#held ??= new Map();
+    if (text === null) return;
+    const isWhole = this.#characters + text.length <= WHOLE_CHARACTERS;
+    if (isWhole) this.#characters += text.length;
+    this.#held.set(row, isWhole ? text : excerpt(text, EXCERPT_CHARACTERS));
+  }
+
+  /**
+   * The texts of these rows, by row, or what `cut` makes of each. Empty if there are none. Reads
+   * the input up to the last of these rows, unless texts were offered.
+   */
+  async of(
+    rows: readonly number[],
+    cut = (_row: number, text: string) => text,
+  ): Promise<ReadonlyMap<number, string>> {
+    const texts = new Map<number, string>();
+    if (!this.areThere || rows.length === 0) return texts;
+    if (this.#held === null) return this.#read(rows, cut);
+    for (const row of rows) texts.set(row, cut(row, this.#held.get(row) ?? ''));
+    return texts;
+  }
+
+  async #read(
+    rows: readonly number[],
+    cut: (row: number, text: string) => string,
+  ): Promise<ReadonlyMap<number, string>> {
+    const { call, path } = this;
+    const column = this.column as string;
+    const texts = new Map<number, string>();
+    const wanted = [...new Set(rows)].sort((a, b) => a - b);
+    const places = new Set(wanted);
+    const reader = await openInput(call, path, [column], undefined, (row) => places.has(row));
+    let next = 0;
+    for await (const batch of batchesOf(call, reader)) {
+      const end = batch.firstRow + batch.count;
+      const all = wanted[next] < end ? batch.texts(column) : [];
+      for (; wanted[next] < end; next++) {
+        const row = wanted[next];
+        texts.set(row, cut(row, all[row - batch.firstRow] ?? ''));
+      }
+      if (next === wanted.length) break;
+    }
+    return texts;
+  }
 }

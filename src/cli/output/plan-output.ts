@@ -1,30 +1,25 @@
 /**
- * Writes the plan of `dedup`: for people the lines of groups, most doubtful group first, with the
- * beginning of each text; for programs, with --all-rows, a line for each row; or a page on which
- * the groups are reviewed.
+ * Writes the plan of `dedup`: as lines of the groups for people, most doubtful group first, with
+ * the beginning of each text; as Arrow with a line for each row, for programs; or as a page on
+ * which the groups are reviewed.
  */
 
 import { basename } from 'node:path';
 import { idsAt } from '../../base/ids';
 import { heldPlan, rowsToShow, singlePage } from '../../explore/server/pages';
-import { isRounded, planHeader } from '../../formats/plan-file';
+import { isRounded } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../groups/plan-table';
-import { rowsOf } from '../../join/source';
 import type { DedupPlan, RowBatch, RowWriter } from '../../node';
 import type { Call } from '../call';
-import { type Collection, rowBlocks } from '../input/collection';
-import { nearnessWords } from '../input/nearness';
+import { allRows, type Collection, inBlocks } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
-import type { SourceMarks } from '../input/source-marks';
-import { textsOfRows } from '../input/texts';
+import type { SourceMarks } from '../input/plan-source';
+import { EXCERPT_CHARACTERS } from '../input/texts';
 import { excerpt, similarityWords } from './figures';
-import { openOutput, outputFormat, PageFile } from './rows';
+import { isForPeople, openOutput, outputFormat, PageFile } from './rows';
 
-/** Characters of a text in a line of a plan, and on a page. */
-const LINE_WIDTH = 160;
-const PAGE_WIDTH = 20_000;
-/** Lines of a batch. */
-const BLOCK = 8192;
+/** Characters of a text on a page. */
+const PAGE_CHARACTERS = 20_000;
 
 /** A plan and the rows that it is for. */
 interface Planned {
@@ -35,75 +30,81 @@ interface Planned {
   readonly near?: readonly (string | null)[];
   /** Marks of the rows' files, for the column `source`; null where the input has none. */
   readonly marks: SourceMarks | null;
-  /** Rows whose texts the review shows, which are returned whole. */
-  readonly shown: readonly number[];
 }
 
-/**
- * Writes the plan to `opened`, and closes it; null writes nothing. Returns texts by row: whole ones
- * of `planned.shown`, which the review shows, and the beginnings that were written. The input is
- * read once more for them.
- */
-export async function writePlanned(
-  call: Call,
-  planned: Planned,
-  opened: RowWriter | PageFile | null,
-): Promise<ReadonlyMap<number, string>> {
-  const { rows, near, marks } = planned;
-  const { plan, target } = await withCodes(call, planned, opened);
-  const shown = new Set(planned.shown);
-  const blocks = target === null ? [] : [...blocksOf(call, planned)];
-  const isPage = target instanceof PageFile;
-  const withTexts = target !== null && (isPage || !call.has('all-rows'));
-  const listed = isPage ? rowsToShow(plan) : blocks.flatMap((block) => [...block]);
-  const seen = withTexts ? listed : [];
-  const texts = await textsOfRows(call, rows, [...new Set([...shown, ...seen])], (row, text) => {
-    if (shown.has(row)) return text;
-    return isPage ? text.slice(0, PAGE_WIDTH) : excerpt(text, LINE_WIDTH);
-  });
-  const batchOf = (block: Uint32Array) => {
-    const own = Array.from(block, (row) => excerpt(texts.get(row) ?? '', LINE_WIDTH));
-    const ids = rows.ids && idsAt(rows.ids, block);
-    return planBatch(plan, block, {
-      ids,
-      isRounded: isPage || isRounded(outputFormat(call)), // a page saves its plan as JSON lines
-      ...(marks && { sources: Array.from(block, (row) => marks.markOf(rows.fileAt(row))) }),
-      ...(near && { near: Array.from(block, (row) => near[row]) }),
-      ...(withTexts && texts.size > 0 && { texts: own }),
-    });
-  };
-  if (isPage) await target.write(await pageOf(planned, blocks.map(batchOf), { texts, seen }));
-  else if (target !== null) {
-    for (const block of blocks) await target.write(batchOf(block));
-    await target.close();
+/** Where a plan goes. */
+export class PlanOutput {
+  private constructor(
+    private readonly call: Call,
+    private readonly target: PageFile | RowWriter,
+  ) {}
+
+  /**
+   * Refuses an output that cannot be written before the work. Null where a person gets the summary
+   * alone. `files` are the inputs, which are never replaced.
+   */
+  static async open(call: Call, files: readonly string[]): Promise<PlanOutput | null> {
+    if (isForPeople(call)) return null;
+    const page = /\.html$/i.test(call.text('output') ?? '') && (await PageFile.named(call, files));
+    const header = { kind: 'plan' } as const;
+    return new PlanOutput(call, page || (await openOutput(call, { inputs: files, header })));
   }
-  return texts;
+
+  /**
+   * Writes the plan. Returns texts by row: whole ones of the rows of `shown`, and the beginnings
+   * that were written.
+   */
+  async write(
+    planned: Planned,
+    shown: readonly number[] = [],
+  ): Promise<ReadonlyMap<number, string>> {
+    const { plan, rows } = planned;
+    const { call, target } = this;
+    const page = target instanceof PageFile ? target : null;
+    const isOfAll = page === null && isOfAllRows(call);
+    const listed = isOfAll ? allRows(rows) : doubtfulRows(plan);
+    const seen = page ? rowsToShow(plan) : isOfAll ? [] : [...listed];
+    const whole = new Set(shown);
+    const texts = await rows.texts.of([...new Set([...shown, ...seen])], (row, text) => {
+      if (whole.has(row)) return text;
+      return page ? text.slice(0, PAGE_CHARACTERS) : excerpt(text, EXCERPT_CHARACTERS);
+    });
+    const blocks = inBlocks(listed);
+    if (target instanceof PageFile) {
+      // A page saves its plan as JSON lines.
+      const batches = blocks.map((block) => linesOf(planned, block, texts, true));
+      await target.write(await pageOf(planned, batches, texts, seen));
+      return texts;
+    }
+    const areRounded = isRounded(outputFormat(call));
+    for (const block of blocks) {
+      await target.write(linesOf(planned, block, isOfAll ? null : texts, areRounded));
+    }
+    await target.close();
+    return texts;
+  }
 }
 
-/**
- * Adds the codes of the rows to an Arrow plan of all rows, so that later rows can be planned
- * against it by --against. Its header describes the codes: the output is opened again for that.
- */
-async function withCodes(
-  call: Call,
-  { input, plan: made, rows }: Planned,
-  target: RowWriter | PageFile | null,
-) {
-  const isArrow = call.text('output')?.endsWith('.arrow') === true && !call.has('to');
-  if (target === null || target instanceof PageFile || !isArrow) return { plan: made, target };
-  if (!call.has('all-rows') || rows.isIndex || call.has('pairs')) return { plan: made, target };
-  const { codes } = rowsOf('source', rows.source);
-  const plan = { ...made, codes, near: nearnessWords(call, rows) };
-  await target.abort(); // it was opened with a header without codes
-  const inputs = [input].flat();
-  return { plan, target: await openOutput(call, { inputs, header: planHeader(plan) }) };
+/** True for the formats that have a line for each row in place of those of groups. */
+function isOfAllRows(call: Call): boolean {
+  return ['arrow', 'arrows'].includes(outputFormat(call) ?? '');
 }
 
-/** The rows that get lines, batch by batch: with --all-rows all, else those of groups. */
-function* blocksOf(call: Call, { plan, rows }: Planned): Generator<Uint32Array> {
-  if (call.has('all-rows')) return yield* rowBlocks(rows);
-  const all = doubtfulRows(plan);
-  for (let at = 0; at === 0 || at < all.length; at += BLOCK) yield all.slice(at, at + BLOCK);
+/** The lines of some rows; without texts where these are null, with rounded similarities or not. */
+function linesOf(
+  { plan, rows, near, marks }: Planned,
+  block: Uint32Array,
+  texts: ReadonlyMap<number, string> | null,
+  areRounded: boolean,
+): RowBatch {
+  const excerptOf = (row: number) => excerpt(texts?.get(row) ?? '', EXCERPT_CHARACTERS);
+  return planBatch(plan, block, {
+    ids: rows.ids && idsAt(rows.ids, block),
+    isRounded: areRounded,
+    ...(marks && { sources: Array.from(block, (row) => marks.markOf(rows.fileAt(row))) }),
+    ...(near && { near: Array.from(block, (row) => near[row]) }),
+    ...(texts && texts.size > 0 && { texts: Array.from(block, excerptOf) }),
+  });
 }
 
 /**
@@ -113,9 +114,10 @@ function* blocksOf(call: Call, { plan, rows }: Planned): Generator<Uint32Array> 
 async function pageOf(
   { input, plan, rows }: Planned,
   batches: readonly RowBatch[],
-  { texts: known, seen }: { texts: ReadonlyMap<number, string>; seen: readonly number[] },
+  texts: ReadonlyMap<number, string>,
+  seen: readonly number[],
 ): Promise<string> {
-  const texts = seen.map((row) => [row, known.get(row) ?? ''] as const);
+  const held = seen.map((row) => [row, texts.get(row) ?? ''] as const);
   return singlePage({
     about: {
       title: `near-duplicates of ${basename(nameOfInput(input))}`,
@@ -126,6 +128,6 @@ async function pageOf(
       columns: [],
     },
     map: null,
-    plan: heldPlan(plan.count, { batches, source: rows.source, texts }),
+    plan: heldPlan(plan.count, { batches, source: rows.source, texts: held }),
   });
 }

@@ -5,12 +5,7 @@
  */
 
 import { Writable } from 'node:stream';
-import {
-  openOutput as openFile,
-  type RowOutput,
-  StreamOutput,
-  writeWhole,
-} from '../../formats/file-io';
+import { openOutput as openFile, type RowOutput, writeWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-format';
 import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
@@ -37,17 +32,13 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
   return writer;
 }
 
-/** Opens an output for the bytes of an Arrow file: a file, or for '-' stdout. */
+/** Opens a file for the bytes of an index. */
 export async function openBytes(
   call: Call,
   target: string,
   inputs: readonly string[],
 ): Promise<RowOutput> {
-  if (target === '-') refuseTerminal(call, 'arrow');
-  const output =
-    target === '-'
-      ? new StreamOutput(call.stdout)
-      : await openFile(target, { force: call.has('force'), inputs });
+  const output = await openFile(target, { force: call.has('force'), inputs });
   call.atEnd(() => output.abort());
   return output;
 }
@@ -111,7 +102,7 @@ async function writerFor(
  * `dedup`, then show it alone, without rows.
  */
 export function isForPeople(call: Call): boolean {
-  return call.isTerminal && !['output', 'json', 'to'].some((name) => call.has(name));
+  return call.isTerminal && !['output', 'to', 'json'].some((name) => call.has(name));
 }
 
 /** True for a terminal that has styles, and whose user has not set NO_COLOR (no-color.org). */

@@ -1,138 +1,184 @@
 /**
- * `halfspace cluster`: which rows belong together, by k-means or by density. Writes a line for
- * each row, and shows the largest clusters as a table on stderr; clusters of texts are named by the
- * words that set them apart.
+ * `halfspace cluster`: which rows belong together, by k-means or by density. Writes a line for each
+ * row: its cluster, whether it is the cluster's medoid, its distance from that in bits, and what
+ * the cluster is called; a row in no cluster has cluster and distance -1. Shows the largest
+ * clusters as a table on stderr; clusters of texts are named by the words that set them apart.
  */
 
-import { clusterAsync, clusterByDensityAsync } from '../../node';
+import { idsAt } from '../../base/ids';
+import { rowsOf } from '../../join/source';
+import {
+  type Cluster,
+  clusterAsync,
+  clusterByDensityAsync,
+  hammingDistance,
+  RowBatch,
+} from '../../node';
+import { builderOf, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
-import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';
-import { checkMeasure, LEAST } from '../input/nearness';
-import { hasTexts, textsOfRows } from '../input/texts';
+import { allRows, type Collection, inBlocks, readCollection } from '../input/collection';
 import { namingSample, wordsApart } from '../output/cluster-words';
-import { clusterRows, clusterTable, type Found } from '../output/clusters';
-import { counted, excerpt } from '../output/figures';
+import { counted, excerpt, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
+import { lineSetter } from '../output/table';
 
-/** By value of --by what k-means runs on, and must be held besides the codes if rows have it. */
-const HOLD: Record<string, CollectionNeeds['hold']> = {
-  vectors: 'vectors',
-  accumulators: 'sums',
-};
 /** First characters of a text in which words are looked for that name its cluster. */
 const NAMED_CHARACTERS = 20_000;
-/** Values of --by as the library's `by`; sums (accumulators) are clustered as vectors. */
-const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
+/** Clusters that the table shows, and its columns of a terminal. */
+const SHOWN = 20;
+const WIDTH = 100;
+
+/** Clusters by k-means or by density. */
+interface Found {
+  readonly clusters: readonly Cluster[];
+  /** By row its cluster, -1 if it is in none. */
+  readonly labels: Int32Array;
+}
+
+/** What clusters are called. */
+interface Names {
+  /** The beginning of the text of a row, else its id. */
+  readonly labelOf: (row: number) => string;
+  /** By cluster the words that set it apart; null if the rows are not texts. */
+  readonly keywords: readonly (readonly string[])[] | null;
+}
 
 /** Writes a row for each row of the input, and shows a table of the largest clusters. */
 export async function run(call: Call): Promise<0> {
   const input = call.onlyInput();
-  checkOptions(call);
-  const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
-  const isByDensity = call.has('density');
-  const by = call.text('by') ?? 'vectors';
-  const rows = await readCollection(call, input, {
-    hold: isByDensity ? undefined : HOLD[by],
-  });
-  checkBy(call, rows);
-  checkMeasure(call, rows.measure);
-  const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
-  // Texts were not held: those of medoids and of a sample of the members are read again.
-  const medoids = found.clusters.map(({ medoid }) => medoid);
-  const members = membersOf(found).map(namingSample);
-  const wanted = [...new Set([...medoids, ...members.flat()])];
-  const beginning = (_: number, text: string) => text.slice(0, NAMED_CHARACTERS);
-  const texts = await textsOfRows(call, rows, wanted, beginning);
-  const keywords = hasTexts(rows) ? wordsApart(textsOf(members, texts)) : null;
-  const { ids } = rows;
-  const labelOf = (row: number) => {
-    const text = texts.get(row);
-    return text !== undefined ? excerpt(text) : ids === null ? `row ${row}` : String(ids[row]);
-  };
-  if (writer !== null) {
-    const batches = clusterRows(call, rows, found, { labelOf, keywords });
-    for await (const batch of batches) await writer.write(batch);
-    await writer.close();
-  }
-  call.say(`\n${clusterTable(rows, found, { labelOf, keywords })}\n`);
-  return 0;
-}
-
-/** The rows of each cluster, ascending; rows in no cluster (label -1) are left out. */
-function membersOf({ clusters, labels }: Found): number[][] {
-  const members = clusters.map((): number[] => []);
-  labels.forEach((label, row) => {
-    if (label >= 0) members[label].push(row);
-  });
-  return members;
-}
-
-/** For each cluster the texts of its members; a text that is not in `texts` counts as empty. */
-function* textsOf(members: readonly number[][], texts: ReadonlyMap<number, string>) {
-  for (const rows of members) yield rows.map((row) => texts.get(row) ?? '');
-}
-
-/** Refuses all but one of --clusters and --density, and options that only the other one takes. */
-function checkOptions(call: Call): void {
   const isByDensity = call.has('density');
   if (call.has('clusters') === isByDensity) {
     call.misuse('give --clusters N, or --density where the number is not known');
   }
-  const others = isByDensity
-    ? ['by']
-    : ['min-cluster-size', 'min-samples', 'max-distance', ...LEAST];
-  const right = isByDensity ? '--clusters' : '--density';
-  call.refuse(others, (name) => `--${name} is for ${right}`);
-}
-
-/** Refuses --by vectors or accumulators (sums) where the rows have none. */
-function checkBy(call: Call, { vectors, sums, path }: Collection): void {
-  const by = call.text('by');
-  if (by === 'vectors' && vectors !== 'dense') {
-    call.misuse(`${path} gives no dense vectors: --by accumulators or --by codes`);
+  const ofDensity = ['min-cluster-size', 'min-samples', 'max-distance'];
+  const other = isByDensity ? undefined : ofDensity.find((name) => call.has(name));
+  if (other !== undefined) call.misuse(`--${other} is for --density`);
+  const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
+  const rows = await readCollection(call, input, { hold: isByDensity ? undefined : 'sums' });
+  const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
+  const names = await namesOf(rows, found);
+  if (writer !== null) {
+    for (const block of inBlocks(allRows(rows))) {
+      call.signal.throwIfAborted();
+      await writer.write(linesOf(rows, found, names, block));
+    }
+    await writer.close();
   }
-  if (by === 'accumulators' && sums === null) {
-    call.misuse(`${path} gives codes only: --by codes`);
-  }
+  call.say(`\n${clusterTable(rows, found, names)}\n`);
+  return 0;
 }
 
 /**
- * k-means on what `--by` names: by default dense vectors if the rows have them, else codes. Says
- * the mean cosine of rows to their centroid.
+ * k-means: of dense vectors where the rows have them, of texts and sparse rows by the sums whose
+ * signs are the bits, else of codes. Says the mean cosine of rows to their centroid.
  */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const { source, sums, vectors } = rows;
-  const by = call.text('by') ?? (vectors === 'dense' ? 'vectors' : 'codes');
-  const isOfBits = sums === null && by !== 'vectors';
-  if (rows.count === 0) return { ...NOTHING, centroids: new Float64Array(), isOfBits };
-  const found = await call.long('clustering', (work) =>
+  if (rows.count === 0) return { clusters: [], labels: new Int32Array() };
+  const isByVectors = sums !== null || vectors === 'dense';
+  const { clusters, labels, objective } = await call.long('clustering', (work) =>
     clusterAsync(sums ?? source, {
       clusters: call.number('clusters') as number,
       seed: BigInt(call.text('seed') as string),
-      by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
+      by: isByVectors ? 'vectors' : 'bits',
       ...work,
     }),
   );
-  const { clusters, labels, centroids, objective } = found;
+  const by = isByVectors ? (sums === null ? 'vectors' : 'sums') : 'codes';
   call.say(`clusters by ${by}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
-  return { clusters, labels, centroids, isOfBits };
+  return { clusters, labels };
 }
-
-/** The result for an input without rows. */
-const NOTHING: Found = {
-  ...{ clusters: [], labels: new Int32Array(), centroids: null, isOfBits: false },
-};
 
 /** HDBSCAN* (Campello, Moulavi & Sander 2013) on the codes; rows may be in no cluster. */
 async function byDensity(call: Call, { source, count }: Collection): Promise<Found> {
-  if (count === 0) return NOTHING;
+  if (count === 0) return { clusters: [], labels: new Int32Array() };
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
     clusterByDensityAsync(source, {
-      ...call.numbers('minClusterSize', 'minSamples'),
-      ...call.numbers('maxDistance', 'minCosine', 'minJaccard'),
+      ...call.numbers('minClusterSize', 'minSamples', 'maxDistance'),
       ...work,
     }),
   );
   call.say(`${counted(clusters.length, 'cluster')}, ${counted(noise, 'row')} in none`);
-  return { clusters, labels, centroids: null, isOfBits: false };
+  return { clusters, labels };
+}
+
+/** Reads the texts of medoids, and of a sample of the members of each cluster. */
+async function namesOf({ texts, ids }: Collection, { clusters, labels }: Found): Promise<Names> {
+  const members = clusters.map((): number[] => []);
+  labels.forEach((label, row) => {
+    if (label >= 0) members[label].push(row);
+  });
+  const samples = members.map(namingSample);
+  const wanted = [...clusters.map(({ medoid }) => medoid), ...samples.flat()];
+  const known = await texts.of(wanted, (_, text) => text.slice(0, NAMED_CHARACTERS));
+  const textsOf = (rows: readonly number[]) => rows.map((row) => known.get(row) ?? '');
+  return {
+    labelOf(row) {
+      const text = known.get(row);
+      if (text !== undefined) return excerpt(text);
+      return ids === null ? `row ${row}` : String(ids[row]);
+    },
+    keywords: texts.areThere ? wordsApart(samples.map(textsOf)) : null,
+  };
+}
+
+/** A column of booleans without rows, whose type an empty array would not say. */
+const NO_FLAGS = finished('medoid', builderOf('bool'), 'bool');
+
+/** The lines of some rows; a cluster is called by the label of its medoid. */
+function linesOf(
+  { ids, source }: Collection,
+  { clusters, labels }: Found,
+  { labelOf, keywords }: Names,
+  block: Uint32Array,
+): RowBatch {
+  const { codes } = rowsOf('source', source);
+  const cluster = Int32Array.from(block, (row) => labels[row]);
+  const isMedoid = (row: number, i: number) => clusters[cluster[i]]?.medoid === row;
+  const distanceOf = (row: number) => {
+    const own = clusters[labels[row]];
+    return own === undefined ? -1 : hammingDistance(codes.at(row), codes.at(own.medoid));
+  };
+  const labelFor = (one: number) => (clusters[one] ? labelOf(clusters[one].medoid) : null);
+  return RowBatch.of({
+    row: block,
+    ...(ids !== null && { id: idsAt(ids, block) }),
+    cluster,
+    medoid: block.length === 0 ? NO_FLAGS : Array.from(block, isMedoid),
+    distance: Int32Array.from(block, distanceOf),
+    label: Array.from(cluster, labelFor),
+    ...(keywords && { keywords: Array.from(cluster, (one) => keywords[one]?.join(' ') ?? null) }),
+  });
+}
+
+/** The largest clusters as a table; a single line if there are none. */
+function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords }: Names): string {
+  const { ids } = rows;
+  const count = allRows(rows).length;
+  const order = clusters
+    .map((cluster, number) => ({ ...cluster, number }))
+    .sort((a, b) => b.size - a.size || a.number - b.number);
+  const shown = order.slice(0, SHOWN);
+  const inNone = count - clusters.reduce((sum, { size }) => sum + size, 0);
+  const lines = [
+    `${counted(count, 'row')} in ${counted(clusters.length, 'cluster')}` +
+      (inNone > 0 ? `, ${grouped(inNone)} in none` : ''),
+  ];
+  if (shown.length === 0) return lines[0];
+  const nearestOf = (exemplars: Uint32Array) =>
+    ids && [excerpt(Array.from(exemplars, (row) => String(ids[row])).join(', '))];
+  const words = keywords === null ? [] : ['words'];
+  const nearest = ids === null ? [] : ['nearest'];
+  const table = [
+    ['cluster', 'rows', 'mean cosine', ...words, 'medoid', ...nearest],
+    ...shown.map(({ number, size, cohesion, medoid, exemplars }) => [
+      ...[String(number), String(size), cohesion.toFixed(3)],
+      ...(keywords === null ? [] : [keywords[number].join(' ')]),
+      ...[labelOf(medoid), ...(nearestOf(exemplars) ?? [])],
+    ]),
+  ];
+  const line = lineSetter(table, { width: WIDTH, isRight: (column) => column < 2 });
+  lines.push(...table.map(line));
+  if (order.length > SHOWN) lines.push(`and ${counted(order.length - SHOWN, 'smaller one')}`);
+  return lines.join('\n');
 }

@@ -7,9 +7,8 @@
 import { stat } from 'node:fs/promises';
 import { applyChecked } from '../../formats/apply-plan';
 import { shardsOf } from '../../formats/shards';
-import { type BitOrder, type DedupPlan, type RowFormat, readPlan } from '../../node';
+import { type DedupPlan, type RowFormat, type RowReader, readPlan } from '../../node';
 import type { Call } from '../call';
-import { isIndexFolder } from '../input/index-folder';
 import {
   type Input,
   nameOfInput,
@@ -17,8 +16,8 @@ import {
   readingOptions,
   saySkipped,
 } from '../input/open-input';
-import { linesOfPlan, type PlanLines } from '../input/plan-lines';
-import { marksOf } from '../input/source-marks';
+import { linesOfPlan, marksOf } from '../input/plan-source';
+import { isIndexFolder } from '../input/saved-index';
 import { counted, grouped } from '../output/figures';
 
 /** gzip makes a file at most so many times smaller; .zst is unpacked up to 1,024 times its size. */
@@ -33,19 +32,26 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
     call.misuse(`${input} is an index: drop ids from it by halfspace index ${input} --remove IDS`);
   }
   const planPath = call.text('apply') as string;
-  const plan = await readPlanFor(call, planPath, input);
+  const { plan, reader } = await readPlanFor(call, planPath, input);
   const { ids: planned, marks } = await linesOfPlan(planPath, plan.count);
   const sums = marks.size > 0 ? await marksOf(call, input) : null;
   sums?.check(marks, planPath);
-  const ids = await idsToCompare(call, { input, planPath, planned });
+  const column = idColumnOf(call, reader);
+  const areCompared = planned !== null && column !== undefined;
+  if (!areCompared) {
+    const name = nameOfInput(input);
+    const which = planned === null ? planPath : name;
+    call.say(`${which} has no ids: rows of the plan and of ${name} are matched by their numbers`);
+  }
   const options = {
     ...readingOptions(call, input),
     outputFormat: call.text('to') as RowFormat | undefined,
     column: call.has('text') || call.has('vector') ? null : call.text('code'),
     bits: call.number('bits'),
-    bitOrder: call.text('bit-order') as BitOrder,
     force: call.has('force'),
-    ...{ inputs: [planPath], ids: ids ?? undefined, unchanged: sums?.sums },
+    inputs: [planPath],
+    ids: areCompared ? { column, values: planned } : undefined,
+    unchanged: sums?.sums,
   };
   const applied = await call.long('copying', (long) =>
     applyChecked(plan, input, output, { ...options, ...long }),
@@ -60,10 +66,15 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
 }
 
 /**
- * Reads the plan in `path` for an input. Refuses a plan of more rows than the input can have: its
- * own count, or else one a byte; so a wrong count in a plan does not take any amount of memory.
+ * Reads the plan in `path` for an input, whose header it reads too. Refuses a plan of more rows
+ * than the input can have: its own count, or else one a byte; so a wrong count in a plan does not
+ * take any amount of memory.
  */
-export async function readPlanFor(call: Call, path: string, input: Input): Promise<DedupPlan> {
+export async function readPlanFor(
+  call: Call,
+  path: string,
+  input: Input,
+): Promise<{ plan: DedupPlan; reader: RowReader }> {
   const reader = await openInput(call, input);
   await reader.close();
   const shards = await shardsOf(input);
@@ -74,26 +85,13 @@ export async function readPlanFor(call: Call, path: string, input: Input): Promi
   // The bytes of a folder of texts limit nothing: each of its files is a row.
   const isKnown = shards !== null || reader.byteCount !== null;
   const mostByBytes = isKnown ? bytes * (isPacked ? MAX_PACKING : 1) : undefined;
-  return readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
+  const plan = await readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
+  return { plan, reader };
 }
 
-/**
- * The ids of the plan by row, and the column of the input that must have the same ones. Null where
- * the plan or the input has no ids: rows are then matched by number, and a message says so.
- */
-async function idsToCompare(
-  call: Call,
-  { input, planPath, planned }: { input: Input; planPath: string; planned: PlanLines['ids'] },
-) {
-  const reader = await openInput(call, input);
-  await reader.close();
-  const names = reader.columns.map(({ name }) => name);
-  const usual = ['id', 'file'].find((name) => names.includes(name));
-  const given = call.text('id') ?? usual;
-  const column = given === 'none' && !names.includes(given) ? undefined : given;
-  if (planned !== null && column !== undefined) return { column, values: planned };
-  const name = nameOfInput(input);
-  const which = planned === null ? planPath : name;
-  call.say(`${which} has no ids: rows of the plan and of ${name} are matched by their numbers`);
-  return null;
+/** The column of the input that must have the ids of the plan; undefined where it has none. */
+function idColumnOf(call: Call, { columns }: RowReader): string | undefined {
+  const names = columns.map(({ name }) => name);
+  const given = call.text('id') ?? ['id', 'file'].find((name) => names.includes(name));
+  return given === 'none' && !names.includes(given) ? undefined : given;
 }

@@ -1,37 +1,31 @@
 /**
  * `halfspace dedup`: a plan of which rows to keep, a line for each row that has a near one, and a
  * review for the person who decides. Nothing is dropped here, and the input is only read; `--apply`
- * is in dedup-apply.ts.
+ * is in dedup-apply.ts, plans next to older rows in dedup-old.ts.
  */
 
 import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import { bitmapOf } from '../../base/bitmap';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { checksum, checksumText } from '../../kernels/xxhash';
-import {
-  Codes,
-  type DedupPlan,
-  dedupAsync,
-  type Grouping,
-  type Keep,
-  type RowBatch,
-  type RowReader,
-} from '../../node';
+import { type DedupPlan, dedupAsync, type Grouping, type Keep, type RowBatch } from '../../node';
 import type { Call } from '../call';
-import { type Collection, readCollection } from '../input/collection';
-import type { HashSource } from '../input/hash-source';
-import { bandsOf, checkNearness, nearnessOf } from '../input/nearness';
+import {
+  allRows,
+  type Collection,
+  type CollectionNeeds,
+  readCollection,
+} from '../input/collection';
+import type { InputRows } from '../input/input-rows';
+import { openPairs, readPairs } from '../input/known-pairs';
+import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
-import { openPairs, readPairs } from '../input/pair-file';
-import { marksOf } from '../input/source-marks';
-import { Within } from '../input/within';
+import { marksOf } from '../input/plan-source';
 import { commandLine, counted, similarityWords } from '../output/figures';
-import { writePlanned } from '../output/plan-output';
+import { PlanOutput } from '../output/plan-output';
 import { type Review, reviewOf, reviewText, shownRows } from '../output/plan-summary';
-import { isForPeople, openOutput, PageFile } from '../output/rows';
-import { planAgainst } from './dedup-against';
 import { applyPlanOf, readPlanFor } from './dedup-apply';
+import { extension, planAgainst } from './dedup-old';
 
 /** Names of plans that --apply and --extend read, and of a page that saves one. */
 const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
@@ -49,65 +43,60 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   refuseOptions(call);
   const rule = new KeepRule(call);
   const within = call.has('within') ? new Within(call) : null;
-  const target = call.text('output');
-  const files = [input, call.list('pairs')].flat();
   const given = call.has('pairs') ? await openPairs(call, input) : null;
-  const page = isPageName(target) ? await PageFile.named(call, files) : null;
-  const writer = isForPeople(call)
-    ? null
-    : (page ?? (await openOutput(call, { inputs: files, header: { kind: 'plan' } })));
-  const marks = writer === null ? null : await marksOf(call, input);
+  const output = await PlanOutput.open(call, [input, call.list('pairs')].flat());
+  const marks = output === null ? null : await marksOf(call, input);
   /** Of each text a hash of 53 bits, to count exact copies. */
-  const texts: number[] = [];
+  const hashes: number[] = [];
   let textColumn: string | null = null;
-  const ofRule = {
+  const needs: CollectionNeeds = {
+    hold: call.has('min-cosine') ? 'vectors' : undefined,
+    areTextsSets: true,
+    bands: given === null ? bandsOf(call) : undefined,
+    begin(rows) {
+      if (given === null && !call.has('against')) checkNearness(call, rows);
+      if (rows?.choice.kind === 'text') [textColumn] = rows.choice.columns;
+      rule.check(call, rows);
+      within?.check(rows);
+    },
     columns: () => [rule.column, within?.column].flatMap((name) => name ?? []),
-    take(batch: RowBatch) {
-      for (const text of textColumn ? batch.texts(textColumn) : []) texts.push(hashOf(text));
+    take(batch) {
+      for (const text of textColumn ? batch.texts(textColumn) : []) hashes.push(hashOf(text));
       rule.take(batch);
       within?.take(batch);
     },
   };
   if (call.has('against')) {
-    const wish = { ...ofRule, begin: (source: HashSource | null) => rule.check(call, source) };
-    const made = await planAgainst(call, input, wish, () => rule.keep());
-    await writePlanned(call, { input, ...made, marks, shown: [] }, writer);
+    const made = await planAgainst(call, input, needs, () => rule.keep());
+    await output?.write({ input, ...made, marks });
     return 0;
   }
-  const oldPath = call.text('extend');
-  const old = oldPath === undefined ? null : await readPlanFor(call, oldPath, input);
-  const rows = await readCollection(call, input, {
-    ...{ hold: call.has('min-cosine') ? 'vectors' : undefined, areTextsSets: true },
-    ...{ bands: given === null ? bandsOf(call) : undefined, ...ofRule },
-    begin(source) {
-      if (given === null) checkNearness(call, source);
-      if (source?.choice.kind === 'text') [textColumn] = source.choice.columns;
-      rule.check(call, source);
-      within?.check(source);
-    },
-  });
+  const extend = call.text('extend');
+  const old = extend === undefined ? null : (await readPlanFor(call, extend, input)).plan;
+  const rows = await readCollection(call, input, needs);
   const extended = old === null ? null : extension(call, rows, old);
-  const source = extended?.source ?? rows.source;
-  const { known, ...near } = await nearOf(call, rows, given, old?.count);
+  const { known, ...near } =
+    given === null
+      ? await nearnessOf(call, rows, old?.count)
+      : { known: undefined, pairs: await readPairs(call, given, rows) };
   const options = {
-    ...{ ...near, ...(within && { group: within.ofRows }) },
-    ...{ grouping: call.text('grouping') as Grouping, keep: rule.keep(old?.count) },
-    ...{ keepAtMost: call.number('keep-at-most'), targetRows: call.number('target-rows') },
+    ...near,
+    group: within?.ofRows,
+    grouping: call.text('grouping') as Grouping,
+    keep: rule.keep(old?.count),
+    keepAtMost: call.number('keep-at-most'),
+    targetRows: call.number('target-rows'),
     extend: extended === null ? undefined : { ...extended.extend, vectors: known },
   };
-  const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
-  const hashes = textColumn === null ? null : texts;
-  const review = reviewOf(plan, rows.there?.length ?? rows.count, hashes);
+  const plan = await call.long('grouping', (work) =>
+    dedupAsync(extended?.source ?? rows.source, { ...options, ...work }),
+  );
+  const review = reviewOf(plan, allRows(rows).length, textColumn && hashes);
   const shown = call.has('quiet') ? [] : shownRows(plan, review);
-  const examples = await writePlanned(call, { input, plan, rows, marks, shown }, writer);
-  if (!call.has('quiet')) await sayReview(call, { input, plan, rows, review, texts: examples });
+  const made = { input, plan, rows, marks };
+  const texts = output === null ? await rows.texts.of(shown) : await output.write(made, shown);
+  if (!call.has('quiet')) await sayReview(call, { ...made, review, texts });
   return 0;
-}
-
-/** What is near: the pairs of --pairs, or what other options say. */
-async function nearOf(call: Call, rows: Collection, given: RowReader | null, known?: number) {
-  if (given === null) return { ...(await nearnessOf(call, rows, known)), pairs: undefined };
-  return { pairs: await readPairs(call, given, rows), known: undefined };
 }
 
 /** Refuses options that exclude each other, and a plan of a name that --apply would not read. */
@@ -140,31 +129,8 @@ function refusePlanWithin(call: Call, input: Input): void {
   call.misuse(`the plan ${target} would be one of the files of ${place}: name another place`);
 }
 
-/** The rows that a plan does not know, and the plan with those that it knows, which come first. */
-function extension(call: Call, { source, count, path }: Collection, plan: DedupPlan) {
-  if (!(source instanceof Codes)) {
-    call.misuse('--extend goes by distance: give --max-distance, and a file in place of an index');
-  }
-  if (plan.count > count) {
-    call.fail(
-      `the plan is for ${plan.count} rows and ${nameOfInput(path)} has ${count}: --extend takes ` +
-        'the file as it was then, with the new rows behind',
-    );
-  }
-  const known = part(source, 0, plan.count);
-  return { source: part(source, plan.count, count), extend: { plan, source: known } };
-}
-
-/** A copy of the codes `first` to `end - 1`. */
-function part(codes: Codes, first: number, end: number): Codes {
-  const { bits, bytes, bytesPerCode, origin } = codes;
-  const validity = bitmapOf(end - first, (row) => !codes.isNull(first + row));
-  const own = bytes.subarray(first * bytesPerCode, end * bytesPerCode);
-  return Codes.from(own, { bits, validity: codes.validity && validity, origin });
-}
-
-/** What a review is made of. */
-interface Made {
+/** A plan with its review, and texts of the rows that this shows. */
+interface Reviewed {
   readonly input: Input;
   readonly plan: DedupPlan;
   readonly rows: Collection;
@@ -173,12 +139,12 @@ interface Made {
 }
 
 /** Shows what would go, and the command that makes it so. */
-async function sayReview(call: Call, made: Made): Promise<void> {
-  const { input, plan, rows, review, texts } = made;
+async function sayReview(call: Call, reviewed: Reviewed): Promise<void> {
+  const { input, plan, rows, review, texts } = reviewed;
   const { ids } = rows;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
   call.say(`\n${reviewText(plan, review, { ...rows, nameOf, texts })}\n`);
-  sayTarget(call, made);
+  sayTarget(call, reviewed);
   if (review.dropped === 0) return;
   const { buffer, byteOffset, byteLength } = plan.duplicateOf;
   const digest = checksumText(checksum(new Uint8Array(buffer, byteOffset, byteLength)));
@@ -212,7 +178,7 @@ async function sayReview(call: Call, made: Made): Promise<void> {
 }
 
 /** Says whether as many rows stay as are wanted, and how near those are that go for it. */
-function sayTarget(call: Call, { plan, rows: { bits, measure }, review }: Made): void {
+function sayTarget(call: Call, { plan, rows: { bits, measure }, review }: Reviewed): void {
   const target = call.number('target-rows');
   if (target === undefined) return;
   const { rows, dropped, byDistance } = review;
@@ -276,21 +242,21 @@ class KeepRule {
   }
 
   /**
-   * Fails where the input has no such column; an index folder, which has no source, has none. The
+   * Fails where the input has no such column; an index folder, null, has none. The
    * longest text is one of the column that is hashed, where no other is named.
    */
-  check(call: Call, source: HashSource | null): void {
+  check(call: Call, rows: InputRows | null): void {
     if (this.#kind === 'longest' && this.column === null) {
-      if (source?.choice.kind !== 'text') {
+      if (rows?.choice.kind !== 'text') {
         call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
       }
-      this.column = source.choice.columns[0];
+      this.column = rows.choice.columns[0];
     }
     if (this.column === null) return;
-    if (source === null) {
+    if (rows === null) {
       call.misuse('--keep by a column needs a file, an index has its codes only');
     }
-    columnOf(call, source.reader, this.column);
+    columnOf(call, rows.reader, this.column);
   }
 
   /** Takes the values of the next rows. Of texts it holds the lengths, not the texts. */

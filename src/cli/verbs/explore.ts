@@ -17,7 +17,7 @@ import { PlanFile } from '../../explore/server/plan-file';
 import { Review } from '../../explore/server/review';
 import { startServer } from '../../explore/server/server';
 import type { Call } from '../call';
-import { marksOf } from '../input/source-marks';
+import { marksOf } from '../input/plan-source';
 import { PageFile } from '../output/rows';
 
 /** Writes the page, or serves it until a signal rejects the promise with its reason. */

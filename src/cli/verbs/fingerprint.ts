@@ -6,15 +6,15 @@
 import type { RowWriter } from '../../node';
 import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
-import { openSource } from '../input/hash-source';
-import { namedColumns, only } from '../input/rows-to-index';
+import { openInputRows } from '../input/input-rows';
+import { namedColumns, only } from '../input/new-index';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
 /** Streams: memory does not grow with the rows. */
 export async function run(call: Call): Promise<0 | 1> {
   const input = call.onlyInput();
-  const source = await openSource(call, input);
+  const source = await openInputRows(call, input);
   const { idColumn } = source.choice;
   const carried = call.has('columns')
     ? namedColumns(call, source)

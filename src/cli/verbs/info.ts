@@ -5,21 +5,17 @@
 
 import type { IndexFolder } from '../../node';
 import type { Call } from '../call';
-import {
-  bytesOf,
-  type Fact,
-  factsOf,
-  folderFacts,
-  isIndexFolder,
-  openFolder,
-} from '../input/index-folder';
 import { openInput } from '../input/open-input';
-import { bytesText, grouped, printable } from '../output/figures';
+import { isIndexFolder, openFolder } from '../input/saved-index';
+import { bytesText, counted, grouped, printable } from '../output/figures';
 import { costWords, recallWords } from '../output/recall-words';
 import { jsonOf, lineSetter } from '../output/table';
 
+/** A line for people: what it is, and its value; without a value the line is left out. */
+type Fact = readonly [name: string, value: unknown];
+
 /** Prints lines of a name and a value, or JSON. */
-export async function run(call: Call): Promise<0 | 1> {
+export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
   const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
@@ -33,22 +29,38 @@ async function indexFacts(call: Call, path: string) {
   const { generation, rowCount, options, report, text, files, columnInfo } = folder;
   // The mean has a number for each dimension; JSON says only whether there is one.
   const { mean, ...plainOptions } = options;
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const json = {
-    ...{ kind: 'index', path, generation, rows: rowCount, bytes: bytesOf(folder) },
+    kind: 'index',
+    path,
+    generation,
+    rows: rowCount,
+    bytes,
     options: { ...plainOptions, isCentred: mean !== undefined },
-    ...{ text, columns: columnInfo, files, report },
+    text,
+    columns: columnInfo,
+    files,
+    report,
   };
-  const recall = report === null ? 'not measured: --optimize does' : recallFact(report);
-  const cost = report && costWords(report);
-  return {
-    json,
-    facts: [
-      ...factsOf({ index: path }),
-      ...folderFacts(folder),
-      ...factsOf({ recall, cost }),
-      ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
-    ],
-  };
+  const texts = Object.entries(text ?? {}).map(([name, value]) => `${name} ${value}`);
+  const facts: Fact[] = [
+    ['index', path],
+    ['rows', grouped(rowCount)],
+    ['bits', options.bits],
+    ['projection', options.projection],
+    ['seed', options.seed ?? 0],
+    ['dimensions', options.dimensions],
+    ['vectors', options.vectors ?? 'none'],
+    ['mean', mean && 'subtracted from vectors before they are hashed'],
+    ['texts', text && texts.join(', ')],
+    ['columns', columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
+    ['generation', generation],
+    ['size', `${bytesText(bytes)} in ${counted(files.length, 'file')}`],
+    ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
+    ['cost', report && costWords(report)],
+    ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
+  ];
+  return { json, facts };
 }
 
 /** What `optimize` measured, by which search, and how many rows came and went since then. */
@@ -68,10 +80,11 @@ function recallFact(report: NonNullable<IndexFolder['report']>): string {
 async function fileFacts(call: Call, path: string) {
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
-  const rows = rowCount === null ? 'unknown before all are read' : grouped(rowCount);
-  const size = byteCount === null ? null : bytesText(byteCount);
-  const facts = [
-    ...factsOf({ file, format, rows, size }),
+  const facts: Fact[] = [
+    ['file', file],
+    ['format', format],
+    ['rows', rowCount === null ? 'unknown before all are read' : grouped(rowCount)],
+    ['size', byteCount === null ? null : bytesText(byteCount)],
     ...columns.map(({ name, type, fits }): Fact => {
       return ['column', `${name}: ${type}${fits.length > 0 ? `, fits ${fits.join(', ')}` : ''}`];
     }),
@@ -81,6 +94,8 @@ async function fileFacts(call: Call, path: string) {
 
 /** A line for each fact: its name and its value, without characters that a terminal obeys. */
 function listed(facts: readonly Fact[]): string {
-  const line = lineSetter(facts, { isRight: () => false });
-  return facts.map((fact) => `${printable(line(fact))}\n`).join('');
+  const there = facts.filter(([, value]) => value !== undefined && value !== null);
+  const lines = there.map(([name, value]) => [name, String(value)]);
+  const line = lineSetter(lines, { isRight: () => false });
+  return lines.map((fact) => `${printable(line(fact))}\n`).join('');
 }

@@ -1,47 +1,78 @@
 /**
  * `halfspace search`: the nearest rows of an index, for each query. Writes one row for each
  * neighbour: query, rank, id, distance, a similarity, and carried columns. The index is loaded, or
- * with --memory stays in its files.
+ * with --memory stays in its files. Queries are rows of the index by their ids, a text, or the rows
+ * of a file or of stdin; the name of a query in the output is its id, else its row.
  */
 
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
 import type { IdKind } from '../../index/id-table';
 import { similaritiesOf } from '../../index/search';
+import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
   type ColumnData,
-  type Explanation,
   type Id,
+  type Ids,
   openIndex,
   type Rank,
   RowBatch,
   type SearchResult,
   SimHashIndex,
-  type StoredFigures,
   type StoredIndex,
 } from '../../node';
+import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
+import type { InputRows, RowVectorsOrCodes } from '../input/input-rows';
+import { estimatedNearness, LEAST } from '../input/near';
+import { openSourceLike } from '../input/new-index';
 import {
   Carried,
   carriedName,
   carriedReader,
   columnsOfFilter,
+  idsNamed,
   openSaved,
   type SavedIndex,
-} from '../input/index-folder';
-import { estimatedNearness, LEAST } from '../input/nearness';
-import { bytesText, counted, grouped } from '../output/figures';
-import { openOutput } from '../output/rows';
-import { type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
+} from '../input/saved-index';
+import { textHasherOf, vectorsOfTexts } from '../input/texts';
+import { excerpt } from '../output/figures';
+import { openOutput, outputFormat } from '../output/rows';
+
+/** Characters of a text in CSV and on a terminal, unless --full is given. */
+const SHOWN_CHARACTERS = 200;
+
+/** An index in memory, or one whose rows stay in their folder. */
+type SearchedIndex = SimHashIndex | StoredIndex;
+
+/** Some queries that are searched for in one call. */
+interface Queries {
+  /** Query i is called `names[i]`; all are of one kind, which decides the type of their column. */
+  readonly names: readonly Id[];
+  readonly kind: IdKind | null;
+  /** Vectors, or codes where the index holds no vectors; a missing one has no neighbours. */
+  readonly vectors: RowVectorsOrCodes;
+  /** The row of the index that the only query is, which does not find itself; else null. */
+  readonly self: number | null;
+}
+
+/** How to search, by the options of the call. */
+interface SearchRequest {
+  /** Rows of an answer, at most. */
+  readonly k: number;
+  /** All rows within this distance; undefined for the k nearest, however far they are. */
+  readonly maxDistance: number | undefined;
+  readonly rank: Rank | undefined;
+  /** The rows that --filter lets through; null for all. */
+  readonly allowed: Uint32Array | null;
+}
 
 /** Writes the neighbours of each query: in the order of the queries, nearest first. */
-export async function run(call: Call): Promise<0 | 1> {
+export async function run(call: Call): Promise<0> {
   const [path] = call.args;
   if (path === undefined) call.misuse('an index folder is missing');
-  if (call.args.every((input) => input === '-') && call.args.length > 1) {
-    call.misuse('stdin has the index or the queries, not both');
-  }
+  checkQueries(call);
   const folder = await openSaved(call, path);
   const { bits, projection } = folder.options;
   const measure = measureOf(projection);
@@ -55,12 +86,11 @@ export async function run(call: Call): Promise<0 | 1> {
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
+  const isCut = !call.has('full') && ['csv', null].includes(outputFormat(call));
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
-  for await (const queries of queriesOf(call, folder, index)) {
-    const work = () => answers(call, index, { queries, allowed, ...request });
-    const results = await (queries.named?.(work) ?? work());
-    const found = foundRows(queries.names, results, request.k);
+  const answer = async (queries: Queries) => {
+    const found = await search(call, index, queries, { ...request, allowed });
     const isExact = isRankedExactly(index, queries, request);
     const columns: Record<string, ColumnData> = {
       query: columnOfIds(queries.kind, found, 'query'),
@@ -75,69 +105,50 @@ export async function run(call: Call): Promise<0 | 1> {
     // A carried column that is called like one of the above gets the prefix `row_`.
     const own = await columnsOf(Uint32Array.from(found, ({ row }) => row));
     for (const name of shown) {
-      columns[name in columns ? `row_${name}` : name] = own.column(name);
+      columns[name in columns ? `row_${name}` : name] = isCut ? cut(own, name) : own.column(name);
     }
     const batch = RowBatch.of(columns);
     if (found.length === 0) empty ??= batch;
     else await out.write(batch);
-  }
+  };
+  if (call.has('query')) await answer(await textQuery(call, folder, index));
+  else if (call.has('row-id')) await rowQueries(call, folder, index, answer);
+  else await fileQueries(call, folder, answer);
   if (out.rowCount === 0 && empty !== null) await out.write(empty);
   await out.close();
-  if (!(index instanceof SimHashIndex)) {
-    if (call.has('explain')) call.say(memoryWords(index.figures));
-    await index.close();
-  }
+  if (!(index instanceof SimHashIndex)) await index.close();
   return 0;
+}
+
+/** A column whose long texts are cut; others as they are. */
+function cut(batch: RowBatch, name: string): ColumnData {
+  const column = batch.columns.find((one) => one.name === name);
+  if (!column?.fits.includes('text')) return batch.column(name);
+  return batch.texts(name).map((text) => text && excerpt(text, SHOWN_CHARACTERS));
 }
 
 /** Loads the index; with --memory opens it in its folder, and reads what searches need. */
 async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
-  const limit = call.number('memory');
-  const segments = segmentsOf(call);
+  const memory = call.number('memory');
+  const range = call.text('segments');
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  if (range !== undefined && (last === undefined || memory === undefined)) {
+    call.misuse(`--segments takes two places as 0-3, with --memory; got ${range}`);
+  }
+  const segments: [number, number] | undefined =
+    range === undefined ? undefined : [Number(first), Number(last)];
   return call.long<SearchedIndex>(`opening ${folder.path}`, (long) => {
-    if (limit === undefined) return folder.index(long);
-    const own = { memory: limit, segments, ...(long.signal && { signal: long.signal }) };
+    if (memory === undefined) return folder.index(long);
+    const own = { memory, segments, ...(long.signal && { signal: long.signal }) };
     return openIndex(folder.path, own);
   });
-}
-
-/** `--segments 0-3` as the places of the first and the last segment to search. */
-function segmentsOf(call: Call): [number, number] | undefined {
-  const text = call.text('segments');
-  if (text === undefined) return undefined;
-  const found = /^(\d+)-(\d+)$/.exec(text);
-  if (found === null) call.misuse(`--segments takes two places as 0-3, got ${text}`);
-  if (!call.has('memory')) call.misuse('--segments is for --memory');
-  return [Number(found[1]), Number(found[2])];
-}
-
-/** What searches read of an index in its folder, as a line for --explain. */
-function memoryWords(figures: StoredFigures): string {
-  const { memory, reads, bytesRead, partitionHits, partitionMisses, evictions } = figures;
-  return [
-    `${bytesText(bytesRead)} read in ${counted(reads, 'range')}` +
-      ` of at most ${bytesText(memory)} held`,
-    `${grouped(partitionHits)} of ${grouped(partitionHits + partitionMisses)}` +
-      ' partitions were held',
-    `${grouped(evictions)} made room`,
-  ].join(', ');
-}
-
-/** How to search, by the options of the call. */
-interface SearchRequest {
-  /** Rows of an answer, at most. */
-  readonly k: number;
-  /** All rows within this distance; undefined for the k nearest, however far they are. */
-  readonly maxDistance: number | undefined;
-  readonly rank: Rank | undefined;
-  /** Share of the true neighbours to find; undefined for the setting that the index has. */
 }
 
 /**
  * The 10 nearest rows or those of -k; with --max-distance, --min-cosine or --min-jaccard all rows
  * within a distance, by which a similarity is estimated. Refuses options that exclude each other.
  */
-function requestOf(call: Call, made: { bits: number; measure: Measure }): SearchRequest {
+function requestOf(call: Call, made: { bits: number; measure: Measure }) {
   const isWithin = ['max-distance', ...LEAST].some((name) => call.has(name));
   const { maxDistance } = isWithin ? estimatedNearness(call, made) : {};
   const rank = call.text('rank') as Rank | undefined;
@@ -165,82 +176,101 @@ function shownColumns(call: Call, folder: SavedIndex): readonly string[] {
   return text === undefined ? [] : [text.name];
 }
 
-/** A search for some queries. */
-interface Asked extends SearchRequest {
-  readonly queries: Queries;
-  /** The rows that --filter lets through; null for all. */
-  readonly allowed: Uint32Array | null;
+/** A misuse unless exactly one of QUERIES, --row-id and --query is given. */
+function checkQueries(call: Call): void {
+  const [, input, more] = call.args;
+  if (more !== undefined) call.misuse('expected an index folder and at most one file of queries');
+  const ways = [call.has('query'), call.has('row-id'), input !== undefined].filter(Boolean);
+  if (ways.length === 1) return;
+  call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
+}
+
+/** The text of --query, split and weighed as the index says; fails if it has no words. */
+async function textQuery(
+  call: Call,
+  folder: SavedIndex,
+  { hasher: like }: SearchedIndex,
+): Promise<Queries> {
+  if (folder.text === null) {
+    call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
+  }
+  const frequencies = await folder.frequencies();
+  const hasher = await textHasherOf(call, { settings: folder.text, frequencies }, like);
+  const text = call.text('query') as string;
+  const vectors = vectorsOfTexts(hasher, [text]);
+  if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
+  return { names: [0], kind: 'row', vectors, self: null };
 }
 
 /**
- * An answer for each query, in their order. One call searches for all queries; with --explain there
- * is a call for each, which is timed and explained.
+ * The rows of --row-id, each searched for by the vector that the index holds of it, else by its
+ * code. Fails for an id that the index does not have, and for a row without a code.
  */
-async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
-  const { queries, allowed, k, maxDistance, rank } = asked;
-  // A query that is a row of the index does not find itself.
-  const self = queries.self && new Set(queries.self);
-  const filter =
-    allowed?.filter((row) => !self?.has(row)) ??
-    (self ? (_: unknown, row: number) => !self.has(row) : undefined);
-  const nearest = { filter, k, rank };
-  const within = { filter, maxDistance: maxDistance ?? 0 };
-  const isNearest = maxDistance === undefined;
-  if (!call.has('explain')) {
-    return call.long('searching', (long) =>
-      isNearest
-        ? allAsync(index).searchAll(queries.vectors, { ...nearest, ...long })
-        : allAsync(index).withinAll(queries.vectors, { ...within, ...long }),
+async function rowQueries(
+  call: Call,
+  { idKind: kind }: SavedIndex,
+  index: SearchedIndex,
+  answer: (queries: Queries) => Promise<void>,
+): Promise<void> {
+  for (const word of call.list('row-id')) {
+    // `12` can be a text, a number or a bigint; which ids a stored index has, only a look-up says.
+    const found = await Promise.all(idsNamed(word).map((id) => index.get(id)));
+    const row = found.find((one) => one !== undefined);
+    if (row === undefined) call.fail(`the index has no row of the id ${word}`);
+    if (row.code === null) call.fail(`the row of the id ${word} has no code, and no neighbours`);
+    const { code, vector } = row;
+    const vectors =
+      vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
+    await answer({ names: [row.id], kind, vectors, self: row.row });
+  }
+}
+
+/** The rows of a file or of stdin, batch by batch; at the end says how many have no code. */
+async function fileQueries(
+  call: Call,
+  folder: SavedIndex,
+  answer: (queries: Queries) => Promise<void>,
+): Promise<void> {
+  const rows: InputRows = await openSourceLike(call, call.args[1], folder);
+  await rows.narrow([]);
+  let without = 0;
+  for await (const batch of rows) {
+    const ids = rows.idsOf(batch);
+    const vectors = rows.vectorsOf(batch);
+    const names = Array.from({ length: batch.count }, (_, i) =>
+      ids === null ? batch.firstRow + i : (ids[i] as Id),
+    );
+    for (let i = 0; i < batch.count; i++) without += Number(isMissing(vectors, i));
+    await rows.named(batch.firstRow, () =>
+      answer({ names, kind: kindOf(ids), vectors, self: null }),
     );
   }
-  const results: SearchResult[] = [];
-  for (const [i, name] of queries.names.entries()) {
-    const query = queryAt(queries, i);
-    const found =
-      query === null
-        ? NOTHING
-        : isNearest
-          ? await index.search(query, { ...nearest, explain: true })
-          : await index.within(query, { ...within, explain: true });
-    if (found.explain) call.say(`query ${name}: ${explained(found.explain)}`);
-    results.push(found);
-  }
-  return results;
+  rows.sayWithoutCode(without);
 }
 
-/**
- * Searches for many queries that let the event loop run, under the names that `StoredIndex` has;
- * an index in memory has synchronous methods of these names.
- */
-function allAsync(index: SearchedIndex): Pick<StoredIndex, 'searchAll' | 'withinAll'> {
-  if (!(index instanceof SimHashIndex)) return index;
-  return {
-    searchAll: (queries, options) => index.searchAllAsync(queries, options),
-    withinAll: (queries, options) => index.withinAllAsync(queries, options),
-  };
-}
-
-/** The answer to a query without a code. */
-const NOTHING: SearchResult = {
-  ...{ rows: new Uint32Array(), ids: [], distances: new Uint16Array() },
-  ...{ cosines: null, estimatedCosines: new Float64Array(), rank: 'hamming' },
-};
-
-/** A line for --explain: by which method a query was answered, why, what it did and how long. */
-function explained(done: Explanation) {
-  const { method, why, codesCompared, reranked, probes, milliseconds, read } = done;
-  return [
-    `method ${method} (${why})`,
-    `${codesCompared} codes compared`,
-    ...(probes > 0 ? [`${probes} partitions visited`] : []),
-    ...(reranked > 0 ? [`${reranked} rows ranked by cosine`] : []),
-    ...(read ? [`${bytesText(read.bytes)} read in ${counted(read.ranges, 'range')}`] : []),
-    `${milliseconds.find.toFixed(2)} ms to find, ${milliseconds.rank.toFixed(2)} ms to rank`,
-  ].join(', ');
+/** The kind of ids, by the type of their array, so that a file without rows has one; null: rows. */
+function kindOf(ids: Ids | null): IdKind {
+  if (ids === null) return 'row';
+  if (Array.isArray(ids)) return 'string';
+  return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
 /** A record for each neighbour of each query, at most `k` of one; ranks count from 1. */
-function foundRows(names: readonly Id[], results: readonly SearchResult[], k: number) {
+async function search(
+  call: Call,
+  index: SearchedIndex,
+  { names, vectors, self }: Queries,
+  { allowed, k, maxDistance, rank }: SearchRequest,
+) {
+  const isOther = (_: unknown, row: number) => row !== self;
+  const filter =
+    self === null ? (allowed ?? undefined) : (allowed?.filter((row) => row !== self) ?? isOther);
+  const all = longSearches(index);
+  const results = await call.long('searching', (long) =>
+    maxDistance === undefined
+      ? all.searchAll(vectors, { filter, k, rank, ...long })
+      : all.withinAll(vectors, { filter, maxDistance, ...long }),
+  );
   return results.flatMap((result, i) => {
     const { rows, ids, distances } = result;
     const similarities = similaritiesOf(result);
@@ -251,11 +281,23 @@ function foundRows(names: readonly Id[], results: readonly SearchResult[], k: nu
   });
 }
 
+/** The searches for many queries that let the event loop run, under the names of `StoredIndex`. */
+function longSearches(index: SearchedIndex): {
+  searchAll: (...given: Parameters<StoredIndex['searchAll']>) => Promise<SearchResult[]>;
+  withinAll: (...given: Parameters<StoredIndex['withinAll']>) => Promise<SearchResult[]>;
+} {
+  if (!(index instanceof SimHashIndex)) return index;
+  return {
+    searchAll: (queries, options) => index.searchAllAsync(queries, options),
+    withinAll: (queries, options) => index.withinAllAsync(queries, options),
+  };
+}
+
 /** True if similarities are exact: of vectors that the index holds, not estimated from codes. */
 function isRankedExactly(
   index: SearchedIndex,
   { vectors }: Queries,
-  { maxDistance, rank = 'exact' }: SearchRequest,
+  { maxDistance, rank = 'exact' }: Pick<SearchRequest, 'maxDistance' | 'rank'>,
 ): boolean {
   const isByVectors = index.vectors !== 'none' && !(vectors instanceof Codes);
   return isByVectors && rank === 'exact' && maxDistance === undefined;

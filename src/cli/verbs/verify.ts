@@ -7,8 +7,8 @@
 import { FormatError, IndexFolder, type RepairLoss } from '../../node';
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
-import { isIndexFolder } from '../input/index-folder';
 import { batchesOf, openInput } from '../input/open-input';
+import { isIndexFolder } from '../input/saved-index';
 import { counted, printable } from '../output/figures';
 
 /** How many rows were checked, and what is wrong, by file. */

@@ -7,14 +7,14 @@
 import { basename } from 'node:path';
 import type { InStages } from '../../base/long-work';
 import type { Call } from '../../cli/call';
+import { buildIndex } from '../../cli/input/new-index';
 import {
   Carried,
   carriedName,
   idNamed,
   isIndexFolder,
   openFolder,
-} from '../../cli/input/index-folder';
-import { buildIndex } from '../../cli/input/rows-to-index';
+} from '../../cli/input/saved-index';
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
 import { similaritiesOf } from '../../index/search';

@@ -5,8 +5,7 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { linesOfPlan } from '../../cli/input/plan-lines';
-import type { SourceMarks } from '../../cli/input/source-marks';
+import { linesOfPlan, type SourceMarks } from '../../cli/input/plan-source';
 import { savePlan } from '../../formats/plan-file';
 import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
 import { Conflict } from '../reviewed-plan';

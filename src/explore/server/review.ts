@@ -5,7 +5,7 @@
 
 import type { Call } from '../../cli/call';
 import { idsOfIndex } from '../../cli/input/collection';
-import { usualNearness } from '../../cli/input/nearness';
+import { usualNearness } from '../../cli/input/near';
 import { checksOfRows, planOfRows } from '../../groups/plan';
 import { planBatches } from '../../groups/plan-table';
 import { type DedupPlan, dedupAsync, type Id } from '../../node';

@@ -94,7 +94,7 @@ def dedup(
     rule, value = _rule(keep, text)
     codes = kept(rows.select(F.col(id).alias("id"), made.alias("code"), value.alias("value")))
     grouped = codes.join(components(edges(codes, max_distance, cell_rows=cell_rows)), "id")
-    words = ["dedup", "-", "-q", "--all-rows", *code_of(codes)]
+    words = ["dedup", "-", "-q", *code_of(codes)]
     words += options(max_distance=max_distance, grouping=grouping, keep=rule)
     plan = _planned(grouped, words)
     single = codes.select("id").join(plan.select("id"), "id", "left_anti")

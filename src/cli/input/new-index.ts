@@ -1,40 +1,35 @@
 /**
- * Rows of an input in an index, with the columns that it carries: a new index, or rows appended to
- * a folder, hashed by its settings and with columns of its types, in one generation.
+ * Rows of an input in an index, with the columns that it carries: a new index, in memory or built
+ * in its folder, or rows appended to a folder, hashed by its settings and with columns of its
+ * types. Also queries, which are read and hashed as the rows of an index.
  */
 
-import { concatenated } from '../../base/arrays';
+import { isMissing } from '../../measure/measured-rows';
 import {
+  Codes,
   type ColumnData,
-  type DenseMatrix,
-  type Ids,
   IndexFolder,
   type NewBatch,
   type OptimizeOptions,
   RowBatch,
-  SimHashIndex,
+  type SimHashIndex,
   type SimHashIndexOptions,
+  type Vector,
   type VectorStorage,
 } from '../../node';
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
+import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { type HashSource, openSource, type Piece } from './hash-source';
-import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
+import { type InputRows, openInputRows, type RowVectorsOrCodes } from './input-rows';
 import { columnOf, type SourceKind } from './open-input';
+import { openFolder, refuseOtherSettings, type SavedIndex } from './saved-index';
 
 /** An index in memory, and what is saved with it. */
 export interface BuiltIndex {
-  readonly source: HashSource;
+  readonly source: InputRows;
   readonly index: SimHashIndex;
   /** Of the rows in their order; undefined where none are carried. */
   readonly columns: RowBatch | undefined;
-  /** The vectors of the rows, where recall is measured by them and the index does not hold them. */
-  readonly vectors: DenseMatrix | undefined;
-}
-
-/** A piece of a batch with its ids; null where rows go by their numbers. */
-interface RowsWithIds extends Piece {
-  readonly ids: Ids | null;
 }
 
 /** How an input is read into an index. */
@@ -48,30 +43,19 @@ interface BuildOptions {
 /** What holds all of the vectors of a source, by its kind. */
 const WHOLE = { code: 'none', vector: 'float32', sparse: 'sparse', text: 'sparse' } as const;
 
-/** The rows of an index that is being made, for others to be read as they are. */
-export function rowsLike({ source, index }: Pick<BuiltIndex, 'source' | 'index'>): RowsLike {
-  const { settings: text = null, frequencies = null } = source.choice.text ?? {};
-  return {
-    path: source.reader.file,
-    options: { ...index.hasher.options, vectors: index.vectors },
-    text,
-    frequencies: async () => frequencies,
-  };
-}
-
 /** Opens an input, and says what an index of it holds and carries by the options of the call. */
 async function openRowsFor(call: Call, input: string, options: BuildOptions = {}) {
-  const source = await openSource(call, input);
+  const source = await openInputRows(call, input);
   const { kind, columns: hashed } = source.choice;
   if (options.areTextsSets) source.takeTextsAsSets();
-  const isMeasured = kind === 'vector' && call.has('optimize');
-  const usual = options.isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
+  const isOptimized = kind === 'vector' && call.has('optimize');
+  const usual = options.isWhole ? WHOLE[kind] : isOptimized ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, kind);
   const whole = options.isWhole && kind === 'text' ? [hashed[0]] : [];
   const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
-  return { source, storage, carried, isMeasured };
+  return { source, storage, carried };
 }
 
 /** Reads an input into a new index, by the options of the call; fails where it has no rows. */
@@ -80,51 +64,17 @@ export async function buildIndex(
   input: string,
   options?: BuildOptions,
 ): Promise<BuiltIndex> {
-  const opened = await openRowsFor(call, input, options);
-  const { source, storage, carried, isMeasured } = opened;
+  const { source, storage, carried } = await openRowsFor(call, input, options);
   const batches: RowBatch[] = [];
-  const given: DenseMatrix[] = [];
   let index: SimHashIndex | null = null;
   for await (const batch of source) {
-    for (const piece of withIds(source, batch)) {
-      index ??= new SimHashIndex(optionsFor(source, piece.vectors, storage));
-      if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
-      await addPiece(source, index, piece);
-    }
+    index = await source.addTo(index, batch, source.idsOf(batch), (vectors) =>
+      optionsFor(source, vectors, storage),
+    );
     if (carried.length > 0) batches.push(only(batch, carried));
   }
   if (index === null) call.fail(`${source.reader.file} has no rows`);
-  const vectors = given.length === 0 ? undefined : joinMatrices(given);
-  return {
-    source,
-    index,
-    columns: batches.length > 0 ? RowBatch.join(batches) : undefined,
-    vectors,
-  };
-}
-
-function joinMatrices(matrices: readonly DenseMatrix[]): DenseMatrix {
-  const [{ dimensions }] = matrices;
-  return { values: concatenated(matrices.map(({ values }) => values)), dimensions };
-}
-
-/** The pieces of a batch, each with its ids. */
-function* withIds(source: HashSource, batch: RowBatch): Generator<RowsWithIds> {
-  const ids = source.idsOf(batch);
-  for (const piece of source.piecesOf(batch)) {
-    const at = piece.firstRow - batch.firstRow;
-    yield { ...piece, ids: ids?.slice(at, at + piece.count) ?? null };
-  }
-}
-
-/** Adds rows; errors name their rows in the file. */
-async function addPiece(
-  source: HashSource,
-  index: SimHashIndex,
-  { firstRow, vectors, ids }: RowsWithIds,
-): Promise<void> {
-  const { signal } = source.call;
-  await source.named(firstRow, () => index.addAllAsync(vectors, ids ?? undefined, { signal }));
+  return { source, index, columns: batches.length > 0 ? RowBatch.join(batches) : undefined };
 }
 
 /** Fails where vectors must be held that the input does not have. */
@@ -139,8 +89,8 @@ function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): voi
 
 /** Of an index for rows like these; codes say themselves how they were made. */
 function optionsFor(
-  source: HashSource,
-  vectors: Piece['vectors'],
+  source: InputRows,
+  vectors: RowVectorsOrCodes,
   storage: VectorStorage,
 ): SimHashIndexOptions {
   if ('bytesPerCode' in vectors) {
@@ -149,11 +99,9 @@ function optionsFor(
     return { bits, ...(seed && { seed: BigInt(seed) }), ...(texts && { texts }) };
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
+  const options = { ...source.optionsFor(dimensions), vectors: storage, zero: 'null' as const };
   const texts = source.textHasher?.origin.texts;
-  return {
-    ...{ ...source.optionsFor(dimensions), vectors: storage, zero: 'null' },
-    ...(texts && { texts }),
-  };
+  return texts === undefined ? options : { ...options, texts };
 }
 
 /**
@@ -165,7 +113,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const { source, rows } = await openRowsLike(call, input, folder);
   const replace = call.has('replace');
   if (replace && source.choice.idColumn === null) {
-    call.fail(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
+    call.misuse(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
   }
   await call.long(`writing ${path}`, ({ signal }) =>
     source.named(0, () => folder.appendAll(rows, { replace, ...(signal && { signal }) })),
@@ -175,7 +123,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
 /** The rows of an input as those of a folder are. */
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
-  const source = await sourceLike(call, input, folder);
+  const source = await openSourceLike(call, input, folder);
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
   source.hashAs(folder.options);
@@ -184,16 +132,16 @@ async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
 
 /** The rows of a source as a folder takes them, with their carried columns. */
 async function* batchesFor(
-  source: HashSource,
+  source: InputRows,
   carried: readonly string[],
   typed: (batch: RowBatch) => RowBatch = (batch) => batch,
 ): AsyncGenerator<NewBatch> {
   for await (const batch of source) {
-    const columns = carried.length > 0 ? typed(only(batch, carried)) : undefined;
-    for (const { firstRow, count, vectors, ids } of withIds(source, batch)) {
-      const at = firstRow - batch.firstRow;
-      yield { vectors, ids: ids ?? undefined, columns: columns?.slice(at, at + count) };
-    }
+    yield {
+      vectors: source.vectorsOf(batch),
+      ids: source.idsOf(batch) ?? undefined,
+      columns: carried.length > 0 ? typed(only(batch, carried)) : undefined,
+    };
   }
 }
 
@@ -207,7 +155,8 @@ export function needDense(call: Call, storage: string | undefined): void {
 export async function buildFolder(
   call: Call,
   input: string,
-  { folder, optimize }: { folder: string; optimize: OptimizeOptions | null },
+  folder: string,
+  optimize: OptimizeOptions | null,
 ): Promise<void> {
   const { source, rows, optionsOf } = await openNewRows(call, input);
   const first = await rows.next();
@@ -219,9 +168,11 @@ export async function buildFolder(
   await call.long(`building ${folder}`, (long) =>
     source.named(0, () =>
       IndexFolder.build(folder, all, {
-        ...optionsOf(first.value.vectors as Piece['vectors']),
-        ...{ memory: call.number('memory') as number, firstRow: call.number('first-row') },
-        ...{ replace: call.has('force'), ...long },
+        ...optionsOf(first.value.vectors as RowVectorsOrCodes),
+        memory: call.number('memory') as number,
+        firstRow: call.number('first-row'),
+        replace: call.has('force'),
+        ...long,
         ...(optimize && { optimize }),
       }),
     ),
@@ -239,14 +190,11 @@ async function openNewRows(call: Call, input: string) {
   const { source, storage, carried } = await openRowsFor(call, input);
   if (call.has('optimize')) needDense(call, storage);
   const { settings: text, frequencies } = source.choice.text ?? {};
-  const optionsOf = (vectors: Piece['vectors']) => ({
-    ...{
-      ...optionsFor(source, vectors, storage),
-      text,
-      expectedRows: source.reader.rowCount ?? undefined,
-    },
-    ...(frequencies && { frequencies }),
-  });
+  const expectedRows = source.reader.rowCount ?? undefined;
+  const optionsOf = (vectors: RowVectorsOrCodes) => {
+    const options = { ...optionsFor(source, vectors, storage), text, expectedRows };
+    return frequencies ? { ...options, frequencies } : options;
+  };
   return { source, rows: batchesFor(source, carried), optionsOf };
 }
 
@@ -279,7 +227,7 @@ function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
 }
 
 /** The columns that the folder carries: the input must have them all. */
-function carriedAs(call: Call, source: HashSource, { columnInfo }: IndexFolder): readonly string[] {
+function carriedAs(call: Call, source: InputRows, { columnInfo }: IndexFolder): readonly string[] {
   const { columns, file } = source.reader;
   const names = columnInfo.map(({ name }) => name);
   const missing = names.filter((name) => !columns.some((column) => column.name === name));
@@ -293,43 +241,91 @@ function carriedAs(call: Call, source: HashSource, { columnInfo }: IndexFolder):
 }
 
 /** What says how other rows are read to be compared with those of an index. */
-export type RowsLike = Pick<SavedIndex, 'path' | 'options' | 'text' | 'frequencies'>;
+type RowsLike = Pick<SavedIndex, 'path' | 'options' | 'text' | 'frequencies'>;
+
+/** The rows of an index that is being made, for others to be read as they are. */
+export function rowsLike({ source, index }: BuiltIndex): RowsLike {
+  const { settings: text = null, frequencies = null } = source.choice.text ?? {};
+  return {
+    path: source.reader.file,
+    options: { ...index.hasher.options, vectors: index.vectors },
+    text,
+    frequencies: async () => frequencies,
+  };
+}
 
 /**
  * The input of rows like those of the folder; texts are read by its settings. `isOther` is that of
- * `openSource`.
+ * `openInputRows`.
  */
-export async function sourceLike(
+export async function openSourceLike(
   call: Call,
   input: string,
   folder: RowsLike,
   isOther = false,
-): Promise<HashSource> {
+): Promise<InputRows> {
   const { text: settings } = folder;
   if (settings === null && call.has('text') && !isOther) {
     call.fail(`${folder.path} does not say how texts become vectors: give codes of fingerprint`);
   }
-  if (settings === null) {
-    const source = await openSource(call, input, { kinds: ['code', 'vector', 'sparse'], isOther });
-    // Codes of texts that were read otherwise are refused.
-    if (folder.options.texts !== undefined) source.hashAs(folder.options);
-    return source;
-  }
-  const text = { settings, frequencies: await folder.frequencies() };
-  const source = await openSource(call, input, {
-    kinds: ['text', 'code', 'sparse'],
-    text,
-    isOther,
-  });
-  source.hashAs(folder.options);
+  const text = settings && { settings, frequencies: await folder.frequencies() };
+  const kinds = ['code', settings === null ? 'vector' : 'text', 'sparse'] as const;
+  const source = await openInputRows(call, input, { kinds, text, isOther });
+  // Without settings too, codes of texts that were read otherwise are refused.
+  if (settings !== null || folder.options.texts !== undefined) source.hashAs(folder.options);
   return source;
+}
+
+/** The evaluation queries of a file. */
+export interface FileQueries {
+  readonly file: string;
+  /** Vectors, without rows that are null or have no entries; or codes, null ones included. */
+  readonly queries: readonly Vector[] | Codes;
+  /** Queries that have a code. */
+  readonly count: number;
+  /** Runs work on the queries; its errors then name the file and the row of a query. */
+  named<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Reads the queries of --queries into memory, and hashes texts as `like` does. `isOther` says that
+ * the options of the call describe another input, so that columns they name need not be in this.
+ */
+export async function readQueries(
+  call: Call,
+  like: RowsLike,
+  isOther: boolean,
+): Promise<FileQueries> {
+  const source = await openSourceLike(call, call.text('queries') as string, like, isOther);
+  const { file } = source.reader;
+  await source.narrow([]);
+  const codes: Codes[] = [];
+  const vectors: Vector[] = [];
+  const rows: number[] = []; // by query its row in the file
+  let without = 0;
+  for await (const batch of source) {
+    const own = source.vectorsOf(batch);
+    if (own instanceof Codes) codes.push(own);
+    for (let i = 0; i < batch.count; i++) {
+      const isNull = isMissing(own, i);
+      without += Number(isNull);
+      if (isNull && !(own instanceof Codes)) continue;
+      rows.push(batch.firstRow + i);
+      if (!(own instanceof Codes)) vectors.push(vectorAt(own, i));
+    }
+  }
+  source.sayWithoutCode(without);
+  const count = codes.length > 0 ? rows.length - without : rows.length;
+  if (count === 0) call.fail(`${file} has no queries`);
+  const queries = codes.length > 0 ? Codes.join(codes, { bits: codes[0].bits }) : vectors;
+  return { file, queries, count, named: (work) => source.named(0, work, rows) };
 }
 
 /**
  * Columns to carry: those of `--columns`, or the texts that become codes, which results are read
  * by, and all other plain ones.
  */
-function carriedColumns(call: Call, source: HashSource): readonly string[] {
+function carriedColumns(call: Call, source: InputRows): readonly string[] {
   if (call.has('columns')) return namedColumns(call, source);
   const { kind, columns: hashed } = source.choice;
   const texts = kind === 'text' ? hashed.slice(0, 1) : [];
@@ -341,7 +337,7 @@ function carriedColumns(call: Call, source: HashSource): readonly string[] {
 }
 
 /** The columns that `--columns` names; "none" is none, unless a column is called so. */
-export function namedColumns(call: Call, { reader }: HashSource): readonly string[] {
+export function namedColumns(call: Call, { reader }: InputRows): readonly string[] {
   const names = call.list('columns');
   const isNone = names.length === 1 && names[0] === 'none';
   if (isNone && !reader.columns.some(({ name }) => name === 'none')) return [];

@@ -1,7 +1,7 @@
 /**
- * The way from rows to codes that all verbs share, in memory for a batch at a time: the columns to
- * read are chosen once, then each batch gives its vectors, ids and codes. A text without words and
- * an all-zero vector get a null code, are counted, and match nothing. Errors name the file's row.
+ * The one way from the rows of an input to codes: the columns to read are chosen once, then each
+ * batch gives its vectors, ids and codes. A text without words and an all-zero vector get a null
+ * code, are counted, and match nothing. Errors name the file and its row.
  */
 
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
@@ -13,10 +13,13 @@ import {
   type FrequencyTable,
   type Ids,
   type OpenRowsOptions,
+  type Projection,
   type RowBatch,
   type RowReader,
   SimHasher,
   type SimHasherOptions,
+  SimHashIndex,
+  type SimHashIndexOptions,
   type SparseMatrix,
   type TextHasher,
 } from '../../node';
@@ -24,7 +27,6 @@ import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { badData, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
-import { DEFAULT_BITS, hasherOptionsOf, isOfSets } from './hasher-options';
 import {
   batchesOf,
   chooseId,
@@ -38,22 +40,42 @@ import {
 import {
   countFrequencies,
   readFrequencies,
-  rowsOfTexts,
   type TextTerms,
   textHashersOf,
   textSettingsOf,
+  vectorsOfTexts,
 } from './texts';
 
-/** The vectors of some consecutive rows, or their ready codes. */
-export interface Piece {
-  /** The row of the file that the piece begins with. */
-  readonly firstRow: number;
-  readonly count: number;
-  readonly vectors: DenseMatrix | SparseMatrix | Codes;
+/** Bits of a code. At a cosine of 0 its estimate has a standard error of .1, near 1 less. */
+export const DEFAULT_BITS = 256;
+
+/** Options with which texts are not taken as sets: for a distance, a cosine or word weights. */
+const OF_VECTORS = [
+  ...['max-distance', 'min-cosine', 'projection'],
+  ...['tf-idf', 'frequencies', 'counting'],
+];
+
+/**
+ * Options of a hasher by those of the call; `dimensions` is undefined for sparse vectors. Sets, by
+ * --min-jaccard, are hashed by 'minwise'. Seeds are bigints, since they reach 2^64 - 1.
+ */
+function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
+  const usual = dimensions === undefined ? 'signs' : 'hadamard';
+  const projection = (call.text('projection') ??
+    (call.has('min-jaccard') ? 'minwise' : usual)) as Projection;
+  const seed = call.text('seed') ?? '0';
+  if (!/^\d{1,20}$/.test(seed)) {
+    call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
+  }
+  const bits = call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS);
+  return { bits, seed: BigInt(seed), projection, dimensions };
 }
 
+/** The vectors of rows, or their ready codes. */
+export type RowVectorsOrCodes = DenseMatrix | SparseMatrix | Codes;
+
 /** How a verb reads an input, where that differs from the options of the call. */
-interface SourceOptions {
+interface InputRowsOptions {
   /** The kinds of columns that the verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;
   /** How texts become vectors, in place of the options of the call. */
@@ -81,8 +103,8 @@ const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
 /** Sparse vectors of no rows. */
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
-/** An input whose columns are chosen; `openSource` makes it. Its rows are read once. */
-export class HashSource {
+/** An input whose columns are chosen; `openInputRows` makes it. Its rows are read once. */
+export class InputRows {
   #hasher: SimHasher | null = null;
   /** Makes codes of texts as `#hasher` does of their vectors. */
   #textHasher: TextHasher | null = null;
@@ -122,11 +144,11 @@ export class HashSource {
     this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])], reading);
   }
 
-  /** Opens a file for another reading of its rows, of which only the wanted vectors are read. */
-  async again(isWanted?: (row: number) => boolean): Promise<HashSource> {
+  /** Opens a file for another reading of its rows, of which only the wanted ones are read. */
+  async again(isWanted: (row: number) => boolean): Promise<InputRows> {
     const { path, columns, reading } = this.choice;
     const reader = await openInput(this.call, path, columns, reading, isWanted);
-    const again = new HashSource(this.call, reader, { ...this.choice, idColumn: null });
+    const again = new InputRows(this.call, reader, { ...this.choice, idColumn: null });
     again.#isOfSets = this.#isOfSets;
     return again;
   }
@@ -142,29 +164,6 @@ export class HashSource {
     return idColumn === null ? null : batch.ids(idColumn);
   }
 
-  /**
-   * The vectors of a batch, or its ready codes: of texts in several pieces, else in one. Where
-   * `wanted` is given, the text of another row becomes a vector without entries.
-   */
-  *piecesOf(batch: RowBatch, wanted?: (row: number) => boolean): Generator<Piece> {
-    const { columns, text } = this.choice;
-    let { firstRow } = batch;
-    if (text === null) {
-      yield { firstRow, count: batch.count, vectors: this.#vectorsOf(batch) };
-      return;
-    }
-    const all = batch.texts(columns[0]);
-    // A batch without rows gives a piece too, so that an output without rows has its columns.
-    if (all.length === 0) yield { firstRow, count: 0, vectors: NO_ROWS };
-    const texts =
-      wanted === undefined ? all : all.map((one, i) => (wanted(batch.firstRow + i) ? one : null));
-    for (const vectors of rowsOfTexts(this.textHasher as TextHasher, texts)) {
-      const count = vectors.offsets.length - 1;
-      yield { firstRow, count, vectors };
-      firstRow += count;
-    }
-  }
-
   /** The hasher of the texts, made at first use to match the codes; null if rows are no texts. */
   get textHasher(): TextHasher | null {
     const { text } = this.choice;
@@ -175,17 +174,25 @@ export class HashSource {
     return this.#textHasher;
   }
 
-  /** Vectors or codes as the columns hold them; dense ones must be as wide as the first batch. */
-  #vectorsOf(batch: RowBatch): Piece['vectors'] {
+  /**
+   * The vectors of a batch, or its ready codes. Dense ones must be as wide as those of the first
+   * batch. Where `wanted` is given, the text of another row becomes a vector without entries.
+   */
+  vectorsOf(batch: RowBatch, wanted?: (row: number) => boolean): RowVectorsOrCodes {
     const { kind, columns } = this.choice;
     const [first, second] = columns;
+    if (kind === 'text') {
+      const all = batch.texts(first);
+      const texts = wanted ? all.map((one, i) => (wanted(batch.firstRow + i) ? one : null)) : all;
+      return vectorsOfTexts(this.textHasher as TextHasher, texts);
+    }
     if (kind === 'sparse') return batch.sparse(first, second);
     if (kind === 'vector') {
       const vectors = batch.vectors(first, { dimensions: this.#dimensions });
       this.#dimensions = vectors.dimensions;
       return vectors;
     }
-    const bitOrder = this.call.text('bit-order') as BitOrder;
+    const bitOrder = this.call.text('bit-order') as BitOrder | undefined;
     const codes = batch.codes(first, { bits: this.call.number('bits'), bitOrder });
     this.#origin ??= codes.origin;
     const file = this.reader.shardAt(batch.firstRow) ?? this.reader.file;
@@ -209,6 +216,25 @@ export class HashSource {
     return codes;
   }
 
+  async #hashed(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
+    const { signal } = this.call;
+    const { kind, columns } = this.choice;
+    if (kind === 'text' && sums === undefined) {
+      // Here threads also split and weigh the texts; `vectorsOf` does that on this thread.
+      const texts = batch.texts(columns[0]).map((one) => one ?? '');
+      const hasher = this.textHasher as TextHasher;
+      return this.named(batch.firstRow, () => hasher.hashWithKeys(texts, this.keys, { signal }));
+    }
+    const vectors = this.vectorsOf(batch);
+    if ('bytesPerCode' in vectors) return vectors;
+    return this.named(batch.firstRow, async () => {
+      const hasher = this.hasherFor(vectors);
+      const codes = await hasher.hashAllAsync(vectors, { signal });
+      sums?.push(sumsOf(vectors, codes, hasher));
+      return codes;
+    });
+  }
+
   /** The codes of a batch row by row: a row that cannot be hashed gets a null code, is counted. */
   async #hashedByRow(batch: RowBatch): Promise<Codes> {
     const parts: (Codes | null)[] = [];
@@ -222,61 +248,48 @@ export class HashSource {
       }
     }
     const origin = this.textHasher?.origin ?? this.#hasher?.origin;
-    const bits = parts.find((part) => part !== null)?.bits ?? this.#bits;
-    const none = Codes.allocate(1, {
-      bits,
-      validity: new Uint8Array(1),
-      ...(origin && { origin }),
-    });
-    return Codes.join(
-      parts.map((part) => part ?? none),
-      { bits },
-    );
+    const known = parts.find((part) => part !== null)?.bits ?? this.#hasher?.bits;
+    const bits = known ?? this.call.number('bits') ?? DEFAULT_BITS;
+    const validity = new Uint8Array(1);
+    const none = Codes.allocate(1, { bits, validity, ...(origin && { origin }) });
+    const all = parts.map((part) => part ?? none);
+    return Codes.join(all, { bits });
   }
 
-  /** Bits of a code, also before the first code was made. */
-  get #bits(): number {
-    return this.#hasher?.bits ?? this.call.number('bits') ?? DEFAULT_BITS;
-  }
-
-  async #hashed(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
+  /**
+   * Adds a batch to an index, which the first batch makes by `optionsOf`. Errors name the rows in
+   * the file. Resolves to the index.
+   */
+  async addTo(
+    index: SimHashIndex | null,
+    batch: RowBatch,
+    ids: Ids | null,
+    optionsOf: (vectors: RowVectorsOrCodes) => SimHashIndexOptions,
+  ): Promise<SimHashIndex> {
     const { signal } = this.call;
-    const { columns, text } = this.choice;
-    const parts: Codes[] = [];
-    if (text !== null && sums === undefined) {
-      // Here threads also split and weigh the texts; `piecesOf` would do that on this thread.
-      const texts = batch.texts(columns[0]).map((one) => one ?? '');
-      const hasher = this.textHasher as TextHasher;
-      return this.named(batch.firstRow, () => hasher.hashWithKeys(texts, this.keys, { signal }));
-    }
-    for (const { firstRow, vectors } of this.piecesOf(batch)) {
-      if ('bytesPerCode' in vectors) {
-        parts.push(vectors);
-        continue;
-      }
-      const codes = await this.named(firstRow, async () => {
-        const hasher = this.hasherFor(vectors);
-        const made = await hasher.hashAllAsync(vectors, { signal });
-        sums?.push(sumsOf(vectors, made, hasher));
-        return made;
-      });
-      parts.push(codes);
-    }
-    return Codes.join(parts, { bits: this.#bits });
+    const vectors = this.vectorsOf(batch);
+    const into = index ?? new SimHashIndex(optionsOf(vectors));
+    await this.named(batch.firstRow, () => into.addAllAsync(vectors, ids ?? undefined, { signal }));
+    return into;
   }
 
   /** Says how many rows have no code, and why. */
   sayNulls(): void {
     const failed = this.#failed?.count ?? 0;
     if (failed > 0) {
-      const rows = counted(failed, 'row');
-      this.call.say(
-        `${rows} without a code by --on-error null: ${sentenceOf(this.#failed?.first)}`,
-      );
+      const why = sentenceOf(this.#failed?.first);
+      this.call.say(`${counted(failed, 'row')} without a code by --on-error null: ${why}`);
     }
     if (this.#nullCount === failed) return;
     const rows = counted(this.#nullCount - failed, 'row');
     this.call.say(`${rows} with ${this.whyNull}: null codes, which match nothing`);
+  }
+
+  /** Says how many queries have no code, and why; nothing where all have one. */
+  sayWithoutCode(count: number): void {
+    if (count === 0) return;
+    const which = count === 1 ? '1 query has' : `${count} queries have`;
+    this.call.say(`${which} ${this.whyNull}, and no neighbours`);
   }
 
   /** Why rows have no code, for a sentence. */
@@ -308,13 +321,12 @@ export class HashSource {
     }
   }
 
-  /** Makes codes from now on as an index of such options does; returns the hasher. */
-  hashAs({ bits, seed, projection, dimensions, texts }: SimHasherOptions): SimHasher {
+  /** Makes codes from now on as an index of such options does. */
+  hashAs({ bits, seed, projection, dimensions, texts }: SimHasherOptions): void {
     const options = { bits, seed, projection, dimensions, ...(texts !== undefined && { texts }) };
     this.#hasher = new SimHasher({ ...options, zero: 'null' });
     this.#textHasher = null;
     this.#dimensions = this.#hasher.dimensions;
-    return this.#hasher;
   }
 
   /** The hasher of the codes; the first call makes it, by the call's options, as wide as these. */
@@ -326,7 +338,8 @@ export class HashSource {
 
   /** Hashes texts as sets from now on, unless an option of the call asks for something else. */
   takeTextsAsSets(): void {
-    this.#isOfSets = this.choice.kind === 'text' && isOfSets(this.call);
+    const isOfSets = !OF_VECTORS.some((name) => this.call.has(name));
+    this.#isOfSets = this.choice.kind === 'text' && isOfSets;
   }
 
   /** Options of a hasher for these rows by those of the call; sparse ones have no dimensions. */
@@ -346,32 +359,34 @@ function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHa
 }
 
 /** Opens an input and chooses its columns. With `--tf-idf` its texts are read once before. */
-export async function openSource(
+export async function openInputRows(
   call: Call,
   path: Input,
-  { kinds, text, isOther = false }: SourceOptions = {},
-): Promise<HashSource> {
+  { kinds, text, isOther = false }: InputRowsOptions = {},
+): Promise<InputRows> {
   const reading = isOther ? otherReading(call, path) : undefined;
   const reader = await openInput(call, path, undefined, reading);
   const source = chooseSource(call, reader, kinds, isOther);
   const choice = { path, reading, ...source, idColumn: isOther ? null : chooseId(call, reader) };
-  if (source.kind !== 'text') return new HashSource(call, reader, { ...choice, text: null });
+  if (source.kind !== 'text') return new InputRows(call, reader, { ...choice, text: null });
   const settings = text?.settings ?? textSettingsOf(call);
-  const frequencies = text ? text.frequencies : await frequenciesOf(call, choice);
+  const frequencies = text ? text.frequencies : await frequenciesOf(call, path, source.columns);
   const hasherLike = await textHashersOf(call, { settings, frequencies });
-  return new HashSource(call, reader, { ...choice, text: { settings, frequencies, hasherLike } });
+  return new InputRows(call, reader, { ...choice, text: { settings, frequencies, hasherLike } });
 }
 
 /** The table of --frequencies, or with --tf-idf one of the input's own texts; else null. */
 async function frequenciesOf(
   call: Call,
-  { path, columns }: Pick<Choice, 'path' | 'columns'>,
+  path: Input,
+  columns: readonly string[],
 ): Promise<FrequencyTable | null> {
   const file = call.text('frequencies');
   if (file !== undefined) return readFrequencies(call, file);
   if (!call.has('tf-idf')) return null;
   if (path === '-') {
-    call.misuse('--tf-idf reads its input twice, stdin comes once: give --frequencies FILE');
+    const advice = call.takes('frequencies') ? 'give --frequencies FILE' : 'write it to a file';
+    call.misuse(`--tf-idf reads its input twice, stdin comes once: ${advice}`);
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
   return countFrequencies(call, await openInput(call, path, columns), columns[0]);

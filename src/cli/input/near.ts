@@ -19,11 +19,12 @@ import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../join/near-rows';
 import { pairSteps } from '../../join/pairs';
 import { rowsOfCodes } from '../../join/source';
-import type { Codes, SimHashIndex, SparseMatrix } from '../../node';
+import type { Codes, RowBatch, SimHashIndex, SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
-import type { HashSource } from './hash-source';
+import type { InputRows } from './input-rows';
+import { columnOf } from './open-input';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 export const NEAR_TEXT_SHARE = 5 / 32;
@@ -58,19 +59,20 @@ export const LEAST = ['min-cosine', 'min-jaccard'] as const;
  * Fails before rows are read where no option says what is near; only texts have a default. An index
  * folder has no source.
  */
-export function checkNearness(call: Call, source: HashSource | null): void {
+export function checkNearness(call: Call, rows: InputRows | null): void {
   const isSaid = ['max-distance', ...LEAST].some((name) => call.has(name));
-  if (!isSaid && source?.choice.kind !== 'text') {
+  if (!isSaid && rows?.choice.kind !== 'text') {
     call.misuse('give --max-distance N or --min-cosine C; halfspace calibrate helps to choose');
   }
 }
 
 /** Refuses a least similarity that codes do not estimate; returns the option of that they do. */
-export function checkMeasure(call: Call, measure: Measure): (typeof LEAST)[number] {
+function checkMeasure(call: Call, measure: Measure): (typeof LEAST)[number] {
   const [own, other] = measure === JACCARD ? ([LEAST[1], LEAST[0]] as const) : LEAST;
   if (call.has(other)) {
     const wanted = measure === JACCARD ? COSINE : JACCARD;
-    call.misuse(`--${other} needs codes made by --measure ${wanted.name}, not ${measure.name}`);
+    const is = similarityWords(measure);
+    call.misuse(`--${other} needs codes made for ${similarityWords(wanted)}: these are for ${is}`);
   }
   return own;
 }
@@ -86,21 +88,6 @@ function leastOf(call: Call, measure: Measure): number | undefined {
 export function bandsOf(call: Call): (bits: number) => MinBands | null {
   if (call.has('max-distance')) return () => null;
   return (bits) => bandsFor(call.number(LEAST[1]) ?? NEAR_JACCARD, bits);
-}
-
-/** What makes rows near by the options, in words that a plan keeps and later ones must have. */
-export function nearnessWords(
-  call: Call,
-  { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
-): string {
-  const least = leastOf(call, measure);
-  const usual = least === undefined ? Math.round(NEAR_TEXT_SHARE * bits) : undefined;
-  const within = maxDistanceOf(call, bits) ?? usual;
-  const words = [
-    least !== undefined && `${similarityWords(measure)} ${least} or more`,
-    within !== undefined && `within ${within} of ${bits} bits`,
-  ];
-  return words.filter((one) => one !== false).join(', ');
 }
 
 /** What the options mean for two collections, or for one whose rows cannot be compared exactly. */
@@ -219,29 +206,68 @@ async function candidates(
 
 /**
  * The vectors of candidates, read again from the input; those of other rows are left out, so that
- * memory is that of the candidates.
+ * memory is that of the candidates. Their texts are offered to those who show them.
  */
 async function vectorsOf(
   call: Call,
-  { again, count }: Collection,
+  { again, count, texts }: Collection,
   isCandidate: Uint8Array,
   knownCount: number,
 ): Promise<[known: SparseVectors, others: SparseVectors]> {
   const vectors: [SparseVectors, SparseVectors] = [new SparseVectors(), new SparseVectors()];
   const isWanted = (row: number) => isCandidate[row] === 1;
-  const rows = (await again?.(isWanted)) as HashSource;
+  const rows = (await again?.(isWanted)) as InputRows;
   let at = 0;
   for await (const batch of rows) {
-    for (const piece of rows.piecesOf(batch, isWanted)) {
-      const matrix = piece.vectors as SparseMatrix;
-      const isThere = (row: number) => isCandidate[at + row] === 1;
-      const cut = Math.max(0, Math.min(piece.count, knownCount - at));
-      vectors[0].append(matrix, 0, cut, isThere);
-      vectors[1].append(matrix, cut, piece.count, isThere);
-      at += piece.count;
+    const matrix = rows.vectorsOf(batch, isWanted) as SparseMatrix;
+    const isThere = (row: number) => isCandidate[at + row] === 1;
+    const cut = Math.max(0, Math.min(batch.count, knownCount - at));
+    vectors[0].append(matrix, 0, cut, isThere);
+    vectors[1].append(matrix, cut, batch.count, isThere);
+    const own = texts.column === null ? [] : batch.texts(texts.column);
+    own.forEach((text, i) => {
+      if (isThere(i)) texts.offer(at + i, text);
+    });
+    at += batch.count;
+  }
+  if (at !== count) {
+    call.fail(`${rows.reader.file} changed while it was read: ${counted(at, 'row')}`);
+  }
+  return vectors;
+}
+
+/**
+ * `--within COLUMN`: rows are compared only with rows of the same value in this column. The values
+ * are read with the rows; each distinct one becomes a number, the group of its rows. Rows with a
+ * null are in no group.
+ */
+export class Within {
+  readonly column: string;
+  /** By value its group, counted from 0 in the order in which values come. */
+  readonly #groups = new Map<unknown, number>();
+  readonly #ofRows: number[] = [];
+
+  constructor(private readonly call: Call) {
+    this.column = call.text('within') as string;
+  }
+
+  /** A misuse unless the input has the column. An index folder, null, has none. */
+  check(rows: InputRows | null): void {
+    if (rows === null) this.call.misuse('--within needs a file, an index has its codes only');
+    columnOf(this.call, rows.reader, this.column);
+  }
+
+  /** Takes the values of the next rows; it must see all batches, in their order. */
+  take(batch: RowBatch): void {
+    for (const value of batch.values(this.column)) {
+      const group = this.#groups.get(value) ?? this.#groups.size;
+      if (value !== null) this.#groups.set(value, group);
+      this.#ofRows.push(value === null ? -1 : group);
     }
   }
-  if (at !== count)
-    call.fail(`${rows.reader.file} changed while it was read: ${counted(at, 'row')}`);
-  return vectors;
+
+  /** By row its group, -1 for none: a copy. */
+  get ofRows(): Int32Array {
+    return Int32Array.from(this.#ofRows);
+  }
 }

@@ -1,13 +1,13 @@
 /**
- * Index folders as the verbs use them: opens one, compares its options with those of the call,
- * finds its ids by words of the command line, reads and filters its carried columns by row, and
- * lists facts about it.
+ * Saved indexes as the verbs use them, folders and single Arrow files: opens one, compares its
+ * options with those of the call, finds its ids by words of the command line, reads and filters
+ * its carried columns by row.
  */
 
 import { readdir, stat } from 'node:fs/promises';
 import { lowerBound } from '../../base/arrays';
-import { measureOf } from '../../codes/measure';
 import { readWhole } from '../../formats/file-io';
+import { formatOfPath } from '../../formats/row-format';
 import { partsOf as internalsOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/measured-rows';
 import {
@@ -20,9 +20,7 @@ import {
 } from '../../node';
 import { columnsOfIndex } from '../../table/sealed/carried-columns';
 import type { Call } from '../call';
-import { bytesText, counted, grouped } from '../output/figures';
 import { parseFilter } from './filter-text';
-import { allOfStdin } from './open-input';
 
 /** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
 export async function isIndexFolder(path: string): Promise<boolean> {
@@ -46,22 +44,31 @@ export type SavedIndex = Pick<
 >;
 
 /**
- * Opens an index folder, or reads the one Arrow file of an index, from stdin for `-`. The file is
- * read as a whole, and has no settings of texts: it is searched by rows, vectors and codes.
+ * Opens an index folder, or reads the one Arrow file of an index. The file is read as a whole, and
+ * has no settings of texts: it is searched by rows, vectors and codes.
  */
 export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
-  if (path !== '-' && !(await stat(path)).isFile()) return openFolder(call, path);
+  if (path === '-') call.misuse('search reads an index from a folder or a file, not from stdin');
+  if (!(await stat(path)).isFile()) return openFolder(call, path);
+  if (!['arrow', 'arrows', null].includes(formatOfPath(path))) {
+    const [name] = path
+      .replace(/\.[^./\\]+$/, '')
+      .split(/[/\\]/)
+      .slice(-1);
+    call.misuse(`${path} is no index: make one first, by halfspace index ${path} -o ${name}.hs`);
+  }
   if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
-  const bytes = path === '-' ? await allOfStdin(call) : await readWhole(path);
-  const file = path === '-' ? 'stdin' : path;
-  const index = indexFromArrow(bytes, { file });
-  const carried = columnsOfIndex(bytes, file);
+  const bytes = await readWhole(path);
+  const index = indexFromArrow(bytes, { file: path });
+  const carried = columnsOfIndex(bytes, path);
   return {
-    path: file,
+    path,
     options: { ...index.hasher.options, vectors: index.vectors },
     idKind: internalsOf(index).ids.kind,
-    ...{ text: null, frequencies: async () => null },
-    ...{ columnInfo: carried?.columns ?? [], columns: async () => carried },
+    text: null,
+    frequencies: async () => null,
+    columnInfo: carried?.columns ?? [],
+    columns: async () => carried,
     index: async () => index,
   };
 }
@@ -76,11 +83,8 @@ export function refuseOtherSettings(
 ): void {
   const { bits, seed, projection, vectors } = folder.options;
   const { tokens, normalize, stopWords, counting, keywords, hash } = folder.text ?? {};
-  const ofText = folder.text && {
-    ...{ tokens, normalize, 'stop-words': stopWords, counting, keywords, hash },
-  };
-  const measure = measureOf(projection).name;
-  const own = { bits, seed, measure, projection, vectors, ...ofText };
+  const ofText = { tokens, normalize, 'stop-words': stopWords, counting, keywords, hash };
+  const own = { bits, seed, projection, vectors, ...(folder.text && ofText) };
   for (const [name, value] of Object.entries(own)) {
     // --normalize is a list, which an index keeps sorted.
     const given = call.has(name) ? [...call.list(name)].sort().join(',') : undefined;
@@ -103,56 +107,6 @@ export function idsNamed(text: string): Id[] {
 /** The id that a word means, of the kind that the index has; undefined if it has none of them. */
 export function idNamed(index: KnownIds, text: string): Id | undefined {
   return idsNamed(text).find((id) => index.has(id));
-}
-
-/** The parts of a word between commas, without blanks around them. */
-export function wordParts(word: string): string[] {
-  return word.split(',').map((part) => part.trim());
-}
-
-/**
- * The ids, as texts, that a word of the command line names: the word itself if the index has it as
- * an id, else its parts between commas. Throws a misuse if the index has the word and all parts.
- */
-export function partsOf(call: Call, index: KnownIds, word: string): readonly string[] {
-  const parts = wordParts(word);
-  if (parts.length === 1 || idNamed(index, word) === undefined) return parts;
-  if (parts.every((part) => idNamed(index, part) !== undefined)) {
-    call.misuse(`"${word}" is an id, and a list of ids: the index has them all`);
-  }
-  return [word];
-}
-
-/** A line for people: what it is, and its value. */
-export type Fact = readonly [name: string, value: string];
-
-/** Facts in the order of the keys; those whose value is null or undefined are left out. */
-export function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
-  return Object.entries(facts).flatMap(([name, value]): Fact[] =>
-    value === undefined || value === null ? [] : [[name, String(value)]],
-  );
-}
-
-/** Facts from the manifest of a folder: rows, options, columns and size. */
-export function folderFacts(folder: IndexFolder): Fact[] {
-  const { generation, rowCount, options, text, files, columnInfo } = folder;
-  const { bits, projection, seed, dimensions, vectors, mean } = options;
-  const texts = Object.entries(text ?? {}).map(([name, value]) => `${name} ${value}`);
-  const columns = columnInfo.map(({ name, type }) => `${name} (${type})`);
-  return factsOf({
-    ...{ rows: grouped(rowCount), bits, projection, seed: seed ?? 0, dimensions },
-    vectors: vectors ?? 'none',
-    mean: mean && 'subtracted from vectors before they are hashed',
-    texts: text && texts.join(', '),
-    columns: columns.join(', ') || 'none',
-    generation,
-    size: `${bytesText(bytesOf(folder))} in ${counted(files.length, 'file')}`,
-  });
-}
-
-/** Bytes of all files of the generation that was opened. */
-export function bytesOf({ files }: IndexFolder): number {
-  return files.reduce((sum, file) => sum + file.bytes, 0);
 }
 
 /** Carried columns as values in memory; removed rows have none. Columns are read at first use. */
@@ -233,8 +187,8 @@ export async function carriedReader(
 }
 
 /**
- * The columns that --filter names; fails where the index does not carry one of them. `id` need not
- * be carried, except with --memory.
+ * The columns that --filter names; a misuse where the index does not carry one of them. `id` need
+ * not be carried, except with --memory.
  */
 export function columnsOfFilter(call: Call, folder: SavedIndex): readonly string[] {
   const filter = call.text('filter');
@@ -245,10 +199,10 @@ export function columnsOfFilter(call: Call, folder: SavedIndex): readonly string
   });
 }
 
-/** Returns the name if the index carries such a column; else fails with the names of all. */
+/** Returns the name if the index carries such a column; else a misuse with the names of all. */
 export function carriedName(call: Call, folder: SavedIndex, name: string): string {
   const names = folder.columnInfo.map((column) => column.name);
   if (names.includes(name)) return name;
   const there = names.length === 0 ? 'no columns' : names.join(', ');
-  return call.fail(`${folder.path} does not carry a column "${name}", it carries ${there}`);
+  return call.misuse(`${folder.path} does not carry a column "${name}", it carries ${there}`);
 }

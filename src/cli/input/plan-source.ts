@@ -1,17 +1,20 @@
 /**
- * Marks of the files that a plan was made of, so that it is not applied to files that were changed
- * since. The mark in a line of a plan is a checksum of the row's file, `-`, and a checksum of all
- * files in their order: 8 hexadecimal digits each.
+ * What a plan's file says of its source besides the plan itself, which `readPlan` reads: the ids of
+ * its rows, and marks of the files that they came from, so that a plan is not applied to files that
+ * were changed since. The mark in a line is a checksum of the row's file, `-`, and a checksum of
+ * all files in their order: 8 hexadecimal digits each.
  */
 
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../base/format-error';
+import { textOfFormula } from '../../formats/csv/csv-text';
 import { checksumOf } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
+import { openRows } from '../../node';
 import { fileChecksum } from '../../stored/manifest';
 import type { Call } from '../call';
-import { isIndexFolder } from './index-folder';
 import { type Input, nameOfInput } from './open-input';
+import { isIndexFolder } from './saved-index';
 
 /**
  * Reads the files of an input for their checksums. Null where there are none to compare: for stdin,
@@ -62,4 +65,36 @@ export class SourceMarks {
     const how = changed.length > 0 ? what : 'there were other files, or in another order,';
     throw new FormatError(`${how} since ${planPath} was made: make the plan again`, which);
   }
+}
+
+/** Columns of a plan's file that the plan does not hold. */
+interface PlanLines {
+  /** By row its id as text, undefined for a row without a line; null if lines have no ids. */
+  readonly ids: (string | null | undefined)[] | null;
+  /** The marks of the files of the rows, each once; none in older plans. */
+  readonly marks: ReadonlySet<string>;
+}
+
+/** Reads the ids and marks of a plan for `count` rows; lines may be in any order. */
+export async function linesOfPlan(path: string, count: number): Promise<PlanLines> {
+  const plan = await openRows(path);
+  await plan.close();
+  const has = (column: string) => plan.columns.some(({ name }) => name === column);
+  const ids: PlanLines['ids'] = has('id') ? Array(count).fill(undefined) : null;
+  const marks = new Set<string>();
+  const columns = ['row', 'id', 'source'].filter(has);
+  if (columns.length === 1) return { ids, marks };
+  const types: Record<string, 'text'> = ids === null ? {} : { id: 'text' };
+  for await (const batch of await openRows(path, { columns, types })) {
+    const own = has('source') ? batch.values('source') : [];
+    for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
+    if (ids === null) continue;
+    const names = batch.values('id');
+    batch.values('row').forEach((row, i) => {
+      const id = names[i] === null ? null : String(names[i]);
+      // In CSV a text that a spreadsheet could run has an apostrophe in front.
+      ids[Number(row)] = id === null || plan.format !== 'csv' ? id : textOfFormula(id);
+    });
+  }
+  return { ids, marks };
 }
