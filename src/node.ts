@@ -30,7 +30,6 @@ export * from './index';
 export type { FileKind, FolderFile, TextSettings } from './stored/manifest';
 export type { CodeHeader, KindHeader } from './table/arrow/writer';
 export type { Column } from './table/columns/builder';
-export type { ColumnInfo, Fit } from './table/columns/info';
 export type { ColumnData } from './table/columns/make';
-export type { NumberArray } from './table/columns/types';
+export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';
 export { RowBatch, type RowPlace } from './table/row-batch';

@@ -9,7 +9,7 @@ import { ByteSource } from '../formats/byte-source';
 import type { FolderFile } from '../stored/manifest';
 import { type ByteFile, openArrowFile } from '../table/arrow/batches';
 import { ArrowWriter } from '../table/arrow/writer';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { COLUMNS_HEADER, columnsFromArrow, columnsToArrow } from '../table/sealed/carried-columns';
 import { refuseOthers } from './columns-to-save';

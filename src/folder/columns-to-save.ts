@@ -5,7 +5,7 @@
 
 import { lowerBound } from '../base/arrays';
 import type { Segment } from '../stored/manifest';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { readFolderFile } from './generations';

@@ -23,7 +23,7 @@ import {
   type TextSettings,
 } from '../stored/manifest';
 import { type OpenStoredOptions, openStored, type StoredIndex } from '../stored/open-stored';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { frequenciesFromArrow } from '../text/frequency-file';

@@ -20,7 +20,7 @@ import {
   manifestName,
 } from '../stored/manifest';
 import { type ByteFile, openArrowFile } from '../table/arrow/batches';
-import type { Span } from '../table/arrow/bodies';
+import type { Span } from '../table/arrow/messages';
 import { bucketsFromArrow } from '../table/sealed/look-up-tables';
 import { blocksFromArrow, checkBlocks } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';

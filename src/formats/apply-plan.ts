@@ -12,7 +12,7 @@ import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../groups/plan';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
 import { isThere, openOutput, type RowOutput } from './file-io';

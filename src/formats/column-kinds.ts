@@ -7,7 +7,7 @@
  */
 
 import { describe } from '../base/check';
-import type { ColumnKind } from '../table/columns/builder';
+import type { ColumnKind } from '../table/columns/types';
 import type { ColumnPlan } from '../table/row-batch';
 import { exactJson } from './jsonl/json-text';
 import type { ColumnType } from './row-reader';

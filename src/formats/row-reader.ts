@@ -5,7 +5,7 @@
 
 import { FormatError, messageOf } from '../base/format-error';
 import { noColumn } from '../base/nearest-name';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { lineError } from './byte-source';
@@ -106,10 +106,9 @@ export function checkColumnCount(count: number, { maxColumns }: ReadOptions, fil
 }
 
 /** A batch in pieces of at most `rows` rows; nothing is copied. */
-export function* piecesOf(batch: RowBatch, rows: number): Generator<RowBatch> {
-  for (let first = 0; first < batch.count; first += rows) {
-    yield batch.slice(first, Math.min(batch.count, first + rows));
-  }
+export function piecesOf(batch: RowBatch, rows: number): RowBatch[] {
+  const pieces = Math.ceil(batch.count / rows);
+  return Array.from({ length: pieces }, (_, i) => batch.slice(i * rows, (i + 1) * rows));
 }
 
 /** The reader of any format, which reads once and then closes its source. */

@@ -11,7 +11,7 @@ import { FormatError } from '../base/format-error';
 import { type Ids, idsAt } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import { Codes } from '../codes/codes';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import { type DedupPlan, NULL_CHECK } from './plan';

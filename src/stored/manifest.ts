@@ -8,7 +8,7 @@ import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import type { IndexHeader } from '../index/write-index';
 import { checksum, checksumText } from '../kernels/xxhash';
-import type { ColumnInfo } from '../table/columns/info';
+import type { ColumnInfo } from '../table/columns/types';
 
 /** Version of the folders that are written, and the only one that is read. */
 const FOLDER_VERSION = 3;

@@ -15,8 +15,8 @@ import { type ArrowBatches, type ArrowSource, asArrow, openArrow } from './arrow
 import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
-import { type ColumnInfo, columnInfo, type Fit } from './columns/info';
 import { chunkOf } from './columns/pick';
+import { type ColumnInfo, columnInfo, type Fit } from './columns/types';
 import { denseOf, sparseOf } from './columns/vectors';
 import { codeOptions, openSealed } from './sealed/seal';
 

@@ -13,19 +13,19 @@ import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import {
-  builderOf,
-  type Column,
-  type ColumnBuilder,
-  type ColumnKind,
-  finished,
-} from './columns/builder';
+import { builderOf, type Column, type ColumnBuilder, finished } from './columns/builder';
 import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
-import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
 import { type ColumnData, columnOf, recordBatch } from './columns/make';
 import { chunkOf, joinedColumn, taken } from './columns/pick';
+import {
+  type ColumnInfo,
+  type ColumnKind,
+  columnInfo,
+  type Fit,
+  kindOfField,
+} from './columns/types';
 import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
 import { codeOptions, headerOf, KEY } from './sealed/seal';
@@ -369,8 +369,8 @@ export class RowAssembler {
   }
 
   /** The last rows, as a batch; of a source without rows, one batch without rows. */
-  *rest(): Generator<RowBatch> {
-    if (this.count > 0 || this.#isFirst) yield this.take();
+  rest(): RowBatch[] {
+    return this.count > 0 || this.#isFirst ? [this.take()] : [];
   }
 
   /** Ends the columns; the builders begin again without rows. */

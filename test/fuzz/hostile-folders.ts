@@ -12,7 +12,7 @@ import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
 import { type FolderFile, fileChecksum } from '../../src/stored/manifest';
-import { bodiesOf } from '../../src/table/arrow/bodies';
+import { bodiesOf } from '../../src/table/arrow/messages';
 import { openArrow } from '../../src/table/arrow/source';
 import { KEY } from '../../src/table/sealed/seal';
 import { sealedBytes } from '../../src/table/sealed/sealed-table';

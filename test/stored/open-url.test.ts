@@ -11,7 +11,7 @@ import {
   SimHashIndex,
   saveIndex,
 } from '../../src/node';
-import { bodiesOf } from '../../src/table/arrow/bodies';
+import { bodiesOf } from '../../src/table/arrow/messages';
 import { partitioned } from '../folder/partitioned';
 import { Draws } from '../reference/random';
 import { bytesIn } from './files';

@@ -17,7 +17,8 @@ import {
   type Vector,
   type VectorStorage,
 } from '../../node';
-import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
+import { builderOf, finished } from '../../table/columns/builder';
+import type { ColumnKind } from '../../table/columns/types';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { type InputRows, openInputRows, type RowVectorsOrCodes } from './input-rows';

@@ -61,24 +61,22 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   const assembler = new RowAssembler(plans, name, options.batchRows);
   const add = rowAdder(plans, assembler, options);
 
-  function* batchesOf(lines: Iterable<Line>): Generator<RowBatch> {
-    for (const line of lines) {
-      const { value, block, at } = line;
-      const { bytes, starts, ends } = block;
-      try {
-        add(value);
-        options.onRecord?.(bytes, starts[at], starts[at + 1] ?? bytes.length);
-      } catch (error) {
-        options.skips.skip(block.firstLine + at, error, name);
-      }
-      if (assembler.isFullAfter(ends[at] - starts[at])) yield assembler.take();
-    }
-  }
-
   async function* batches(): AsyncGenerator<RowBatch> {
     // The lines that were parsed already come first, and are freed.
-    yield* batchesOf(first.splice(0));
-    for await (const block of blocks) yield* batchesOf(linesOf(block, isWanted));
+    for (let lines: Line[] | null = first.splice(0); lines !== null; ) {
+      for (const { value, block, at } of lines) {
+        const { bytes, starts, ends, firstLine } = block;
+        try {
+          add(value);
+          options.onRecord?.(bytes, starts[at], starts[at + 1] ?? bytes.length);
+        } catch (error) {
+          options.skips.skip(firstLine + at, error, name);
+        }
+        if (assembler.isFullAfter(ends[at] - starts[at])) yield assembler.take();
+      }
+      const next = await blocks.next();
+      lines = next.done ? null : linesOf(next.value, isWanted);
+    }
     yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
@@ -105,13 +103,14 @@ const NO_VALUES: JsonObject = {};
 const BRACE = 0x7b;
 
 /**
- * Returns a function that yields the objects of a block, for one block after another. Rows that are
+ * Returns a function that gives the objects of a block, for one block after another. Rows that are
  * not wanted are empty objects; blank lines give none, and lines that cannot be read are skipped.
  */
 function lineReader({ skips }: ReadOptions, file: string) {
   let row = 0;
-  return function* (block: LineBlock, isWanted: (row: number) => boolean): Generator<Line> {
+  return (block: LineBlock, isWanted: (row: number) => boolean): Line[] => {
     const { bytes, starts } = block;
+    const lines: Line[] = [];
     for (let at = 0; at < starts.length; at++) {
       try {
         // Only a line that starts with a brace can be left out unparsed: other lines may be blank
@@ -120,11 +119,12 @@ function lineReader({ skips }: ReadOptions, file: string) {
         const value = isLeftOut ? NO_VALUES : parseLine(block, at);
         if (value === null) continue;
         row++;
-        yield { value, block, at };
+        lines.push({ value, block, at });
       } catch (error) {
         skips.skip(block.firstLine + at, error, file);
       }
     }
+    return lines;
   };
 }
 

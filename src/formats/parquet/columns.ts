@@ -3,7 +3,8 @@
  * become texts that lose nothing, deeper nesting becomes JSON.
  */
 
-import type { ColumnBuilder, ColumnKind } from '../../table/columns/builder';
+import type { ColumnBuilder } from '../../table/columns/builder';
+import type { ColumnKind } from '../../table/columns/types';
 import { float16 } from '../../table/columns/values';
 import { exactJson } from '../jsonl/json-text';
 import type { Node } from './metadata';

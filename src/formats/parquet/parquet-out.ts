@@ -1,7 +1,7 @@
 /** Writes rows as Parquet by hyparquet-writer (MIT, kept by Hyperparam), a row group at a time. */
 
 import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { ColumnKind } from '../../table/columns/builder';
+import type { ColumnKind } from '../../table/columns/types';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../jsonl/json-text';
 import type { RowEncoder } from '../row-format';

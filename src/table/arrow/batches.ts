@@ -8,11 +8,10 @@
 import { makeData, type RecordBatch, type Schema } from 'apache-arrow';
 import { concatenated } from '../../base/arrays';
 import { checkBitmaps } from '../columns/chunk';
-import { type ColumnInfo, columnInfo } from '../columns/info';
 import { recordBatch } from '../columns/make';
+import { type ColumnInfo, columnInfo } from '../columns/types';
 import { RowBatch } from '../row-batch';
 import { KEY, SealChecker } from '../sealed/seal';
-import type { Span } from './bodies';
 import {
   BATCH_MESSAGE,
   type Columns,
@@ -23,6 +22,7 @@ import {
   type Message,
   readFooter,
   SCHEMA_MESSAGE,
+  type Span,
   TAIL_BYTES,
   type Walk,
   walkBlock,

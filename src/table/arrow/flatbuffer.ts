@@ -88,15 +88,15 @@ export class Flatbuffer {
   }
 
   /** The addresses of the structs in a vector, each of `bytes` bytes. */
-  *structsAt(at: number, slot: number, bytes: number): Generator<number> {
+  structsAt(at: number, slot: number, bytes: number): number[] {
     const vector = this.reference(at, slot);
     const count = vector === 0 ? 0 : this.#uint32(vector);
-    for (let i = 0; i < count; i++) yield vector + 4 + i * bytes;
+    return Array.from({ length: count }, (_, i) => vector + 4 + i * bytes);
   }
 
   /** The addresses of the tables in a vector. */
-  *tablesAt(at: number, slot: number): Generator<number> {
-    for (const entry of this.structsAt(at, slot, 4)) yield this.#follow(entry);
+  tablesAt(at: number, slot: number): number[] {
+    return this.structsAt(at, slot, 4).map((entry) => this.#follow(entry));
   }
 
   /** A scalar in a slot; 0, its default, where the table does not have it. */

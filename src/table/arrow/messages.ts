@@ -45,10 +45,10 @@ const FIELD: Table = {
       throw new Error(`a column of no known type, ${type}`);
     }
     buffer.verify(target, TYPES[type] ?? PLAIN, depth);
-    const children = [...buffer.tablesAt(at, 5)];
+    const children = buffer.tablesAt(at, 5);
     const entries = type === MAP && children.length === 1 ? children[0] : null;
     const isOfPairs = (one: number) =>
-      buffer.uint8(one, 2) === STRUCT && [...buffer.tablesAt(one, 5)].length === 2;
+      buffer.uint8(one, 2) === STRUCT && buffer.tablesAt(one, 5).length === 2;
     if (
       (LISTS.includes(type) && children.length !== 1) ||
       (entries !== null && !isOfPairs(entries))
@@ -376,7 +376,7 @@ function verifyBatch(
   if (codec > 1) throw new Error(`a body compressed by an unknown codec, ${codec}`);
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   let held = 0;
-  const buffers = [...buffer.structsAt(batch, 2, 16)];
+  const buffers = buffer.structsAt(batch, 2, 16);
   for (const at of buffers) {
     const offset = buffer.int64(at);
     const length = buffer.int64(at + 8);
@@ -401,7 +401,7 @@ function verifyBatch(
   };
   const rows = buffer.int64Slot(batch, 0);
   check(rows, 'a batch');
-  const nodes = [...buffer.structsAt(batch, 1, 16)];
+  const nodes = buffer.structsAt(batch, 1, 16);
   for (const at of nodes) check(buffer.int64(at), 'a column');
   if (columns !== null && header === BATCH_MESSAGE) {
     const isShort = columns.nodes.some((node) => buffer.int64(nodes[node] ?? 0) !== rows);
@@ -415,4 +415,28 @@ function verifyBatch(
     viewBuffers += count < 0 ? Number.POSITIVE_INFINITY : count;
   }
   if (viewBuffers > buffers.length) throw new Error('views into more buffers than there are');
+}
+
+/** Bytes `at` to `at + length - 1` of a file. */
+export interface Span {
+  readonly at: number;
+  readonly length: number;
+}
+
+/**
+ * The bodies of the batches of a file that is known to be sound, and the buffers of each in the
+ * order in which Arrow lists them: column by column. Bytes of bodies may be missing.
+ */
+export function bodiesOf(file: Uint8Array): (Span & { readonly buffers: readonly Span[] })[] {
+  const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
+  const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
+  return blocks.map((block) => {
+    const cursor = new Cursor(file, block.offset, start);
+    const { bodyBytes, buffer, batch } = cursor.run(walkBlock(block, walkHead()));
+    const buffers = buffer.structsAt(batch, 2, 16).map((own) => ({
+      at: cursor.at + buffer.int64(own),
+      length: buffer.int64(own + 8),
+    }));
+    return { at: cursor.at, length: bodyBytes, buffers };
+  });
 }

@@ -14,26 +14,13 @@ import {
   makeData,
   Utf8,
 } from 'apache-arrow';
-import { type NumberKind, numberType } from './types';
+import { type ColumnKind, JSON_METADATA, type NumberKind, numberType } from './types';
 
 /** A column of a batch: its name and type, and its values. */
 export interface Column {
   readonly field: Field;
   readonly data: Data;
 }
-
-/** The kinds of columns. 'json' is text that has a JSON value, and is written back as one. */
-export type ColumnKind =
-  | NumberKind
-  | 'bool'
-  | 'text'
-  | 'json'
-  | 'binary'
-  | { readonly fixedBytes: number }
-  | { readonly list: ColumnKind };
-
-/** Arrow's own name for JSON in a text column. */
-export const JSON_METADATA = new Map([['ARROW:extension:name', 'arrow.json']]);
 
 /**
  * Texts and bytes of one batch stay below 2^31, where 32-bit offsets end. Readers end batches

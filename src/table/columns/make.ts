@@ -20,8 +20,8 @@ import { countNulls } from '../../base/bitmap';
 import { checkAttached, wrongType } from '../../base/check';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
-import { builderOf, type Column, type ColumnKind, finished } from './builder';
-import { type NumberArray, typeOfArray } from './types';
+import { builderOf, type Column, finished } from './builder';
+import { type ColumnKind, type NumberArray, typeOfArray } from './types';
 
 /** A bitmap of the rows that are not null; null or missing where all are not. */
 type Validity = Uint8Array | null | undefined;

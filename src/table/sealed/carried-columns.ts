@@ -7,8 +7,7 @@
 import { type DataType, type Field, Type } from 'apache-arrow';
 import { concatenated } from '../../base/arrays';
 import { asFormatError, FormatError } from '../../base/format-error';
-import { bodiesOf, type Span } from '../arrow/bodies';
-import { footerStart, readFooter, TAIL_BYTES } from '../arrow/messages';
+import { bodiesOf, footerStart, readFooter, type Span, TAIL_BYTES } from '../arrow/messages';
 import { asArrow } from '../arrow/source';
 import { ArrowWriter } from '../arrow/writer';
 import { columnOf } from '../columns/make';

@@ -32,7 +32,7 @@ export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8
     { name: 'id', type: 'ids', isOptional: true },
     { name: 'code', type: { bytes: width }, isNullable: validity !== null },
   ];
-  const batches = Array.from(batchRanges(codes.count), ([first, end]) => {
+  const batches = batchRanges(codes.count).map(([first, end]) => {
     const code = {
       bytes: bytes.subarray(first * width, end * width),
       // Batches have a multiple of 8 rows, so each starts at a whole byte of the bitmap.

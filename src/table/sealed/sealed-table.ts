@@ -78,10 +78,9 @@ type TableHeader = Readonly<Record<string, unknown>>;
 export const BATCH_ROWS = 65_536;
 
 /** Where batches of at most `rows` rows begin and end; one empty batch where there are no rows. */
-export function* batchRanges(count: number, rows = BATCH_ROWS): Generator<[number, number]> {
-  for (let first = 0; first === 0 || first < count; first += rows) {
-    yield [first, Math.min(count, first + rows)];
-  }
+export function batchRanges(count: number, rows = BATCH_ROWS): [number, number][] {
+  const batches = Math.max(1, Math.ceil(count / rows));
+  return Array.from({ length: batches }, (_, i) => [i * rows, Math.min(count, (i + 1) * rows)]);
 }
 
 /**

@@ -8,7 +8,7 @@
 import { padded } from '../../base/arrays';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import { checksum } from '../../kernels/xxhash';
-import type { Span } from '../arrow/bodies';
+import type { Span } from '../arrow/messages';
 import { asArrow } from '../arrow/source';
 import { type BlockIds, BodyReader } from './body-reader';
 import {

@@ -73,7 +73,7 @@ const DOCUMENTS: ColumnSchema = { name: 'documents', type: 'uint32' };
 /** The bytes of an Arrow file with the table. */
 export function writeFrequencies(columns: FrequencyColumns): Uint8Array {
   const { tokens, hash, documents, dimensions, counts } = columns;
-  const batches = Array.from(batchRanges(counts.length), ([first, end]) => ({
+  const batches = batchRanges(counts.length).map(([first, end]) => ({
     count: end - first,
     rows: {
       dimension: dimensions.subarray(first, end),
