@@ -5,14 +5,10 @@ import { goldenDigests } from './golden.mjs';
 import { job } from './job.mjs';
 import { refusals, threads } from './threads.mjs';
 
-/** What this engine comes to; `kernel` as HALFSPACE_KERNEL has it. */
-async function report(kernel) {
-  globalThis.process = { env: { HALFSPACE_KERNEL: kernel } };
-  try {
-    return { digests: await goldenDigests(library), job: await job(library) };
-  } finally {
-    delete globalThis.process;
-  }
+/** What this engine comes to by a kernel; codes of sets only where there is WebAssembly. */
+async function report(kernel, withSets = true) {
+  const digests = await goldenDigests(library, kernel, withSets);
+  return { digests, job: await job(library, kernel) };
 }
 
 /** The same from a worker of this page. */
