@@ -98,7 +98,7 @@ function scanned(build, bits) {
 
 function hashed({ SimHasher }, options, batch) {
   const hasher = new SimHasher({ seed: 7, ...options });
-  return () => hasher.hashAll(batch);
+  return async () => await hasher.hashAll(batch);
 }
 
 function indexOf({ SimHashIndex }, dimensions) {

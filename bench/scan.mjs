@@ -63,7 +63,7 @@ function ours(codes, queries) {
     { name: 'halfspace', count: 1, run: timed(one('auto')) },
     {
       ...{ name: 'halfspace', count: QUERIES, isSlow: true },
-      run: timed(() => scanAll(codes, queries, { k: K })),
+      run: timed(async () => await scanAll(codes, queries, { k: K })),
     },
     { name: 'scalar kernel', count: 1, isSlow: true, run: timed(one('scalar')) },
   ];

@@ -40,7 +40,7 @@ async function rates(texts) {
   const frequencies = await new TextHasher().fit(texts.slice(0, 10_000));
   const ours = (options) => {
     const hasher = new TextHasher({ empty: 'null', ...options });
-    return async (some) => (await measured(() => hasher.hashAll(some))).cpu;
+    return async (some) => (await measured(async () => await hasher.hashAll(some))).cpu;
   };
   const rival = new SimHash();
   const theirs = (engine) => async (some) =>

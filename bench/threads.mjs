@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import {
   closeThreads,
-  clusterAsync,
+  cluster,
   pairs,
   SimHasher,
   SimHashIndex,
@@ -66,12 +66,12 @@ async function allPairs(source, near, call) {
 }
 
 const JOBS = [
-  ['hash all rows, 384 wide', (call) => wideHasher.hashAllAsync(wide, call)],
-  ['hash all rows, 100 wide', (call) => hadamard.hashAllAsync(dense, call)],
-  ['texts to codes', (call) => textHasher.hashAllAsync(someTexts, call)],
+  ['hash all rows, 384 wide', (call) => wideHasher.hashAll(wide, call)],
+  ['hash all rows, 100 wide', (call) => hadamard.hashAll(dense, call)],
+  ['texts to codes', (call) => textHasher.hashAll(someTexts, call)],
   ['one query, scan', (call) => many.searchAllAsync(one, { method: 'scan', ...call })],
   ['1,000 searches, optimized', (call) => optimized.searchAllAsync(queries, call)],
-  ['k-means, 500 clusters', (call) => clusterAsync(index, { clusters: sized(500, 20), ...call })],
+  ['k-means, 500 clusters', (call) => cluster(index, { clusters: sized(500, 20), ...call })],
   ['pairs within 3', (call) => allPairs(uniform, { maxDistance: 3 }, call)],
   [
     'adding and optimize',

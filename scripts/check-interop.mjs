@@ -54,7 +54,7 @@ async function writeOurs() {
   const vectors = vectorsOf(40, 6);
   const ids = vectors.map((_, i) => `row ${i}`);
   const hasher = new SimHasher({ bits: 100, dimensions: 6, projection: 'hadamard' });
-  const all = hasher.hashAll(matrixOf(vectors));
+  const all = await hasher.hashAll(matrixOf(vectors));
   const codes = Codes.from(all.bytes, {
     bits: 100,
     validity: Uint8Array.of(0xfd, 255, 255, 255, 255),
@@ -79,7 +79,7 @@ async function writeOurs() {
   }
 
   const near = { a: [], b: [], distance: [] };
-  for (const batch of pairs(all, { maxDistance: 30 })) {
+  for await (const batch of pairs(all, { maxDistance: 30 })) {
     near.a.push(...batch.a);
     near.b.push(...batch.b);
     near.distance.push(...batch.distances);
@@ -91,7 +91,7 @@ async function writeOurs() {
     near.a.map((a, i) => ({ a, b: near.b[i], distance: near.distance[i] })),
   );
 
-  const plan = dedup(all, { maxDistance: 30 });
+  const plan = await dedup(all, { maxDistance: 30 });
   await library.writePlan(join(folder, 'plan.arrow'), plan, { ids });
   const actions = ['drop', 'keep'];
   add(

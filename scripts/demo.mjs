@@ -33,7 +33,7 @@ const hasher = new SimHasher({
   projection: 'hadamard',
   zero: 'null',
 });
-const codes = hasher.hashAll(vectors);
+const codes = await hasher.hashAll(vectors);
 const hashed = performance.now();
 console.log(
   `${relative('.', file)}: ${count} vectors of ${vectors.dimensions} dimensions, read in ` +
@@ -80,9 +80,11 @@ const queries = new Float64Array(sample.length * width);
 sample.forEach((row, i) => {
   queries.set(vectors.values.subarray(row * width, (row + 1) * width), i * width);
 });
-const truth = scanVectorsAll(vectors, { values: queries, dimensions: width }, { k: 10 });
+const truth = await scanVectorsAll(vectors, { values: queries, dimensions: width }, { k: 10 });
 const before = performance.now();
-const found = scanAll(codes, hasher.hashAll({ values: queries, dimensions: width }), { k: 10 });
+const found = await scanAll(codes, await hasher.hashAll({ values: queries, dimensions: width }), {
+  k: 10,
+});
 const took = performance.now() - before;
 let hits = 0;
 let all = 0;

@@ -5,22 +5,20 @@
 
 export { FormatError } from './base/format-error';
 export type { Ids } from './base/ids';
-export type { LongCall } from './base/steps';
+export type { LongCall } from './base/long-work';
 export {
-  type ClusterBy,
   type ClusterOptions,
   type Clusters,
   cluster,
-  clusterAsync,
-} from './clustering/cluster';
-export type { ClusterSource } from './clustering/cluster-source';
-export type { Cluster } from './clustering/cluster-summary';
+} from './clusters/cluster';
 export {
   clusterByDensity,
-  clusterByDensityAsync,
   type DensityClusters,
   type DensityOptions,
-} from './clustering/density';
+} from './clusters/density';
+export type { Iteration } from './clusters/k-means-run';
+export type { ClusterSource, PointKind } from './clusters/points-of';
+export type { Cluster } from './clusters/summaries';
 export {
   type AngleEstimate,
   bitsFor,
@@ -41,18 +39,6 @@ export {
   scan,
   scanAll,
 } from './codes/scan';
-export { type DedupOptions, dedup, dedupAsync } from './groups/dedup';
-export type { Grouping } from './groups/grouping';
-export type { ColumnValues, Keep } from './groups/keep';
-export type { DedupPlan } from './groups/plan';
-export type { PlanTableOptions } from './groups/plan-table';
-export {
-  type GroupOptions,
-  groupRows,
-  groupRowsAsync,
-  type RowGroup,
-  type RowGroups,
-} from './groups/row-groups';
 export type { PatternFunction } from './hashing/row-hasher';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type { Filter } from './index/filter';
@@ -80,15 +66,6 @@ export {
 } from './index/simhash-index';
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
 export { indexToArrow } from './index/write-index';
-export {
-  type PairBatch,
-  type Pairs,
-  type PairsOptions,
-  type PairsWork,
-  pairs,
-} from './join/pairs';
-export type { RowSource } from './join/source';
-export type { Iteration } from './k-means/run';
 export type { KernelName } from './kernels/kernels';
 export {
   type CalibrateOptions,
@@ -99,6 +76,24 @@ export {
   type UnjudgedPair,
 } from './measure/calibrate';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
+export { type DedupOptions, dedup } from './near/dedup';
+export {
+  type Grouping,
+  type GroupOptions,
+  groupRows,
+  type RowGroup,
+  type RowGroups,
+} from './near/groups';
+export type { ColumnValues, Keep } from './near/keep';
+export {
+  type PairBatch,
+  type Pairs,
+  type PairsOptions,
+  pairs,
+} from './near/pairs';
+export type { DedupPlan } from './near/plan';
+export type { PlanTableOptions } from './near/plan-table';
+export type { RowSource } from './near/rows';
 export type { OpenStoredOptions } from './stored/open-stored';
 export { openIndexUrl } from './stored/open-url';
 export type { StoredFigures, StoredIndex } from './stored/stored-index';

@@ -10,11 +10,11 @@ import { MEASURING } from './index/recall-task';
 import { SCANNING } from './index/scan-task';
 import { SEARCHING } from './index/search-task';
 import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
-import { COMPARING } from './join/exact-task';
-import { JOINING } from './join/join-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
 import { SECONDS_IN_TREE } from './k-means/second-centroid';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
+import { JOINING } from './near/join-job';
+import { COMPARING } from './near/rows';
 import { TEXT_HASHING } from './text/text-hasher';
 import { type AnyTask, serve } from './threads/serve';
 

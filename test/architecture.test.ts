@@ -19,9 +19,8 @@ const LAYERS = [
   'index',
   'engine',
   'stored',
-  'join',
-  'groups',
-  'clustering',
+  'near',
+  'clusters',
   'measure',
   'explore/layout', // where rows lie on the map
   'worker.ts', // the entry point of worker threads
@@ -136,9 +135,10 @@ it('what searches, joins and groups codes reaches no apache-arrow in a bundle', 
   };
   const within = [
     ...['index/simhash-index.ts', 'codes/scan.ts', 'hashing/simhash.ts', 'vectors/scan-vectors.ts'],
-    ...['join/pairs.ts', 'join/neighbor-lists.ts', 'groups/dedup.ts', 'groups/row-groups.ts'],
-    ...['clustering/cluster.ts', 'clustering/density.ts', 'text/text-hasher.ts'],
+    ...['near/pairs.ts', 'near/groups.ts', 'near/dedup.ts'],
+    ...['clusters/cluster.ts', 'clusters/density.ts', 'text/text-hasher.ts'],
   ];
+  expect(within.filter((file) => !texts.has(file))).toEqual([]);
   const paths = new Map(within.map((file) => [file, [file]]));
   for (const [file, path] of paths) {
     for (const specifier of bundled(file)) {

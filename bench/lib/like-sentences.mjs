@@ -31,7 +31,7 @@ export function likeSentences(dimensions) {
     const at = dimensions * direction;
     for (let i = 0; i < dimensions; i++) sums[i] += weight * directions[at + i];
   };
-  return (rows) => {
+  return async (rows) => {
     const values = new Float32Array(rows * dimensions);
     for (let at = 0; at < values.length; at += dimensions) {
       sums.fill(0);
@@ -39,11 +39,11 @@ export function likeSentences(dimensions) {
         let path = subject + 1;
         for (let i = 0; i < STEPS; i++) {
           path = mixed(path, Math.floor(CHOICES * (below(2 ** 30) / 2 ** 30) ** UNEQUAL));
-          add(path % DIRECTIONS, step);
+          await add(path % DIRECTIONS, step);
         }
       }
-      add(below(DIRECTIONS), noise);
-      add(below(DIRECTIONS), below(2) === 0 ? noise : -noise);
+      await add(below(DIRECTIONS), noise);
+      await add(below(DIRECTIONS), below(2) === 0 ? noise : -noise);
       for (let i = 0; i < dimensions; i++) values[at + i] = sums[i] * spread[i];
     }
     return { values, dimensions };

@@ -15,8 +15,8 @@ const TOPICS = {
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
   Index: ['SimHashIndex', 'openIndexUrl'],
-  'Pairs and groups': [...['pairs', 'groupRows', 'groupRowsAsync', 'dedup', 'dedupAsync']],
-  Clusters: ['cluster', 'clusterAsync', 'clusterByDensity', 'clusterByDensityAsync'],
+  'Pairs and groups': [...['pairs', 'groupRows', 'dedup']],
+  Clusters: ['cluster', 'clusterByDensity'],
   Texts: [
     ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],
     ...['hashWord', 'FrequencyTable'],
@@ -45,7 +45,7 @@ Every value that \`halfspace\` and \`halfspace/node\` export. \`halfspace\` runs
 
 const LONG_CALLS = `## Long calls
 
-Calls that may take long have these options besides their own. A function whose name ends in \`Async\` does the same work as the one without, in short steps between which the event loop runs, and returns a promise.
+Calls that may take long have these options besides their own, and return a promise: they run in short steps, between which the event loop runs.
 
 `;
 

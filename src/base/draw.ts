@@ -1,33 +1,23 @@
 /**
- * Draws rows at random without repeats: from arrays by the shuffle of Fisher and Yates, in steps;
+ * Draws rows at random without repeats: from arrays by the shuffle of Fisher and Yates;
  * from a stream of unknown length by Vitter's algorithm R (1985). The draw from a stream depends on
  * the seed and the number of rows only, not on how they are batched.
  */
 
 import { shareAt } from './random';
-import type { Steps } from './steps';
-
-/** Values that are drawn between two pauses. */
-const STEP_ROWS = 2 ** 18;
 
 /**
- * Moves `count` of the values, drawn at random, to the front in place; shuffles all if there are
- * fewer. `random` returns numbers from 0 to 1, 1 excluded.
+ * A copy of `count` of the values in random order; of all of them if there are fewer. `random`
+ * returns numbers from 0 to 1, 1 excluded.
  */
-function* drawToFront(values: Uint32Array, count: number, random: () => number): Steps<void> {
+export function drawn(from: Uint32Array, count: number, random: () => number): Uint32Array {
+  const values = from.slice();
   const most = Math.min(count, values.length);
   for (let i = 0; i < most; i++) {
     const other = i + Math.floor(random() * (values.length - i));
     [values[i], values[other]] = [values[other], values[i]];
-    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-}
-
-/** A copy of `count` of the values in random order; of all of them if there are fewer. */
-export function* drawn(from: Uint32Array, count: number, random: () => number): Steps<Uint32Array> {
-  const values = from.slice();
-  yield* drawToFront(values, count, random);
-  return values.slice(0, Math.min(count, values.length));
+  return values.slice(0, most);
 }
 
 /** Holds a uniform sample of at most `capacity` of the items offered so far. */

@@ -36,3 +36,14 @@ export const clampedCosine = (cosine: number): number => Math.max(-1, Math.min(1
 export function cosineOf(dot: number, length: number): number {
   return length > 0 ? clampedCosine(dot / length) : 0;
 }
+
+/** Above the rounding error of a cosine in float64, at most 5e-13 with 4,096 dimensions. */
+const SIMILARITY_ERROR = 1e-12;
+
+/**
+ * True where an exact similarity is at least `least`, apart from rounding: the computed cosine of a
+ * vector with itself may be 1 - 2e-16, and `minCosine: 1` must find it.
+ */
+export function reaches(similarity: number, least: number): boolean {
+  return similarity >= least - SIMILARITY_ERROR;
+}

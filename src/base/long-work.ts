@@ -11,7 +11,7 @@ export interface LongCall {
   onProgress?: (done: number, total: number) => void;
   /** Stops the work: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Number of threads: 'auto' for all cores where that pays. Answers are equal for every number. */
+  /** 'auto' for all cores where that pays, or a number. Answers are equal for every number. */
   threads?: 'auto' | number;
 }
 

@@ -4,10 +4,6 @@
  */
 
 import { ascending } from './arrays';
-import type { Steps } from './steps';
-
-/** Rows between two steps. */
-const STEP_ROWS = 2 ** 16;
 
 /** Sets of the rows 0..`count` - 1. At first each row is a set. */
 export class UnionFind {
@@ -30,13 +26,8 @@ export class UnionFind {
   }
 
   /** For each row the least row of its set. */
-  *all(): Steps<Uint32Array> {
-    const leasts = new Uint32Array(this.#parents.length);
-    for (let row = 0; row < leasts.length; row++) {
-      leasts[row] = this.find(row);
-      if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-    }
-    return leasts;
+  all(): Uint32Array {
+    return this.#parents.map((_, row) => this.find(row));
   }
 
   /** Joins the sets of two rows, which may be equal. */

@@ -19,17 +19,6 @@ export function estimatedCosine(distance: number, bits: number): number {
   return Math.cos(angleOf(distance, bits));
 }
 
-/** Above the rounding error of a cosine in float64, at most 5e-13 with 4,096 dimensions. */
-const SIMILARITY_ERROR = 1e-12;
-
-/**
- * True where an exact similarity is at least `least`, apart from rounding: the computed cosine of a
- * vector with itself may be 1 - 2e-16, and `minCosine: 1` must find it.
- */
-export function reaches(similarity: number, least: number): boolean {
-  return similarity >= least - SIMILARITY_ERROR;
-}
-
 /** What a distance says about two vectors; angles are in radians, 0 to π. */
 export interface AngleEstimate {
   readonly angle: number;

@@ -5,7 +5,8 @@
  */
 
 import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import type { HammingKernel } from '../kernels/hamming';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { Codes } from './codes';
 import { checkLeast, type LeastSimilarity, widestAt } from './measure';
@@ -28,8 +29,9 @@ export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
 
 const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard', 'kernel'];
 
-/** Bytes of codes that are scanned between two checks of the signal. */
+/** Bytes of codes, and queries, that are compared in a step: some milliseconds. */
 const STEP_BYTES = 1 << 21;
+const STEP_QUERIES = 128;
 /** Rows of the first step; each step is twice as long. So limits fall before most rows are read. */
 const FIRST_ROWS = 128;
 
@@ -38,13 +40,15 @@ const FIRST_ROWS = 128;
  * a limit, or both. Compares the query with every code.
  *
  * @example
- * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * console.log(scan(codes, codes.at(0), { k: 2 }).rows); // Uint32Array(2) [ 0, 1 ]
  * console.log(scan(codes, codes.at(0), { maxDistance: 10 }).distances); // Uint16Array(2) [ 0, 0 ]
  */
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
   const given = checkOptions('options', options, OPTIONS);
-  return scanAll(codes, oneQuery(codes, query), given)[0];
+  const running = new Scan(codes, oneQuery(codes, query), given);
+  for (const end of stepEnds(codes)) running.compareTo(end, 0);
+  return running.results()[0];
 }
 
 /**
@@ -52,40 +56,92 @@ export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Ne
  * call a query.
  *
  * @example
- * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * console.log(scanAll(codes, codes, { k: 1 }).map(({ rows }) => rows[0])); // [ 0, 0, 2 ]
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const found = await scanAll(codes, codes, { k: 1 });
+ * console.log(found.map(({ rows }) => rows[0])); // [ 0, 0, 2 ]
  */
-export function scanAll(
+export async function scanAll(
   codes: Codes,
   queries: Codes,
   options?: ScanOptions & LongCall,
-): Neighbors[] {
+): Promise<Neighbors[]> {
   const given = checkLongCall(checkOptions('options', options, [...OPTIONS, ...LONG_CALL]));
+  const work = new LongWork(given);
   checkQueries(codes, queries);
-  const widest = widestOf(codes, given);
-  const most = widest ?? codes.bits;
-  const k = checkK(given.k ?? (widest === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER));
-  const hamming = hammingKernel(given.kernel, codes.bytesPerCode);
-  const collectors = Array.from({ length: queries.count }, () => new Nearest(k, most, codes.count));
-  // A limit of 0 excludes a query: no distance is below it.
-  const limits = Uint32Array.from(collectors, ({ limit }, row) =>
-    queries.isNull(row) ? 0 : limit,
-  );
-  // Kernels do not know null rows, whose codes are 0: their hits are dropped here.
-  const take = (query: number, row: number, distance: number) => {
-    if (limits[query] === 0 || codes.isNull(row)) return;
-    collectors[query].take(row, distance);
-    limits[query] = collectors[query].limit;
-  };
-  const maxRows = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / codes.bytesPerCode));
-  for (let first = 0, rows = FIRST_ROWS; first < codes.count; rows *= 2) {
-    given.signal?.throwIfAborted();
-    const count = Math.min(rows, maxRows, codes.count - first);
-    hamming.hitsOfMany(codes.bytes, first, count, queries.bytes, limits, take);
-    first += count;
-    given.onProgress?.(first, codes.count);
+  const running = new Scan(codes, queries, given);
+  for (const end of stepEnds(codes)) {
+    for (let query = 0; query < queries.count; query += STEP_QUERIES) {
+      running.compareTo(end, query);
+      await work.step();
+    }
+    await work.step(end, codes.count);
   }
-  return collectors.map((one) => one.result());
+  return running.results();
+}
+
+/** The row at which each step ends, ascending. */
+function stepEnds({ count, bytesPerCode }: Codes): number[] {
+  const most = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / bytesPerCode));
+  const ends: number[] = [];
+  for (let end = 0, rows = FIRST_ROWS; end < count; rows *= 2) {
+    end = Math.min(count, end + Math.min(rows, most));
+    ends.push(end);
+  }
+  return ends;
+}
+
+/** A scan for some queries. */
+class Scan {
+  readonly #codes: Codes;
+  readonly #queries: Codes;
+  readonly #hamming: HammingKernel;
+  readonly #collectors: Nearest[];
+  /** By query the distance below which it takes hits; 0 excludes it. */
+  readonly #limits: Uint32Array;
+  /** By block of queries the rows that these were compared with. */
+  readonly #done: Uint32Array;
+
+  constructor(codes: Codes, queries: Codes, given: ScanOptions) {
+    const widest = widestOf(codes, given);
+    const most = widest ?? codes.bits;
+    const k = checkK(given.k ?? (widest === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER));
+    this.#codes = codes;
+    this.#queries = queries;
+    this.#hamming = hammingKernel(given.kernel, codes.bytesPerCode);
+    const collectors = Array.from({ length: queries.count }, () => {
+      return new Nearest(k, most, codes.count);
+    });
+    this.#collectors = collectors;
+    this.#limits = Uint32Array.from(collectors, ({ limit }, row) =>
+      queries.isNull(row) ? 0 : limit,
+    );
+    this.#done = new Uint32Array(Math.ceil(queries.count / STEP_QUERIES));
+  }
+
+  /** Compares the block of queries that begins at `first` with further rows, up to `end`. */
+  compareTo(end: number, first: number): void {
+    const { bytes, bytesPerCode } = this.#codes;
+    const limits = this.#limits.subarray(first, first + STEP_QUERIES);
+    const queries = this.#queries.bytes.subarray(
+      first * bytesPerCode,
+      (first + limits.length) * bytesPerCode,
+    );
+    // Kernels do not know null rows, whose codes are 0: their hits are dropped here.
+    const take = (query: number, row: number, distance: number) => {
+      if (limits[query] === 0 || this.#codes.isNull(row)) return;
+      const collector = this.#collectors[first + query];
+      collector.take(row, distance);
+      limits[query] = collector.limit;
+    };
+    const block = first / STEP_QUERIES;
+    const from = this.#done[block];
+    this.#hamming.hitsOfMany(bytes, from, end - from, queries, limits, take);
+    this.#done[block] = end;
+  }
+
+  results(): Neighbors[] {
+    return this.#collectors.map((one) => one.result());
+  }
 }
 
 /** The largest distance that the options allow, undefined where they set no limit. */

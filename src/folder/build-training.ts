@@ -112,7 +112,7 @@ export class Training {
       throw wrongValue('memory', needs, memory);
     }
     const most = sampleSize(count, room);
-    const order = await runStepsAsync(drawn(trained, most, alea(wanted.seed)), call);
+    const order = drawn(trained, most, alea(wanted.seed));
     const every = Math.ceil(distinct.length / NEARNESS_ROWS);
     const probed = distinct.filter((_, i) => i % every === 0);
     const sample = allocateIntegers(order.length, width); // threads read them in place

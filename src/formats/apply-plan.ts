@@ -11,7 +11,7 @@ import { MAX_BITS } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
-import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../groups/plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
@@ -71,9 +71,9 @@ export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
  * the rows that the plan was made for.
  *
  * @example
- * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * await writeCodes('codes.arrow', codes);
- * await applyPlan(dedup(codes, { maxDistance: 10 }), 'codes.arrow', 'kept.arrow');
+ * await applyPlan(await dedup(codes, { maxDistance: 10 }), 'codes.arrow', 'kept.arrow');
  * console.log((await readCodes('kept.arrow')).codes.count); // 2
  */
 export async function applyPlan(

@@ -2,7 +2,8 @@
 
 import { checkArguments, checkDeclared } from '../base/arguments';
 import { checkIds } from '../base/ids';
-import { checkPlanShape, type DedupPlan } from '../groups/plan';
+import { noPairs, type PairBatch, type Pairs } from '../near/pairs';
+import { checkPlanShape, type DedupPlan } from '../near/plan';
 import {
   doubtfulRows,
   listedRows,
@@ -11,8 +12,7 @@ import {
   type PlanTableOptions,
   planBatches,
   planOf,
-} from '../groups/plan-table';
-import { noPairs, type PairBatch, type Pairs } from '../join/pairs';
+} from '../near/plan-table';
 import type { KindHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows } from './create-rows';
@@ -24,7 +24,7 @@ import { formatOfPath, type RowFormat } from './row-format';
  * memory of one batch.
  *
  * @example
- * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * await writePairs('pairs.arrow', pairs(codes, { maxDistance: 10 }));
  * for await (const batch of await openRows('pairs.arrow')) {
  *   console.log(batch.values('a'), batch.values('b')); // [ 0 ] [ 1 ]
@@ -58,8 +58,8 @@ function pairRow({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
  * others.
  *
  * @example
- * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * await writePlan('plan.csv', dedup(codes, { maxDistance: 10 }), { ids: ['a', 'b', 'c'] });
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writePlan('plan.csv', await dedup(codes, { maxDistance: 10 }), { ids: ['a', 'b', 'c'] });
  * console.log((await readPlan('plan.csv')).count); // 3
  */
 export async function writePlan(
@@ -131,8 +131,8 @@ export interface ReadPlanOptions {
  * Reads a plan that `writePlan` wrote, as it is or edited: lines in any order, `action` changed.
  *
  * @example
- * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * await writePlan('plan.csv', dedup(codes, { maxDistance: 10 }));
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writePlan('plan.csv', await dedup(codes, { maxDistance: 10 }));
  * console.log((await readPlan('plan.csv')).kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
 export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {

@@ -3,10 +3,8 @@
  * depend on how the batch is cut, nor on the number of threads.
  */
 
-import type { Steps } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
-import type { Task } from '../threads/job';
-import { inParallel } from '../threads/parallel';
+import type { Job, Task } from '../threads/job';
 import {
   checkMatrix,
   type DenseMatrix,
@@ -42,16 +40,22 @@ export interface WholeBatch {
   readonly total?: number | undefined;
 }
 
+/** The job that hashes a batch, and its codes when it is done. */
+interface Hashing {
+  readonly job: Job<HashSettings, Part, RowCodes>;
+  codes(): Codes;
+}
+
 /**
- * The codes of a batch, with `origin` recorded. Without null rows they have no validity. Parts are
+ * Hashes a batch; the codes record `origin`. Without null rows they have no validity. Parts are
  * views of the batch, which therefore must not change until the work has ended.
  */
-export function* hashBatch(
+export function hashingOf(
   hasher: RowHasher,
   origin: CodeOrigin | undefined,
   batch: VectorBatch,
   { firstRow, total }: WholeBatch,
-): Steps<Codes> {
+): Hashing {
   const { settings } = hasher;
   const matrix = matrixOf(batch, settings.dimensions);
   const isDense = isDenseMatrix(matrix);
@@ -62,7 +66,7 @@ export function* hashBatch(
   const codes = Codes.allocate(count, { bits: settings.bits, validity, origin });
   const ends = hasher.partEnds(matrix, count);
   let hasNulls = false;
-  yield* inParallel({
+  const job: Hashing['job'] = {
     task: HASHING,
     state: settings,
     count: ends.length,
@@ -81,6 +85,6 @@ export function* hashBatch(
       }
       return [firstRow + ends[i], total ?? firstRow + count];
     },
-  });
-  return hasNulls ? codes : codes.withoutValidity();
+  };
+  return { job, codes: () => (hasNulls ? codes : codes.withoutValidity()) };
 }

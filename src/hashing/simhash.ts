@@ -15,23 +15,19 @@ import {
   wrongType,
   wrongValue,
 } from '../base/check';
-import {
-  checkLongCall,
-  LONG_CALL,
-  type LongCall,
-  runSteps,
-  runStepsAsync,
-  type Steps,
-} from '../base/steps';
+import { type LongCall, LongWork } from '../base/long-work';
+import type { Steps } from '../base/steps';
 import { bytesPerCode, type CodeOrigin, type Codes } from '../codes/codes';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
-import type { Vector, VectorBatch } from '../vectors/vectors';
-import { hashBatch, type WholeBatch } from './hash-batch';
+import { inParallel, runJob } from '../threads/parallel';
+import type { SparseMatrix, Vector, VectorBatch } from '../vectors/vectors';
+import { hashingOf, type WholeBatch } from './hash-batch';
 import {
   allZero,
   type PatternFunction,
   PROJECTIONS,
   type Projection,
+  type RowCodes,
   RowHasher,
 } from './row-hasher';
 
@@ -87,7 +83,7 @@ const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
  *
  * @example
  * const hasher = new SimHasher({ bits: 256, dimensions: 3, projection: 'hadamard' });
- * const codes = hasher.hashAll([[0.2, 0.9, 0.1], [0.3, 0.8, 0.1], [0.9, 0.1, 0.4]]);
+ * const codes = await hasher.hashAll([[0.2, 0.9, 0.1], [0.3, 0.8, 0.1], [0.9, 0.1, 0.4]]);
  * console.log(codes.count, codes.distance(0, 1), codes.distance(0, 2)); // 3 11 98
  */
 export class SimHasher {
@@ -188,32 +184,36 @@ export class SimHasher {
   /**
    * The codes of a batch: a dense matrix `{ values, dimensions }`, sparse rows `{ offsets, indices,
    * values }`, an array of vectors, or a flat Float32Array or Float64Array when the hasher was made
-   * with `dimensions`. Null rows, and all-zero ones with `zero: 'null'`, get null codes.
+   * with `dimensions`. Null rows, and all-zero ones with `zero: 'null'`, get null codes. The batch
+   * must not change until the promise resolves.
    */
-  hashAll(batch: VectorBatch, options?: LongCall): Codes {
-    const given = checkOptions('options', options, LONG_CALL);
-    return runSteps(this.hashInSteps(batch), checkLongCall(given));
+  async hashAll(batch: VectorBatch, options?: LongCall): Promise<Codes> {
+    const work = LongWork.of(options);
+    const { job, codes } = hashingOf(this.#rows, this.origin, batch, { firstRow: 0 });
+    await runJob(job, work);
+    return codes();
   }
 
   /**
-   * `hashAll` in short steps, between which the event loop runs, and on several threads where that
-   * pays. The batch must not change until the promise resolves.
+   * The codes of a few sparse rows at once; messages call the first of them row `firstRow`.
+   * @internal
    */
-  async hashAllAsync(batch: VectorBatch, options?: LongCall): Promise<Codes> {
-    const given = checkOptions('options', options, LONG_CALL);
-    return runStepsAsync(this.hashInSteps(batch), checkLongCall(given));
+  hashRows(rows: SparseMatrix, firstRow: number): RowCodes {
+    return this.#rows.codesOf(rows, rows.offsets.length - 1, firstRow);
   }
 
   /**
-   * The work of `hashAll` in steps. If the batch is a part of a longer one, `whole` says where it
+   * `hashAll` in the older protocol. If the batch is a part of a longer one, `whole` says where it
    * begins, from which rows in errors and progress count. The codes record `origin`.
    * @internal
    */
-  hashInSteps(
+  *hashInSteps(
     batch: VectorBatch,
     whole: WholeBatch = { firstRow: 0 },
     origin = this.origin,
   ): Steps<Codes> {
-    return hashBatch(this.#rows, origin, batch, whole);
+    const { job, codes } = hashingOf(this.#rows, origin, batch, whole);
+    yield* inParallel(job);
+    return codes();
   }
 }

@@ -53,11 +53,18 @@ export function* additionOf(
   // The hasher found all values finite, and float32 loses none of them.
   const isChecked = dense?.values instanceof Float32Array;
   if (vectors !== null && !isChecked) {
-    yield* checkFloat32(vectors, codes.count, (row) => codes.isNull(row));
+    for (let first = 0; first < codes.count; first += CHECKED_ROWS) {
+      const end = Math.min(codes.count, first + CHECKED_ROWS);
+      checkFloat32(vectors, first, end, (row) => codes.isNull(row));
+      yield undefined;
+    }
   }
   const checkedIds = yield* parts.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors, isForeign: false };
 }
+
+/** Rows whose values are checked between two steps. */
+const CHECKED_ROWS = 2048;
 
 /** The matrix whose rows are hashed in an index with a mean: a copy. */
 function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {

@@ -74,7 +74,7 @@ export function* groupedCodes(
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, trained.length);
   const space = spaceOf(parts, distinctCodes);
-  const drawnCodes = yield* drawn(trained, sampleSize(count), alea(wanted.seed));
+  const drawnCodes = drawn(trained, sampleSize(count), alea(wanted.seed));
   const sample = allocateIntegers(drawnCodes.length, space.width); // threads read it in place
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);

@@ -4,6 +4,7 @@
  * then row, whatever method finds them. The state is in `IndexParts`; this class checks arguments.
  */
 
+import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import {
   checkLongCall,
@@ -21,6 +22,7 @@ import { estimateJaccard } from '../codes/measure';
 import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
 import { additionOf, type RowsToAdd } from './add-rows';
+import { HELD_ROWS, type HeldRows } from './held-rows';
 import type { Id } from './id-table';
 import {
   checkIndexOptions,
@@ -85,6 +87,28 @@ export class SimHashIndex<I extends Id = Id> {
   /** Number of rows, removed ones not counted. */
   get count(): number {
     return this.#parts.distinctCodes.liveCount;
+  }
+
+  /**
+   * The rows, for joins, groups and clusters.
+   * @internal
+   */
+  [HELD_ROWS](): HeldRows {
+    const { distinctCodes, bits, vectors, kernel, mean, hasher, isForeign } = this.#parts;
+    const { rowCount, count } = distinctCodes;
+    const places = new Uint32Array(rowCount);
+    for (let row = 0; row < rowCount; row++) places[row] = distinctCodes.distinctOf(row);
+    const validity = bitmapOf(rowCount, (row) => places[row] < count);
+    const origin = isForeign ? undefined : hasher.origin;
+    const codes = Codes.allocate(rowCount, { bits, validity, ...(origin && { origin }) });
+    distinctCodes.codes.gatherInto(codes.bytes, places);
+    const isWhole = countNulls(validity, rowCount) === 0;
+    return {
+      codes: isWhole ? codes.withoutValidity() : codes,
+      vectors,
+      kernel,
+      isCentred: mean !== null,
+    };
   }
 
   /** The rank of a search that names none, by a query of the kind that the index takes. */

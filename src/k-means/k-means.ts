@@ -6,11 +6,10 @@
  */
 
 import { lengthOf } from '../base/length';
-import type { Steps } from '../base/steps';
+import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { productsKernel } from '../kernels/products';
-import type { Task } from '../threads/job';
-import { inParallel } from '../threads/parallel';
+import type { Job, Task } from '../threads/job';
 import { allocateIntegers, dot, PointBlock, type Points, roundInto } from './points';
 
 /** Limits of the rows of a step, which has about STEP_PRODUCTS within them. */
@@ -21,15 +20,12 @@ const MIN_ROWS = 8;
  * reads all centroids, which do not fit the caches.
  */
 const STEP_PRODUCTS = 2 ** 28;
-/** Values of the centroids that are moved in a step. */
-const STEP_VALUES = 2 ** 18;
 
-/** The result of `assign`. */
-interface Pass {
-  /** Mean cosine of the rows to their centroids. */
-  readonly objective: number;
-  /** Rows that had another centroid before. */
-  readonly moved: number;
+/** Assigns rows to centroids: a job, whose result is there when it is done. */
+interface Assignment {
+  readonly job: Job<object, FinderPart, Uint32Array>;
+  /** The mean cosine of the rows to their centroids, and how many had another centroid before. */
+  result(): { readonly objective: number; readonly moved: number };
 }
 
 /** Counts the rows that were assigned, of `total` in all iterations. */
@@ -74,8 +70,6 @@ export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> 
 };
 
 interface KMeansOptions {
-  /** As in `KMeansSettings`. */
-  readonly isMajority?: boolean | undefined;
   /** The rounded centroids of a run that has ended: their memory is used again. */
   readonly rounded?: Int16Array | undefined;
 }
@@ -88,17 +82,15 @@ export class KMeans {
   /** The same as integers of length UNIT, padded; rows are compared with these. */
   readonly rounded: Int16Array;
   readonly #points: Points;
-  readonly #isMajority: boolean;
   readonly #block: PointBlock;
   /** Sum and number of the rows that were last assigned to each centroid. */
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
 
   constructor(points: Points, count: number, options: KMeansOptions = {}) {
-    const { isMajority = false, rounded } = options;
+    const { rounded } = options;
     this.count = count;
     this.#points = points;
-    this.#isMajority = isMajority;
     const { dimensions } = points;
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
@@ -115,25 +107,24 @@ export class KMeans {
   }
 
   /** Sets centroid i to the direction of `rows[i]`. */
-  *begin(rows: Uint32Array): Steps<void> {
-    const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
-    for (let centroid = 0; centroid < rows.length; centroid++) {
-      this.#moveTo(centroid, rows[centroid]);
-      if (centroid % step === step - 1) yield undefined;
-    }
+  begin(rows: Uint32Array): void {
+    rows.forEach((row, centroid) => {
+      this.#moveTo(centroid, row);
+    });
   }
 
   /**
-   * Writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`, whose
-   * values before tell which rows moved. `finder` replaces the comparison with every centroid.
+   * Work that writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`,
+   * whose values before tell which rows moved. `finder` replaces the comparison with every
+   * centroid.
    */
-  *assign(
+  assignment(
     rows: Uint32Array,
     nearest: Uint32Array,
     progress: Progress,
     finder?: Finder<object>,
-  ): Steps<Pass> {
-    const { length } = this.#points;
+  ): Assignment {
+    const { length, integers } = this.#points;
     const block = this.#block;
     const { capacity, width } = block;
     const all = { values: this.rounded, width };
@@ -141,10 +132,10 @@ export class KMeans {
     this.#sums.fill(0);
     this.#sizes.fill(0);
     let moved = 0;
-    yield* inParallel({
+    const job: Assignment['job'] = {
       task,
       // A part is a view of integer points if their memory is in the state, and else a copy.
-      state: { ...state, integers: this.#points.integers },
+      state: { ...state, integers },
       count: Math.ceil(rows.length / capacity),
       part(i) {
         const first = i * capacity;
@@ -156,9 +147,12 @@ export class KMeans {
         moved += this.#add(found, count, nearest.subarray(first, first + count));
         return progress.add(count);
       },
-    });
-    const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
-    return { objective: total / (length * rows.length), moved };
+    };
+    const result = () => {
+      const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
+      return { objective: total / (length * rows.length), moved };
+    };
+    return { job, result };
   }
 
   /** Adds the points of the block to the sums of their centroids; returns the number that moved. */
@@ -179,7 +173,7 @@ export class KMeans {
    * those farthest from it. Returns the number of such centroids. There must be as many rows as
    * centroids.
    */
-  *repair(rows: Uint32Array, nearest: Uint32Array): Steps<number> {
+  async repair(rows: Uint32Array, nearest: Uint32Array, work: LongWork): Promise<number> {
     const empty = [...this.#sizes.keys()].filter((centroid) => this.#sizes[centroid] === 0);
     if (empty.length === 0) return 0;
     const { dimensions } = this.#points;
@@ -192,7 +186,7 @@ export class KMeans {
         const at = nearest[first + i] * dimensions;
         farthest.take(-block.dot(i, this.centroids, at), first + i);
       }
-      yield undefined;
+      await work.step();
     }
     let next = 0;
     const point = new Float64Array(dimensions);
@@ -216,27 +210,18 @@ export class KMeans {
    * Moves each centroid to the direction of its rows' sum. One that has no rows, or whose rows
    * cancel out, stays or, with `rowForEmpty`, moves to the row that this returns.
    */
-  *move(rowForEmpty?: (centroid: number) => number): Steps<void> {
-    const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
-    for (let centroid = 0; centroid < this.count; centroid++) {
-      this.#move(centroid, rowForEmpty);
-      if (centroid % step === step - 1) yield undefined;
-    }
-  }
-
-  #move(centroid: number, rowForEmpty?: (centroid: number) => number): void {
+  move(rowForEmpty?: (centroid: number) => number): void {
     const { dimensions } = this.#points;
-    const at = centroid * dimensions;
-    const sum = this.#sums.subarray(at, at + dimensions);
-    const own = this.centroids.subarray(at, at + dimensions);
-    const length = lengthOf(sum);
-    if (this.#isMajority) {
-      for (let i = 0; i < dimensions; i++) own[i] = (sum[i] > 0 ? 1 : -1) / Math.sqrt(dimensions);
-      roundInto(own, 1, this.rounded, centroid * this.#block.width);
-    } else if (length > 0) {
-      for (let i = 0; i < dimensions; i++) own[i] = sum[i] / length;
-      roundInto(sum, length, this.rounded, centroid * this.#block.width);
-    } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty(centroid));
+    const { width } = this.#block;
+    for (let centroid = 0; centroid < this.count; centroid++) {
+      const at = centroid * dimensions;
+      const sum = this.#sums.subarray(at, at + dimensions);
+      const length = lengthOf(sum);
+      if (length > 0) {
+        for (let i = 0; i < dimensions; i++) this.centroids[at + i] = sum[i] / length;
+        roundInto(sum, length, this.rounded, centroid * width);
+      } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty(centroid));
+    }
   }
 
   /** Sets a centroid to the direction of a row. */

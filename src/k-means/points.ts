@@ -5,7 +5,6 @@
  */
 
 import { ascending } from '../base/arrays';
-import type { Steps } from '../base/steps';
 import { Arena } from '../kernels/memory';
 import { integerWidth, UNIT } from '../kernels/products';
 
@@ -147,41 +146,6 @@ export class PointBlock {
     }
     return rounded.subarray(0, count * width);
   }
-}
-
-/** Points that are rounded between two steps. */
-const PACKED_POINTS = 1024;
-/** Points that take more bytes as integers are rounded again each time that they are read. */
-const MAX_PACKED_BYTES = 2 ** 28;
-/** Fewer bytes are copied when kernels read them: a separate memory takes 12 pages or more. */
-const MIN_OWN_BYTES = 2 ** 16;
-
-/** The points of some rows only: if they fit, as integers that all threads read in place. */
-export function* pointsAt(points: Points, rows: Uint32Array): Steps<Points> {
-  const byteLength = 2 * integerWidth(points.dimensions) * rows.length;
-  if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
-  const packed = yield* packedAt(points, rows);
-  // The length of the rounded points: exact for codes, whose values are all rounded to the same
-  // magnitude; vectors of length 1 keep it up to 1e-9.
-  const length = points.length * Math.floor(UNIT / points.length + 0.5);
-  return integerPoints(packed, points.dimensions, length);
-}
-
-/** The points of some rows as integers. `rows` of integer points must be the first: a view. */
-export function* packedAt(points: Points, rows: Uint32Array): Steps<Int16Array> {
-  const width = integerWidth(points.dimensions);
-  const { integers } = points;
-  if (integers !== undefined) return integers.subarray(0, width * rows.length);
-  const isSmall = 2 * width * rows.length < MIN_OWN_BYTES;
-  const packed = isSmall
-    ? new Int16Array(width * rows.length)
-    : allocateIntegers(rows.length, width);
-  const block = new PointBlock(points, PACKED_POINTS);
-  for (let first = 0; first < rows.length; first += block.capacity) {
-    packed.set(block.rounded(block.take(rows, first)), first * width);
-    yield undefined;
-  }
-  return packed;
 }
 
 /** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */

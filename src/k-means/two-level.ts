@@ -10,6 +10,7 @@ import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
+import { inParallel } from '../threads/parallel';
 import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
 import { integerPoints } from './points';
@@ -187,19 +188,19 @@ export function* trainTree(
   const total = COARSE_ROUNDS * few.length + (1 + rounds) * rows.length;
   const progress = new Progress(total);
   const coarse = new KMeans(points, groupCount);
-  yield* coarse.begin(rows.subarray(0, groupCount));
+  coarse.begin(rows.subarray(0, groupCount));
   const nearest = new Uint32Array(rows.length);
   for (let round = 0; groupCount > 1 && round < COARSE_ROUNDS; round++) {
-    yield* coarse.assign(few, nearest.subarray(0, few.length), progress);
-    yield* coarse.move();
+    yield* inParallel(coarse.assignment(few, nearest.subarray(0, few.length), progress).job);
+    coarse.move();
   }
-  yield* coarse.assign(rows, nearest, progress);
+  yield* inParallel(coarse.assignment(rows, nearest, progress).job);
   const groups = yield* sortedByGroup(sample, width, nearest, groupCount);
   const starts = sharedOut(groups, count);
   const means = new KMeans(points, count);
   const { rounded: centroids } = means;
   const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width });
-  yield* means.begin(firstRows(groups, starts));
+  means.begin(firstRows(groups, starts));
   const random = alea(seed);
   const groupOf = (centroid: number) => starts.findIndex((start) => start > centroid) - 1;
   const rowForEmpty = (centroid: number) => {
@@ -211,8 +212,8 @@ export function* trainTree(
   for (let round = 0; round < rounds; round++) {
     const isLast = groupCount > 1 && round >= GROUP_ROUNDS;
     const finder = (isLast ? routed : within) as Finder<object>;
-    yield* means.assign(rows, nearest, progress, finder);
-    yield* means.move(rowForEmpty);
+    yield* inParallel(means.assignment(rows, nearest, progress, finder).job);
+    means.move(rowForEmpty);
   }
   roundToByteRows(centroids, width, UNIT); // they take half of the bytes in a file
   return tree;

@@ -3,6 +3,7 @@
  * is measured against it, so it is written in plain loops, and uses nothing of the search.
  */
 import { clampedCosine, lengthOf } from '../base/length';
+import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import type { SimHashIndex } from '../index/simhash-index';
 import { scanVectorsAll } from '../vectors/scan-vectors';
@@ -64,12 +65,12 @@ interface TruthOptions {
 
 /**
  * For each query the k nearest of `rows` by exact cosine, among equals the lower row. The index
- * must hold vectors. Awaits `step` after each block, with the number of rows compared so far.
+ * must hold vectors.
  */
 export async function trueNeighbors(
   index: SimHashIndex,
   { rows, queries, self, k }: TruthOptions,
-  step: (done: number) => Promise<void>,
+  work: LongWork,
 ): Promise<Set<number>[]> {
   const count =
     'dimensions' in queries
@@ -78,24 +79,27 @@ export async function trueNeighbors(
   const best = Array.from({ length: count }, () => new Highest(k));
   for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
     const block = heldOf(index, rows.subarray(first, first + BLOCK_ROWS));
-    takeNearest(block, queries, k + 1, (query, cosine, row) => {
+    const take = (query: number, cosine: number, row: number) => {
       if (row !== self?.[query]) best[query].take(cosine, row);
-    });
-    await step(Math.min(rows.length, first + BLOCK_ROWS));
+    };
+    await takeNearest(block, queries, k + 1, take, work.quiet());
+    await work.step(Math.min(rows.length, first + BLOCK_ROWS), rows.length + 1);
   }
   return best.map((one) => new Set(one.result().rows));
 }
 
 /** Passes at least the k nearest rows of a block to `take`, for each query, with cosines. */
-function takeNearest(
+async function takeNearest(
   { vectors, rows }: IndexSample,
   queries: DenseMatrix | SparseMatrix,
   k: number,
   take: (query: number, cosine: number, row: number) => void,
-): void {
+  work: LongWork,
+): Promise<void> {
   if (vectors === null) return;
   if ('dimensions' in vectors) {
-    scanVectorsAll(vectors, queries as DenseMatrix, { k }).forEach((near, query) => {
+    const found = await scanVectorsAll(vectors, queries as DenseMatrix, { k, ...work.call });
+    found.forEach((near, query) => {
       for (const [i, row] of near.rows.entries()) take(query, near.cosines[i], rows[row]);
     });
     return;

@@ -7,28 +7,22 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { reaches } from '../base/length';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea } from '../base/random';
-import {
-  checkLongCall,
-  LONG_CALL,
-  type LongCall,
-  runStepsAsync,
-  streamItemsAsync,
-} from '../base/steps';
-import { reaches } from '../codes/angle';
 import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
-import { checkPairs, firstAlike } from '../groups/grouping';
-import { withVectors } from '../join/exact';
-import { pairSteps } from '../join/pairs';
+import { checkPairs, firstAlike } from '../near/groups';
+import { eachPairs, type PairBatch } from '../near/pairs';
 import {
   isVerified,
   type Nearness,
   presentRows,
   type RowSource,
   type Rows,
-  reorderedInSteps,
+  reordered,
   rowsOf,
-} from '../join/source';
+  withVectors,
+} from '../near/rows';
 
 /** Pair i is row `a[i]` with another row `b[i]`. */
 export interface KnownPairs {
@@ -126,7 +120,8 @@ export async function calibrate(
   const { pairs, vectors, minCosine, minJaccard, ...call } = given;
   const rows = withVectors(rowsOf('source', source), vectors);
   checkKnown(pairs, rows);
-  return calibrateRows(rows, { near: { minCosine, minJaccard }, known: pairs }, call);
+  const table = { near: { minCosine, minJaccard }, known: pairs };
+  return calibrateRows(rows, table, new LongWork(call));
 }
 
 /** Throws unless these are pairs of two rows with codes, and one of them is the same. */
@@ -158,7 +153,7 @@ interface TableOptions {
 export async function calibrateRows(
   rows: Rows,
   { near, known = null, scored = [], leastRecommended }: TableOptions,
-  call: LongCall,
+  work: LongWork,
 ): Promise<Calibration> {
   const { projection } = rows.codes.origin ?? {};
   const { measure, least } = checkLeast(near, projection) ?? usualLeast(projection);
@@ -166,16 +161,12 @@ export async function calibrateRows(
   if (rows.vectors === null || !isVerified(rows, wanted)) {
     throw new Error('"calibrate" compares exactly: give "vectors", or an index that holds them');
   }
-  const quiet = call.signal === undefined ? {} : { signal: call.signal };
-  const { present, distinct, places } = await distinctRows(rows, quiet);
+  const { present, distinct, places } = await distinctRows(rows, work.quiet());
   const tally = new ThresholdTally(thresholdsFrom(least), distinct.length);
   for (const row of present) if (distinct[places[row]] !== row) tally.repeat(places[row]);
   for (const { similarity, isSame } of scored) tally.score(isSame, tally.levelOf(similarity));
   const judged = judgedPairs(known, places, tally);
-  const own = await runStepsAsync(reorderedInSteps(rows, distinct), quiet);
-  const { maxDistance } = near;
-  const found = pairSteps(own, null, { ...wanted, maxDistance });
-  for await (const { a, b, cosines, jaccards } of streamItemsAsync(found, call)) {
+  const take = ({ a, b, cosines, jaccards }: PairBatch) => {
     const similarities = (cosines ?? jaccards) as Float64Array;
     for (let i = 0; i < a.length; i++) {
       const level = tally.levelOf(similarities[i]);
@@ -185,7 +176,9 @@ export async function calibrateRows(
       if (answers !== undefined) continue;
       tally.meet({ a: distinct[a[i]], b: distinct[b[i]], similarity: similarities[i] }, level);
     }
-  }
+  };
+  const own = await reordered(rows, distinct, work);
+  await eachPairs(own, null, { ...wanted, maxDistance: near.maxDistance }, take, work);
   const sameOf = (isSame: boolean) =>
     scored.filter((one) => one.isSame === isSame).length +
     (known?.same.filter((one) => one === isSame).length ?? 0);
@@ -211,9 +204,9 @@ export async function calibrateRows(
  * The rows with a code, those of them that equal no earlier one, and by row its place among these:
  * that of the first row which it equals.
  */
-async function distinctRows(rows: Rows, call: LongCall) {
+async function distinctRows(rows: Rows, work: LongWork) {
   const present = presentRows(rows);
-  const first = await runStepsAsync(firstAlike(rows, present), call);
+  const first = await firstAlike(rows, present, undefined, work);
   const distinct = present.filter((_, i) => first[i] === i);
   const places = new Uint32Array(rows.codes.count);
   for (const [place, row] of distinct.entries()) places[row] = place;

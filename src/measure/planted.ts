@@ -5,10 +5,10 @@
  */
 
 import { drawnNumbers } from '../base/draw';
+import type { LongWork } from '../base/long-work';
 import { alea } from '../base/random';
 import { measureOf } from '../codes/measure';
-import { similaritiesOf, withVectors } from '../join/exact';
-import { rowsOf } from '../join/source';
+import { exactSimilarities, rowsOf, withVectors } from '../near/rows';
 import type { TextHasher } from '../text/text-hasher';
 import { DENSE_LETTER } from '../text/tokens';
 import { packVectors } from '../vectors/vectors';
@@ -63,21 +63,23 @@ export function plantCopies(texts: readonly string[], { share, seed }: PlantOpti
  * Plants copies, and compares each exactly with its original, by the measure of the hasher. Its
  * codes of texts without tokens must be null; such texts are left out.
  */
-export function scoreCopies(
+export async function scoreCopies(
   texts: readonly string[],
   hasher: TextHasher,
   options: PlantOptions,
-): ScoredPair[] {
+  work: LongWork,
+): Promise<ScoredPair[]> {
   const copies = plantCopies(texts, options);
   if (copies.length === 0) return [];
   const all = [...texts, ...copies.map(({ text }) => text)];
-  const codes = hasher.hashAll(all);
+  const codes = await hasher.hashAll(all, work.quiet().call);
   const vectors = packVectors(all.map((text) => hasher.vectorize(text)));
   const rows = withVectors(rowsOf('texts', codes), vectors);
   const originals = Uint32Array.from(copies, ({ original }) => original);
   const own = originals.map((_, i) => texts.length + i);
   const measure = measureOf(hasher.hasher.projection);
-  const similarities = similaritiesOf(measure, [rows, rows], originals, own);
+  const pairs = { a: originals, b: own };
+  const similarities = await exactSimilarities(measure, [rows, rows], pairs, work.quiet());
   return copies.flatMap(({ isSame }, i) =>
     codes.isNull(originals[i])
       ? []

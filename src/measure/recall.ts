@@ -13,7 +13,7 @@ import {
   wrongType,
   wrongValue,
 } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { isFlat, matrixOf, needComparable, queriesOf } from '../index/query';
@@ -76,6 +76,7 @@ export async function measureRecall(
   options?: MeasureRecallOptions,
 ): Promise<MeasuredRecall> {
   const { onProgress, signal, ...given } = checked(options);
+  const work = new LongWork({ ...(onProgress && { onProgress }), ...(signal && { signal }) });
   const { k, search } = given;
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   const rows = liveRows(index);
@@ -88,21 +89,15 @@ export async function measureRecall(
   if (!isByCosine && search.rank !== undefined && search.rank !== 'hamming') {
     throw wrongValue('search.rank', `'hamming' for recall by distance`, search.rank);
   }
-  const total = rows.length + 1;
-  const step = async (done: number) => {
-    await new Promise((resolve) => setTimeout(resolve));
-    signal?.throwIfAborted();
-    onProgress?.(done, total);
-  };
   const rank = isByCosine ? search.rank : ('hamming' as const);
   const wanted = self === null ? k : k + 1; // a row of the index finds itself
   const truth = isByCosine
-    ? await trueNeighbors(index, { rows, queries, self, k }, step)
+    ? await trueNeighbors(index, { rows, queries, self, k }, work)
     : (await index.searchAllAsync(queries, { method: 'scan', k: wanted, rank, signal })).map(
         (exact, query) => new Set(othersOf(exact.rows, self?.[query], k)),
       );
   const answers = await index.searchAllAsync(queries, { ...search, k: wanted, rank, signal });
-  await step(total);
+  await work.step(rows.length + 1, rows.length + 1);
   const found = answers.map(
     (answer, query) =>
       othersOf(answer.rows, self?.[query], k).filter((row) => truth[query].has(row)).length,

@@ -77,7 +77,7 @@ const COMMON = { column: 'text', id: 'text', file: 'text' } as const;
  * `string[]`; it is not checked.
  *
  * @example
- * const made = new SimHasher().hashAll([[1, 0], [0, 1]]);
+ * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);
  * const { codes, ids } = codesFromArrow<string[]>(codesToArrow(made, { ids: ['a', 'b'] }));
  * console.log(codes.count, ids); // 2 [ 'a', 'b' ]
  */

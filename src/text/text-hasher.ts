@@ -4,26 +4,17 @@
  * word is the dimension of its 64-bit hash, so one index can have texts and other TF-IDF rows.
  */
 
+import { bitmapOf } from '../base/bitmap';
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
-import {
-  checkLongCall,
-  eachItem,
-  Item,
-  LONG_CALL,
-  type LongCall,
-  runSteps,
-  runStepsAsync,
-  type Steps,
-  type Stream,
-  streamItems,
-} from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { estimateAngle } from '../codes/angle';
 import { type CodeOrigin, Codes, hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
 import { BandKeys, type MinBands } from '../hashing/min-bands';
+import type { RowCodes } from '../hashing/row-hasher';
 import { SimHasher } from '../hashing/simhash';
-import type { Task } from '../threads/job';
-import { inParallel } from '../threads/parallel';
+import type { Job, Task } from '../threads/job';
+import { runJob } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
@@ -59,7 +50,7 @@ export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
  *
  * @example
  * const hasher = new TextHasher({ bits: 256, tokens: shingles(2) });
- * const codes = hasher.hashAll(['a cup of green tea', 'a cup of black tea', 'rain again']);
+ * const codes = await hasher.hashAll(['a cup of green tea', 'a cup of black tea', 'rain again']);
  * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
  */
 export class TextHasher {
@@ -169,42 +160,44 @@ export class TextHasher {
   }
 
   /** The codes of texts: row i is that of text i. Progress has the right total for arrays only. */
-  hashAll(texts: Iterable<string>, options?: LongCall): Codes {
-    const given = checkOptions('options', options, LONG_CALL);
-    return runSteps(this.hashPart(checkTexts(texts), 0), checkLongCall(given));
-  }
-
-  /** `hashAll` in short steps, between which the event loop runs. */
-  async hashAllAsync(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
+  async hashAll(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
     return this.hashWithKeys(texts, null, checkOptions('options', options, LONG_CALL));
   }
 
-  /** @internal `hashAllAsync` that also collects keys, if texts are read as sets of shingles. */
-  async hashWithKeys(texts: Iterable<string>, keys: BandKeys | null, call: LongCall) {
+  /** @internal `hashAll` that also collects keys, if texts are read as sets of shingles. */
+  async hashWithKeys(
+    texts: Iterable<string>,
+    keys: BandKeys | null,
+    call: LongCall,
+  ): Promise<Codes> {
+    const work = new LongWork(checkLongCall(call));
+    const kind = { bits: this.bits, origin: this.origin };
+    const found: Codes[] = [];
+    const take = ({ bytes, isNull, keys: own }: PartCodes) => {
+      keys?.append(own);
+      const hasNulls = isNull.includes(1);
+      const validity = hasNulls ? bitmapOf(isNull.length, (row) => isNull[row] === 0) : null;
+      const codes = Codes.allocate(isNull.length, { validity, ...kind });
+      codes.bytes.set(bytes);
+      found.push(codes);
+    };
     const settings = this.#settings;
-    const inParts = settings !== null && Array.isArray(texts);
-    const steps = inParts
-      ? this.#inParallel(texts, settings, keys)
-      : this.hashPart(checkTexts(texts), 0, keys);
-    return runStepsAsync(steps, checkLongCall(call));
+    if (settings !== null && Array.isArray(texts)) {
+      await runJob(this.#jobOf(texts, settings, keys, take), work);
+    } else await this.#hashHere(checkTexts(texts), keys, take, work);
+    return Codes.join(found, kind);
   }
 
-  /** Yields the codes in batches of up to 1,024, so that memory does not grow with the texts. */
-  hashStream(texts: Iterable<string>): Generator<Codes, void, void> {
-    return streamItems(this.#hashing(checkTexts(texts)), {});
-  }
-
-  /** The codes of texts by threads, each with an equal hasher and its own vocabulary. */
-  *#inParallel(
+  /** Hashes parts of texts by threads, each with an equal hasher and its own vocabulary. */
+  #jobOf(
     texts: readonly string[],
     settings: Omit<TextState, 'frequencies'>,
     keys: BandKeys | null,
-  ): Steps<Codes> {
-    const found: Codes[] = [];
+    take: (codes: PartCodes) => void,
+  ): Job<TextState, TextPart, PartCodes> {
     const ends = partEnds(texts);
     const frequencies = this.#frequencies;
-    const kind = this.#kind;
-    yield* inParallel({
+    return {
       task: TEXT_HASHING,
       get state() {
         return { ...settings, frequencies: frequencies?.entries() ?? null };
@@ -214,54 +207,69 @@ export class TextHasher {
         const firstRow = ends[i - 1] ?? 0;
         return { texts: texts.slice(firstRow, ends[i]), firstRow, bands: keys?.bands };
       },
-      here: (part) => codesOfPart(this, part),
-      take: ({ bytes, validity, keys: own }, i) => {
-        keys?.append(own);
-        const count = ends[i] - (ends[i - 1] ?? 0);
-        const codes = Codes.allocate(count, { validity, ...kind });
-        codes.bytes.set(bytes);
-        found.push(codes);
+      here: (part) => this.codesOfPart(part),
+      take(codes, i) {
+        take(codes);
         return [ends[i], texts.length];
       },
-    });
-    return Codes.join(found, kind);
+    };
+  }
+
+  /** Hashes texts on this thread, part after part: those that come one by one, or by own tokens. */
+  async #hashHere(
+    texts: Iterable<string>,
+    keys: BandKeys | null,
+    take: (codes: PartCodes) => void,
+    work: LongWork,
+  ): Promise<void> {
+    const total = Array.isArray(texts) ? texts.length : undefined;
+    let part: string[] = [];
+    let firstRow = 0;
+    const hash = () => {
+      take(this.codesOfPart({ texts: part, firstRow, bands: keys?.bands }));
+      firstRow += part.length;
+      part = [];
+    };
+    for (const text of texts) {
+      part.push(text);
+      if (part.length < STEP_TEXTS) continue;
+      hash();
+      await work.step(firstRow, total);
+    }
+    if (part.length > 0) hash();
+    await work.step(firstRow, total);
   }
 
   /**
-   * The codes of texts; messages call the first one row `firstRow`. `keys` as in `hashWithKeys`.
+   * The codes of some texts, and their keys where these are wanted.
    * @internal
    */
-  *hashPart(texts: Iterable<string>, firstRow: number, keys: BandKeys | null = null): Steps<Codes> {
-    const parts: Codes[] = [];
-    yield* eachItem(this.#hashing(texts, firstRow, keys), (codes) => parts.push(codes));
-    return Codes.join(parts, this.#kind);
+  codesOfPart({ texts, firstRow, bands }: TextPart): PartCodes {
+    const keys = bands ? new BandKeys(bands) : null;
+    const codes = this.#sets?.codesOf(texts, firstRow, keys) ?? this.#codesOf(texts, firstRow);
+    return { ...codes, keys: keys?.all() ?? new Uint32Array() };
   }
 
-  /** What all parts of a collection of codes have in common. */
-  get #kind() {
-    return { bits: this.hasher.bits, origin: this.origin };
-  }
-
-  /** Yields codes in batches. A step for each text, and for each part of a batch that is hashed. */
-  *#hashing(texts: Iterable<string>, firstRow = 0, keys: BandKeys | null = null): Stream<Codes> {
-    const { origin } = this;
-    if (this.#sets !== null) return yield* this.#sets.hashing(texts, { firstRow, origin, keys });
-    const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
+  /** The codes of the vectors of some texts, which are hashed in batches. */
+  #codesOf(texts: readonly string[], firstRow: number): RowCodes {
+    const bytes = new Uint8Array(texts.length * this.hasher.bytesPerCode);
+    const isNull = new Uint8Array(texts.length);
     const batch = new TextBatch();
-    let row = firstRow;
+    let row = 0;
+    const hash = () => {
+      const { count } = batch;
+      const codes = this.hasher.hashRows(batch.taken(), firstRow + row);
+      bytes.set(codes.bytes, row * this.hasher.bytesPerCode);
+      isNull.set(codes.isNull, row);
+      row += count;
+    };
     for (const text of texts) {
       const numbers = this.#weighed(text);
       this.#write(numbers, batch, batch.append(numbers.length));
-      yield undefined;
-      if (!batch.isFull) continue;
-      const { count } = batch;
-      yield new Item(
-        yield* this.hasher.hashInSteps(batch.taken(), { firstRow: row, total }, origin),
-      );
-      row += count;
+      if (batch.isFull) hash();
     }
-    if (batch.count === 0) return;
-    yield new Item(yield* this.hasher.hashInSteps(batch.taken(), { firstRow: row, total }, origin));
+    if (batch.count > 0) hash();
+    return { bytes, isNull };
   }
 
   /** The words of a text with their weights, the heaviest `count` of them, heaviest first. */
@@ -376,7 +384,10 @@ interface TextPart {
   readonly bands: MinBands | undefined;
 }
 
-type PartCodes = Pick<Codes, 'bytes' | 'validity'> & { readonly keys: Uint32Array };
+type PartCodes = RowCodes & { readonly keys: Uint32Array };
+
+/** Texts of a step on this thread. */
+const STEP_TEXTS = 16;
 
 /** The task that hashes some texts; `worker.ts` lists it, so that worker threads can run it. */
 export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
@@ -386,12 +397,6 @@ export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
       ...{ ...options, tokens: tokensOfRecipe(recipe), stopWords },
       ...(frequencies && { frequencies: FrequencyTable.of(frequencies) }),
     });
-    return (part) => codesOfPart(hasher, part);
+    return (part) => hasher.codesOfPart(part);
   },
 };
-
-function codesOfPart(hasher: TextHasher, { texts, firstRow, bands }: TextPart): PartCodes {
-  const keys = bands ? new BandKeys(bands) : null;
-  const { bytes, validity } = runSteps(hasher.hashPart(texts, firstRow, keys), {});
-  return { bytes, validity, keys: keys?.all() ?? new Uint32Array() };
-}

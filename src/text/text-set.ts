@@ -4,11 +4,8 @@
  * each word is hashed as it is read. This is 20 times faster than making strings.
  */
 
-import { bitmapOf } from '../base/bitmap';
-import { Item, type Stream } from '../base/steps';
-import { type CodeOrigin, Codes } from '../codes/codes';
 import type { BandKeys } from '../hashing/min-bands';
-import { allZero } from '../hashing/row-hasher';
+import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { kernelModule } from '../kernels/memory';
 import {
@@ -27,17 +24,6 @@ import type { HashWords } from './vocabulary';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
 const encoder = new TextEncoder();
-
-/** Largest number of texts of a batch of codes. */
-const MAX_TEXTS = 1024;
-
-interface SetRequest {
-  /** The row of the first text, for messages and progress. */
-  readonly firstRow: number;
-  readonly origin: CodeOrigin;
-  /** Collects the keys of each text; null if they are not needed. */
-  readonly keys: BandKeys | null;
-}
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
 export class SetReader {
@@ -82,34 +68,22 @@ export class SetReader {
     return { indices, values };
   }
 
-  /** Yields the codes of texts in batches of up to MAX_TEXTS; a step for each text. */
-  *hashing(texts: Iterable<string>, { firstRow, origin, keys }: SetRequest): Stream<Codes> {
-    const { bits, zero, bytesPerCode } = this.hasher;
-    const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
-    const bytes = new Uint8Array(MAX_TEXTS * bytesPerCode);
-    let isNull: boolean[] = [];
-    let done = firstRow;
-    const taken = (): Codes => {
-      const { length } = isNull;
-      const validity = isNull.includes(true) ? bitmapOf(length, (row) => !isNull[row]) : null;
-      isNull = [];
-      return Codes.from(bytes.subarray(0, length * bytesPerCode), { bits, validity, origin });
-    };
-    for (const text of texts) {
+  /** The codes of texts; messages call the first one row `firstRow`. `keys` collects their keys. */
+  codesOf(texts: readonly string[], firstRow: number, keys: BandKeys | null): RowCodes {
+    const { zero, bytesPerCode } = this.hasher;
+    const bytes = new Uint8Array(texts.length * bytesPerCode);
+    const isNull = new Uint8Array(texts.length);
+    texts.forEach((text, i) => {
       const memory = this.#read(text);
-      const isEmpty = memory.memberCount === 0;
-      if (isEmpty && zero === 'error') throw allZero(done);
-      const at = isNull.length * bytesPerCode;
-      minwiseKernel.codeInto(this.hasher, memory, bytes.subarray(at, at + bytesPerCode));
+      if (memory.memberCount === 0) {
+        if (zero === 'error') throw allZero(firstRow + i);
+        isNull[i] = 1;
+      }
+      const code = bytes.subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
+      minwiseKernel.codeInto(this.hasher, memory, code);
       keys?.take(memory);
-      isNull.push(isEmpty);
-      done++;
-      yield undefined;
-      if (isNull.length < MAX_TEXTS && done !== total) continue;
-      yield new Item(taken());
-      if (total !== undefined) yield [done, total];
-    }
-    if (isNull.length > 0) yield new Item(taken());
+    });
+    return { bytes, isNull };
   }
 
   /**

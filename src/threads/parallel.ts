@@ -128,7 +128,7 @@ export function threadsOf(option: Exclude<LongCall['threads'], undefined>): numb
  *
  * @example
  * const rows = { values: new Float32Array(3000).fill(0.5), dimensions: 3 };
- * const codes = await new SimHasher({ bits: 64 }).hashAllAsync(rows, { threads: 2 });
+ * const codes = await new SimHasher({ bits: 64 }).hashAll(rows, { threads: 2 });
  * await closeThreads();
  * console.log(codes.count); // 1000
  */

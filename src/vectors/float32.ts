@@ -4,38 +4,40 @@
  */
 
 import { isValid } from '../base/bitmap';
-import type { Steps } from '../base/steps';
 import { canonicalRows } from './sparse-rows';
 import { type DenseMatrix, isDenseMatrix, type SparseMatrix } from './vectors';
 
-/** Rows checked between two steps. */
+/** Rows whose entries are brought in order together. */
 const BLOCK_ROWS = 2048;
 /** Float64 rows whose largest value is smaller lose digits as float32, which ends at 2^-149. */
 const MIN_FLOAT32 = 2 ** -110;
 
-/** Throws a RangeError for a row that is not finite or does not fit float32; skips null rows. */
-export function* checkFloat32(
+/**
+ * Throws a RangeError for one of the rows `from` to `to - 1` that is not finite or does not fit
+ * float32; skips null rows.
+ */
+export function checkFloat32(
   matrix: DenseMatrix | SparseMatrix,
-  count: number,
+  from: number,
+  to: number,
   isNull: (row: number) => boolean,
-): Steps<void> {
+): void {
   const least = matrix.values instanceof Float32Array ? 0 : MIN_FLOAT32;
-  for (let first = 0; first < count; first += BLOCK_ROWS) {
-    const end = Math.min(count, first + BLOCK_ROWS);
+  for (let first = from; first < to; first += BLOCK_ROWS) {
+    const end = Math.min(to, first + BLOCK_ROWS);
     const rows = isDenseMatrix(matrix) ? null : canonicalRows(matrix, first, end);
     const values = rows?.values ?? (matrix as DenseMatrix).values;
     const width = rows === null ? (matrix as DenseMatrix).dimensions : 0;
     for (let row = first; row < end; row++) {
       if (isNull(row) || !isValid(matrix.validity, row)) continue;
-      const from = rows?.offsets[row - first] ?? row * width;
-      const to = rows?.offsets[row - first + 1] ?? (row + 1) * width;
+      const start = rows?.offsets[row - first] ?? row * width;
+      const stop = rows?.offsets[row - first + 1] ?? (row + 1) * width;
       let most = 0; // the largest magnitude; NaN if the row has one
-      for (let i = from; i < to; i++) most = Math.max(most, Math.abs(values[i]));
+      for (let i = start; i < stop; i++) most = Math.max(most, Math.abs(values[i]));
       if (most === 0) continue;
       if (!Number.isFinite(most)) throw new RangeError(`row ${row}: expected finite values`);
       if (most >= least && Number.isFinite(Math.fround(most))) continue;
       throw new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
     }
-    yield undefined;
   }
 }

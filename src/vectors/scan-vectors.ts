@@ -5,8 +5,8 @@
 
 import { isValid } from '../base/bitmap';
 import { checkK, checkNumber, checkOptions, wrongValue } from '../base/check';
-import { checkedLength, clampedCosine } from '../base/length';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkedLength, clampedCosine, reaches } from '../base/length';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { dotsKernel } from '../kernels/dots';
 import {
@@ -26,11 +26,13 @@ export interface CosineNeighbors {
 export interface ScanVectorsOptions {
   /** Number of neighbours, fewer where fewer rows qualify. */
   k?: number;
-  /** Only rows with this cosine or a higher one. */
+  /** Only rows with this cosine or a higher one, apart from rounding: 1 finds the query's row. */
   minCosine?: number;
 }
 
 export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1 } as const;
+
+const OPTIONS = ['k', 'minCosine'];
 
 /** Size of a tile: rows that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
@@ -48,14 +50,16 @@ export function scanVectors(
   query: DenseVector,
   options?: ScanVectorsOptions,
 ): CosineNeighbors {
-  const given = checkOptions('options', options, ['k', 'minCosine']);
+  const given = checkOptions('options', options, OPTIONS);
   const { length } = checkDenseVector('query', query);
   checkDenseMatrix(matrix);
   if (length !== matrix.dimensions) {
     throw wrongValue('query', `${matrix.dimensions} dimensions`, length);
   }
   const queries = { values: Float64Array.from(query), dimensions: matrix.dimensions };
-  return scanVectorsAll(matrix, queries, given)[0];
+  const scan = new VectorScan(matrix, queries, given);
+  while (scan.done < scan.count) scan.step();
+  return scan.results()[0];
 }
 
 /**
@@ -63,46 +67,79 @@ export function scanVectors(
  *
  * @example
  * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
- * console.log(scanVectorsAll(matrix, matrix, { k: 1 }).map(({ rows }) => rows[0])); // [ 0, 1, 2 ]
+ * const found = await scanVectorsAll(matrix, matrix, { k: 1 });
+ * console.log(found.map(({ rows }) => rows[0])); // [ 0, 1, 2 ]
  */
-export function scanVectorsAll(
+export async function scanVectorsAll(
   matrix: DenseMatrix,
   queries: DenseMatrix,
   options?: ScanVectorsOptions & LongCall,
-): CosineNeighbors[] {
-  const known = ['k', 'minCosine', ...LONG_CALL];
-  const given = checkLongCall(checkOptions('options', options, known));
-  const k = checkK(given.k ?? SCAN_VECTORS_DEFAULTS.k);
-  const least = checkNumber('minCosine', given.minCosine ?? SCAN_VECTORS_DEFAULTS.minCosine, -1, 1);
-  const count = checkDenseMatrix(matrix);
-  const queryCount = checkDenseMatrix(queries, 'queries');
-  const width = matrix.dimensions;
-  if (queries.dimensions !== width) {
-    throw wrongValue('queries', `vectors of ${width} dimensions`, queries.dimensions);
+): Promise<CosineNeighbors[]> {
+  const given = checkLongCall(checkOptions('options', options, [...OPTIONS, ...LONG_CALL]));
+  const work = new LongWork(given);
+  const scan = new VectorScan(matrix, queries, given);
+  while (scan.done < scan.count) {
+    scan.step();
+    await work.step(scan.done, scan.count);
   }
-  const units = Array.from({ length: queryCount }, (_, row) => unit(queries, row));
-  const best = units.map(() => new Highest(Math.min(k, count)));
-  const tile = Math.max(1, Math.min(count, Math.floor(TILE_BYTES / (8 * width))));
-  const scores = new Float64Array(tile);
-  for (let first = 0; first < count; first += tile) {
-    given.signal?.throwIfAborted();
-    const here = Math.min(tile, count - first);
-    const norms = lengthsOf(matrix, first, here);
-    units.forEach((query, i) => {
+  return scan.results();
+}
+
+/** A scan for some queries, a tile of rows a step. */
+class VectorScan {
+  /** Rows of the matrix, and those that were compared. */
+  readonly count: number;
+  done = 0;
+  readonly #matrix: DenseMatrix;
+  readonly #least: number;
+  /** Queries of length 1; null for a null one. */
+  readonly #units: (Float64Array | null)[];
+  readonly #best: Highest[];
+  readonly #scores: Float64Array;
+
+  constructor(matrix: DenseMatrix, queries: DenseMatrix, given: ScanVectorsOptions) {
+    const { k, minCosine } = { ...SCAN_VECTORS_DEFAULTS, ...given };
+    checkK(k);
+    this.#least = checkNumber('minCosine', minCosine, -1, 1);
+    this.count = checkDenseMatrix(matrix);
+    const queryCount = checkDenseMatrix(queries, 'queries');
+    const width = matrix.dimensions;
+    if (queries.dimensions !== width) {
+      throw wrongValue('queries', `vectors of ${width} dimensions`, queries.dimensions);
+    }
+    this.#matrix = matrix;
+    this.#units = Array.from({ length: queryCount }, (_, row) => unit(queries, row));
+    this.#best = this.#units.map(() => new Highest(Math.min(k, this.count)));
+    const tile = Math.floor(TILE_BYTES / (8 * width));
+    this.#scores = new Float64Array(Math.max(1, Math.min(this.count, tile)));
+  }
+
+  step(): void {
+    const first = this.done;
+    const scores = this.#scores;
+    const count = Math.min(scores.length, this.count - first);
+    const norms = lengthsOf(this.#matrix, first, count);
+    this.#units.forEach((query, i) => {
       if (query === null) return;
-      dotsKernel.dotsInto(matrix.values, first, here, query, scores);
-      for (let row = 0; row < here; row++) {
-        if (norms[row] === 0) continue;
-        const cosine = clampedCosine(scores[row] / norms[row]);
-        if (cosine >= least) best[i].take(cosine, first + row);
+      dotsKernel.dotsInto(this.#matrix.values, first, count, query, scores);
+      const best = this.#best[i];
+      for (let row = 0; row < count; row++) {
+        const cosine = scores[row] / norms[row];
+        // NaN for a row of length 0, which is below every bound.
+        if (cosine >= best.bound && reaches(cosine, this.#least)) {
+          best.take(clampedCosine(cosine), first + row);
+        }
       }
     });
-    given.onProgress?.(first + here, count);
+    this.done += count;
   }
-  return best.map((one) => {
-    const { rows, scores: cosines } = one.result();
-    return { rows, cosines };
-  });
+
+  results(): CosineNeighbors[] {
+    return this.#best.map((one) => {
+      const { rows, scores: cosines } = one.result();
+      return { rows, cosines };
+    });
+  }
 }
 
 /** A copy of a query at length 1; null where the row is null. Throws for an all-zero row. */

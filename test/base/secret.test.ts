@@ -2,15 +2,16 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { hashOfBytes, hashOfPair, newSecret, scrambled } from '../../src/base/secret';
 import { runSteps } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
-import { dedup } from '../../src/groups/dedup';
 import { CodeParts } from '../../src/index/distinct/code-parts';
 import { CodeTable, NOT_FOUND } from '../../src/index/distinct/code-table';
 import { DistinctCodes } from '../../src/index/distinct/distinct-codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexToArrow } from '../../src/index/write-index';
-import { pairs } from '../../src/join/pairs';
+import { dedup } from '../../src/near/dedup';
+import { pairs } from '../../src/near/pairs';
 import { frequenciesToArrow } from '../../src/text/frequency-file';
 import { TextHasher } from '../../src/text/text-hasher';
+import { collected } from '../reference/collected';
 import { Draws } from '../reference/random';
 
 /** Keys that are chosen to collide do so under one secret only, and secrets decide nothing else. */
@@ -162,7 +163,7 @@ it.each([
   expect(index.has(ids[1])).toBe(false);
 });
 
-it('no result and no byte depends on the secrets', () => {
+it('no result and no byte depends on the secrets', async () => {
   const draws = new Draws('secrets');
   const count = 1200;
   const bytes = draws.bytes(16 * count);
@@ -170,7 +171,7 @@ it('no result and no byte depends on the secrets', () => {
   const texts = Array.from({ length: 300 }, () =>
     Array.from({ length: 30 }, () => `w${draws.integer(500)} 茶${draws.integer(9)}`).join(' '),
   );
-  const made = (words: readonly number[]) => {
+  const made = async (words: readonly number[]) => {
     secretIs(words);
     const codes = Codes.from(bytes, { bits: 128 });
     const index = new SimHashIndex<number>({ bits: 128 });
@@ -188,16 +189,18 @@ it('no result and no byte depends on the secrets', () => {
       index: indexToArrow(index),
       found: index.searchAll(codes, { k: 3 }),
       distinct: Array.from({ length: count }, (_, row) => distinct.distinctOf(row)),
-      joined: (['auto', 'scalar'] as const).map((kernel) => [
-        ...pairs(codes, { maxDistance: 40, kernel }),
-      ]),
-      plan: dedup(codes, { maxDistance: 40 }),
+      joined: await Promise.all(
+        (['auto', 'scalar'] as const).map((kernel) =>
+          collected(pairs(codes, { maxDistance: 40, kernel })),
+        ),
+      ),
+      plan: await dedup(codes, { maxDistance: 40 }),
       table: frequenciesToArrow(new TextHasher().fit(texts)),
-      codes: hasher.hashAll(texts).bytes,
+      codes: (await hasher.hashAll(texts)).bytes,
       cosines: texts.slice(0, 20).map((text) => sparse.search(hasher.vectorize(text), { k: 5 })),
     };
   };
-  const first = made([0, 0, 0]);
-  expect(made([0xffff_ffff, 1, 0x8000_0000])).toEqual(first);
-  expect(made([12_345, 987_654_321, 5])).toEqual(first);
+  const first = await made([0, 0, 0]);
+  expect(await made([0xffff_ffff, 1, 0x8000_0000])).toEqual(first);
+  expect(await made([12_345, 987_654_321, 5])).toEqual(first);
 });

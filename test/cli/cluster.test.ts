@@ -40,7 +40,7 @@ const hasher = new SimHasher({
   projection: 'hadamard',
   seed: 0,
 });
-const codes = hasher.hashAll(vectors);
+const codes = await hasher.hashAll(vectors);
 
 const topics = ['fruit apple pear plum fig', 'metal iron zinc tin lead', 'bird owl crow wren jay'];
 const texts = Array.from({ length: 60 }, (_, row) => {

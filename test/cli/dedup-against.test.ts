@@ -49,7 +49,7 @@ beforeAll(async () => {
   ]);
   expect(made.code === 0 ? 0 : made.stderr).toBe(0);
   rmSync(at('old.jsonl'));
-  codes = new TextHasher({
+  codes = await new TextHasher({
     ...{ bits: 256, tokens: shingles(2), projection: 'minwise' },
   }).hashAll(texts);
 });
@@ -85,7 +85,7 @@ describe('new rows against an index', () => {
     const { code, stdout, stderr } = await against();
     expect(code).toBe(0);
     const [, within] = /taken as within (\d+) of 256 bits/.exec(stderr) ?? [];
-    const all = dedup(codes, { maxDistance: Number(within) });
+    const all = await dedup(codes, { maxDistance: Number(within) });
     const dropped = rowsOf<{ action: string }>(stdout).filter(({ action }) => action === 'drop');
     expect(dropped.length).toBeGreaterThanOrEqual(all.kept.slice(OLD).filter((one) => !one).length);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeCodes } from '../../src/node';
-import { collection } from '../groups/collections';
+import { collection } from '../near/collections';
 import { Draws } from '../reference/random';
 import { rowsOf, run } from './run';
 

@@ -203,7 +203,7 @@ describe('other files', () => {
     const codes = Codes.from(Uint8Array.of(0, 1, 255, 254, 3, 0), { bits: 8 });
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     await writeCodes(at('codes.arrow'), codes, { ids });
-    const expected = dedup(codes, { maxDistance: 1 });
+    const expected = await dedup(codes, { maxDistance: 1 });
     for (const format of ['csv', 'jsonl', 'arrow']) {
       const plan = at(`codes-plan.${format}`);
       const args = ['dedup', at('codes.arrow'), '--max-distance', '1', '-o', plan];

@@ -408,7 +408,7 @@ describe('decisions', () => {
       ...{ count, groups: Uint32Array.from(pairs), duplicateOf: Uint32Array.from(pairs) },
       kept: Uint8Array.from(codes, (row) => 1 - (row % 2)),
       ...{ distances: new Uint16Array(count), cosines: null, jaccards: null },
-      checks: dedup(index, { maxDistance: 0 }).checks,
+      checks: (await dedup(index, { maxDistance: 0 })).checks,
     };
     await saveIndex(index, join(cwd, 'many.hs'));
     const path = join(cwd, 'many-plan.jsonl');

@@ -97,13 +97,13 @@ function manyQueries(width: number) {
 }
 
 describe.each(KERNELS)('%s kernels', (kernel) => {
-  it('find what a full sort finds: ties, duplicates, null rows, more wanted than there is', () => {
-    fc.assert(
-      fc.property(
+  it('find what a full sort finds: ties, duplicates, null rows, more wanted than there is', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         ...([fc.integer({ min: 1, max: 300 }), fc.integer({ min: 0, max: 400 })] as const),
         ...([fc.integer({ min: 1, max: 450 }), fc.constantFrom(1, 2, 3, 256)] as const),
         ...([fc.boolean(), fc.integer(), fc.double({ min: 0, max: 1, noNaN: true })] as const),
-        (bits, count, k, variety, withNulls, seed, share) => {
+        async (bits, count, k, variety, withNulls, seed, share) => {
           const draws = new Draws(seed);
           const nullAt = () => withNulls && draws.integer(4) === 0;
           const rows = randomRows(draws, count, bits, variety).map((row) =>
@@ -117,9 +117,13 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
           const nearest = queries.map((query) => naiveNeighbors(rows, query, { k }));
           const within = queries.map((query) => naiveNeighbors(rows, query, { maxDistance }));
           const both = queries.map((query) => naiveNeighbors(rows, query, { k, maxDistance }));
-          expect(scanAll(codes, codesOf(queries, bits), { k, maxDistance, kernel })).toEqual(both);
-          expect(scanAll(codes, codesOf(queries, bits), { k, kernel })).toEqual(nearest);
-          expect(scanAll(codes, codesOf(queries, bits), { maxDistance, kernel })).toEqual(within);
+          expect(await scanAll(codes, codesOf(queries, bits), { k, maxDistance, kernel })).toEqual(
+            both,
+          );
+          expect(await scanAll(codes, codesOf(queries, bits), { k, kernel })).toEqual(nearest);
+          expect(await scanAll(codes, codesOf(queries, bits), { maxDistance, kernel })).toEqual(
+            within,
+          );
           queries.forEach((query, i) => {
             if (query === null) return;
             expect(scan(codes, query, { k, kernel })).toEqual(nearest[i]);
@@ -150,12 +154,12 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it.each([8, 9, 32])(
     'find for 140 queries at once what a full sort finds: codes of %i bytes',
-    (width) => {
+    async (width) => {
       const { rows, queries, nearest, within, maxDistance } = manyQueries(width);
       const codes = codesOf(rows, 8 * width);
       const asked = codesOf(queries, 8 * width);
-      const found = scanAll(codes, asked, { k: 20, kernel });
-      const near = scanAll(codes, asked, { maxDistance, kernel });
+      const found = await scanAll(codes, asked, { k: 20, kernel });
+      const near = await scanAll(codes, asked, { maxDistance, kernel });
       found.forEach((one, i) => {
         expect(one).toEqual(nearest[i]);
       });
@@ -232,7 +236,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     expect([...within(65_535).rows]).toEqual([1, 2, 0]);
   });
 
-  it('answer among one row, none, and null ones only', () => {
+  it('answer among one row, none, and null ones only', async () => {
     const query = Uint8Array.of(5);
     const nothing = { rows: new Uint32Array(0), distances: new Uint16Array(0) };
     const one = codesOf([Uint8Array.of(4)], 8);
@@ -243,22 +247,22 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     for (const codes of [codesOf([], 8), codesOf([null, null], 8)]) {
       expect(scan(codes, query, { kernel })).toEqual(nothing);
       expect(scan(codes, query, { maxDistance: 8, kernel })).toEqual(nothing);
-      expect(scanAll(codes, one, { kernel })).toEqual([nothing]);
+      expect(await scanAll(codes, one, { kernel })).toEqual([nothing]);
     }
-    expect(scanAll(one, codesOf([], 8), { kernel })).toEqual([]);
-    expect(scanAll(one, codesOf([null, Uint8Array.of(4)], 8), { kernel })).toEqual([
+    expect(await scanAll(one, codesOf([], 8), { kernel })).toEqual([]);
+    expect(await scanAll(one, codesOf([null, Uint8Array.of(4)], 8), { kernel })).toEqual([
       nothing,
       { rows: Uint32Array.of(0), distances: Uint16Array.of(0) },
     ]);
   });
 
-  it('leave codes and queries as they were', () => {
+  it('leave codes and queries as they were', async () => {
     const draws = new Draws('unchanged');
     const codes = codesOf([...randomRows(draws, 99, 70, 256), null], 70);
     const queries = codesOf(randomRows(draws, 3, 70, 256), 70);
     const before = structuredClone([codes.bytes, codes.validity, queries.bytes]);
-    scanAll(codes, queries, { kernel });
-    scanAll(codes, queries, { maxDistance: 30, kernel });
+    await scanAll(codes, queries, { kernel });
+    await scanAll(codes, queries, { maxDistance: 30, kernel });
     expect([codes.bytes, codes.validity, queries.bytes]).toEqual(before);
   });
 });
@@ -270,7 +274,7 @@ it('finds 10 where nothing else is said', () => {
   expect(scan(codes, new Uint8Array(1), { k: undefined }).rows.length).toBe(10);
 });
 
-it('may be asked while it asks: a progress report that scans and hashes disturbs nothing', () => {
+it('may be asked while it asks: a progress report that scans and hashes disturbs nothing', async () => {
   const { rows, queries, nearest } = manyQueries(32);
   const codes = codesOf(rows, 256);
   const hasher = new SimHasher({ bits: 256 });
@@ -279,7 +283,7 @@ it('may be asked while it asks: a progress report that scans and hashes disturbs
     scan(atDistances([1, 2], 256), new Uint8Array(32), { maxDistance: 3 });
     hasher.hash(new Float64Array(2000).fill(1));
   };
-  expect(scanAll(codes, codesOf(queries, 256), { k: 20, onProgress })).toEqual(nearest);
+  expect(await scanAll(codes, codesOf(queries, 256), { k: 20, onProgress })).toEqual(nearest);
 });
 
 it('takes any k, however large', () => {
@@ -299,39 +303,43 @@ describe('a long scan', () => {
   it.each([
     ['scanAll', (options: object) => scanAll(codes, queries, { k: 5, ...options })],
     ['scanAll', (options: object) => scanAll(codes, queries, { maxDistance: 1, ...options })],
-  ])('tells its progress to the end, and stops when its signal says so: %s', (_, run) => {
+  ])('tells its progress to the end, and stops when its signal says so: %s', async (_, run) => {
     const seen: number[] = [];
     const totals = new Set<number>();
-    const found = run({
+    const found = await run({
       onProgress: (done: number, total: number) => {
         seen.push(done);
         totals.add(total);
       },
     });
-    expect(found).toEqual(run({}));
+    expect(found).toEqual(await run({}));
     expect(seen.length).toBeGreaterThan(1);
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
     expect([...totals]).toEqual([50_000]);
     expect(seen.at(-1)).toBe(50_000);
 
     const reason = new Error('enough');
-    expect(() => run({ signal: AbortSignal.abort(reason) })).toThrow(reason);
+    await expect(run({ signal: AbortSignal.abort(reason) })).rejects.toThrow(reason);
     const controller = new AbortController();
     const onProgress = vi.fn(() => controller.abort(reason));
-    expect(() => run({ onProgress, signal: controller.signal })).toThrow(reason);
+    await expect(run({ onProgress, signal: controller.signal })).rejects.toThrow(reason);
     expect(onProgress).toHaveBeenCalledTimes(1);
   });
 });
 
-it('takes no Jaccard similarity of hyperplanes, and no cosine of sets', () => {
+it('takes no Jaccard similarity of hyperplanes, and no cosine of sets', async () => {
   const vectors = [[1, 0]];
-  const planes = new SimHasher({ bits: 64 }).hashAll(vectors);
-  const sets = new SimHasher({ bits: 64, projection: 'minwise' }).hashAll([
+  const planes = await new SimHasher({ bits: 64 }).hashAll(vectors);
+  const sets = await new SimHasher({ bits: 64, projection: 'minwise' }).hashAll([
     { indices: Uint32Array.of(1), values: Float64Array.of(1) },
   ]);
-  expect(() => scanAll(planes, planes, { minJaccard: 0.5 })).toThrow("by projection 'minwise'");
-  expect(() => scanAll(sets, sets, { minCosine: 0.5 })).toThrow('"minCosine" needs codes of hyper');
-  expect(() => scanAll(planes, planes, { minCosine: 2 })).toThrow('"minCosine"');
+  await expect(scanAll(planes, planes, { minJaccard: 0.5 })).rejects.toThrow(
+    "by projection 'minwise'",
+  );
+  await expect(scanAll(sets, sets, { minCosine: 0.5 })).rejects.toThrow(
+    '"minCosine" needs codes of hyper',
+  );
+  await expect(scanAll(planes, planes, { minCosine: 2 })).rejects.toThrow('"minCosine"');
 });
 
 describe('bad input is refused', () => {

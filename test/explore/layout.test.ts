@@ -11,8 +11,8 @@ const middles = Array.from({ length: CLUSTERS }, () => draws.gaussians(24));
 const vectors = Array.from({ length: CLUSTERS * PER_CLUSTER }, (_, i) =>
   middles[i % CLUSTERS].map((value) => value + 0.5 * draws.gaussian()),
 );
-const codes = new SimHasher({ bits: 256, dimensions: 24 }).hashAll(vectors);
-const lists = scanAll(codes, codes, { k: 11 }).map(({ rows }, i) =>
+const codes = await new SimHasher({ bits: 256, dimensions: 24 }).hashAll(vectors);
+const lists = (await scanAll(codes, codes, { k: 11 })).map(({ rows }, i) =>
   rows.filter((row) => row !== i),
 );
 const start = Float32Array.from({ length: 2 * vectors.length }, () => 20 * draws.uniform() - 10);

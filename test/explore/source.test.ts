@@ -6,9 +6,9 @@ import { SimHasher } from '../../src/index';
 const COUNT = 12;
 
 /** What a page in one file holds of rows on a circle, each named by its colour. */
-function held(): Held {
+async function held(): Promise<Held> {
   const vectors = Array.from({ length: COUNT }, (_, i) => [Math.cos(i / 9), Math.sin(i / 9)]);
-  const { bytes, bits } = new SimHasher({ bits: 256 }).hashAll(vectors);
+  const { bytes, bits } = await new SimHasher({ bits: 256 }).hashAll(vectors);
   const cards = vectors.map((_, row): Card => {
     return { row, id: `row ${row}`, text: null, values: [['colour', row % 2 ? 'Red' : 'blue']] };
   });
@@ -20,8 +20,8 @@ function held(): Held {
   return { about, map, plan: null };
 }
 
-describe('the source of a page in one file', () => {
-  const source = sourceOf(held());
+describe('the source of a page in one file', async () => {
+  const source = sourceOf(await held());
   const rowsNear = async (filter: string, k: number) => {
     const { hits, query } = await source.ask('search', { row: 0, k, filter });
     expect(query?.row).toBe(0);

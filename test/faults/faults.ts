@@ -63,8 +63,8 @@ export async function readUntilKilled(name: string, root: string): Promise<void>
 }
 
 const children = new Set<Child>();
-process.on('exit', () => {
-  for (const child of children) child.kill();
+process.on('exit', async () => {
+  for (const child of children) await child.kill();
 });
 
 class Child {

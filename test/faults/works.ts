@@ -162,7 +162,10 @@ const build: Work = {
 const ROWS = 40;
 /** Rows of a source, and a plan over them that is another one in every state. */
 const codes = api.Codes.from(new Draws('source').bytes(ROWS), { bits: 8 });
-const planOf = (state: number) => api.dedup(codes, { maxDistance: state % 4 });
+const PLANS = await Promise.all(
+  [0, 1, 2, 3].map((maxDistance) => api.dedup(codes, { maxDistance })),
+);
+const planOf = (state: number) => PLANS[state % 4];
 
 /** A file that is written again in every state: whole, by whatever writer. */
 function file(
@@ -216,8 +219,10 @@ const pairs = api.Codes.from(
   { bits: 8 },
 );
 
+const NOT_REVIEWED = await api.dedup(pairs, { maxDistance: 0 });
+
 function reviewedPlan(state: number): api.DedupPlan {
-  const plan = api.dedup(pairs, { maxDistance: 0 });
+  const plan = structuredClone(NOT_REVIEWED);
   for (let pair = 0; pair < PAIRS; pair++) {
     const [kept, dropped] = (state >> pair) % 2 === 0 ? [0, 1] : [1, 0];
     plan.kept[2 * pair + kept] = 1;

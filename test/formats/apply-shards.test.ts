@@ -14,7 +14,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { type ApplyOptions, applyPlan } from '../../src/formats/apply-plan';
 import { createRows } from '../../src/formats/create-rows';
-import type { DedupPlan } from '../../src/groups/plan';
+import type { DedupPlan } from '../../src/near/plan';
 import { RowBatch } from '../../src/table/row-batch';
 
 /** A plan that is applied to shards: what is reported of them, and what a failure leaves. */

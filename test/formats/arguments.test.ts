@@ -3,10 +3,10 @@ import * as api from '../../src/node';
 
 /** Plain mistakes in calls that read and write files: a raw error of the engine until 0.2. */
 const call = (name: string, ...args: unknown[]) => ({ name, args });
-const plan = () =>
-  api.dedup(new api.SimHasher({ bits: 16 }).hashAll([[1], [1]]), { maxDistance: 1 });
-const source = () =>
-  api.pairs(new api.SimHasher({ bits: 16 }).hashAll([[1], [1]]), { maxDistance: 1 });
+const codes = await new api.SimHasher({ bits: 16 }).hashAll([[1], [1]]);
+const made = await api.dedup(codes, { maxDistance: 1 });
+const plan = () => made;
+const source = () => api.pairs(codes, { maxDistance: 1 });
 
 it.each([
   [

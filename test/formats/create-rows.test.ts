@@ -16,7 +16,7 @@ import { Codes } from '../../src/codes/codes';
 import { applyPlan } from '../../src/formats/apply-plan';
 import { createRows } from '../../src/formats/create-rows';
 import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
-import { dedup } from '../../src/groups/dedup';
+import { dedup } from '../../src/near/dedup';
 import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 
@@ -273,9 +273,9 @@ describe('lines that do not fit', () => {
   });
 });
 
-describe('a plan', () => {
+describe('a plan', async () => {
   const codes = Codes.from(Uint8Array.of(1, 255, 1, 15, 255), { bits: 8 });
-  const plan = dedup(codes, { maxDistance: 0 }); // keeps rows 0, 1 and 3
+  const plan = await dedup(codes, { maxDistance: 0 }); // keeps rows 0, 1 and 3
 
   it.each([
     [

@@ -30,7 +30,8 @@ async function failure(bytes: Uint8Array): Promise<unknown> {
 /** A sealed stream of pairs, long enough that bytes follow wherever a part is lost. */
 async function sound(): Promise<Buffer> {
   const vectors = Array.from({ length: 300 }, (_, i) => [Math.cos(i / 10), Math.sin(i / 10)]);
-  await writePairs(file, pairs(new SimHasher({ bits: 64 }).hashAll(vectors), { maxDistance: 10 }));
+  const codes = await new SimHasher({ bits: 64 }).hashAll(vectors);
+  await writePairs(file, pairs(codes, { maxDistance: 10 }));
   return readFileSync(file);
 }
 

@@ -19,13 +19,13 @@ import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { applyChecked, applyPlan } from '../../src/formats/apply-plan';
 import { readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
-import { dedup } from '../../src/groups/dedup';
-import { checkPlan } from '../../src/groups/plan';
-import { pairs } from '../../src/join/pairs';
+import { dedup } from '../../src/near/dedup';
+import { pairs } from '../../src/near/pairs';
+import { checkPlan } from '../../src/near/plan';
 import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import { codesToArrow } from '../../src/table/sealed/codes';
-import { collection, pairsByBruteForce } from '../groups/collections';
+import { collection, pairsByBruteForce } from '../near/collections';
 import { quickIf } from '../reference/tags';
 
 /** Plans as files of their own, read back, edited and applied; the source is only read. */
@@ -38,7 +38,7 @@ const codes = collection('clustered', 300, 64, 1);
 const ids = Array.from({ length: 300 }, (_, row) => `doc-${row}`);
 const source = path('codes.arrow');
 writeFileSync(source, codesToArrow(codes, { ids }));
-const plan = dedup(codes, { maxDistance: 3 });
+const plan = await dedup(codes, { maxDistance: 3 });
 const keptIds = ids.filter((_, row) => plan.kept[row] === 1);
 
 describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
@@ -56,9 +56,9 @@ describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
   });
 });
 
-describe('a plan as text', () => {
+describe('a plan as text', async () => {
   const small = collection('clustered', 50, 64, 3);
-  const plan = dedup(small, { maxDistance: 4 });
+  const plan = await dedup(small, { maxDistance: 4 });
   const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
   const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
   const files = ['plan.csv', 'plan.jsonl', 'plan.tsv', 'plan.parquet', 'plan.arrows'];
@@ -93,7 +93,7 @@ describe('a plan as text', () => {
       `as ${name} is refused or the same with one byte in ${step} changed`,
       quickIf(step > 3),
       async () => {
-        const few = dedup(collection('clustered', 12, 64, 3), { maxDistance: 4 });
+        const few = await dedup(collection('clustered', 12, 64, 3), { maxDistance: 4 });
         await writePlan(path(name), few);
         const sound = readFileSync(path(name));
         let refused = 0;
@@ -326,18 +326,18 @@ describe('pairs', () => {
 });
 
 it('writes and applies plans only', async () => {
-  const bad = { ...dedup(collection('uniform', 5, 64, 9), { maxDistance: 3 }), kept: [1] };
+  const bad = { ...(await dedup(collection('uniform', 5, 64, 9), { maxDistance: 3 })), kept: [1] };
   const words = 'plan."kept" expected a Uint8Array, got Array';
   await expect(writePlan(path('bad.csv'), bad as never)).rejects.toThrow(words);
   await expect(applyPlan(bad as never, 'x.jsonl', path('y.jsonl'))).rejects.toThrow(words);
 });
 
-describe('of JSONL with the bytes that a plan was made of', () => {
+describe('of JSONL with the bytes that a plan was made of', async () => {
   const COUNT = 8000; // more than the lines by which columns are learned
   const more = `"text":"${'x'.repeat(400)}"`;
   const last = COUNT - 1;
   const codes = Codes.from(new Uint8Array(8 * COUNT), { bits: 64 });
-  const plan = { ...dedup(codes, { maxDistance: 0 }), kept: new Uint8Array(COUNT).fill(1) };
+  const plan = { ...(await dedup(codes, { maxDistance: 0 })), kept: new Uint8Array(COUNT).fill(1) };
   plan.kept[last] = 0;
   const line = (row: number) => (row === last - 1 ? '{"id": broken}' : `{"id":"d${row}",${more}}`);
   // Blank lines are no rows.

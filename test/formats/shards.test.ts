@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { applyPlan } from '../../src/formats/apply-plan';
 import { createRows } from '../../src/formats/create-rows';
 import { openRows } from '../../src/formats/open-rows';
-import { dedup } from '../../src/groups/dedup';
+import { dedup } from '../../src/near/dedup';
 import { RowBatch } from '../../src/table/row-batch';
 import { TextHasher } from '../../src/text/text-hasher';
 
@@ -184,7 +184,7 @@ describe('a plan for shards', () => {
       write(name, name.endsWith('.gz') ? gzipSync(text) : text);
     }
     const texts = ascending(40).map((id) => `text ${id % 7}`);
-    const plan = dedup(new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
+    const plan = await dedup(await new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
     await applyPlan(plan, at('in'), at('kept'));
     expect(readdirSync(at('kept'))).toEqual(['a.jsonl', 'b']);
     expect(readFileSync(at('kept/a.jsonl'), 'utf8').trim().split('\n')).toEqual(linesOf(0, 7));
@@ -197,7 +197,7 @@ describe('a plan for shards', () => {
     const text = jsonl(0, 20);
     write('packed/a.jsonl.zst', zstdOf(text));
     const texts = ascending(20).map((id) => `text ${id % 7}`);
-    const plan = dedup(new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
+    const plan = await dedup(await new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
     await applyPlan(plan, at('packed'), at('unpacked'));
     expect(readdirSync(at('unpacked'))).toEqual(['a.jsonl.gz']);
     const lines = gunzipSync(readFileSync(at('unpacked/a.jsonl.gz')))
@@ -213,7 +213,9 @@ describe('a plan for shards', () => {
 
   it('is refused before anything is written where the shards have other rows', async () => {
     write('less/a.jsonl', jsonl(0, 20));
-    const plan = dedup(new TextHasher({ bits: 64 }).hashAll(['a', 'b']), { maxDistance: 0 });
+    const plan = await dedup(await new TextHasher({ bits: 64 }).hashAll(['a', 'b']), {
+      maxDistance: 0,
+    });
     await expect(applyPlan(plan, at('less'), at('never'))).rejects.toThrow(
       'the plan is for 2 rows, the source has 20',
     );

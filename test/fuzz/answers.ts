@@ -100,8 +100,8 @@ const hash: Run = (draws) => {
   const values = placed(draws, rows.flat());
   const before = textOf(values);
   const codesBy = (batch: api.VectorBatch, kernel: api.KernelName) =>
-    outcome(() => {
-      const { bytes, validity } = new SimHasher({ ...options, kernel }).hashAll(batch);
+    outcome(async () => {
+      const { bytes, validity } = await new SimHasher({ ...options, kernel }).hashAll(batch);
       return [bytes, validity];
     }, `hashAll, ${projection}`);
   const expected = codesBy({ values, dimensions }, 'scalar');
@@ -120,7 +120,7 @@ const hash: Run = (draws) => {
   checkEqual(codesBy(sparse, 'auto'), expected, `${projection}, sparse rows`);
 };
 
-const scan: Run = (draws) => {
+const scan: Run = async (draws) => {
   const bits = anyBits(draws);
   const codes = codesFrom(draws, draws.integer(40), bits);
   const queries = codesFrom(draws, 1 + draws.integer(4), bits);
@@ -129,7 +129,7 @@ const scan: Run = (draws) => {
     ...(draws.integer(2) === 0 && { maxDistance: draws.integer(bits + 1) }),
   };
   const kernel = draws.pick(['auto', 'scalar', 'popcnt8', 'popcnt64'] as const);
-  const found = api.scanAll(codes, queries, { ...wanted, kernel });
+  const found = await api.scanAll(codes, queries, { ...wanted, kernel });
   const k = wanted.k ?? (wanted.maxDistance === undefined ? 10 : undefined);
   const expected = rowsOf(queries).map((query) =>
     naiveNeighbors(rowsOf(codes), query, { ...wanted, ...(k && { k }) }),
@@ -137,7 +137,7 @@ const scan: Run = (draws) => {
   checkEqual(found, expected, `scanAll, kernel ${kernel}`);
 };
 
-const pairs: Run = (draws) => {
+const pairs: Run = async (draws) => {
   const bits = anyBits(draws);
   const [left, right] = [
     codesFrom(draws, draws.integer(30), bits),
@@ -149,7 +149,7 @@ const pairs: Run = (draws) => {
   const isSelf = draws.integer(2) === 0;
   const found = isSelf ? api.pairs(left, options) : api.pairs(left, right, options);
   const actual: number[][] = [];
-  for (const { a, b, distances } of found)
+  for await (const { a, b, distances } of found)
     a.forEach((one, i) => {
       actual.push([one, b[i], distances[i]]);
     });
@@ -165,16 +165,16 @@ const pairs: Run = (draws) => {
   checkEqual(actual, expected, isSelf ? 'pairs' : 'pairs of two');
 };
 
-const groups: Run = (draws) => {
+const groups: Run = async (draws) => {
   const bits = anyBits(draws);
   const codes = codesFrom(draws, 1 + draws.integer(30), bits);
   const maxDistance = Math.min(bits, draws.integer(6));
   const grouping = draws.pick(['star', 'components'] as const);
   const keep = draws.pick(['first', 'last'] as const);
-  const plan = api.dedup(codes, { maxDistance, grouping, keep });
-  const again = api.dedup(codes, { maxDistance, grouping, keep, kernel: 'scalar' });
+  const plan = await api.dedup(codes, { maxDistance, grouping, keep });
+  const again = await api.dedup(codes, { maxDistance, grouping, keep, kernel: 'scalar' });
   checkEqual(plan, again, `dedup, ${grouping}, kernels`);
-  const { groupOf } = api.groupRows(codes, { maxDistance, grouping, keep });
+  const { groupOf } = await api.groupRows(codes, { maxDistance, grouping, keep });
   for (let row = 0; row < codes.count; row++) {
     check(plan.kept[row] === 1 || !codes.isNull(row), 'dedup drops a null row');
     const original = plan.duplicateOf[row];
@@ -291,7 +291,7 @@ const cosines: Run = (draws) => {
   }
 };
 
-const clusters: Run = (draws) => {
+const clusters: Run = async (draws) => {
   const codes = codesFrom(draws, 2 + draws.integer(25), anyBits(draws));
   const clusters = 1 + draws.integer(4);
   const options = { clusters, seed: draws.integer(9), starts: 1, iterations: 4 };
@@ -302,7 +302,7 @@ const clusters: Run = (draws) => {
   const found = byDensity('auto');
   checkEqual(found, byDensity('scalar'), 'clusterByDensity, kernels');
   if (found.startsWith('refused')) return;
-  const { labels, noise } = api.clusterByDensity(codes, density);
+  const { labels, noise } = await api.clusterByDensity(codes, density);
   const isNoise = (label: number, row: number) => label === -1 && !codes.isNull(row);
   checkEqual(labels.filter(isNoise).length, noise, 'noise');
 };
@@ -312,7 +312,7 @@ const textFrom = (draws: Draws) =>
     draws.integer(3) === 0 ? draws.pick(TEXTS) : String.fromCodePoint(draws.integer(0xd800) || 1),
   ).join(draws.pick(['', ' ', '\n']));
 
-const texts: Run = (draws) => {
+const texts: Run = async (draws) => {
   const all = Array.from({ length: 1 + draws.integer(6) }, () => textFrom(draws));
   const options = {
     ...{
@@ -324,14 +324,14 @@ const texts: Run = (draws) => {
     hash: draws.pick(['xxhash64', 'fnv1a64', 'md5'] as const),
   };
   const hasher = new TextHasher(options);
-  const codes = hasher.hashAll(all);
+  const codes = await hasher.hashAll(all);
   checkEqual(
-    new TextHasher({ ...options, kernel: 'scalar' }).hashAll(all).bytes,
+    (await new TextHasher({ ...options, kernel: 'scalar' }).hashAll(all)).bytes,
     codes.bytes,
     'kernels',
   );
-  const streamed = [...hasher.hashStream(all)].flatMap((part) => [...part.bytes]);
-  checkEqual(streamed, [...codes.bytes], 'hashStream');
+  const streamed = await hasher.hashAll(all.values());
+  checkEqual([...streamed.bytes], [...codes.bytes], 'texts one by one');
   all.forEach((text, row) => {
     const { indices, values } = hasher.vectorize(text);
     if (codes.isNull(row)) return;

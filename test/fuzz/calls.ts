@@ -37,7 +37,9 @@ const floats = () => Float32Array.from(VECTORS.flat());
 const matrix = () => ({ values: floats(), dimensions: 3 });
 const sparse = () => ({ indices: [3, 8, 500], values: [1, 0.5, -2] });
 const csr = () => ({ offsets: [0, 2, 3], indices: [1, 4, 4], values: [1, 2, 3] });
-const codes = () => new SimHasher({ bits: 20 }).hashAll(VECTORS);
+const CODES = await new SimHasher({ bits: 20 }).hashAll(VECTORS);
+const { origin } = CODES;
+const codes = () => Codes.from(CODES.bytes, { bits: 20, ...(origin && { origin }) });
 const hasher = () => new SimHasher({ bits: 20, dimensions: 3 });
 const vector = (draws: Draws): unknown =>
   draws.pick([() => [1, 2, 3], () => new Float64Array([1, 2, 3]), sparse])();
@@ -119,7 +121,8 @@ const searchOptions = (draws: Draws) => ({
   filter: draws.pick([undefined, [0, 2], new Set([1]), (id: unknown) => id !== 'a']),
 });
 const frequencies = () => new TextHasher().fit(['green tea', 'black tea']);
-const plan = (): api.DedupPlan => api.dedup(codes(), { maxDistance: 5 });
+const PLAN = await api.dedup(codes(), { maxDistance: 5 });
+const plan = (): api.DedupPlan => structuredClone(PLAN);
 
 const LIBRARY: Record<string, MakeCall> = {
   'new SimHasher': call((options) => new SimHasher(options), hasherOptions),
@@ -127,7 +130,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'SimHasher.hashInto': onHasher('hashInto', vector, () => new Uint8Array(3)),
   'SimHasher.accumulate': onHasher('accumulate', vector),
   'SimHasher.hashAll': onHasher('hashAll', batch, () => ({ onProgress: () => 0 })),
-  'SimHasher.hashAllAsync': onHasher('hashAllAsync', batch, () => ({ onProgress: () => 0 })),
   'Codes.allocate': call(Codes.allocate as never, 3, () => ({
     bits: 9,
     validity: Uint8Array.of(5),
@@ -201,14 +203,12 @@ const LIBRARY: Record<string, MakeCall> = {
   pairs: call(api.pairs as never, source, nearness),
   'pairs of two': call(api.pairs as never, source, source, nearness),
   groupRows: call(api.groupRows as never, source, grouping),
-  groupRowsAsync: call(api.groupRowsAsync as never, source, grouping),
   dedup: call(api.dedup as never, source, planning),
   'dedup, extended': call(api.dedup as never, codes, () => ({
     ...nearness(),
     extend: { plan: plan(), source: codes() },
     checks: new Uint32Array(8),
   })),
-  dedupAsync: call(api.dedupAsync as never, source, planning),
   cluster: call(
     api.cluster as never,
     (draws: Draws) => draws.pick([codes, matrix, index])(draws),
@@ -216,12 +216,8 @@ const LIBRARY: Record<string, MakeCall> = {
       ...{ clusters: 2, by: 'bits', starts: 2, iterations: 3, sample: 4, seed: 1, exemplars: 2 },
     }),
   ),
-  clusterAsync: call(api.clusterAsync as never, matrix, () => ({ clusters: 2, starts: 1 })),
   clusterByDensity: call(api.clusterByDensity as never, source, () => ({
     ...{ minClusterSize: 2, minSamples: 1, maxDistance: 8, exemplars: 1 },
-  })),
-  clusterByDensityAsync: call(api.clusterByDensityAsync as never, source, () => ({
-    minClusterSize: 2,
   })),
   'new TextHasher': call(
     (options) => new TextHasher(options).hash(TEXT as never),
@@ -238,8 +234,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.vectorize': onTexts('vectorize', TEXT),
   'TextHasher.hash': onTexts('hash', TEXT),
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
-  'TextHasher.hashAllAsync': onTexts('hashAllAsync', () => [TEXT, 'tea']),
-  'TextHasher.hashStream': onTexts('hashStream', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
   'TextHasher.explain': onTexts('explain', TEXT, 'tea'),
   words: call(api.words as never, (draws: Draws) => draws.pick([TEXT, ...TEXTS])),

@@ -194,12 +194,11 @@ const plan: MakeTarget = () => {
   const root = temporaryFolder();
   const draws = new Draws('a plan');
   const codes = api.Codes.from(draws.bytes(20).fill(7, 8), { bits: 8 });
-  const made = api.dedup(codes, { maxDistance: 1 });
   const kinds = ['csv', 'jsonl', 'arrow', 'parquet'];
   const ready = Promise.all(
     kinds.map(async (kind) => {
       const path = join(root, `plan.${kind}`);
-      await api.writePlan(path, made);
+      await api.writePlan(path, await api.dedup(codes, { maxDistance: 1 }));
       return readFileSync(path);
     }),
   );

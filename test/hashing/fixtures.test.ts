@@ -17,7 +17,7 @@ interface Fixture {
 }
 
 describe.each(['scalar', 'popcnt64'] as const)('codes of another program, %s kernels', (kernel) => {
-  it.each(names)('are equal: %s', (name) => {
+  it.each(names)('are equal: %s', async (name) => {
     const fixture: Fixture = JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
     const { bits, projection, dimensions } = fixture;
     const hasher = new SimHasher({
@@ -34,7 +34,7 @@ describe.each(['scalar', 'popcnt64'] as const)('codes of another program, %s ker
       const sums = [...hasher.accumulate(vector).subarray(0, fixture.sums[i].length)];
       for (let j = 0; j < sums.length; j++) expect(sums[j] === fixture.sums[i][j]).toBe(true);
     });
-    const all = hasher.hashAll(vectors);
+    const all = await hasher.hashAll(vectors);
     expect(Buffer.from(all.bytes).toString('hex')).toBe(fixture.codes.join(''));
   });
 });

@@ -13,8 +13,8 @@ const golden: Record<string, string> = JSON.parse(
   readFileSync(new URL('golden.json', import.meta.url), 'utf8'),
 );
 
-it.each(KERNELS)('codes are those of the committed digests, %s kernels', (kernel) => {
-  expect(goldenDigests(library, kernel)).toEqual(golden);
+it.each(KERNELS)('codes are those of the committed digests, %s kernels', async (kernel) => {
+  expect(await goldenDigests(library, kernel)).toEqual(golden);
 });
 
 describe('the committed digests', () => {
@@ -32,15 +32,15 @@ describe('the committed digests', () => {
     expect(new Set(Object.values(golden)).size).toBe(Object.keys(golden).length);
   });
 
-  it('see a single wrong bit', () => {
+  it('see a single wrong bit', async () => {
     class Wrong extends library.SimHasher {
-      override hashAll(...given: Parameters<library.SimHasher['hashAll']>) {
-        const codes = super.hashAll(...given);
+      override async hashAll(...given: Parameters<library.SimHasher['hashAll']>) {
+        const codes = await super.hashAll(...given);
         codes.bytes[3] ^= 1;
         return codes;
       }
     }
-    const wrong = goldenDigests({ SimHasher: Wrong as typeof library.SimHasher }, 'auto');
+    const wrong = await goldenDigests({ SimHasher: Wrong as typeof library.SimHasher }, 'auto');
     const equal = Object.keys(golden).filter((name) => wrong[name] === golden[name]);
     expect(equal.every((name) => name.endsWith('sums'))).toBe(true);
   });

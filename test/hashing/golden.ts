@@ -11,11 +11,11 @@ type Kernel = Library.KernelName;
  * FNV-1a (64 bits) of the codes and sums of each case, as hexadecimal, by the case's name. Codes of
  * sets need WebAssembly, so an engine without it leaves them out.
  */
-export function goldenDigests(
+export async function goldenDigests(
   library: Pick<typeof Library, 'SimHasher'>,
   kernel: Kernel = 'auto',
   withSets = true,
-): Record<string, string> {
+): Promise<Record<string, string>> {
   const { SimHasher } = library;
   const rows = 13;
 
@@ -68,9 +68,11 @@ export function goldenDigests(
         const values = denseOf(dimensions);
         const hasher = new SimHasher({ bits, seed, projection, dimensions, kernel });
         const name = `${projection}, ${bits} bits, ${dimensions} dimensions`;
-        digests[name] = digest(hasher.hashAll({ values, dimensions }).bytes);
+        digests[name] = digest((await hasher.hashAll({ values, dimensions })).bytes);
         const narrow = Float32Array.from(denseOf(dimensions));
-        digests[`${name}, float32`] = digest(hasher.hashAll({ values: narrow, dimensions }).bytes);
+        digests[`${name}, float32`] = digest(
+          (await hasher.hashAll({ values: narrow, dimensions })).bytes,
+        );
         const sums = hasher.accumulate(values.subarray(0, dimensions));
         digests[`${name}, sums`] = digest(bytesOf(sums));
       }
@@ -79,7 +81,7 @@ export function goldenDigests(
       const matrix = sparseOf(61);
       const hasher = new SimHasher({ bits, seed, projection, kernel });
       const name = `${projection}, ${bits} bits, sparse`;
-      digests[name] = digest(hasher.hashAll(matrix).bytes);
+      digests[name] = digest((await hasher.hashAll(matrix)).bytes);
       const indices = matrix.indices.subarray(0, 61);
       const sums = hasher.accumulate({ indices, values: matrix.values.subarray(0, 61) });
       digests[`${name}, sums`] = digest(bytesOf(sums));
@@ -90,14 +92,14 @@ export function goldenDigests(
         Number((BigInt(dimension) * BigInt(i + 3)) % 251n),
       );
     const given = new SimHasher({ bits, pattern, kernel });
-    digests[`own patterns, ${bits} bits`] = digest(given.hashAll(matrix).bytes);
+    digests[`own patterns, ${bits} bits`] = digest((await given.hashAll(matrix)).bytes);
     if (bits <= 64) {
       const direct = new SimHasher({ bits, projection: 'direct', kernel });
-      digests[`direct, ${bits} bits`] = digest(direct.hashAll(matrix).bytes);
+      digests[`direct, ${bits} bits`] = digest((await direct.hashAll(matrix)).bytes);
     }
     if (!withSets) continue;
     const sets = new SimHasher({ bits, seed, projection: 'minwise', kernel });
-    digests[`minwise, ${bits} bits`] = digest(sets.hashAll(matrix).bytes);
+    digests[`minwise, ${bits} bits`] = digest((await sets.hashAll(matrix)).bytes);
   }
   return digests;
 }

@@ -60,7 +60,7 @@ describe('codes by minwise', () => {
     }
   });
 
-  it('do not depend on the order of members, on their values, or on the batch', () => {
+  it('do not depend on the order of members, on their values, or on the batch', async () => {
     const members = membersOf(50);
     const hasher = new SimHasher({ bits: 200, projection: 'minwise' });
     const code = hasher.hash(setOf(members));
@@ -69,18 +69,18 @@ describe('codes by minwise', () => {
     const values = members.map(() => draws.uniform() - 2);
     expect(hasher.hash({ indices: members, values })).toEqual(code);
     const rows = Array.from({ length: 9 }, () => setOf(membersOf(1 + draws.integer(40))));
-    const codes = hasher.hashAll([...rows, setOf(members), ...rows]);
+    const codes = await hasher.hashAll([...rows, setOf(members), ...rows]);
     expect(codes.at(9)).toEqual(code);
     for (let row = 0; row < 9; row++) expect(codes.distance(row, row + 10)).toBe(0);
     expect(codes.origin).toEqual({ projection: 'minwise', seed: '0' });
   });
 
-  it('leave out members whose value is 0; of an empty set there is none', () => {
+  it('leave out members whose value is 0; of an empty set there is none', async () => {
     const [one, other] = membersOf(2);
     const hasher = new SimHasher({ bits: 64, projection: 'minwise', zero: 'null' });
     const both = { indices: [one, other], values: [1, 0] };
     expect(hasher.hash(both)).toEqual(hasher.hash(setOf([one])));
-    const codes = hasher.hashAll([setOf([]), both, { indices: [one], values: [0] }]);
+    const codes = await hasher.hashAll([setOf([]), both, { indices: [one], values: [0] }]);
     expect([0, 1, 2].map((row) => codes.isNull(row))).toEqual([true, false, true]);
     const strict = new SimHasher({ projection: 'minwise' });
     expect(() => strict.hash(setOf([]))).toThrow(RangeError);
@@ -94,7 +94,7 @@ describe('codes by minwise', () => {
     expect(() => hasher.accumulate(setOf([1]))).toThrow("projection 'minwise' has no sums");
   });
 
-  it('differ by half the Jaccard distance in the mean, and no wider than independent bits', () => {
+  it('differ by half the Jaccard distance in the mean, and no wider than independent bits', async () => {
     const trials = 300;
     const bits = 256;
     for (const [common, apart] of [
@@ -109,7 +109,7 @@ describe('codes by minwise', () => {
       let [sum, squares, covered] = [0, 0, 0];
       for (let trial = 0; trial < trials; trial++) {
         const [shared, a, b] = [membersOf(common), membersOf(apart), membersOf(apart)];
-        const codes = hasher.hashAll([setOf([...shared, ...a]), setOf([...shared, ...b])]);
+        const codes = await hasher.hashAll([setOf([...shared, ...a]), setOf([...shared, ...b])]);
         const distance = codes.distance(0, 1);
         sum += distance / bits;
         squares += (distance / bits - share) ** 2;

@@ -6,9 +6,9 @@ type ErrorClass = typeof RangeError | typeof TypeError;
 type Refusal = [what: string, run: () => unknown, type: ErrorClass, words: RegExp | string];
 
 function refuses(cases: Refusal[]): void {
-  it.each(cases)('%s', (_, run, type, words) => {
-    expect(run).toThrow(type);
-    expect(run).toThrow(words);
+  it.each(cases)('%s', async (_, run, type, words) => {
+    await expect((async () => run())()).rejects.toThrow(type);
+    await expect((async () => run())()).rejects.toThrow(words);
   });
 }
 

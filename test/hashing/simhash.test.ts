@@ -74,7 +74,7 @@ describe('options', () => {
     expect(new SimHasher({ seed: 7 }).hash(vector)).not.toEqual(new SimHasher().hash(vector));
   });
 
-  it('stand in the origin of codes, and a pattern of the caller leaves none', () => {
+  it('stand in the origin of codes, and a pattern of the caller leaves none', async () => {
     const options = {
       bits: 20,
       seed: 2n ** 64n - 1n,
@@ -82,10 +82,13 @@ describe('options', () => {
       dimensions: 3,
     } as const;
     const origin = { projection: 'hadamard', seed: '18446744073709551615', dimensions: 3 };
-    expect(new SimHasher(options).hashAll([[1, 2, 3]]).origin).toEqual(origin);
-    expect(new SimHasher().hashAll([[1, 2, 3]]).origin).toEqual({ projection: 'signs', seed: '0' });
+    expect((await new SimHasher(options).hashAll([[1, 2, 3]])).origin).toEqual(origin);
+    expect((await new SimHasher().hashAll([[1, 2, 3]])).origin).toEqual({
+      projection: 'signs',
+      seed: '0',
+    });
     const pattern = () => new Uint8Array(8);
-    expect(new SimHasher({ pattern }).hashAll([[1]]).origin).toBeUndefined();
+    expect((await new SimHasher({ pattern }).hashAll([[1]])).origin).toBeUndefined();
   });
 
   it.each([1, 2, 7, 8, 9, 63, 64, 65, 1000, 65_535])(
@@ -289,7 +292,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it.each([...PROJECTIONS, 'direct'] as const)(
     'hash one vector and a batch alike: %s',
-    (projection) => {
+    async (projection) => {
       const draws = new Draws(`batch ${projection}`);
       // More rows than a block of work has, in several shapes.
       const rows = 4100;
@@ -334,14 +337,14 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
         expected.set(code, row * hasher.bytesPerCode);
       });
       for (const batch of [...batches, vectors]) {
-        const codes = hasher.hashAll(batch);
+        const codes = await hasher.hashAll(batch);
         expect(codes).toMatchObject({ bits: 60, count: rows, validity: null });
         expect(difference(codes.bytes, expected)).toBeNull();
       }
     },
   );
 
-  it('hash long sparse rows and short ones in one batch', () => {
+  it('hash long sparse rows and short ones in one batch', async () => {
     const draws = new Draws('long rows');
     const lengths = [3, 70_000, 1, 0, 40_000, 40_000, 5];
     const vectors = lengths.map((length) => ({
@@ -353,7 +356,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const indices = vectors.flatMap((vector) => [...vector.indices]);
     const values = Float64Array.from(vectors.flatMap((vector) => [...vector.values]));
     const hasher = new SimHasher({ zero: 'null', kernel });
-    const codes = hasher.hashAll({ offsets, indices, values });
+    const codes = await hasher.hashAll({ offsets, indices, values });
     vectors.forEach((vector, row) => {
       const code = new Uint8Array(8);
       expect(hasher.hashInto(vector, code)).toBe(!codes.isNull(row));
@@ -362,30 +365,30 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     expect(codes.isNull(3)).toBe(true);
   });
 
-  it('hash the middle rows of a sparse matrix whose offsets do not start at 0', () => {
+  it('hash the middle rows of a sparse matrix whose offsets do not start at 0', async () => {
     const hasher = new SimHasher({ kernel });
     const indices = Uint32Array.of(99, 99, 1, 2, 3, 4, 99);
     const values = Float64Array.of(9, 9, 1, -2, 3, -4, 9);
-    const codes = hasher.hashAll({ offsets: [2, 4, 6], indices, values });
+    const codes = await hasher.hashAll({ offsets: [2, 4, 6], indices, values });
     expect([...codes.at(0)]).toEqual([...hasher.hash({ indices: [1, 2], values: [1, -2] })]);
     expect([...codes.at(1)]).toEqual([...hasher.hash({ indices: [3, 4], values: [3, -4] })]);
   });
 
-  it('give an empty batch no codes, whatever its shape and the projection', () => {
+  it('give an empty batch no codes, whatever its shape and the projection', async () => {
     for (const projection of [...PROJECTIONS, 'direct'] as const) {
       const hasher = new SimHasher({ projection, bits: 9, dimensions: 3, kernel });
-      expect(hasher.hashAll([])).toMatchObject({ count: 0, bits: 9 });
+      expect(await hasher.hashAll([])).toMatchObject({ count: 0, bits: 9 });
     }
     const hasher = new SimHasher({ bits: 9, kernel });
-    expect(hasher.hashAll({ values: new Float32Array(0), dimensions: 4 }).count).toBe(0);
-    expect(hasher.hashAll({ offsets: [0], indices: [], values: [] }).count).toBe(0);
+    expect((await hasher.hashAll({ values: new Float32Array(0), dimensions: 4 })).count).toBe(0);
+    expect((await hasher.hashAll({ offsets: [0], indices: [], values: [] })).count).toBe(0);
   });
 
-  it('give null rows null codes and do not read their values', () => {
+  it('give null rows null codes and do not read their values', async () => {
     const validity = Uint8Array.of(0b1111_0101);
     const values = Float32Array.of(1, 2, Number.NaN, 5, 3, 4, Number.POSITIVE_INFINITY, 1);
     const hasher = new SimHasher({ bits: 12, kernel });
-    const codes = hasher.hashAll({ values, dimensions: 2, validity });
+    const codes = await hasher.hashAll({ values, dimensions: 2, validity });
     expect([0, 1, 2, 3].map((row) => codes.isNull(row))).toEqual([false, true, false, true]);
     expect([...codes.at(1), ...codes.at(3)]).toEqual([0, 0, 0, 0]);
     expect([...codes.at(2)]).toEqual([...hasher.hash([3, 4])]);
@@ -396,9 +399,9 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     ['NaN out of order', [6, 5], [Number.NaN, 1]],
     ['a dimension beyond the limit', [5, 1000], [1, 1]],
     ['a negative index', [-1, 6], [1, 1]],
-  ])('do not read a null row of a sparse batch: %s', (_, badIndices, badValues) => {
+  ])('do not read a null row of a sparse batch: %s', async (_, badIndices, badValues) => {
     const hasher = new SimHasher({ bits: 12, dimensions: 100, kernel });
-    const codes = hasher.hashAll({
+    const codes = await hasher.hashAll({
       offsets: [0, 2, 4, 6],
       indices: Int32Array.of(1, 2, ...badIndices, 3, 4),
       values: Float64Array.of(1, 2, ...badValues, 3, 4),
@@ -408,7 +411,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     expect([...codes.at(2)]).toEqual([...hasher.hash({ indices: [3, 4], values: [3, 4] })]);
   });
 
-  it('hash the other rows of a sparse batch as if there were no null ones, and name a bad one', () => {
+  it('hash the other rows of a sparse batch as if there were no null ones, and name a bad one', async () => {
     const draws = new Draws('null rows');
     const rows = 9000;
     const lengths = Array.from({ length: rows }, () => 1 + draws.integer(5));
@@ -420,7 +423,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const isNull = (row: number) => ((validity[row >> 3] >> (row & 7)) & 1) === 0;
     for (let row = 0; row < rows; row++) if (isNull(row)) values[offsets[row]] = Number.NaN;
     const hasher = new SimHasher({ kernel });
-    const codes = hasher.hashAll({ offsets, indices, values, validity });
+    const codes = await hasher.hashAll({ offsets, indices, values, validity });
     for (let row = 0; row < rows; row += 7) {
       const [from, to] = [offsets[row], offsets[row + 1]];
       const vector = { indices: indices.subarray(from, to), values: values.subarray(from, to) };
@@ -432,14 +435,14 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     while (isNull(bad)) bad--;
     values[offsets[bad]] = Number.NaN;
     const words = `row ${bad}: expected finite values, got NaN at dimension ${indices[offsets[bad]]}`;
-    expect(() => hasher.hashAll({ offsets, indices, values, validity })).toThrow(words);
+    await expect(hasher.hashAll({ offsets, indices, values, validity })).rejects.toThrow(words);
   });
 
-  it('take a vector whose sums are all zero for a vector with a direction', () => {
+  it('take a vector whose sums are all zero for a vector with a direction', async () => {
     // No sum differs from zero, though the vector does: its code is all 0 and not null.
     const pattern = (index: number | bigint) => Uint8Array.of(index === 0 ? 255 : 0);
     const hasher = new SimHasher({ bits: 8, pattern, zero: 'null', kernel });
-    const codes = hasher.hashAll([
+    const codes = await hasher.hashAll([
       [1, 1],
       [0, 0],
       [1, 2],
@@ -450,9 +453,9 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it.each(PROJECTIONS)(
     "give an all-zero vector a null code when zero is 'null': %s",
-    (projection) => {
+    async (projection) => {
       const hasher = new SimHasher({ projection, bits: 20, dimensions: 2, zero: 'null', kernel });
-      const codes = hasher.hashAll([
+      const codes = await hasher.hashAll([
         [1, 2],
         [0, 0],
         [-0, 0],
@@ -463,10 +466,12 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       expect(hasher.hashInto([0, -0], out)).toBe(false);
       expect([...out]).toEqual([0, 0, 0, 0xaa]);
       expect(
-        hasher.hashAll([
-          [1, 2],
-          [3, 4],
-        ]).validity,
+        (
+          await hasher.hashAll([
+            [1, 2],
+            [3, 4],
+          ])
+        ).validity,
       ).toBeNull();
     },
   );
@@ -494,25 +499,25 @@ describe('a batch', () => {
 
   it.each(['signs', 'gaussian', 'hadamard'] as const)(
     'may be a flat array where the dimensions are known: %s',
-    (projection) => {
+    async (projection) => {
       const hasher = new SimHasher({ projection, dimensions });
-      const expected = hasher.hashAll({ values, dimensions }).bytes;
-      expect(hasher.hashAll(values).bytes).toEqual(expected);
+      const expected = (await hasher.hashAll({ values, dimensions })).bytes;
+      expect((await hasher.hashAll(values)).bytes).toEqual(expected);
       const rows = Array.from({ length: 20 }, (_, row) =>
         Array.from(values.subarray(row * dimensions, (row + 1) * dimensions)),
       );
-      expect(hasher.hashAll(rows).bytes).toEqual(expected);
+      expect((await hasher.hashAll(rows)).bytes).toEqual(expected);
       const narrow = Float32Array.from(values);
-      const narrowCodes = hasher.hashAll({ values: narrow, dimensions });
-      expect(hasher.hashAll(narrow).bytes).toEqual(narrowCodes.bytes);
+      const narrowCodes = await hasher.hashAll({ values: narrow, dimensions });
+      expect((await hasher.hashAll(narrow)).bytes).toEqual(narrowCodes.bytes);
     },
   );
 
-  it('that is flat is refused where they are not known, or do not divide its length', () => {
-    expect(() => new SimHasher().hashAll(values)).toThrow(
+  it('that is flat is refused where they are not known, or do not divide its length', async () => {
+    await expect(new SimHasher().hashAll(values)).rejects.toThrow(
       '"batch" is a flat Float64Array and its number of dimensions is not known: set "dimensions"',
     );
-    expect(() => new SimHasher({ dimensions: 3 }).hashAll(values)).toThrow(
+    await expect(new SimHasher({ dimensions: 3 }).hashAll(values)).rejects.toThrow(
       '"values" expected a multiple of 3 values, got 100',
     );
   });
@@ -530,9 +535,9 @@ describe('a long call', () => {
   it.each([
     ['dense', dense],
     ['sparse', csr],
-  ])('tells its progress, from row to row to the end: %s', (_, batch) => {
+  ])('tells its progress, from row to row to the end: %s', async (_, batch) => {
     const seen: number[] = [];
-    new SimHasher().hashAll(batch, {
+    await new SimHasher().hashAll(batch, {
       onProgress: (done, total) => {
         expect(total).toBe(rows);
         seen.push(done);
@@ -549,31 +554,31 @@ describe('a long call', () => {
   ])('runs in steps as well, and gives the same codes: %s', async (_, batch) => {
     const seen: number[] = [];
     const hasher = new SimHasher();
-    const codes = await hasher.hashAllAsync(batch, { onProgress: (done) => seen.push(done) });
-    expect(codes.bytes).toEqual(hasher.hashAll(batch).bytes);
+    const codes = await hasher.hashAll(batch, { onProgress: (done) => seen.push(done) });
+    expect(codes.bytes).toEqual((await hasher.hashAll(batch)).bytes);
     expect(seen.at(-1)).toBe(rows);
     const signal = AbortSignal.abort(new Error('enough'));
-    await expect(hasher.hashAllAsync(batch, { signal })).rejects.toThrow('enough');
-    await expect(hasher.hashAllAsync(batch, { signals: 1 } as never)).rejects.toThrow('"signal"');
+    await expect(hasher.hashAll(batch, { signal })).rejects.toThrow('enough');
+    await expect(hasher.hashAll(batch, { signals: 1 } as never)).rejects.toThrow('"signal"');
   });
 
   it.each([
     ['dense', dense],
     ['sparse', csr],
-  ])('stops when its signal says so: %s', (_, batch) => {
+  ])('stops when its signal says so: %s', async (_, batch) => {
     const reason = new Error('enough');
-    expect(() => new SimHasher().hashAll(batch, { signal: AbortSignal.abort(reason) })).toThrow(
-      reason,
-    );
+    await expect(
+      new SimHasher().hashAll(batch, { signal: AbortSignal.abort(reason) }),
+    ).rejects.toThrow(reason);
     const controller = new AbortController();
     const onProgress = vi.fn(() => controller.abort(reason));
     const { signal } = controller;
-    expect(() => new SimHasher().hashAll(batch, { onProgress, signal })).toThrow(reason);
+    await expect(new SimHasher().hashAll(batch, { onProgress, signal })).rejects.toThrow(reason);
     expect(onProgress).toHaveBeenCalledTimes(1);
   });
 });
 
-it('leaves its input as it was', () => {
+it('leaves its input as it was', async () => {
   const vector = { indices: [9, 3, 9], values: [1, 2, 3] };
   const matrix = {
     offsets: Uint32Array.of(0, 2, 5),
@@ -594,11 +599,11 @@ it('leaves its input as it was', () => {
     const hasher = new SimHasher({ ...options, projection });
     hasher.hash(Object.freeze(vector));
     hasher.accumulate(vector);
-    hasher.hashAll(matrix);
-    hasher.hashAll(Object.freeze([vector, vector]));
-    hasher.hashAll(Object.freeze(dense));
+    await hasher.hashAll(matrix);
+    await hasher.hashAll(Object.freeze([vector, vector]));
+    await hasher.hashAll(Object.freeze(dense));
   }
-  new SimHasher({ projection: 'hadamard', dimensions: 2 }).hashAll(dense);
+  await new SimHasher({ projection: 'hadamard', dimensions: 2 }).hashAll(dense);
   expect([vector, matrix, dense]).toEqual(before);
 });
 

@@ -43,12 +43,12 @@ function differentBits(
 }
 
 /** Distances of pairs at a cosine, pair by pair; `seeds` sets of planes share them evenly. */
-function pairDistances(
+async function pairDistances(
   projection: Projection,
   pairs: readonly (readonly [Float64Array, Float64Array])[],
   bits: number,
   seeds: number,
-): number[] {
+): Promise<number[]> {
   const dimensions = pairs[0][0].length;
   const each = Math.ceil(pairs.length / seeds);
   const distances: number[] = [];
@@ -59,7 +59,7 @@ function pairDistances(
     some.flat().forEach((vector, row) => {
       values.set(vector, row * dimensions);
     });
-    const codes = hasher.hashAll({ values, dimensions });
+    const codes = await hasher.hashAll({ values, dimensions });
     for (let i = 0; i < some.length; i++) distances.push(codes.distance(2 * i, 2 * i + 1));
   }
   return distances;
@@ -77,10 +77,10 @@ describe.each(['signs', 'gaussian', 'hadamard'] as const)(
   (projection) => {
     it.each([-0.9, -0.3, 0, 0.2, 0.5, 0.8, 0.95, 0.99])(
       'differs in θ/π of the bits at cosine %d',
-      (cosine) => {
+      async (cosine) => {
         for (const dimensions of [100, 384]) {
           const pairs = pairsAt(cosine, dimensions, 256, 'random');
-          const distances = pairDistances(projection, pairs, 512, 8);
+          const distances = await pairDistances(projection, pairs, 512, 8);
           expectShare(sum(distances), 256 * 512, Math.acos(cosine) / Math.PI);
         }
       },
@@ -152,12 +152,16 @@ describe('orthogonal planes', () => {
   }
 
   /** The codes of all vectors, each set of planes taking its share of them. */
-  function codesOf(projection: Projection, bits: number, values: Float64Array): Uint8Array {
+  async function codesOf(
+    projection: Projection,
+    bits: number,
+    values: Float64Array,
+  ): Promise<Uint8Array> {
     const share = values.length / SEEDS;
     const bytes = new Uint8Array((PAIRS * bits) / 8);
     for (let seed = 0; seed < SEEDS; seed++) {
       const some = values.subarray(seed * share, (seed + 1) * share);
-      const codes = hasherFor(projection, bits, seed, DIMENSIONS).hashAll({
+      const codes = await hasherFor(projection, bits, seed, DIMENSIONS).hashAll({
         values: some,
         dimensions: DIMENSIONS,
       });
@@ -167,10 +171,10 @@ describe('orthogonal planes', () => {
   }
 
   // With 8,000 pairs the ratio's standard error is √(4 / 8,000), 2.2 % of it, or less.
-  it.each([128, 256])('err less than random ones do, %i bits of 100 dimensions', (bits) => {
+  it.each([128, 256])('err less than random ones do, %i bits of 100 dimensions', async (bits) => {
     const [a, across] = drawBases();
     const ways = ['signs', 'hadamard'] as const;
-    const codesOfA = ways.map((projection) => codesOf(projection, bits, a));
+    const codesOfA = await Promise.all(ways.map((projection) => codesOf(projection, bits, a)));
     for (const [cosine, most] of [
       [0.2, 0.72],
       [0.35, 0.72],
@@ -180,17 +184,19 @@ describe('orthogonal planes', () => {
       const sine = Math.sqrt(1 - cosine * cosine);
       const b = a.map((value, i) => cosine * value + sine * across[i]);
       const share = Math.acos(cosine) / Math.PI;
-      const [signs, hadamard] = ways.map((projection, way) => {
-        const codesOfB = codesOf(projection, bits, b);
-        let squares = 0;
-        for (let at = 0; at < codesOfB.length; at += bits / 8) {
-          const [codeA, codeB] = [codesOfA[way], codesOfB].map((all) =>
-            all.subarray(at, at + bits / 8),
-          );
-          squares += (hammingDistance(codeA, codeB) / bits - share) ** 2;
-        }
-        return squares / PAIRS;
-      });
+      const [signs, hadamard] = await Promise.all(
+        ways.map(async (projection, way) => {
+          const codesOfB = await codesOf(projection, bits, b);
+          let squares = 0;
+          for (let at = 0; at < codesOfB.length; at += bits / 8) {
+            const [codeA, codeB] = [codesOfA[way], codesOfB].map((all) =>
+              all.subarray(at, at + bits / 8),
+            );
+            squares += (hammingDistance(codeA, codeB) / bits - share) ** 2;
+          }
+          return squares / PAIRS;
+        }),
+      );
       // The yardstick first: signs err as binomials do.
       expect(Math.abs((signs * bits) / (share * (1 - share)) - 1)).toBeLessThan(0.06);
       expect(hadamard / signs).toBeLessThan(most);
@@ -208,11 +214,11 @@ describe('the published cosine error of sign projections, of pairs near cosine .
     { bits: 1000, published: 0.0493 },
     { bits: 3000, published: 0.0273 },
     { bits: 10_000, published: 0.0156 },
-  ])('is $published at $bits bits, within 10 %', ({ bits, published }) => {
+  ])('is $published at $bits bits, within 10 %', async ({ bits, published }) => {
     const draws = new Draws(`published ${bits}`);
     const cosines = Array.from({ length: PAIRS }, () => 0.15 + 0.1 * draws.uniform());
     const pairs = cosines.map((cosine) => draws.pairAt(cosine, 64));
-    const distances = pairDistances('signs', pairs, bits, 10);
+    const distances = await pairDistances('signs', pairs, bits, 10);
     const errors = distances.map((distance, i) => estimatedCosine(distance, bits) - cosines[i]);
     const error = Math.sqrt(sum(errors.map((one) => one * one)) / PAIRS);
     expect(error / published).toBeGreaterThan(0.9);
@@ -225,11 +231,11 @@ describe('the published cosine error of sign projections, of pairs near cosine .
 describe('bits', () => {
   it.each(['signs', 'gaussian', 'hadamard'] as const)(
     'are as often 1 as 0, and apart of each other: %s',
-    (projection) => {
+    async (projection) => {
       const draws = new Draws(`balance ${projection}`);
       const values = draws.gaussians(4000 * 100);
       const hasher = hasherFor(projection, 64, 3, 100);
-      const codes = hasher.hashAll({ values, dimensions: 100 });
+      const codes = await hasher.hashAll({ values, dimensions: 100 });
       const ones = countDifferentBits(codes.bytes, new Uint8Array(codes.bytes.length));
       expectShare(ones, 4000 * 64, 0.5);
       // Planes at right angles, or near it: every two bits agree for half the vectors. Of 2,016 pairs

@@ -1,6 +1,7 @@
 /** Codes and residual codes of an index in many memories: the library with small ones answers as that with one does. */
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { collected } from '../reference/collected';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 
@@ -75,7 +76,7 @@ async function answersOf(library: Library, bits: number, vectors: 'none' | 'floa
     }
     answers.push(await index.searchAllAsync(asked, { k: 5, rank: 'hamming', threads: 2 }));
     answers.push(await index.searchAllAsync(asked, { k: 5, rank: 'estimate', threads: 2 }));
-    answers.push([...library.pairs(index, { maxDistance: 1 })]);
+    answers.push(await collected(library.pairs(index, { maxDistance: 1 })));
     answers.push(ids.map((id) => index.get(id)));
   };
   await ask();

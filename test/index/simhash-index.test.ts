@@ -200,7 +200,7 @@ describe('in turns with the event loop', () => {
 });
 
 describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
-  it('is that of the exact scans: by distance, and by cosine when all are re-ranked', () => {
+  it('is that of the exact scans: by distance, and by cosine when all are re-ranked', async () => {
     const draws = new Draws(5);
     const vectors = matrix(draws, 700);
     const index = new SimHashIndex({
@@ -210,7 +210,7 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
       kernel,
     });
     index.addAll(vectors);
-    const codes = index.hasher.hashAll(vectors);
+    const codes = await index.hasher.hashAll(vectors);
     for (let i = 0; i < 20; i++) {
       const query = Float32Array.from(draws.gaussians(DIMENSIONS));
       const code = index.hasher.hash(query);

@@ -26,10 +26,10 @@ it('refuses more than the engine has by a RangeError', () => {
   expect(() => allocateCodes(2 ** 45)).toThrow(RangeError);
 });
 
-it('keeps codes valid while the memory of other calls grows', () => {
+it('keeps codes valid while the memory of other calls grows', async () => {
   const hasher = new SimHasher({ bits: 512 });
   const values = new Draws('memory').gaussians(2000 * 10);
-  const codes = hasher.hashAll({ values, dimensions: 10 });
+  const codes = await hasher.hashAll({ values, dimensions: 10 });
   const before = codes.bytes.slice();
   for (const dimensions of [100_000, 1_000_000]) {
     const wide = new SimHasher({ projection: 'hadamard', bits: 64, dimensions });
@@ -37,7 +37,7 @@ it('keeps codes valid while the memory of other calls grows', () => {
   }
   expect(codes.bytes.length).toBe(2000 * 64);
   expect(difference(codes.bytes, before)).toBeNull();
-  expect(difference(hasher.hashAll({ values, dimensions: 10 }).bytes, before)).toBeNull();
+  expect(difference((await hasher.hashAll({ values, dimensions: 10 })).bytes, before)).toBeNull();
 });
 
 it('grows residual codes to what one memory of 4 GiB holds, and no further', {

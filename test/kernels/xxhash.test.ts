@@ -97,7 +97,7 @@ describe.each([
     expect(hashOf(bytes)).toBe(h64Raw(bytes, 0n));
   });
 
-  it(`make the pattern of a dimension from xxHash64: ${COUNT} random ones, 2,000 seeds`, () => {
+  it(`make the pattern of a dimension from xxHash64: ${COUNT} random ones, 2,000 seeds`, async () => {
     // A vector of one entry, 1, has its pattern as its code.
     const draws = new Draws('patterns');
     const wrong: bigint[][] = [];
@@ -105,7 +105,7 @@ describe.each([
       const seed = CORNERS[i] ?? draws.word();
       const indices = BigUint64Array.from({ length: COUNT / 2000 }, () => draws.word());
       indices.set(CORNERS, 0);
-      const codes = patternsOf({ bits: 64, seed, kernel }, indices);
+      const codes = await patternsOf({ bits: 64, seed, kernel }, indices);
       const words = new DataView(codes.buffer, codes.byteOffset);
       indices.forEach((dimension, row) => {
         const expected = h64Raw(dimensionBytes(dimension), seed);
@@ -115,11 +115,11 @@ describe.each([
     expect(wrong).toEqual([]);
   });
 
-  it('make word w of a pattern with seed + w, which wraps at 2^64', () => {
+  it('make word w of a pattern with seed + w, which wraps at 2^64', async () => {
     const draws = new Draws('words');
     for (const seed of [0n, 7n, 2n ** 32n - 2n, 2n ** 64n - 3n, draws.word()]) {
       const indices = BigUint64Array.from({ length: 50 }, () => draws.word());
-      const codes = patternsOf({ bits: 600, seed, kernel }, indices);
+      const codes = await patternsOf({ bits: 600, seed, kernel }, indices);
       indices.forEach((dimension, row) => {
         const expected = Buffer.alloc(80);
         for (let word = 0; word < 10; word++) {
@@ -151,13 +151,13 @@ describe.each([
 });
 
 /** The codes of vectors with one entry each, whose value is 1. */
-function patternsOf(
+async function patternsOf(
   options: { bits: number; seed: bigint; kernel: 'scalar' | 'popcnt64' },
   indices: BigUint64Array,
-): Uint8Array {
+): Promise<Uint8Array> {
   const offsets = Uint32Array.from({ length: indices.length + 1 }, (_, row) => row);
   const values = new Float64Array(indices.length).fill(1);
-  return new SimHasher(options).hashAll({ offsets, indices, values }).bytes;
+  return (await new SimHasher(options).hashAll({ offsets, indices, values })).bytes;
 }
 
 it('hashes nothing as the specification says', () => {

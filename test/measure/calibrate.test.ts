@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { dedup, SimHasher, SimHashIndex, type SparseMatrix } from '../../src/index';
-import { rowsOf } from '../../src/join/source';
 import { calibrate, calibrateRows } from '../../src/measure/calibrate';
+import { rowsOf } from '../../src/near/rows';
 import { angleBetween, Draws } from '../reference/random';
 
 const draws = new Draws('calibration');
@@ -83,7 +84,7 @@ describe('a calibration of sets', async () => {
     indices: sets.flat(),
     values: sets.flat().map(() => 1),
   };
-  const codes = new SimHasher({ bits: 128, projection: 'minwise' }).hashAll(vectors);
+  const codes = await new SimHasher({ bits: 128, projection: 'minwise' }).hashAll(vectors);
   const { known, pairs } = judged(sets.length, (a, b) => jaccard(a, b) >= 0.72);
   const found = await calibrate(codes, { pairs, vectors });
   const expected = tableOf(sets.length, jaccard, known);
@@ -102,9 +103,9 @@ describe('a calibration of sets', async () => {
     expect(Math.min(found.same, found.different)).toBeGreaterThan(30);
   });
 
-  it('has the groups that dedup makes', () => {
+  it('has the groups that dedup makes', async () => {
     for (const { threshold, groups, dropped } of found.lines) {
-      const plan = dedup(codes, { minJaccard: threshold, vectors });
+      const plan = await dedup(codes, { minJaccard: threshold, vectors });
       expect(plan.kept.filter((one) => one === 0).length).toBe(dropped);
       const named = plan.groups.filter((name, row) => name !== row);
       expect(new Set(named).size).toBe(groups);
@@ -155,7 +156,7 @@ describe('a calibration of sets', async () => {
       { similarity: 0.2, isSame: false },
     ];
     const held = rowsOf('index', index);
-    const other = await calibrateRows(held, { near: {}, scored }, {});
+    const other = await calibrateRows(held, { near: {}, scored }, new LongWork());
     expect([other.same, other.different, other.recommended]).toEqual([1, 2, 0.7]);
     const none = tableOf(sets.length, jaccard, new Map());
     for (const line of other.lines) {
@@ -163,7 +164,7 @@ describe('a calibration of sets', async () => {
       const [right, wrong] = [line.threshold <= 0.7, line.threshold <= 0.65].map(Number);
       expect(line).toEqual({ ...own, found: right, wrong });
     }
-    const unknown = await calibrateRows(held, { near: {} }, {});
+    const unknown = await calibrateRows(held, { near: {} }, new LongWork());
     expect([unknown.same, unknown.recommended]).toEqual([0, 0.6]);
   });
 });
@@ -186,8 +187,8 @@ it('a calibration of vectors counts as brute force does', async () => {
   expect([0.98, 0.99]).toContain(found.recommended);
 });
 
-describe('calibrate', () => {
-  const codes = new SimHasher({ bits: 64, dimensions: 2 }).hashAll([
+describe('calibrate', async () => {
+  const codes = await new SimHasher({ bits: 64, dimensions: 2 }).hashAll([
     [1, 0],
     [0, 1],
     [1, 1],

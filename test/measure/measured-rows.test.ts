@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { type DenseMatrix, SimHashIndex } from '../../src/index';
 import { trueNeighbors } from '../../src/measure/brute-force';
 import { heldOf, liveRows, sampleOf } from '../../src/measure/measured-rows';
@@ -42,7 +43,7 @@ describe('rows of an index', () => {
     const self = Uint32Array.of(0, 50, 238);
     const queries = heldOf(index, self).vectors as DenseMatrix;
     const rows = liveRows(index);
-    const found = await trueNeighbors(index, { rows, queries, self, k: 7 }, async () => undefined);
+    const found = await trueNeighbors(index, { rows, queries, self, k: 7 }, new LongWork());
     [0, 50, 238].forEach((query, i) => {
       const nearest = there
         .filter((row) => row !== query)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shingles, TextHasher } from '../../src';
+import { LongWork } from '../../src/base/long-work';
 import { plantCopies, scoreCopies } from '../../src/measure/planted';
 import { Draws } from '../reference/random';
 
@@ -64,9 +65,9 @@ describe('planted copies', () => {
     expect(copy.text).not.toContain(' ');
   });
 
-  it('are compared with their originals as sets are by the definition', () => {
+  it('are compared with their originals as sets are by the definition', async () => {
     const hasher = new TextHasher({ tokens: shingles(2), projection: 'minwise', empty: 'null' });
-    const scored = scoreCopies(texts, hasher, { share, seed: 'a' });
+    const scored = await scoreCopies(texts, hasher, { share, seed: 'a' }, new LongWork());
     expect(scored.length).toBe(copies.length);
     for (const [i, { original, text, isSame }] of copies.entries()) {
       const [one, other] = [texts[original], text].map((own) => new Set(shingles(2)(own)));
@@ -76,8 +77,8 @@ describe('planted copies', () => {
     }
   });
 
-  it('of texts without tokens are left out', () => {
+  it('of texts without tokens are left out', async () => {
     const hasher = new TextHasher({ tokens: () => [], projection: 'minwise', empty: 'null' });
-    expect(scoreCopies(texts, hasher, { share, seed: 'a' })).toEqual([]);
+    expect(await scoreCopies(texts, hasher, { share, seed: 'a' }, new LongWork())).toEqual([]);
   });
 });

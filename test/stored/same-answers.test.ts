@@ -59,7 +59,7 @@ describe.each(KINDS)('$name', (kind) => {
   });
 
   it('finds the same rows for all queries in one call, and by codes', async () => {
-    const codes = memory.hasher.hashAll(batch);
+    const codes = await memory.hasher.hashAll(batch);
     for (const [given, options] of [
       [batch, { k: 7 }],
       [batch, { k: 7, rank: 'hamming' }],

@@ -163,10 +163,10 @@ describe('dense vectors from Arrow', () => {
     }
   });
 
-  it('give null codes for null rows, and for the others the codes of their vectors', () => {
+  it('give null codes for null rows, and for the others the codes of their vectors', async () => {
     const hasher = new SimHasher({ bits: 100, seed: 3 });
     for (const [, column] of columns) {
-      const codes = hasher.hashAll(vectorsFromArrow(tableOf({ vector: column })).vectors);
+      const codes = await hasher.hashAll(vectorsFromArrow(tableOf({ vector: column })).vectors);
       expect(codes.count).toBe(30);
       rows.forEach((row, i) => {
         expect(codes.isNull(i)).toBe(row === null);
@@ -180,9 +180,9 @@ describe('dense vectors from Arrow', () => {
     ['no rows', list([], new Float32())],
     ['nothing but nulls', list([null, null], new Float32())],
     ['nothing but nulls of a fixed size', fixed([null, null], 4, new Float32())],
-  ])('may be none: %s', (_, column) => {
+  ])('may be none: %s', async (_, column) => {
     const { vectors } = vectorsFromArrow(tableOf({ vector: column }));
-    const codes = new SimHasher({ bits: 8, zero: 'null' }).hashAll(vectors);
+    const codes = await new SimHasher({ bits: 8, zero: 'null' }).hashAll(vectors);
     expect(codes.count).toBe(column.length);
     for (let row = 0; row < codes.count; row++) expect(codes.isNull(row)).toBe(true);
   });
@@ -369,14 +369,14 @@ describe('sparse vectors from Arrow', () => {
     }
   });
 
-  it('give null codes for null rows, and for the others the codes of their entries', () => {
+  it('give null codes for null rows, and for the others the codes of their entries', async () => {
     const hasher = new SimHasher({ bits: 100, seed: 3, zero: 'null' });
     const table = tableOf({
       ...lists(new Uint64(), new Float64()),
       bag: mapOf(new Uint32(), new Float64()),
     });
     for (const { vectors } of [sparseFromArrow(table, options), sparseFromArrow(table)]) {
-      const codes = hasher.hashAll(vectors);
+      const codes = await hasher.hashAll(vectors);
       expect(codes.count).toBe(30);
       rows.forEach((row, i) => {
         const entries = row ?? [];

@@ -43,7 +43,7 @@ import { readCodes, readSparse, readVectors } from '../../src/formats/arrow/arro
 import { createRows } from '../../src/formats/create-rows';
 import { openRows } from '../../src/formats/open-rows';
 import { readPlan } from '../../src/formats/plan-file';
-import { dedup } from '../../src/groups/dedup';
+import { dedup } from '../../src/near/dedup';
 import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import type { DenseMatrix, SparseMatrix } from '../../src/vectors/vectors';
@@ -326,7 +326,7 @@ describe('ids', () => {
       new Int32(),
     );
     for (const path of await filesOf({ id, code }, true)) {
-      const read = inBatches(path, (batch) => listed(batch.ids('id')));
+      const read = await inBatches(path, (batch) => listed(batch.ids('id')));
       await expect(read).rejects.toThrow(`${path}: row 12: the id is null`);
       if (!isParquet(path)) {
         await expect(readCodes(path)).rejects.toThrow('row 12: the id is null');
@@ -335,12 +335,12 @@ describe('ids', () => {
   });
 });
 
-describe('plans', () => {
+describe('plans', async () => {
   const codes = Codes.from(
     Uint8Array.from(ROWS, (row) => row % 7),
     { bits: 8 },
   );
-  const plan = dedup(codes, { maxDistance: 0 });
+  const plan = await dedup(codes, { maxDistance: 0 });
   const COLUMNS = { row: ROWS, group: [...plan.groups], duplicate_of: [...plan.duplicateOf] };
   const action = vectorFromArray(
     ROWS.map((row) => (plan.kept[row] === 1 ? 'keep' : 'drop')),

@@ -21,14 +21,14 @@ describe('a text without words', () => {
     ['has signs alone', ' ... — !?\n\u0000'],
     ['has stop words alone', 'The of THE, of.'],
     ['has stop words and signs of another script', '的。the'],
-  ])('that %s is an error, or has a null code', (_name, text) => {
+  ])('that %s is an error, or has a null code', async (_name, text) => {
     const hasher = new TextHasher({ stopWords: stopped });
     expect(() => hasher.hash(text)).toThrow(RangeError);
     expect(() => hasher.hash(text)).toThrow('an all-zero vector has no direction');
-    expect(() => hasher.hashAll(['a', text])).toThrow('row 1: an all-zero vector');
+    await expect(hasher.hashAll(['a', text])).rejects.toThrow('row 1: an all-zero vector');
     expect(hasher.vectorize(text).values.length).toBe(0);
     expect(hasher.keywords(text)).toEqual([]);
-    const codes = new TextHasher({ stopWords: stopped, empty: 'null' }).hashAll(['a', text]);
+    const codes = await new TextHasher({ stopWords: stopped, empty: 'null' }).hashAll(['a', text]);
     expect([codes.isNull(0), codes.isNull(1)]).toEqual([false, true]);
   });
 
@@ -136,8 +136,8 @@ describe('a table of frequencies', () => {
     expect(one.hash(texts[0])).not.toEqual(other.hash(texts[0]));
   });
 
-  it('is not a file of codes', () => {
-    const codes = new SimHasher().hashAll([[1, 2]]);
+  it('is not a file of codes', async () => {
+    const codes = await new SimHasher().hashAll([[1, 2]]);
     expect(codes.count).toBe(1);
     expect(() => frequenciesFromArrow(Uint8Array.of(1, 2, 3), { file: 'a.arrow' })).toThrow(
       FormatError,
@@ -211,7 +211,6 @@ describe('arguments of the wrong type', () => {
     ['a locale', of(segments, Symbol('en')), '"locale" expected a string such as "en"'],
     ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
     ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],
-    ['texts', of(hasher.hashStream.bind(hasher), detached), '"texts" expected texts, as in an'],
     ['stop words', () => new TextHasher({ stopWords: {} as never }), '"stopWords" expected texts'],
     ['a name', () => new TextHasher({ tokensName: 1n as never }), '"tokensName" expected a string'],
     ['a table', () => new FrequencyTable(null as never), '"origin" expected an object, got null'],

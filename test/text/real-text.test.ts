@@ -6,7 +6,7 @@ import { distanceFor, shareOf } from '../../src/codes/angle';
 import { hammingDistance } from '../../src/codes/codes';
 import { COSINE, catchShare } from '../../src/codes/measure';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { pairs } from '../../src/join/pairs';
+import { pairs } from '../../src/near/pairs';
 import { jieba, stopWords } from '../../src/text/dictionaries';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { characters, shingles, type Tokens, words } from '../../src/text/tokens';
@@ -96,7 +96,7 @@ describe('thresholds', () => {
     { bits: 128, tokens: words, isWeighed: true, usual: 17, short: 21 },
   ];
 
-  it.each(RECOMMENDED)('of $bits bits find copies and nothing else', (one) => {
+  it.each(RECOMMENDED)('of $bits bits find copies and nothing else', async (one) => {
     const { bits, tokens, isWeighed, usual, short } = one;
     for (const [length, maxDistance] of [
       [50, short],
@@ -110,7 +110,7 @@ describe('thresholds', () => {
       const index = new SimHashIndex({ bits, seed: 7 });
       for (const { text } of rows) index.add(hasher.vectorize(text));
       const found = new Set<string>();
-      for (const { a, b } of pairs(index, { maxDistance })) {
+      for await (const { a, b } of pairs(index, { maxDistance })) {
         for (let i = 0; i < a.length; i++) found.add(`${a[i]} ${b[i]}`);
       }
 

@@ -1,17 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
-import { cluster, clusterAsync } from '../../src/clustering/cluster';
-import { clusterByDensity, clusterByDensityAsync } from '../../src/clustering/density';
+import { cluster } from '../../src/clusters/cluster';
+import { clusterByDensity } from '../../src/clusters/density';
 import { Codes } from '../../src/codes/codes';
-import { dedup, dedupAsync } from '../../src/groups/dedup';
-import { groupRows, groupRowsAsync } from '../../src/groups/row-groups';
 import { SimHasher } from '../../src/hashing/simhash';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { type PairBatch, pairs } from '../../src/join/pairs';
+import { dedup } from '../../src/near/dedup';
+import { groupRows } from '../../src/near/groups';
+import { pairs } from '../../src/near/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
 import { shingles } from '../../src/text/tokens';
 import { closeThreads } from '../../src/threads/parallel';
+import { collected } from '../reference/collected';
 import { quickIf } from '../reference/tags';
 
 const THREADS = [1, 2, 3, 5];
@@ -58,7 +59,7 @@ beforeAll(async () => {
 });
 
 /** What calls are made with, of one kind of rows. */
-function dataOf(kind: Kind) {
+async function dataOf(kind: Kind) {
   const rows = denseRows(kind, 9000, 32);
   const index = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });
   index.addAll(rows);
@@ -68,7 +69,7 @@ function dataOf(kind: Kind) {
   const few = { values: rows.values.slice(0, 2500 * 32), dimensions: 32 };
   const queries = { values: rows.values.slice(0, 600 * 32), dimensions: 32 };
   const filtered = { values: rows.values.slice(0, 130 * 32), dimensions: 32 };
-  const codes = index.hasher.hashAll(few);
+  const codes = await index.hasher.hashAll(few);
   const asked = Codes.from(codes.bytes, {
     bits: 128,
     validity: new Uint8Array(Math.ceil(codes.count / 8)).fill(0xf7),
@@ -83,8 +84,9 @@ function dataOf(kind: Kind) {
   return { rows, few, index, optimized, queries, filtered, codes, asked, sparse, texts, least };
 }
 
-type Data = ReturnType<typeof dataOf>;
+type Data = Awaited<ReturnType<typeof dataOf>>;
 type Call = { threads?: number };
+const ONE = { threads: 1 };
 const hashers = {
   signs: new SimHasher({ bits: 128 }),
   hadamard: new SimHasher({ bits: 128, dimensions: 32, projection: 'hadamard' }),
@@ -106,37 +108,31 @@ const stateOf = (own: SimHashIndex, { queries }: Data) => [
   own.searchAll(queries, { k: 5 }),
 ];
 
-async function listed(all: AsyncIterable<PairBatch>) {
-  const found = [];
-  for await (const batch of all) found.push(batch);
-  return found;
-}
-
-/** Each call, the task that threads get, and the synchronous form. */
+/** Each call, the task that threads get, and the call on one thread. */
 const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unknown][] = [
   [
-    'hashAllAsync, signs',
+    'hashAll, signs',
     'hashing',
-    (d, call) => hashers.signs.hashAllAsync(d.rows, call),
-    (d) => hashers.signs.hashAll(d.rows),
+    (d, call) => hashers.signs.hashAll(d.rows, call),
+    (d) => hashers.signs.hashAll(d.rows, ONE),
   ],
   [
-    'hashAllAsync, hadamard',
+    'hashAll, hadamard',
     'hashing',
-    (d, call) => hashers.hadamard.hashAllAsync(d.rows, call),
-    (d) => hashers.hadamard.hashAll(d.rows),
+    (d, call) => hashers.hadamard.hashAll(d.rows, call),
+    (d) => hashers.hadamard.hashAll(d.rows, ONE),
   ],
   [
-    'hashAllAsync, sparse',
+    'hashAll, sparse',
     'hashing',
-    (d, call) => hashers.signs.hashAllAsync(d.sparse, call),
-    (d) => hashers.signs.hashAll(d.sparse),
+    (d, call) => hashers.signs.hashAll(d.sparse, call),
+    (d) => hashers.signs.hashAll(d.sparse, ONE),
   ],
   [
-    'hashAllAsync, texts',
+    'hashAll, texts',
     'text hashing',
-    (d, call) => hashers.texts.hashAllAsync(d.texts, call),
-    (d) => hashers.texts.hashAll(d.texts),
+    (d, call) => hashers.texts.hashAll(d.texts, call),
+    (d) => hashers.texts.hashAll(d.texts, ONE),
   ],
   [
     'addAllAsync',
@@ -198,38 +194,38 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
   [
     'pairs',
     'joining',
-    (d, call) => listed(pairs(d.index, { maxDistance: 12, ...call })),
-    (d) => [...pairs(d.index, { maxDistance: 12 })],
+    (d, call) => collected(pairs(d.index, { maxDistance: 12, ...call })),
+    (d) => collected(pairs(d.index, { maxDistance: 12, ...ONE })),
   ],
   [
     'pairs by exact cosine',
     'comparing',
-    (d, call) => listed(pairs(d.codes, { minCosine: d.least, vectors: d.few, ...call })),
-    (d) => [...pairs(d.codes, { minCosine: d.least, vectors: d.few })],
+    (d, call) => collected(pairs(d.codes, { minCosine: d.least, vectors: d.few, ...call })),
+    (d) => collected(pairs(d.codes, { minCosine: d.least, vectors: d.few, ...ONE })),
   ],
   [
-    'groupRowsAsync',
+    'groupRows',
     'joining',
-    (d, call) => groupRowsAsync(d.index, { ...near, ...call }),
-    (d) => groupRows(d.index, near),
+    (d, call) => groupRows(d.index, { ...near, ...call }),
+    (d) => groupRows(d.index, { ...near, ...ONE }),
   ],
   [
-    'dedupAsync',
+    'dedup',
     'joining',
-    (d, call) => dedupAsync(d.index, { ...near, ...call }),
-    (d) => dedup(d.index, near),
+    (d, call) => dedup(d.index, { ...near, ...call }),
+    (d) => dedup(d.index, { ...near, ...ONE }),
   ],
   [
-    'clusterByDensityAsync',
+    'clusterByDensity',
     'joining',
-    (d, call) => clusterByDensityAsync(d.index, call),
-    (d) => clusterByDensity(d.index),
+    (d, call) => clusterByDensity(d.index, call),
+    (d) => clusterByDensity(d.index, ONE),
   ],
   [
-    'clusterAsync',
+    'cluster',
     'nearest centroids',
-    (d, call) => clusterAsync(d.index, { clusters: 200, sample: 4000, ...call }),
-    (d) => cluster(d.index, { clusters: 200, sample: 4000 }),
+    (d, call) => cluster(d.index, { clusters: 200, sample: 4000, ...call }),
+    (d) => cluster(d.index, { clusters: 200, sample: 4000, ...ONE }),
   ],
   [
     'optimizeAsync',
@@ -250,8 +246,8 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
 describe.each(RUNS)('on %s rows by %j threads', (kind, counts) => {
   const options = quickIf(counts.length === 1);
   let data: Data;
-  beforeAll(() => {
-    data = dataOf(kind);
+  beforeAll(async () => {
+    data = await dataOf(kind);
   });
 
   it.each(CALLS)('%s', options, async (_, task, run, expected) => {
@@ -308,10 +304,10 @@ it('clusters of held vectors, of which one was removed, are equal', {
     index.remove(17);
     for (const clusters of [1, 40]) {
       const options = { clusters, starts: 1, iterations: 2, sample: 2000 };
-      const wanted = cluster(index, options);
+      const wanted = await cluster(index, { ...options, ...ONE });
       for (const threads of [3]) {
         given.clear();
-        expect(await clusterAsync(index, { ...options, threads })).toEqual(wanted);
+        expect(await cluster(index, { ...options, threads })).toEqual(wanted);
         expect(given).toContain('nearest centroids');
       }
     }
@@ -324,7 +320,7 @@ it('searches, pairs and groups of sets and sparse vectors are equal', async () =
     Array.from({ length: 30 }, () => Math.floor(60 * random() ** 2) + 100 * (row % 90)).join(' '),
   );
   const hasher = new TextHasher({ bits: 256, projection: 'minwise' });
-  const codes = hasher.hashAll(texts);
+  const codes = await hasher.hashAll(texts);
   const sets = texts.map((text) => hasher.vectorize(text));
   const offsets = [0];
   for (const { indices } of sets) offsets.push((offsets.at(-1) as number) + indices.length);
@@ -334,7 +330,7 @@ it('searches, pairs and groups of sets and sparse vectors are equal', async () =
     values: sets.flatMap(({ values }) => [...values]),
   };
   const near = { minJaccard: 0.2, vectors };
-  const expected = [...pairs(codes, near)];
+  const expected = await collected(pairs(codes, { ...near, ...ONE }));
   expect(expected.reduce((sum, { a }) => sum + a.length, 0)).toBeGreaterThan(100);
   const index = new SimHashIndex({ bits: 128, vectors: 'sparse' });
   index.addAll(vectors);
@@ -343,7 +339,7 @@ it('searches, pairs and groups of sets and sparse vectors are equal', async () =
     const found = [];
     for await (const batch of pairs(codes, { ...near, threads })) found.push(batch);
     expect(found).toEqual(expected);
-    expect(await groupRowsAsync(codes, { ...near, threads })).toEqual(groupRows(codes, near));
+    expect(await groupRows(codes, { ...near, threads })).toEqual(await groupRows(codes, near));
     expect(await index.searchAllAsync(vectors, { k: 4, threads })).toEqual(answers);
   }
 });
@@ -381,7 +377,7 @@ it('a scan in memory that grows while threads read it finds what was there', asy
   const expected = index.searchAll(queries, { k: 3, method: 'scan' });
   for (let round = 0; round < 3; round++) {
     const call = index.searchAllAsync(queries, { k: 3, method: 'scan', threads: 2 });
-    index.addAll(new SimHashIndex({ bits: 128 }).hasher.hashAll([[1, 2, 3 + round]]));
+    index.addAll(await new SimHashIndex({ bits: 128 }).hasher.hashAll([[1, 2, 3 + round]]));
     const found = await call;
     expect(found.map(({ rows }) => rows.filter((row) => row < 150_000).length)).toEqual(
       found.map(({ rows }) => rows.length),

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
-import { streamItems, streamItemsAsync } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
-import { dedup, dedupAsync } from '../../src/groups/dedup';
-import { groupRows, groupRowsAsync } from '../../src/groups/row-groups';
-import { type PairsOptions, pairSteps, pairs } from '../../src/join/pairs';
-import { rowsOf } from '../../src/join/source';
+import { dedup } from '../../src/near/dedup';
+import { groupRows } from '../../src/near/groups';
+import { eachPairs, type PairBatch, type PairsOptions, pairs } from '../../src/near/pairs';
+import { rowsOf } from '../../src/near/rows';
 import { closeThreads } from '../../src/threads/parallel';
 
 const THREADS = [1, 2, 3, 5];
@@ -100,28 +100,26 @@ describe.each(CASES)('pairs of %s codes', (kind, maxDistances) => {
   });
 
   it('come in equal batches from every kernel, with the first of equal rows alone', async () => {
-    const steps = (kernel?: 'scalar') =>
-      pairSteps(
-        rowsOf('codes', codes),
-        null,
-        { maxDistance: 5, ...(kernel && { kernel }) },
-        'first',
-      );
-    const expected = [...streamItems(steps('scalar'), {})];
-    for (const threads of THREADS) {
-      const found = [];
-      for await (const batch of streamItemsAsync(steps(), { threads })) found.push(batch);
-      expect(found).toEqual(expected);
-    }
+    const batches = async (call: { threads: number }, kernel?: 'scalar') => {
+      const found: PairBatch[] = [];
+      const take = (batch: PairBatch) => {
+        found.push(batch);
+      };
+      const options = { maxDistance: 5, equal: 'first', ...(kernel && { kernel }) } as const;
+      await eachPairs(rowsOf('codes', codes), null, options, take, new LongWork(call));
+      return found;
+    };
+    const expected = await batches({ threads: 1 }, 'scalar');
+    for (const threads of THREADS) expect(await batches({ threads })).toEqual(expected);
   });
 
   it('make equal groups and plans', async () => {
     const options = { maxDistance: 3, grouping: 'components' } as const;
-    const groups = groupRows(codes, options);
-    const plan = dedup(codes, options);
+    const groups = await groupRows(codes, { ...options, threads: 1 });
+    const plan = await dedup(codes, { ...options, threads: 1 });
     for (const threads of THREADS) {
-      expect(await groupRowsAsync(codes, { ...options, threads })).toEqual(groups);
-      expect(await dedupAsync(codes, { ...options, threads })).toEqual(plan);
+      expect(await groupRows(codes, { ...options, threads })).toEqual(groups);
+      expect(await dedup(codes, { ...options, threads })).toEqual(plan);
     }
   });
 });

@@ -22,7 +22,7 @@ const PROGRAM = `
   let workers = 0;
   process.on('worker', () => workers++);
   async function main() {
-    const codes = await hasher.hashAllAsync({ values, dimensions }, { threads: 3 });
+    const codes = await hasher.hashAll({ values, dimensions }, { threads: 3 });
     const index = new SimHashIndex({ bits: 256 });
     index.addAll(codes);
     const queries = hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });

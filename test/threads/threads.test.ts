@@ -50,24 +50,28 @@ function sparseRows(count: number) {
   return rows;
 }
 
-describe('hashAllAsync', () => {
-  const dense = (['uniform', 'clustered', 'duplicates'] as const).map((kind) => {
+describe('hashAll', async () => {
+  const makeDense = async (kind: 'uniform' | 'clustered' | 'duplicates') => {
     const rows = denseRows(kind, 10_000, 100);
-    const codes = ['signs', 'hadamard', 'gaussian'].map((projection) => {
-      const hasher = new SimHasher({
-        bits: 192,
-        dimensions: 100,
-        projection: projection as 'signs',
-      });
-      return { hasher, expected: digest(hasher.hashAll(rows).bytes) };
-    });
+    const codes = await Promise.all(
+      ['signs', 'hadamard', 'gaussian'].map(async (projection) => {
+        const hasher = new SimHasher({
+          bits: 192,
+          dimensions: 100,
+          projection: projection as 'signs',
+        });
+        const { bytes } = await hasher.hashAll(rows, { threads: 1 });
+        return { hasher, expected: digest(bytes) };
+      }),
+    );
     return { kind, rows, codes };
-  });
+  };
+  const dense = await Promise.all((['uniform', 'clustered', 'duplicates'] as const).map(makeDense));
 
   it.each(THREADS)('gives the codes of dense rows with %d threads', async (threads) => {
     for (const { rows, codes } of dense) {
       for (const { hasher, expected } of codes) {
-        const { bytes } = await hasher.hashAllAsync(rows, { threads });
+        const { bytes } = await hasher.hashAll(rows, { threads });
         expect(digest(bytes)).toBe(expected);
       }
     }
@@ -76,8 +80,8 @@ describe('hashAllAsync', () => {
   it.each(THREADS)('gives the codes and nulls of sparse rows with %d threads', async (threads) => {
     const rows = [...sparseRows(5000), { indices: [], values: [] }, ...sparseRows(300)];
     const hasher = new SimHasher({ bits: 128, zero: 'null' });
-    const codes = await hasher.hashAllAsync(rows, { threads });
-    const expected = hasher.hashAll(rows);
+    const codes = await hasher.hashAll(rows, { threads });
+    const expected = await hasher.hashAll(rows);
     expect([codes.bytes, codes.validity]).toEqual([expected.bytes, expected.validity]);
     expect(codes.isNull(5000)).toBe(true);
   });
@@ -87,31 +91,31 @@ describe('hashAllAsync', () => {
     for (const row of [19_000, 11_111, 15_000]) rows.values[row * 100 + 7] = Number.NaN;
     const hasher = new SimHasher({ bits: 64 });
     const before = digest(rows.values);
-    await expect(hasher.hashAllAsync(rows, { threads })).rejects.toThrow(/row 11111\b/);
+    await expect(hasher.hashAll(rows, { threads })).rejects.toThrow(/row 11111\b/);
     expect(digest(rows.values)).toBe(before); // not given away
-    await expect(hasher.hashAllAsync(rows, { threads })).rejects.toThrow(RangeError);
+    await expect(hasher.hashAll(rows, { threads })).rejects.toThrow(RangeError);
   });
 
   it('hashes with patterns of the caller, which threads cannot be given', async () => {
     const pattern = (dimension: number | bigint) => new Uint8Array(8).fill(Number(dimension) * 37);
     const hasher = new SimHasher({ bits: 64, pattern });
     const rows = denseRows('uniform', 4000, 100);
-    const codes = await hasher.hashAllAsync(rows, { threads: 3 });
-    expect(codes.bytes).toEqual(hasher.hashAll(rows).bytes);
+    const codes = await hasher.hashAll(rows, { threads: 3 });
+    expect(codes.bytes).toEqual((await hasher.hashAll(rows)).bytes);
   });
 
   it('reports progress in order, up to all rows', async () => {
     const rows = denseRows('uniform', 20_000, 100);
     const seen: number[] = [];
     const onProgress = (done: number, total: number) => seen.push(done, total);
-    await new SimHasher({ bits: 256 }).hashAllAsync(rows, { threads: 2, onProgress });
+    await new SimHasher({ bits: 256 }).hashAll(rows, { threads: 2, onProgress });
     const done = seen.filter((_, i) => i % 2 === 0);
     expect(done).toEqual([...done].sort((a, b) => a - b));
     expect(seen.slice(-2)).toEqual([20_000, 20_000]);
   });
 
   it.each([0, -1, 'many', 10_000, 1.5, null])('refuses threads: %s', async (threads) => {
-    const call = new SimHasher({ bits: 64 }).hashAllAsync([[1]], { threads: threads as never });
+    const call = await new SimHasher({ bits: 64 }).hashAll([[1]], { threads: threads as never });
     await expect(call).rejects.toThrow(/^"threads" expected /);
   });
 
@@ -133,7 +137,7 @@ describe('hashAllAsync', () => {
   it('refuses a bad HALFSPACE_THREADS', async () => {
     process.env.HALFSPACE_THREADS = 'many';
     try {
-      const call = new SimHasher({ bits: 256 }).hashAllAsync(denseRows('uniform', 20_000, 100));
+      const call = await new SimHasher({ bits: 256 }).hashAll(denseRows('uniform', 20_000, 100));
       await expect(call).rejects.toThrow(/^"HALFSPACE_THREADS" expected /);
     } finally {
       delete process.env.HALFSPACE_THREADS;
@@ -141,7 +145,7 @@ describe('hashAllAsync', () => {
   });
 });
 
-describe('hashAllAsync of texts', () => {
+describe('hashAll of texts', () => {
   const random = alea('texts');
   const words = Array.from({ length: 3000 }, () => Math.floor(random() * 1e9).toString(36));
   const draw = () => words[Math.floor(random() ** 2 * words.length)];
@@ -160,9 +164,9 @@ describe('hashAllAsync of texts', () => {
   for (const [name, options] of kinds) {
     it(`gives equal codes: ${name}`, quickIf(!name.startsWith('shingles')), async () => {
       const hasher = new TextHasher(options);
-      const expected = digest(hasher.hashAll(texts).bytes);
+      const expected = digest((await hasher.hashAll(texts)).bytes);
       for (const threads of THREADS) {
-        const { bytes } = await hasher.hashAllAsync(texts, { threads });
+        const { bytes } = await hasher.hashAll(texts, { threads });
         expect(digest(bytes)).toBe(expected);
       }
     });
@@ -171,9 +175,9 @@ describe('hashAllAsync of texts', () => {
   it('names the row of the first text without words, or makes its code null', async () => {
     const some = texts.map((text, i) => (i === 2500 || i === 2000 ? '' : text));
     for (const threads of THREADS) {
-      const call = new TextHasher().hashAllAsync(some, { threads });
+      const call = await new TextHasher().hashAll(some, { threads });
       await expect(call).rejects.toThrow(/^row 2000: /);
-      const codes = await new TextHasher({ empty: 'null' }).hashAllAsync(some, { threads });
+      const codes = await new TextHasher({ empty: 'null' }).hashAll(some, { threads });
       const nulls = [...some.keys()].filter((row) => codes.isNull(row));
       expect(nulls).toEqual([2000, 2500]);
     }
@@ -192,12 +196,12 @@ describe('the pool', () => {
       stopped = performance.now();
       stop.abort();
     };
-    const call = hasher.hashAllAsync(rows, { threads: 2, signal: stop.signal, onProgress });
+    const call = await hasher.hashAll(rows, { threads: 2, signal: stop.signal, onProgress });
     await expect(call).rejects.toThrow(/abort/);
     expect(performance.now() - stopped).toBeLessThan(1000); // 100 ms on a machine that is free
     const some = denseRows('uniform', 5000, 100);
-    const { bytes } = await hasher.hashAllAsync(some, { threads: 2 });
-    expect(digest(bytes)).toBe(digest(hasher.hashAll(some).bytes));
+    const { bytes } = await hasher.hashAll(some, { threads: 2 });
+    expect(digest(bytes)).toBe(digest((await hasher.hashAll(some)).bytes));
   });
 
   it('fails a call whose thread dies, and starts another for the next', async () => {
@@ -205,24 +209,26 @@ describe('the pool', () => {
     const started: { terminate(): Promise<number> }[] = [];
     process.on('worker', (worker) => started.push(worker));
     const onProgress = () => started[1].terminate();
-    const call = hasher.hashAllAsync(rows, { threads: 3, onProgress });
+    const call = await hasher.hashAll(rows, { threads: 3, onProgress });
     await expect(call).rejects.toThrow(/^a worker thread ended .* nothing was changed/);
     process.removeAllListeners('worker');
     expect(started.length).toBe(3);
     const some = denseRows('uniform', 5000, 100);
-    const { bytes } = await hasher.hashAllAsync(some, { threads: 3 });
-    expect(digest(bytes)).toBe(digest(hasher.hashAll(some).bytes));
+    const { bytes } = await hasher.hashAll(some, { threads: 3 });
+    expect(digest(bytes)).toBe(digest((await hasher.hashAll(some)).bytes));
   });
 
   it('fails the calls that are at work when it is closed', async () => {
-    const call = hasher.hashAllAsync(rows, { threads: 2, onProgress: () => closeThreads() });
+    const call = await hasher.hashAll(rows, { threads: 2, onProgress: () => closeThreads() });
     await expect(call).rejects.toThrow(/^closeThreads\(\) ended the threads/);
   });
 
   it('serves several calls at once', async () => {
     const some = [1, 2, 3, 4].map((seed) => new SimHasher({ bits: 64, seed }));
-    const all = await Promise.all(some.map((one) => one.hashAllAsync(rows, { threads: 2 })));
-    const expected = some.map((one) => digest(one.hashAll(rows).bytes));
+    const all = await Promise.all(some.map((one) => one.hashAll(rows, { threads: 2 })));
+    const expected = await Promise.all(
+      some.map(async (one) => digest((await one.hashAll(rows)).bytes)),
+    );
     expect(all.map(({ bytes }) => digest(bytes))).toEqual(expected);
   });
 

@@ -56,9 +56,9 @@ it.each<[string, string, () => unknown]>([
   [
     'groupRows',
     'b',
-    () =>
+    async () =>
       groupRows(
-        hasher.hashAll([
+        await hasher.hashAll([
           [1, 2],
           [2, 1],
         ]),

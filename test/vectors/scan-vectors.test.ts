@@ -74,16 +74,16 @@ function randomMatrix(
 }
 
 describe('a scan', () => {
-  it('find what a full sort finds, whatever the shape', () => {
-    fc.assert(
-      fc.property(
+  it('find what a full sort finds, whatever the shape', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         ...([fc.integer({ min: 1, max: 90 }), fc.integer({ min: 1, max: 200 })] as const),
         ...([fc.integer({ min: 1, max: 220 }), fc.integer(), fc.boolean()] as const),
-        (dimensions, count, k, seed, narrow) => {
+        async (dimensions, count, k, seed, narrow) => {
           const draws = new Draws(seed);
           const matrix = randomMatrix(draws, count, dimensions, narrow);
           const queries = { values: draws.gaussians(3 * dimensions), dimensions };
-          const all = scanVectorsAll(matrix, queries, { k });
+          const all = await scanVectorsAll(matrix, queries, { k });
           expect(all.length).toBe(3);
           all.forEach((found, i) => {
             const query = rowOf(queries, i);
@@ -124,7 +124,7 @@ describe('a scan', () => {
     expect([...rows]).toEqual(Array.from({ length: 100 }, (_, i) => 4999 - i));
   });
 
-  it('answer among one row, none, and none that has a direction', () => {
+  it('answer among one row, none, and none that has a direction', async () => {
     const nothing = { rows: new Uint32Array(0), cosines: new Float64Array(0) };
     const query = [1, 1];
     const one = { values: Float32Array.of(3, 3), dimensions: 2 };
@@ -137,15 +137,15 @@ describe('a scan', () => {
     for (const matrix of [none, zeros, nulls]) {
       expect(scanVectors(matrix, query, {})).toEqual(nothing);
     }
-    expect(scanVectorsAll(one, none, {})).toEqual([]);
-    expect(scanVectorsAll(one, nulls, {})).toEqual([nothing]);
+    expect(await scanVectorsAll(one, none, {})).toEqual([]);
+    expect(await scanVectorsAll(one, nulls, {})).toEqual([nothing]);
   });
 
-  it('do not read the values of null rows', () => {
+  it('do not read the values of null rows', async () => {
     const values = Float64Array.of(1, 2, Number.NaN, Number.POSITIVE_INFINITY, 2, 1);
     const matrix = { values, dimensions: 2, validity: Uint8Array.of(0b101) };
     expect([...scanVectors(matrix, [1, 2], {}).rows]).toEqual([0, 2]);
-    const all = scanVectorsAll(matrix, matrix, {});
+    const all = await scanVectorsAll(matrix, matrix, {});
     expect(all.map(({ rows }) => [...rows])).toEqual([[0, 2], [], [2, 0]]);
   });
 
@@ -226,11 +226,11 @@ it('leaves matrix and queries as they were', () => {
   expect([matrix, query]).toEqual(before);
 });
 
-it('tells its progress to the end, and stops when its signal says so', () => {
+it('tells its progress to the end, and stops when its signal says so', async () => {
   const matrix = { values: new Draws('progress').gaussians(40_000 * 4), dimensions: 4 };
   const queries = { values: Float32Array.of(1, 2, 3, 4), dimensions: 4 };
   const seen: number[] = [];
-  scanVectorsAll(matrix, queries, {
+  await scanVectorsAll(matrix, queries, {
     onProgress: (done, total) => {
       expect(total).toBe(40_000);
       seen.push(done);
@@ -240,13 +240,13 @@ it('tells its progress to the end, and stops when its signal says so', () => {
   expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
   expect(seen.at(-1)).toBe(40_000);
   const reason = new Error('enough');
-  expect(() => scanVectorsAll(matrix, queries, { signal: AbortSignal.abort(reason) })).toThrow(
-    reason,
-  );
+  await expect(
+    scanVectorsAll(matrix, queries, { signal: AbortSignal.abort(reason) }),
+  ).rejects.toThrow(reason);
   const controller = new AbortController();
   const onProgress = vi.fn(() => controller.abort(reason));
   const { signal } = controller;
-  expect(() => scanVectorsAll(matrix, queries, { onProgress, signal })).toThrow(reason);
+  await expect(scanVectorsAll(matrix, queries, { onProgress, signal })).rejects.toThrow(reason);
   expect(onProgress).toHaveBeenCalledTimes(1);
 });
 

@@ -15,14 +15,17 @@ export async function job(library, kernel = 'auto') {
     kernel,
   });
   const ids = Array.from({ length: COUNT }, (_, row) => `row ${row}`);
-  const made = hasher.hashAll({ values: numbers(COUNT * DIMENSIONS), dimensions: DIMENSIONS });
+  const made = await hasher.hashAll({
+    values: numbers(COUNT * DIMENSIONS),
+    dimensions: DIMENSIONS,
+  });
   const bytes = codesToArrow(made, { ids });
   const read = codesFromArrow(bytes);
   expect(equal(read.codes.bytes, made.bytes), 'the codes came back from Arrow changed');
   expect(equal(read.ids, ids), 'the ids came back from Arrow changed');
 
-  const queries = hasher.hashAll({ values: numbers(3 * DIMENSIONS), dimensions: DIMENSIONS });
-  const neighbors = scanAll(read.codes, queries, { k: 5, kernel });
+  const queries = await hasher.hashAll({ values: numbers(3 * DIMENSIONS), dimensions: DIMENSIONS });
+  const neighbors = await scanAll(read.codes, queries, { k: 5, kernel });
   const near = scan(read.codes, queries.at(2), { maxDistance: 70, kernel });
   expect(near.rows[0] === 2 && near.distances[0] === 0, 'a scan does not find the query itself');
   const sparse = new SimHasher({ bits: 64, kernel }).hash({
@@ -41,7 +44,7 @@ export async function job(library, kernel = 'auto') {
 export async function fileJob(library, node, path) {
   expect(node.SimHasher === library.SimHasher, 'the two doors have a library each');
   const hasher = new library.SimHasher({ bits: 64, seed: 9 });
-  const made = hasher.hashAll({ values: numbers(50 * DIMENSIONS), dimensions: DIMENSIONS });
+  const made = await hasher.hashAll({ values: numbers(50 * DIMENSIONS), dimensions: DIMENSIONS });
   await node.writeCodes(path, made);
   const { codes } = await node.readCodes(path);
   expect(equal(codes.bytes, made.bytes), 'the codes came back from the file changed');

@@ -16,20 +16,22 @@ export async function threads(library) {
   const texts = Array.from({ length: 3000 }, (_, i) =>
     `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
   );
-  const [search, many] = [{ method: 'scan', rank: 'hamming' }, { threads: 3 }];
+  const search = { method: 'scan', rank: 'hamming' };
+  const [one, many] = [{ threads: 1 }, { threads: 3 }];
   const hasher = new library.TextHasher();
   const stopCounting = countWorkers();
   const text = (value) =>
     JSON.stringify(value, (_, one) => (ArrayBuffer.isView(one) ? [...one].join() : one));
-  const listed = [];
+  const [alone, listed] = [[], []];
+  for await (const batch of library.pairs(index, { ...near, threads: 1 })) alone.push(batch);
   for await (const batch of library.pairs(index, { ...near, ...many })) listed.push(batch);
   const pairs = [
-    [index.hasher.hashAll(rows).bytes, (await index.hasher.hashAllAsync(rows, many)).bytes],
-    [hasher.hashAll(texts).bytes, (await hasher.hashAllAsync(texts, many)).bytes],
+    [(await index.hasher.hashAll(rows, one)).bytes, (await index.hasher.hashAll(rows, many)).bytes],
+    [(await hasher.hashAll(texts, one)).bytes, (await hasher.hashAll(texts, many)).bytes],
     [index.searchAll(queries), await index.searchAllAsync(queries, many)],
-    [[...library.pairs(index, near)], listed],
+    [alone, listed],
     [index.searchAll(queries, search), await index.searchAllAsync(queries, { ...search, ...many })],
-    [library.clusterByDensity(index), await library.clusterByDensityAsync(index, many)],
+    [await library.clusterByDensity(index, one), await library.clusterByDensity(index, many)],
   ];
   await library.closeThreads();
   const isEqual = pairs.every(([one, other]) => text(one) === text(other));
@@ -38,7 +40,7 @@ export async function threads(library) {
 
 /** What calls throw whose number of threads is wrong. */
 export async function refusals({ SimHasher }) {
-  const call = (threads) => new SimHasher({ bits: 64 }).hashAllAsync([[1]], { threads });
+  const call = (threads) => new SimHasher({ bits: 64 }).hashAll([[1]], { threads });
   const found = await Promise.allSettled([0, -1, 'many', 10_000].map(call));
   return found.map(({ reason }) => reason?.message);
 }

@@ -229,7 +229,7 @@ export class InputRows {
     if ('bytesPerCode' in vectors) return vectors;
     return this.named(batch.firstRow, async () => {
       const hasher = this.hasherFor(vectors);
-      const codes = await hasher.hashAllAsync(vectors, { signal });
+      const codes = await hasher.hashAll(vectors, { signal });
       sums?.push(sumsOf(vectors, codes, hasher));
       return codes;
     });

@@ -7,8 +7,8 @@
 
 import { concatenated } from '../../base/arrays';
 import { textOfFormula } from '../../formats/csv/csv-text';
-import { checkPairs, type RowPairs } from '../../groups/grouping';
-import { rowsOf } from '../../join/source';
+import { checkPairs } from '../../near/groups';
+import { type RowPairs, rowsOf } from '../../near/rows';
 import type { KnownPairs, RowReader } from '../../node';
 import type { Call } from '../call';
 import { badData } from '../errors';

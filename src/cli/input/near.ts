@@ -4,7 +4,7 @@
  * time, and pairs are checked by their vectors. Elsewhere it is estimated from the distance.
  */
 
-import { eachItem, runStepsAsync } from '../../base/steps';
+import { LongWork } from '../../base/long-work';
 import {
   COSINE,
   catchingDistance,
@@ -16,9 +16,9 @@ import {
 } from '../../codes/measure';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
-import { nearRows } from '../../join/near-rows';
-import { pairSteps } from '../../join/pairs';
-import { rowsOfCodes } from '../../join/source';
+import { nearRows } from '../../near/near-rows';
+import { eachPairs, type PairBatch } from '../../near/pairs';
+import { rowsOfCodes } from '../../near/rows';
 import type { Codes, RowBatch, SimHashIndex, SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
@@ -185,7 +185,7 @@ async function candidates(
     const distance = within(CAUGHT_WITH_KEYS);
     const rowKeys = { keys: keys.all(), count: keys.bands.count };
     const isCandidate = await call.long('comparing', (work) =>
-      runStepsAsync(nearRows(codes, rowKeys, distance), work),
+      nearRows(codes, rowKeys, distance, new LongWork(work)),
     );
     if (isCandidate !== null) {
       const caught = caughtBy(keys.bands, least) * caughtWithin(distance);
@@ -195,11 +195,13 @@ async function candidates(
   }
   const distance = within(CAUGHT);
   const isCandidate = new Uint8Array(count);
-  const near = pairSteps(rowsOfCodes(codes), null, { maxDistance: distance }, 'first');
-  const marking = eachItem(near, ({ a, b }) => {
+  const mark = ({ a, b }: PairBatch) => {
     for (let i = 0; i < a.length; i++) isCandidate[a[i]] = isCandidate[b[i]] = 1;
-  });
-  await call.long('comparing', (work) => runStepsAsync(marking, work));
+  };
+  const near = { maxDistance: distance, equal: 'first' } as const;
+  await call.long('comparing', (work) =>
+    eachPairs(rowsOfCodes(codes), null, near, mark, new LongWork(work)),
+  );
   const caught = caughtWithin(distance);
   return { isCandidate, way: `within ${distance} of ${bits} bits`, caught, maxDistance: distance };
 }

@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 import { idsAt } from '../../base/ids';
 import { heldPlan, rowsToShow, singlePage } from '../../explore/server/pages';
 import { isRounded } from '../../formats/plan-file';
-import { doubtfulRows, planBatch } from '../../groups/plan-table';
+import { doubtfulRows, planBatch } from '../../near/plan-table';
 import type { DedupPlan, RowBatch, RowWriter } from '../../node';
 import type { Call } from '../call';
 import { allRows, type Collection, inBlocks } from '../input/collection';
@@ -128,6 +128,6 @@ async function pageOf(
       columns: [],
     },
     map: null,
-    plan: heldPlan(plan.count, { batches, source: rows.source, texts: held }),
+    plan: await heldPlan(plan.count, { batches, source: rows.source, texts: held }),
   });
 }

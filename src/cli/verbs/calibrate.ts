@@ -7,11 +7,11 @@
  */
 
 import { Reservoir } from '../../base/draw';
+import { LongWork } from '../../base/long-work';
 import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
-import { withVectors } from '../../join/exact';
-import { rowsOf } from '../../join/source';
 import { calibrateRows } from '../../measure/calibrate';
 import { OTHER, PARTS, scoreCopies } from '../../measure/planted';
+import { rowsOf, withVectors } from '../../near/rows';
 import type { Calibration, TextHasher, UnjudgedPair } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
@@ -99,14 +99,14 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   const known = labels && labelledRows(labels, rows, file as string);
   const near = await nearnessOf(call, rows);
   const planting = { share, seed: `planted ${SEED}` };
-  const scored = known
-    ? []
-    : scoreCopies(originals.result(), source.textHasher as TextHasher, planting);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
   const leastRecommended = leastRecommendedOf(source, rows);
-  const found = await call.long('grouping', (work) =>
-    calibrateRows(held, { near, known, scored, leastRecommended }, work),
-  );
+  const found = await call.long('grouping', async (stage) => {
+    const work = new LongWork(stage);
+    const hasher = source.textHasher as TextHasher;
+    const scored = known ? [] : await scoreCopies(originals.result(), hasher, planting, work);
+    return calibrateRows(held, { near, known, scored, leastRecommended }, work);
+  });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
   return {
     ...found,

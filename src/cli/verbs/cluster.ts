@@ -6,14 +6,8 @@
  */
 
 import { idsAt } from '../../base/ids';
-import { rowsOf } from '../../join/source';
-import {
-  type Cluster,
-  clusterAsync,
-  clusterByDensityAsync,
-  hammingDistance,
-  RowBatch,
-} from '../../node';
+import { rowsOf } from '../../near/rows';
+import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
 import { builderOf, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
 import { allRows, type Collection, inBlocks, readCollection } from '../input/collection';
@@ -77,7 +71,7 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   if (rows.count === 0) return { clusters: [], labels: new Int32Array() };
   const isByVectors = sums !== null || vectors === 'dense';
   const { clusters, labels, objective } = await call.long('clustering', (work) =>
-    clusterAsync(sums ?? source, {
+    cluster(sums ?? source, {
       clusters: call.number('clusters') as number,
       seed: BigInt(call.text('seed') as string),
       by: isByVectors ? 'vectors' : 'bits',
@@ -93,7 +87,7 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
 async function byDensity(call: Call, { source, count }: Collection): Promise<Found> {
   if (count === 0) return { clusters: [], labels: new Int32Array() };
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
-    clusterByDensityAsync(source, {
+    clusterByDensity(source, {
       ...call.numbers('minClusterSize', 'minSamples', 'maxDistance'),
       ...work,
     }),

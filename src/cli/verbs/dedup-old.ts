@@ -7,11 +7,11 @@
 
 import { ascending } from '../../base/arrays';
 import { bitmapOf } from '../../base/bitmap';
-import { planOfKept } from '../../groups/plan';
+import { planOfKept } from '../../near/plan';
 import {
   Codes,
   type DedupPlan,
-  dedupAsync,
+  dedup,
   type Grouping,
   type Keep,
   type SimHashIndex,
@@ -55,7 +55,7 @@ export async function planAgainst(
   // The new rows extend a plan that keeps each old row.
   const known = planOfKept(old);
   const all = await call.long('grouping', (work) =>
-    dedupAsync(rows.source, {
+    dedup(rows.source, {
       maxDistance,
       grouping: call.text('grouping') as Grouping,
       keep: keep(),

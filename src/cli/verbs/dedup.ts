@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { checksum, checksumText } from '../../kernels/xxhash';
-import { type DedupPlan, dedupAsync, type Grouping, type Keep, type RowBatch } from '../../node';
+import { type DedupPlan, dedup, type Grouping, type Keep, type RowBatch } from '../../node';
 import type { Call } from '../call';
 import {
   allRows,
@@ -89,7 +89,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     extend: extended === null ? undefined : { ...extended.extend, vectors: known },
   };
   const plan = await call.long('grouping', (work) =>
-    dedupAsync(extended?.source ?? rows.source, { ...options, ...work }),
+    dedup(extended?.source ?? rows.source, { ...options, ...work }),
   );
   const review = reviewOf(plan, allRows(rows).length, textColumn && hashes);
   const shown = call.has('quiet') ? [] : shownRows(plan, review);

@@ -45,7 +45,7 @@ async function write(call: Call, path: string): Promise<0> {
   const file = await PageFile.named(call, isReviewed ? [path, planFile.path] : [path]);
   if (file === null) call.misuse('-o expected a name that ends in .html, got -');
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
-  const plan = isReviewed ? (await Review.open(explored, planFile)).held() : null;
+  const plan = isReviewed ? await (await Review.open(explored, planFile)).held() : null;
   const map = heldMap(explored, await mapRows(await explored.mapSource(), call.long));
   // A page without a server reads no texts: it searches by the rows that it holds.
   const about = { ...explored.about(), hasText: false };

@@ -5,7 +5,7 @@
 
 import { idsAt } from '../../base/ids';
 import { estimatedName, type Measure } from '../../codes/measure';
-import { noPairs } from '../../join/pairs';
+import { noPairs } from '../../near/pairs';
 import { type ColumnData, type Ids, type PairBatch, pairs, RowBatch } from '../../node';
 import type { Call } from '../call';
 import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';

@@ -11,7 +11,7 @@ import { drawnNumbers } from '../../base/draw';
 import type { InStages } from '../../base/long-work';
 import { LongWork } from '../../base/long-work';
 import { shareAt } from '../../base/random';
-import { clusterAsync } from '../../clustering/cluster';
+import { cluster } from '../../clusters/cluster';
 import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
 import type { DenseMatrix } from '../../vectors/vectors';
@@ -74,7 +74,7 @@ export async function mapRows(source: MapSource, inStage: InStages): Promise<Pla
   const usual = Math.round(Math.sqrt(length) / 3);
   const clusters = Math.min(sample.length, Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual)));
   const found = await inStage('finding clusters', (call) =>
-    clusterAsync(vectors ?? own, { clusters, seed: SEED, exemplars: EXEMPLARS, ...call }),
+    cluster(vectors ?? own, { clusters, seed: SEED, exemplars: EXEMPLARS, ...call }),
   );
   const places = startPlaces(vectors ?? signsOf(own), found.centroids);
   const lists = await inStage('finding neighbours', async (call) => {
@@ -197,18 +197,8 @@ function toUnit(vector: Float64Array): boolean {
 
 /** For each code the positions of its `k` nearest others, nearest first. */
 async function nearestOthers(codes: Codes, k: number, work: LongWork): Promise<Uint32Array[]> {
-  const { bits, bytes, bytesPerCode, count } = codes;
-  const lists: Uint32Array[] = [];
-  while (lists.length < count) {
-    const first = lists.length;
-    const end = Math.min(count, first + SCANNED_ROWS);
-    const some = Codes.from(bytes.subarray(first * bytesPerCode, end * bytesPerCode), { bits });
-    scanAll(codes, some, { k: k + 1 }).forEach(({ rows }, i) => {
-      lists.push(rows.filter((row) => row !== first + i).subarray(0, k));
-    });
-    await work.step(end, count);
-  }
-  return lists;
+  const found = await scanAll(codes, codes, { k: k + 1, ...work.call });
+  return found.map(({ rows }, own) => rows.filter((row) => row !== own).subarray(0, k));
 }
 
 /** Of each list the rows of the highest cosines, then by row; vectors have length 1. */
@@ -314,7 +304,7 @@ async function placeAll(all: Codes, sample: LaidOut, work: LongWork) {
     const end = Math.min(count, first + SCANNED_ROWS);
     const some = Codes.from(bytes.subarray(first * bytesPerCode, end * bytesPerCode), { bits });
     const isWhole = sample.at.length === count;
-    const nearest = isWhole ? [] : scanAll(sample.codes, some, { k: PLACED_BY });
+    const nearest = isWhole ? [] : await scanAll(sample.codes, some, { k: PLACED_BY });
     for (let row = first; row < end; row++) {
       const isSampled = sample.at[next] === row;
       const near = isSampled ? [next++] : Array.from(nearest[row - first].rows);

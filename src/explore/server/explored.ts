@@ -5,7 +5,7 @@
  */
 
 import { basename } from 'node:path';
-import type { InStages } from '../../base/long-work';
+import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import { buildIndex } from '../../cli/input/new-index';
 import {
@@ -18,8 +18,8 @@ import {
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
 import { similaritiesOf } from '../../index/search';
-import { presentRows, reordered, rowsOf } from '../../join/source';
 import { heldOf, liveRows } from '../../measure/measured-rows';
+import { presentRows, reordered, rowsOf } from '../../near/rows';
 import type { Id, RowBatch, SimHashIndex } from '../../node';
 import type { MapSource } from '../layout/map-rows';
 import type { About, Card, SearchAnswer, SearchRequest } from '../messages';
@@ -188,7 +188,8 @@ export class Explored {
       const vectors = isDense ? heldOf(index, some).vectors : null;
       return vectors !== null && 'dimensions' in vectors ? vectors : null;
     };
-    return { rows, codes: reordered(all, rows).codes, vectorsOf };
+    const { codes } = await reordered(all, rows, new LongWork());
+    return { rows, codes, vectorsOf };
   }
 
   /** The texts by their words, read at the first call. */

@@ -7,10 +7,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { drawnNumbers } from '../../base/draw';
+import { LongWork } from '../../base/long-work';
 import { jsonOf } from '../../cli/output/table';
-import { doubtfulRows } from '../../groups/plan-table';
-import { type RowSource, reordered, rowsOf } from '../../join/source';
 import { heldOf } from '../../measure/measured-rows';
+import { doubtfulRows } from '../../near/plan-table';
+import { type RowSource, reordered, rowsOf } from '../../near/rows';
 import type { DedupPlan, RowBatch } from '../../node';
 import type { PlacedRows } from '../layout/map-rows';
 import { type Held, type HeldMap, type HeldPlan, type PlanLine, packed } from '../messages';
@@ -130,7 +131,7 @@ export function rowsToShow(plan: DedupPlan): number[] {
 
 /** What a page in one file must know of a plan. */
 interface PlanToHold {
-  /** The lines of the plan (groups/plan-table.ts); a column of texts is left out. */
+  /** The lines of the plan (near/plan-table.ts); a column of texts is left out. */
   readonly batches: readonly RowBatch[];
   /** What holds the codes of the rows. */
   readonly source: RowSource;
@@ -139,7 +140,10 @@ interface PlanToHold {
 }
 
 /** A plan for a page in one file: all lines, so that the plan that the page saves is complete. */
-export function heldPlan(count: number, { batches, source, texts }: PlanToHold): HeldPlan {
+export async function heldPlan(
+  count: number,
+  { batches, source, texts }: PlanToHold,
+): Promise<HeldPlan> {
   const lines = batches.flatMap((batch) => {
     const names = batch.columns.map(({ name }) => name).filter((name) => name !== 'text');
     const values = names.map((name) => batch.values(name));
@@ -150,6 +154,6 @@ export function heldPlan(count: number, { batches, source, texts }: PlanToHold):
     });
   });
   const rows = Uint32Array.from(lines, ({ row }) => row);
-  const { codes } = reordered(rowsOf('source', source), rows);
+  const { codes } = await reordered(rowsOf('source', source), rows, new LongWork());
   return { rows: count, lines, codes: packed(codes.bytes), texts };
 }

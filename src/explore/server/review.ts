@@ -6,9 +6,9 @@
 import type { Call } from '../../cli/call';
 import { idsOfIndex } from '../../cli/input/collection';
 import { usualNearness } from '../../cli/input/near';
-import { checksOfRows, planOfRows } from '../../groups/plan';
-import { planBatches } from '../../groups/plan-table';
-import { type DedupPlan, dedupAsync, type Id } from '../../node';
+import { checksOfRows, planOfRows } from '../../near/plan';
+import { planBatches } from '../../near/plan-table';
+import { type DedupPlan, dedup, type Id } from '../../node';
 import type { DecideRequest, GroupAnswer, HeldPlan, ReviewAnswer } from '../messages';
 import { type PlanRows, ReviewedPlan } from '../reviewed-plan';
 import type { Explored } from './explored';
@@ -98,7 +98,7 @@ export class Review {
   async make(call: Call): Promise<ReviewAnswer> {
     const { index } = this.explored;
     const near = usualNearness(index);
-    const plan = await call.long('grouping', (work) => dedupAsync(index, { ...near, ...work }));
+    const plan = await call.long('grouping', (work) => dedup(index, { ...near, ...work }));
     await this.file.check();
     this.#take(plan);
     await this.file.save(this.#plan as DedupPlan, this.#names());
@@ -115,7 +115,7 @@ export class Review {
   }
 
   /** The plan for a page in one file, with texts of its most doubtful groups. */
-  held(): HeldPlan | null {
+  async held(): Promise<HeldPlan | null> {
     if (this.#plan === null) return null;
     const seen = rowsToShow(this.#plan);
     const texts = this.explored.textsOf(seen).map((text, i) => [seen[i], text] as const);

@@ -29,7 +29,8 @@ import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../ro
  * it is not checked.
  *
  * @example
- * await writeCodes('codes.arrow', new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
+ * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);
+ * await writeCodes('codes.arrow', made, { ids: ['a', 'b'] });
  * const { codes, ids } = await readCodes<string[]>('codes.arrow');
  * console.log(codes.count, ids); // 2 [ 'a', 'b' ]
  */
@@ -78,7 +79,8 @@ export async function readSparse<I extends Ids | null = Ids | null>(
  * Writes codes as an Arrow file: whole, or not at all. An existing file is replaced.
  *
  * @example
- * await writeCodes('codes.arrow', new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
+ * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);
+ * await writeCodes('codes.arrow', made, { ids: ['a', 'b'] });
  * console.log((await readCodes('codes.arrow')).codes.count); // 2
  */
 export async function writeCodes(

@@ -18,7 +18,7 @@ export interface CodesToArrowOptions {
  * Codes as the bytes of an Arrow file, which any Arrow reader opens.
  *
  * @example
- * const bytes = codesToArrow(new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
+ * const bytes = codesToArrow(await new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
  * console.log(codesFromArrow(bytes).ids); // [ 'a', 'b' ]
  */
 export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {

@@ -1,0 +1,106 @@
+/**
+ * Clusters by density, where the number of clusters is not known: single linkage over the distances
+ * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
+ * With `maxDistance` the tree of all pairs within it is cut there, which is exact. Without,
+ * clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
+ * that no list connects join at its top, at infinite distance.
+ */
+
+import { checkInteger, checkOptions } from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { type KernelName, resolveKernel } from '../kernels/kernels';
+import { distinctAt, NONE } from '../near/distinct-codes';
+import { maxDistanceOf, type RowSource, rowsOf } from '../near/rows';
+import { densityGraph } from './density-graph';
+import { cutAt, cutByMass } from './density-tree';
+import { pointsOfRows } from './points-of';
+import { type Cluster, directionsOf, labelsOf, summaries } from './summaries';
+
+export interface DensityOptions extends LongCall {
+  /** Smallest number of rows of a cluster. */
+  minClusterSize?: number;
+  /** Other rows that a row must have near it to be in a dense region. */
+  minSamples?: number;
+  /**
+   * Distance at which the tree is cut: rows are in one cluster if steps of at most this distance
+   * lead from one to the other over rows with `minSamples` others within it. Without it, each
+   * cluster is cut where its mass is largest: the sum over its rows of the density,
+   * 1 / (1 + distance), at which they joined it, less the density at which it joins another
+   * cluster. All rows together are a cluster only if they never split in two.
+   */
+  maxDistance?: number;
+  /** In place of `maxDistance`: the distance that finds 99 % of the pairs at this cosine. */
+  minCosine?: number;
+  /** In place of `maxDistance`: the distance that estimates this Jaccard similarity. */
+  minJaccard?: number;
+  /** Largest number of exemplars of a cluster: the rows nearest to its centroid. */
+  exemplars?: number;
+  kernel?: KernelName;
+}
+
+const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as const;
+
+export interface DensityClusters {
+  readonly count: number;
+  /** The cluster of each row; -1 for noise, and for rows that are null or removed. */
+  readonly labels: Int32Array;
+  /**
+   * In order of their first row. Their centroids are the directions of the sums of their rows'
+   * vectors, or of their bits (±1) where the source has no vectors.
+   */
+  readonly clusters: Cluster[];
+  /** Rows with a code that are in no cluster. */
+  readonly noise: number;
+}
+
+const OPTIONS = [
+  ...['minClusterSize', 'minSamples', 'exemplars', 'kernel', ...LONG_CALL],
+  ...['maxDistance', 'minCosine', 'minJaccard'],
+];
+
+/**
+ * Groups rows into clusters by density (HDBSCAN*); the number of clusters follows from the rows,
+ * and rows in no dense region are noise.
+ *
+ * @example
+ * const vectors = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [-1, -1]];
+ * const codes = await new SimHasher({ bits: 64 }).hashAll(vectors);
+ * const options = { minClusterSize: 2, minSamples: 1, maxDistance: 10 };
+ * console.log((await clusterByDensity(codes, options)).labels); // Int32Array(5) [ 0, 0, 1, 1, -1 ]
+ */
+export async function clusterByDensity(
+  source: RowSource,
+  options?: DensityOptions,
+): Promise<DensityClusters> {
+  const given = { ...DENSITY_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
+  const work = new LongWork(checkLongCall(given));
+  const minClusterSize = checkInteger('minClusterSize', given.minClusterSize, 2, 2 ** 32);
+  const minSamples = checkInteger('minSamples', given.minSamples, 1, 2 ** 16);
+  const exemplars = checkInteger('exemplars', given.exemplars, 0, 10_000);
+  if (given.kernel !== undefined) resolveKernel(given.kernel);
+  const all = rowsOf('source', source);
+  const kernel = given.kernel ?? all.kernel;
+  const maxDistance = maxDistanceOf({ ...all, vectors: null }, given);
+  const { points } = pointsOfRows(all);
+  const { rows } = points;
+  if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
+  const graph = await densityGraph(all.codes, { minSamples, maxDistance, kernel }, work);
+  const clusterOfNode =
+    maxDistance === undefined
+      ? await cutByMass(graph, minClusterSize, work)
+      : await cutAt(graph, maxDistance, minClusterSize, work);
+  const numbers = new Map<number, number>(); // clusters are numbered by their first row
+  const clusterOf = new Int32Array(rows.length).fill(-1);
+  rows.forEach((row, i) => {
+    const cluster = clusterOfNode[distinctAt(graph.nodes, row)];
+    if (cluster === NONE) return;
+    if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
+    clusterOf[i] = numbers.get(cluster) as number;
+  });
+  const quiet = work.quiet();
+  const centroids = await directionsOf(points, rows, clusterOf, numbers.size, quiet);
+  const clusters = await summaries(points, rows, clusterOf, { centroids, exemplars }, quiet);
+  const labels = labelsOf(points, clusterOf);
+  const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
+  return { count: clusters.length, labels, clusters, noise };
+}

@@ -1,0 +1,470 @@
+/**
+ * Deduplication: groups near rows and plans which of them to keep. A plan names for each row its
+ * group, the row that it duplicates and how far it is from it, so that a person can read and edit
+ * it before anything is dropped; checksums prevent that it is applied to other rows.
+ * With `extend` a plan grows with its collection: earlier decisions and names stay; a new row joins
+ * a group that it is near to, and new rows near to none are grouped among themselves. So a crawl is
+ * planned day by day, and no row that was kept is dropped later.
+ */
+
+import { ascending } from '../base/arrays';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkLongCall, LongWork } from '../base/long-work';
+import { Codes } from '../codes/codes';
+import { checkLeast, type Measure } from '../codes/measure';
+import { distance } from '../kernels/hamming';
+import { NONE } from './distinct-codes';
+import {
+  GROUP_OPTIONS,
+  type GroupOptions,
+  type GroupRequest,
+  gather,
+  groupRequest,
+} from './groups';
+import { orderBy, sorted } from './keep';
+import type { OrderedPairs } from './pair-order';
+import { eachPairs } from './pairs';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from './plan';
+import {
+  checkComparable,
+  exactMeasure,
+  exactSimilarities,
+  isVerified,
+  maxDistanceOf,
+  type Nearness,
+  presentRows,
+  type RowSource,
+  type Rows,
+  reordered,
+  rowsOf,
+  withVectors,
+} from './rows';
+
+/** An earlier plan, and the rows that it was made for. */
+interface Extension {
+  readonly plan: DedupPlan;
+  readonly source: RowSource;
+  /** The vectors of these rows, where pairs are checked by the option `vectors`; one a row. */
+  readonly vectors?: Nearness['vectors'];
+}
+
+/** Options of `dedup`. */
+export interface DedupOptions extends GroupOptions {
+  /** A checksum of each row, for rows that are identified by more than their codes. */
+  checks?: Uint32Array;
+  /**
+   * Most rows of a group that are kept: those that `keep` prefers.
+   * @default 1
+   */
+  keepAtMost?: number;
+  /**
+   * The number of rows that stay where the nearness would leave fewer: only the duplicates nearest
+   * to the rows kept for them are dropped. Where more stay, all duplicates are dropped.
+   */
+  targetRows?: number;
+  /** An earlier plan: `source` then has the rows that follow its rows; `checks` are of all rows. */
+  extend?: Extension;
+}
+
+const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'extend'];
+
+/**
+ * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
+ * With `extend` the plan covers the rows of an earlier plan and, behind them, those of `source`.
+ *
+ * @example
+ * const hasher = new SimHasher({ bits: 64 });
+ * const codes = await hasher.hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const plan = await dedup(codes, { maxDistance: 10, keep: 'first' });
+ * console.log(plan.kept); // Uint8Array(3) [ 1, 0, 1 ]
+ *
+ * const added = await hasher.hashAll([[0, 2], [1, 1]]); // rows that came later
+ * const options = { maxDistance: 10, extend: { plan, source: codes } };
+ * console.log((await dedup(added, options)).kept); // Uint8Array(5) [ 1, 0, 1, 0, 1 ]
+ */
+export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
+  const all = checkOptions('options', options, OPTIONS);
+  const work = new LongWork(checkLongCall(all));
+  const { checks, extend, keepAtMost = 1, targetRows, ...given } = all;
+  const added = withVectors(rowsOf('source', source), given.vectors);
+  const known = extend === undefined ? null : knownOf(extend, added);
+  // From here on the vectors are part of `added`.
+  const request = groupRequest(added, { ...given, vectors: undefined });
+  checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
+  checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
+  if (known !== null) checkGrowth(all);
+  const asked = { added, known, request, checks, keepAtMost };
+  if (targetRows === undefined) return planOf(asked, work);
+  checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
+  if (given.pairs !== undefined) {
+    throw new Error('"targetRows" goes without "pairs": which of them are nearest is not known');
+  }
+  const { near } = request;
+  const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
+  const target = { targetRows, gone, rows: added, near };
+  return planOfSize(
+    target,
+    (narrowed, part) => {
+      return planOf({ ...asked, request: { ...request, near: { ...near, ...narrowed } } }, part);
+    },
+    work,
+  );
+}
+
+/** Checked options of a plan, and the rows that they are for. */
+interface PlanRequest {
+  readonly added: Rows;
+  readonly known: Known | null;
+  readonly request: GroupRequest;
+  readonly checks: Uint32Array | undefined;
+  readonly keepAtMost: number;
+}
+
+/** Rows of a plan between two steps. */
+const STEP_ROWS = 2 ** 15;
+
+/** Joins added rows to known groups, groups the others, and measures what is dropped. */
+async function planOf(
+  { added, known, request, checks, keepAtMost }: PlanRequest,
+  work: LongWork,
+): Promise<DedupPlan> {
+  const first = known?.plan.count ?? 0;
+  const count = first + added.codes.count;
+  const plan = blankPlan(added, known);
+  if (known !== null) {
+    const own = checks?.subarray(0, first) ?? (await allChecks(known.rows.codes, work));
+    checkPlan(known.plan, own);
+    plan.checks.set(own);
+  }
+  plan.checks.set(checks?.subarray(first) ?? (await allChecks(added.codes, work)), first);
+  let left = await orderBy(request.keep, presentRows(added), work);
+  if (known !== null) {
+    const joined = await joinKnown({ ...known, added, request, order: left }, work);
+    enterJoined(plan, known.plan, joined);
+    left = left.filter((row) => joined.groups[row] === NONE);
+  }
+  const rank = keepAtMost > 1 ? ranksOf(left, added.codes.count) : null;
+  let grouped = 0;
+  for (const { rows, kept } of await gather(added, left, request, work)) {
+    for (const row of rows) {
+      plan.groups[first + row] = first + rows[0];
+      plan.duplicateOf[first + row] = first + kept;
+      if (++grouped % STEP_ROWS === 0) await work.step();
+    }
+    if (rank === null) continue;
+    const others = rows.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
+    for (const row of others.subarray(0, keepAtMost - 1)) {
+      plan.duplicateOf[first + row] = first + row;
+    }
+  }
+  const within: number[] = [];
+  const across: number[] = [];
+  for (let row = first; row < count; row++) {
+    const other = plan.duplicateOf[row];
+    if (other === row) plan.kept[row] = 1;
+    else (other >= first ? within : across).push(row);
+    if (row % STEP_ROWS === STEP_ROWS - 1) await work.step();
+  }
+  const here = { rows: added, first };
+  await measureDropped(plan, Uint32Array.from(within), here, here, work);
+  if (known !== null) {
+    const there = { rows: known.rows, first: 0 };
+    await measureDropped(plan, Uint32Array.from(across), here, there, work);
+  }
+  return plan;
+}
+
+/** The checksums of all codes, made in steps. */
+async function allChecks(codes: Codes, work: LongWork): Promise<Uint32Array> {
+  const checks = new Uint32Array(codes.count);
+  for (let first = 0; first < codes.count; first += STEP_ROWS) {
+    checks.set(checksOf(codes, first, Math.min(codes.count, first + STEP_ROWS)), first);
+    await work.step();
+  }
+  return checks;
+}
+
+/** Throws for options that a growing plan cannot have, since it does not record them. */
+function checkGrowth(given: DedupOptions): void {
+  const { keepAtMost = 1, targetRows, group, pairs } = given;
+  if (keepAtMost === 1 && [targetRows, group, pairs].every((one) => one === undefined)) return;
+  throw new Error(
+    '"extend" goes without "group", "pairs", "keepAtMost" and "targetRows": ' +
+      'a plan does not record them',
+  );
+}
+
+function checkChecks(checks: Uint32Array | undefined, count: number): void {
+  if (checks === undefined) return;
+  if (!(checks instanceof Uint32Array)) throw wrongType('checks', 'a Uint32Array', checks);
+  if (checks.length === count) return;
+  throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
+}
+
+/** For each row its position in an order. */
+function ranksOf(order: Uint32Array, count: number): Uint32Array {
+  const ranks = new Uint32Array(count);
+  order.forEach((row, rank) => {
+    ranks[row] = rank;
+  });
+  return ranks;
+}
+
+/** An earlier plan and its rows. */
+interface Known {
+  readonly plan: DedupPlan;
+  readonly rows: Rows;
+}
+
+function knownOf(extend: Extension, added: Rows): Known {
+  const { plan, source, vectors } = checkOptions('extend', extend, ['plan', 'source', 'vectors']);
+  checkPlanShape('extend.plan', plan);
+  const rows = withVectors(rowsOf('extend.source', source), vectors);
+  checkComparable(rows, added);
+  return { plan, rows };
+}
+
+/** The known plan, followed by the added rows, each kept in its own group. */
+function blankPlan(added: Rows, known: Known | null): DedupPlan {
+  const count = (known?.plan.count ?? 0) + added.codes.count;
+  const all = [added, ...(known ? [known.rows] : [])];
+  const measure = all.every((rows) => exactMeasure(rows) !== null) ? exactMeasure(added) : null;
+  const old = known?.plan;
+  const exact = (name: Measure['name'], before: Float64Array | null | undefined) =>
+    measure?.name === name && before !== null ? new Float64Array(count).fill(1) : null;
+  const plan = {
+    count,
+    groups: ascending(count),
+    kept: new Uint8Array(count),
+    duplicateOf: ascending(count),
+    distances: new Uint16Array(count),
+    cosines: exact('cosine', old?.cosines),
+    jaccards: exact('jaccard', old?.jaccards),
+    checks: new Uint32Array(count),
+  };
+  if (known === null) return plan;
+  for (const field of ['groups', 'kept', 'duplicateOf', 'distances'] as const) {
+    plan[field].set(known.plan[field]);
+  }
+  plan.cosines?.set(known.plan.cosines as Float64Array);
+  plan.jaccards?.set(known.plan.jaccards as Float64Array);
+  return plan;
+}
+
+/** A plan that grows, the added rows, and the order in which these are preferred. */
+interface Growth extends Known {
+  readonly added: Rows;
+  readonly order: Uint32Array;
+  readonly request: GroupRequest;
+}
+
+/** For each added row the group of the plan that it joins, and its nearest kept row; or NONE. */
+interface Joined {
+  readonly groups: Uint32Array;
+  /** Set for stars alone: in other groups a row duplicates the first kept row of its group. */
+  readonly nearest: Uint32Array;
+}
+
+/** Which added rows join which known groups, by the rule of the grouping. */
+async function joinKnown(growth: Growth, work: LongWork): Promise<Joined> {
+  const { count } = growth.added.codes;
+  const joined = {
+    groups: new Uint32Array(count).fill(NONE),
+    nearest: new Uint32Array(count).fill(NONE),
+  };
+  if (growth.request.grouping === 'star') await joinStars(growth, joined, work);
+  else await joinComponents(growth, joined.groups, work);
+  return joined;
+}
+
+/** Calls `take` with each near pair of an added row and one of the plan's rows `among`. */
+async function nearKnown(
+  { rows, added, request }: Growth,
+  among: Uint32Array,
+  equal: 'all' | 'first',
+  take: (row: number, other: number, distance: number) => void,
+  work: LongWork,
+): Promise<void> {
+  const known = await reordered(rows, among, work);
+  const takeAll = ({ a, b, distances }: OrderedPairs) => {
+    for (let i = 0; i < a.length; i++) take(a[i], among[b[i]], distances[i]);
+  };
+  await eachPairs(added, known, { ...request.near, equal }, takeAll, work);
+}
+
+/** Each new row joins the group of the kept row that is nearest to it. */
+async function joinStars(
+  growth: Growth,
+  { groups, nearest }: Joined,
+  work: LongWork,
+): Promise<void> {
+  const { plan, rows } = growth;
+  const distances = new Float64Array(groups.length).fill(Number.POSITIVE_INFINITY);
+  const kept = presentRows(rows).filter((row) => plan.kept[row] === 1);
+  const take = (row: number, other: number, distance: number) => {
+    if (distance >= distances[row]) return; // of equally near rows, which ascend, the first stays
+    distances[row] = distance;
+    groups[row] = plan.groups[other];
+    nearest[row] = other;
+  };
+  await nearKnown(growth, kept, 'all', take, work);
+}
+
+/** Each new row joins the group with the lowest name to which a chain of near rows leads. */
+async function joinComponents(growth: Growth, groups: Uint32Array, work: LongWork): Promise<void> {
+  const { plan, rows, added, order, request } = growth;
+  const equal = isVerified(added, request.near) ? 'all' : 'first';
+  const take = (row: number, other: number) => {
+    groups[row] = Math.min(groups[row], plan.groups[other]); // NONE is above all
+  };
+  await nearKnown(growth, presentRows(rows), equal, take, work);
+  for (const chain of await gather(added, order, request, work)) {
+    const least = chain.rows.reduce((name, row) => Math.min(name, groups[row]), NONE);
+    for (const row of chain.rows) groups[row] = least;
+  }
+}
+
+/** Enters the new rows that join known groups, in the order of rows. */
+function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joined): void {
+  const keptOf = new Map<number, number>(); // by group, its first kept row
+  for (let row = known.count - 1; row >= 0; row--) {
+    if (known.kept[row] === 1) keptOf.set(known.groups[row], row);
+  }
+  groups.forEach((group, i) => {
+    if (group === NONE) return;
+    const row = known.count + i;
+    const kept = nearest[i] === NONE ? keptOf.get(group) : nearest[i];
+    // A group that was dropped as a whole is kept from now on, by the first row that joins it.
+    if (kept === undefined) keptOf.set(group, row);
+    plan.groups[row] = group;
+    plan.duplicateOf[row] = kept ?? row;
+  });
+}
+
+/** Rows of a source; the first of them is row `first` of the plan. */
+interface PlanRows {
+  readonly rows: Rows;
+  readonly first: number;
+}
+
+/** The columns of a plan that measure dropped rows. */
+type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
+
+/**
+ * Writes the distances and similarities of the `dropped` rows of one source to the rows of the same
+ * or another source that they duplicate. Rows are those of the plan.
+ */
+export async function measureDropped(
+  { duplicateOf, distances, cosines, jaccards }: Measured,
+  dropped: Uint32Array,
+  from: PlanRows,
+  to: PlanRows,
+  work: LongWork,
+): Promise<void> {
+  const { bytes, bytesPerCode } = from.rows.codes;
+  const others = to.rows.codes.bytes;
+  for (let i = 0; i < dropped.length; i++) {
+    const row = dropped[i];
+    const at = (row - from.first) * bytesPerCode;
+    const code = bytes.subarray(at, at + bytesPerCode);
+    distances[row] = distance(code, others, (duplicateOf[row] - to.first) * bytesPerCode);
+    if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
+  }
+  const exact = cosines ?? jaccards;
+  const measure = exactMeasure(from.rows);
+  if (exact === null || measure === null) return;
+  // Cosines are fastest where the duplicates of one row follow each other.
+  const byDuplicate = (a: number, b: number) => duplicateOf[a] - duplicateOf[b] || a - b;
+  const order = await sorted(dropped, byDuplicate, work);
+  const a = order.map((row) => duplicateOf[row] - to.first);
+  const b = order.map((row) => row - from.first);
+  const found = await exactSimilarities(measure, [to.rows, from.rows], { a, b }, work);
+  found.forEach((similarity, i) => {
+    exact[order[i]] = similarity;
+  });
+}
+
+/** Steps for a similarity of 1. */
+const PER_ONE = 100;
+/** Subtracted before rounding up, so that .6 is 60 hundredths whatever the rounding. */
+const ROUNDING = 1e-9;
+
+/** How many rows must stay, and of which rows. */
+interface Target {
+  readonly targetRows: number;
+  /** Rows of the plan that an index has removed: they count as kept, and do not count as rows. */
+  readonly gone: number;
+  readonly rows: Rows;
+  readonly near: Nearness;
+}
+
+/**
+ * The plan of `near`, or one that leaves `targetRows` rows if that leaves fewer. A bisection
+ * narrows the nearness, by bits of distance or, where pairs are checked by vectors, by hundredths
+ * of similarity, to the last step that drops too few rows and the next one, which drops too many.
+ * Of the rows that only the latter drops, the least near ones stay, so the number is met exactly.
+ */
+async function planOfSize(
+  { targetRows, gone, rows, near }: Target,
+  planAt: (near: Nearness, work: LongWork) => Promise<DedupPlan>,
+  work: LongWork,
+): Promise<DedupPlan> {
+  const missingIn = ({ kept }: DedupPlan) =>
+    targetRows + gone - kept.reduce((sum, one) => sum + one, 0);
+  let wider = await planAt(near, work);
+  if (missingIn(wider) <= 0) return wider;
+  let narrower: DedupPlan | null = null;
+  const steps = stepsTo(rows, near);
+  // Invariant: the plan at `from` leaves enough rows (-1: no plan), the one at `to` too few.
+  for (let [from, to] = [-1, steps.count - 1]; to - from > 1; ) {
+    const middle = (from + to) >> 1;
+    const plan = await planAt(steps.at(middle), work.quiet());
+    if (missingIn(plan) > 0) [wider, to] = [plan, middle];
+    else [narrower, from] = [plan, middle];
+  }
+  return between(wider, narrower, missingIn(wider));
+}
+
+/** Nearness by step, from the narrowest to the given one. */
+function stepsTo(rows: Rows, near: Nearness): { count: number; at: (step: number) => Nearness } {
+  const asked = checkLeast(near, rows.codes.origin?.projection);
+  if (asked === undefined || !isVerified(rows, near)) {
+    const all = { ...near, minCosine: undefined, minJaccard: undefined };
+    const maxDistance = maxDistanceOf(rows, near) as number; // the first plan needed one
+    return { count: maxDistance + 1, at: (step) => ({ ...all, maxDistance: step }) };
+  }
+  const field = asked.measure.name === 'cosine' ? 'minCosine' : 'minJaccard';
+  return {
+    count: Math.ceil(PER_ONE * (1 - asked.least) - ROUNDING) + 1,
+    at: (step) => ({ ...near, [field]: Math.max(asked.least, (PER_ONE - step) / PER_ONE) }),
+  };
+}
+
+/** The wider plan with `missing` more rows, which the narrower plan keeps: the least near ones. */
+function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number): DedupPlan {
+  const { groups, kept, duplicateOf, distances, cosines, jaccards } = wider;
+  const exact = cosines ?? jaccards;
+  const nearest = (a: number, b: number) =>
+    (exact === null ? 0 : exact[b] - exact[a]) || distances[a] - distances[b] || a - b;
+  const only: number[] = [];
+  for (let row = 0; row < wider.count; row++) {
+    if (kept[row] === 0 && narrower?.kept[row] !== 0) only.push(row);
+  }
+  for (const row of only.sort(nearest).slice(-missing)) {
+    kept[row] = 1;
+    duplicateOf[row] = row;
+    distances[row] = 0;
+    if (exact !== null) exact[row] = 1;
+  }
+  if (narrower === null) return wider;
+  // Rows that the narrower plan drops for a row that now stays are duplicates of that row.
+  const closer = narrower.cosines ?? narrower.jaccards;
+  for (let row = 0; row < wider.count; row++) {
+    const other = narrower.duplicateOf[row];
+    if (kept[row] === 1 || kept[other] === 0 || groups[other] !== groups[row]) continue;
+    duplicateOf[row] = other;
+    distances[row] = narrower.distances[row];
+    if (exact !== null && closer !== null) exact[row] = closer[row];
+  }
+  return wider;
+}

@@ -1,0 +1,348 @@
+/**
+ * Groups rows by near pairs. 'components': all rows that a chain of pairs connects, whose ends may
+ * be far apart. 'star': each row with the first row in order that is near to it and in no other
+ * star. Both go through the rows in a given order, so the result does not depend on how pairs were
+ * found. Pairs come from a join, or from elsewhere: a file, another program, an earlier join.
+ */
+
+import { ascending, keyOfBytes, toStarts } from '../base/arrays';
+import { checkAttached, checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { UnionFind } from '../base/union-find';
+import type { Codes } from '../codes/codes';
+import { NONE } from './distinct-codes';
+import { checkKeep, type Keep, orderBy } from './keep';
+import type { OrderedPairs, Send } from './pair-order';
+import { eachPairs } from './pairs';
+import {
+  checkGroup,
+  isVerified,
+  NEARNESS,
+  type Nearness,
+  presentRows,
+  type RowPairs,
+  type RowSource,
+  type Rows,
+  reordered,
+  rowsOf,
+  withVectors,
+} from './rows';
+
+/** How near pairs become groups. */
+const GROUPINGS = ['star', 'components'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** Options of `groupRows`. */
+export interface GroupOptions extends Nearness, LongCall {
+  /**
+   * 'star': rows near to one row that is kept; 'components': rows connected by a chain of pairs.
+   */
+  grouping?: Grouping;
+  /**
+   * Which row of a group is kept: 'first', 'last', or an object with `random` (a seed), `longest`
+   * (texts), `lowest` or `highest` (values).
+   */
+  keep?: Keep;
+  /** For each row a value, -1 for none: only rows of the same value are grouped. */
+  group?: Int32Array;
+  /**
+   * The near pairs, instead of a distance or a similarity: rows with codes, in any order. Stars
+   * need all of them; for components as many as connect the rows are enough.
+   */
+  pairs?: RowPairs;
+}
+
+/** Defaults of `groupRows` and `dedup`. */
+const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
+
+/** A group of two or more rows. */
+export interface RowGroup {
+  /** Its lowest row. */
+  readonly name: number;
+  /** Its rows, ascending. */
+  readonly rows: Uint32Array;
+  /** The row that is kept. */
+  readonly kept: number;
+}
+
+/** The groups of a source. */
+export interface RowGroups {
+  readonly grouping: Grouping;
+  /** Number of rows, null and removed ones included. */
+  readonly count: number;
+  /** For each row the name of its group, its own if it is alone; 0xffffffff for a null row. */
+  readonly groupOf: Uint32Array;
+  /** Groups of two or more rows, by name. */
+  readonly groups: readonly RowGroup[];
+}
+
+/** Names of the options of `GroupOptions`. */
+export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', 'pairs', ...LONG_CALL];
+/** Options that say which rows are near, as the pairs do already. */
+const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'group'] as const;
+
+/**
+ * Groups rows that are near to each other. Rows in no pair are in no group.
+ *
+ * @example
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const { groups } = await groupRows(codes, { maxDistance: 10 });
+ * console.log(groups.length, groups[0].rows); // 1 Uint32Array(2) [ 0, 1 ]
+ */
+export async function groupRows(source: RowSource, options: GroupOptions): Promise<RowGroups> {
+  const given = checkOptions('options', options, GROUP_OPTIONS);
+  const work = new LongWork(checkLongCall(given));
+  const all = withVectors(rowsOf('source', source), given.vectors);
+  const { codes } = all;
+  const request = groupRequest(all, { ...given, vectors: undefined });
+  const order = await orderBy(request.keep, presentRows(all), work);
+  const groupOf = ascending(codes.count).map((row) => (codes.isNull(row) ? NONE : row));
+  const groups: RowGroup[] = [];
+  for (const { rows, kept } of await gather(all, order, request, work)) {
+    for (const row of rows) groupOf[row] = rows[0];
+    groups.push({ name: rows[0], rows, kept });
+  }
+  groups.sort((a, b) => a.name - b.name);
+  return { grouping: request.grouping, count: codes.count, groupOf, groups };
+}
+
+/** Checked options of a grouping. */
+export interface GroupRequest {
+  readonly grouping: Grouping;
+  readonly keep: Keep;
+  readonly near: GroupNearness;
+}
+
+/** Which rows are near, and the value of each row within which it is grouped; or the near pairs. */
+type GroupNearness = Nearness & {
+  readonly group?: Int32Array | undefined;
+  readonly pairs?: RowPairs | undefined;
+};
+
+/** Checks the options of a grouping against the rows; distances are checked when they are used. */
+export function groupRequest({ codes }: Rows, options: GroupOptions): GroupRequest {
+  const { onProgress, signal, threads, ...given } = options;
+  const { grouping, keep, ...near } = { ...GROUP_DEFAULTS, ...given };
+  if (near.group !== undefined) checkGroup(near.group, codes.count);
+  if (near.pairs !== undefined) {
+    const other = NOT_WITH_PAIRS.find((name) => near[name] !== undefined);
+    if (other !== undefined) throw new Error(`"pairs" are given: leave out "${other}"`);
+    checkPairs(near.pairs, codes);
+  }
+  return {
+    grouping: checkOneOf('grouping', grouping, GROUPINGS),
+    keep: checkKeep(keep, codes.count),
+    near,
+  };
+}
+
+/** The rows of a group, ascending, and the one that is kept. */
+type GatheredRows = Pick<RowGroup, 'rows' | 'kept'>;
+
+/** Rows between two steps; fewer where each is looked up by a key. */
+const STEP_ROWS = 2 ** 15;
+const KEYED_ROWS = 2 ** 12;
+/** Given pairs of a batch, unless one row has more; and such pairs between two steps. */
+const GIVEN_PAIRS = 2 ** 16;
+
+/** The groups of two or more rows of `order`. The first row of a group in order is kept. */
+export async function gather(
+  rows: Rows,
+  order: Uint32Array,
+  { grouping, near }: Omit<GroupRequest, 'keep'>,
+  work: LongWork,
+): Promise<GatheredRows[]> {
+  const heads = await headsOf(grouping, rows, order, near, work);
+  const { starts, members } = sortedByHead(order, heads);
+  const groups: GatheredRows[] = [];
+  for (let i = 0; i < order.length; i++) {
+    if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
+    const [from, to] = [starts[heads[i]], starts[heads[i] + 1]];
+    if (to - from < 2 || members[from] !== order[i]) continue;
+    groups.push({ rows: members.slice(from, to).sort(), kept: order[i] });
+  }
+  return groups;
+}
+
+/** Rows by head, in order: those of head h are `members[starts[h]]` up to `starts[h + 1] - 1`. */
+function sortedByHead(
+  order: Uint32Array,
+  heads: Uint32Array,
+): { starts: Uint32Array; members: Uint32Array } {
+  const starts = new Uint32Array(order.length + 1);
+  for (let i = 0; i < heads.length; i++) starts[heads[i]]++;
+  toStarts(starts);
+  const next = starts.slice();
+  const members = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) members[next[heads[i]]++] = order[i];
+  return { starts, members };
+}
+
+/** For each position of `order` the position of the head of its group. */
+async function headsOf(
+  grouping: Grouping,
+  rows: Rows,
+  order: Uint32Array,
+  near: GroupNearness,
+  work: LongWork,
+): Promise<Uint32Array> {
+  const { pairs, ...options } = near;
+  const isExact = isVerified(rows, near);
+  if (isExact && pairs === undefined) {
+    // Rows of equal code and vector join the group of the first of them, and are not compared.
+    const first = await firstAlike(rows, order, near.group, work);
+    const places = first.filter((place, i) => place === i);
+    if (places.length < order.length) {
+      const different = places.map((place) => order[place]);
+      const heads = await headsOf(grouping, rows, different, near, work);
+      const headOf = new Uint32Array(order.length);
+      for (const [i, place] of places.entries()) headOf[place] = places[heads[i]];
+      return first.map((place) => headOf[place]);
+    }
+  }
+  const areAll = isExact || pairs !== undefined;
+  const heads =
+    grouping === 'components' ? new Components(order.length) : new Stars(order.length, areAll);
+  const take = (batch: OrderedPairs) => heads.take(batch);
+  if (pairs !== undefined) await givenPairs(pairs, order, take, work);
+  else {
+    const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
+    // Where distances decide, only the first of equal codes is paired with others.
+    const wanted = {
+      ...options,
+      ...(group && { group }),
+      equal: areAll ? 'all' : 'first',
+    } as const;
+    await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
+  }
+  return heads.result();
+}
+
+/** For each position the first position whose row has the same code, vector and group. */
+export async function firstAlike(
+  rows: Rows,
+  order: Uint32Array,
+  group: Int32Array | undefined,
+  work: LongWork,
+): Promise<Uint32Array> {
+  const { codes, vectors } = rows;
+  const first = ascending(order.length);
+  const known = new Map<string, number[]>();
+  for (let i = 0; i < order.length; i++) {
+    if (i % KEYED_ROWS === KEYED_ROWS - 1) await work.step();
+    if (group !== undefined && group[order[i]] < 0) continue;
+    const key = keyOfBytes(codes.at(order[i])) + (group?.[order[i]] ?? '');
+    const alike = known.get(key);
+    const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));
+    if (same !== undefined) first[i] = same;
+    else if (alike === undefined) known.set(key, [i]);
+    else alike.push(i);
+  }
+  return first;
+}
+
+/** Heads of components: the first positions of sets that pairs connect. */
+class Components {
+  readonly #sets: UnionFind;
+
+  constructor(count: number) {
+    this.#sets = new UnionFind(count);
+  }
+
+  take({ a, b }: OrderedPairs): void {
+    for (let i = 0; i < a.length; i++) this.#sets.union(a[i], b[i]);
+  }
+
+  result(): Uint32Array {
+    return this.#sets.all();
+  }
+}
+
+/** Heads of stars. Pairs ascend, so when those of a row come, it is known whether it is a head. */
+class Stars {
+  readonly #heads: Uint32Array;
+  /** False if equal rows are paired only with the first of them. */
+  readonly #areAll: boolean;
+
+  constructor(count: number, areAll: boolean) {
+    this.#heads = new Uint32Array(count).fill(NONE);
+    this.#areAll = areAll;
+  }
+
+  take({ a: firsts, b: seconds, distances }: OrderedPairs): void {
+    const heads = this.#heads;
+    for (let i = 0; i < firsts.length; i++) {
+      const [a, b] = [firsts[i], seconds[i]];
+      if (heads[a] === NONE) heads[a] = a;
+      if (heads[b] !== NONE) continue;
+      if (heads[a] === a) heads[b] = a;
+      // Equal rows join what the first of them joined.
+      else if (distances[i] === 0 && !this.#areAll) heads[b] = heads[a];
+    }
+  }
+
+  result(): Uint32Array {
+    return this.#heads.map((head, i) => (head === NONE ? i : head));
+  }
+}
+
+/** Throws unless each is a pair of two different rows that have codes. */
+export function checkPairs(pairs: RowPairs, codes: Codes): void {
+  for (const field of ['a', 'b'] as const) {
+    const rows: unknown = pairs?.[field];
+    if (!(rows instanceof Uint32Array)) throw wrongType(`pairs.${field}`, 'a Uint32Array', rows);
+    checkAttached(`pairs.${field}`, rows);
+    const isOther = (row: number) => row >= codes.count || codes.isNull(row);
+    const at = rows.findIndex(isOther);
+    if (at < 0) continue;
+    throw wrongValue(`pairs.${field}[${at}]`, `a row of ${codes.count} with a code`, rows[at]);
+  }
+  const { a, b } = pairs;
+  if (a.length !== b.length) throw wrongValue('pairs.b', `${a.length} rows, as "a"`, b.length);
+  const same = a.findIndex((row, i) => row === b[i]);
+  if (same >= 0) throw wrongValue(`pairs.b[${same}]`, 'another row than that of "a"', b[same]);
+}
+
+/**
+ * Passes on given pairs, in any order, with either row first and repeated, as positions in `order`,
+ * which must contain all of their rows: each pair once, lower position first, ascending. Distances
+ * are unknown, and 0.
+ */
+async function givenPairs(
+  { a, b }: RowPairs,
+  order: Uint32Array,
+  send: Send<OrderedPairs>,
+  work: LongWork,
+): Promise<void> {
+  const places = new Uint32Array(order.reduce((most, row) => Math.max(most, row), 0) + 1);
+  order.forEach((row, place) => {
+    places[row] = place;
+  });
+  const starts = new Uint32Array(order.length + 1);
+  for (let i = 0; i < a.length; i++) starts[Math.min(places[a[i]], places[b[i]])]++;
+  await work.step();
+  toStarts(starts);
+  const next = starts.slice();
+  const seconds = new Uint32Array(a.length);
+  for (let i = 0; i < a.length; i++) {
+    if (i % GIVEN_PAIRS === 0) await work.step();
+    const [one, other] = [places[a[i]], places[b[i]]];
+    seconds[next[Math.min(one, other)]++] = Math.max(one, other);
+  }
+  for (let place = 0, end = 0; place < order.length; place = end) {
+    const from = starts[place];
+    // A batch ends between two rows, since a row's pairs are sorted together.
+    for (end = place + 1; end < order.length && starts[end + 1] - from <= GIVEN_PAIRS; ) end++;
+    const found = seconds.subarray(from, starts[end]);
+    const firsts = new Uint32Array(found.length);
+    for (let first = place; first < end; first++) {
+      seconds.subarray(starts[first], starts[first + 1]).sort();
+      firsts.fill(first, starts[first] - from, starts[first + 1] - from);
+    }
+    const isNew = (_: number, i: number) =>
+      found[i] !== found[i - 1] || firsts[i] !== firsts[i - 1];
+    const [own, others] = [firsts.filter(isNew), found.filter(isNew)];
+    await send({ a: own, b: others, distances: new Uint16Array(own.length) });
+    await work.step();
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * All pairs of distinct codes within a distance, each once, in no order. Each table sorts the codes
+ * by some of their bits and compares those that agree in all of these. A pair is reported only by
+ * the first table in which it agrees, so no set of seen pairs is needed. Codes of a bucket that is
+ * too large to be compared in pairs are joined by their other bits.
+ */
+
+import { lowerBound } from '../base/arrays';
+import type { LongWork } from '../base/long-work';
+import type { BitRun, TableLayout } from '../codes/pigeonhole';
+import { ENTRY, HIT, JOIN_WORK_AT, JoinMemory } from '../kernels/joins';
+import type { KernelName } from '../kernels/kernels';
+import type { Job } from '../threads/job';
+import { runJob } from '../threads/parallel';
+import {
+  BucketJob,
+  JOINING,
+  type JoinFound,
+  type JoinPart,
+  type JoinState,
+  type Near,
+} from './join-job';
+import { chooseLayout, joinKeyOf, maskOf, maxTables, runsWithout } from './join-method';
+
+/** Distinct codes, the first `count` of a memory that the join kernels read. */
+interface JoinCodes {
+  readonly memory: JoinMemory;
+  readonly count: number;
+  readonly bits: number;
+}
+
+/** Which pairs a join finds. */
+export interface JoinWanted {
+  readonly maxDistance: number;
+  /** Bits in which the codes of a pair must agree. */
+  readonly agree?: readonly BitRun[];
+  /**
+   * The lower distinct code of a pair must lie in `from` to `to - 1`. Read again for each part, so
+   * that callers can narrow it.
+   */
+  readonly range: () => readonly [from: number, to: number];
+  readonly kernel: KernelName | undefined;
+  /** The tables; tests choose others than the cheapest. */
+  readonly layout?: TableLayout;
+}
+
+/** Takes hits: two distinct codes, the lower first, and their distance. Valid during the call. */
+type TakeHits = (hits: Uint32Array, count: number) => void;
+
+/**
+ * What is known of the codes where a join is nested in a large bucket of another: the bits that may
+ * still differ, the bits in which pairs must agree, and the keys of earlier tables, in which pairs
+ * must not agree entirely, since those tables report them.
+ */
+interface Around {
+  readonly runs: readonly BitRun[];
+  readonly required: readonly BitRun[];
+  readonly rejects: readonly (readonly BitRun[])[];
+}
+
+/** Codes that are copied, and comparisons, between two steps: some milliseconds of work. */
+const STEP_ROWS = 2 ** 18;
+const STEP_COMPARISONS = 2 ** 22;
+/** Queries of a block where all codes are compared with all. */
+const QUERIES = 128;
+
+/** Passes all pairs to `take`, each once; reports the share of the work that is done. */
+export async function join(
+  codes: JoinCodes,
+  wanted: JoinWanted,
+  take: TakeHits,
+  work: LongWork,
+): Promise<void> {
+  const { agree = [], maxDistance } = wanted;
+  const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
+  const { memory, count } = codes;
+  // Codes that must agree in some bits need one table, whose large buckets are joined by the rest.
+  const cheapest = () => chooseLayout(memory.words, count, runs, maxDistance);
+  const layout = agree.length > 0 ? [agree] : (wanted.layout ?? cheapest());
+  await joinAs(codes, layout, wanted, { runs, required: agree, rejects: [] }, take, work);
+}
+
+/** A join of codes of which some bits are known to agree, see `Around`. */
+async function joinAs(
+  codes: JoinCodes,
+  layout: TableLayout,
+  wanted: JoinWanted,
+  around: Around,
+  take: TakeHits,
+  work: LongWork,
+): Promise<void> {
+  if (layout.length === 0) await joinAll(codes, wanted, around, take, work);
+  else await joinTables(codes, layout, wanted, around, take, work);
+  await work.step(1, 1);
+}
+
+/** Sorts the codes by the key of each table, and compares those with equal keys. */
+async function joinTables(
+  codes: JoinCodes,
+  layout: TableLayout,
+  wanted: JoinWanted,
+  around: Around,
+  take: TakeHits,
+  work: LongWork,
+): Promise<void> {
+  const { memory, count } = codes;
+  const total = layout.length * count;
+  const { range, kernel, maxDistance } = wanted;
+  for (const [t, table] of layout.entries()) {
+    const required = [...around.required, ...table];
+    // The keys of earlier tables reject: their pairs were reported there.
+    const rejects = [...around.rejects, ...layout.slice(0, t)];
+    setMasks(memory, required, rejects);
+    const near = { maxDistance, rejects: rejects.length };
+    const bucketWork = { kind: 'pairs', key: joinKeyOf(table, count), near } as const;
+    const progress = (done: number) => [t * count + done, total] as const;
+    const client = { range, take, progress, budget: comparisonsOfStep(memory) };
+    const job = new BucketJob(memory, count, { work: bucketWork, kernel }, client);
+    await runJob(job, work);
+    for (const [first, end] of job.long) {
+      const inside = { runs: runsWithout(around.runs, table), required, rejects };
+      await joinLong(codes, first, end, wanted, inside, take, work.quiet());
+    }
+  }
+}
+
+/** Writes the masks that kernels read: bits in which pairs must agree, then each reject. */
+function setMasks(
+  { arrays: { masks }, words }: JoinMemory,
+  required: readonly BitRun[],
+  rejects: readonly (readonly BitRun[])[],
+): void {
+  [required, ...rejects].forEach((runs, i) => {
+    masks.set(maskOf(runs, words), i * words);
+  });
+}
+
+/** Comparisons between two steps: fewer for wide codes. */
+function comparisonsOfStep({ words }: JoinMemory): number {
+  return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words));
+}
+
+/** Copies the codes of a large bucket, and joins them by the bits outside of its key. */
+async function joinLong(
+  { memory, bits }: JoinCodes,
+  first: number,
+  end: number,
+  wanted: JoinWanted,
+  around: Around,
+  take: TakeHits,
+  work: LongWork,
+): Promise<void> {
+  const distincts = new Uint32Array(end - first);
+  const { arrays, words } = memory;
+  // One mask for what must agree, one for each reject so far, and one for each table to come.
+  const masks = around.rejects.length + 1 + maxTables(wanted.maxDistance);
+  const inner = JoinMemory.allocate(distincts.length, arrays.bytesPerCode, masks);
+  for (let i = 0; i < distincts.length; i++) {
+    const distinct = arrays.entries[ENTRY * (first + i)];
+    distincts[i] = distinct;
+    const [from, to] = [distinct * words, i * words];
+    for (let w = 0; w < words; w++) inner.arrays.codes[to + w] = arrays.codes[from + w];
+    if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
+  }
+  const codes = { memory: inner, count: distincts.length, bits };
+  const layout = chooseLayout(words, codes.count, around.runs, wanted.maxDistance);
+  // The range is of the outer codes; `distincts` ascend, so bisection finds the inner ones.
+  const range = () => {
+    const [from, to] = wanted.range();
+    return [lowerBound(distincts, from), lowerBound(distincts, to)] as const;
+  };
+  const takeInner: TakeHits = (hits, count) => {
+    for (let i = 0; i < HIT * count; i += HIT) {
+      hits[i] = distincts[hits[i]];
+      hits[i + 1] = distincts[hits[i + 1]];
+    }
+    take(hits, count);
+  };
+  await joinAs(codes, layout, { ...wanted, range }, around, takeInner, work);
+}
+
+/** Compares all codes with all, in blocks of queries; each pair by its lower code. */
+async function joinAll(
+  { memory, count }: JoinCodes,
+  { maxDistance, range, kernel }: JoinWanted,
+  { required, rejects }: Around,
+  take: TakeHits,
+  work: LongWork,
+): Promise<void> {
+  setMasks(memory, required, rejects);
+  const near: Near = { maxDistance, rejects: rejects.length };
+  const state: JoinState = { arrays: memory.arrays, kernel, work: { kind: 'all', near } };
+  const rows = Math.ceil(comparisonsOfStep(memory) / QUERIES);
+  const blockOf = (code: number) => Math.ceil(code / QUERIES);
+  const from = Math.floor(range()[0] / QUERIES);
+  /** For each block of queries the number of parts before it. */
+  const before = [0];
+  for (let block = from; block < blockOf(count); block++) {
+    before.push((before.at(-1) as number) + Math.ceil((count - block * QUERIES) / rows));
+  }
+  let block = 0; // of the last part that was made: parts are made in order
+  const job: Job<JoinState, JoinPart, JoinFound> = {
+    task: JOINING,
+    state,
+    get count() {
+      // The range may end earlier meanwhile, but parts that were made must stay.
+      const end = blockOf(Math.min(count, range()[1])) - from;
+      return Math.max(before[block], before[Math.max(0, end)]);
+    },
+    part(i) {
+      while (before[block + 1] <= i) block++;
+      const query = (from + block) * QUERIES;
+      const first = query + (i - before[block]) * rows;
+      const end = Math.min(count, first + rows);
+      return { stage: 'all', query, queries: Math.min(QUERIES, count - query), first, end };
+    },
+    take(found, i) {
+      if (found.count > 0) take(found.hits, found.count);
+      return [i + 1, before[before.length - 1]];
+    },
+    scratchBytes: JOIN_WORK_AT + memory.workBytes,
+  };
+  await runJob(job, work);
+}

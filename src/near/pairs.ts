@@ -1,0 +1,218 @@
+/**
+ * Every pair of near rows, each once, in order, as a stream: within one collection, or between two.
+ * By distance the pairs are exact, by the pigeonhole principle. With `minCosine`, pairs within a
+ * distance that catches 99 % of them are checked by the vectors of an index; with `minJaccard`,
+ * sets are joined by their members, and no pair is missed.
+ */
+
+import { checkMaxDistance, checkOptions, wrongType } from '../base/check';
+import { reaches } from '../base/length';
+import { checkLongCall, iterated, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { Codes } from '../codes/codes';
+import { checkLeast } from '../codes/measure';
+import { distance } from '../kernels/hamming';
+import { distinctOf } from './distinct-codes';
+import { type OrderedPairs, pairsInOrder, type Send } from './pair-order';
+import {
+  checkComparable,
+  exactSimilarities,
+  groupedCodes,
+  isIndex,
+  isVerified,
+  maxDistanceOf,
+  NEARNESS,
+  type Nearness,
+  type RowSource,
+  type Rows,
+  rowsOf,
+  withVectors,
+} from './rows';
+import { setPairs } from './set-join';
+
+/** Options of `pairs`. */
+export interface PairsOptions extends Nearness, LongCall {
+  /** For each row its group, -1 for none: only rows of one group are paired. */
+  group?: Int32Array;
+}
+
+/** Pairs of rows in the order of (a, b); a < b within one collection. */
+export interface PairBatch extends OrderedPairs {
+  /** Exact cosines with `minCosine`; else null. */
+  readonly cosines: Float64Array | null;
+  /** Exact Jaccard similarities with `minJaccard`; null where only distances are known. */
+  readonly jaccards: Float64Array | null;
+}
+
+/** A stream of batches; each loop over it does the work again. */
+export interface Pairs extends AsyncIterable<PairBatch> {
+  readonly hasCosines: boolean;
+  readonly hasJaccards: boolean;
+}
+
+const OPTIONS = [...NEARNESS, 'group', ...LONG_CALL];
+
+/**
+ * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
+ * others, and they with it: a million equal rows are half a trillion pairs, or a million.
+ */
+type EqualRows = 'all' | 'first';
+
+/**
+ * Finds every pair of rows within a distance, each once, by the first row, then the second, in
+ * batches. With two sources, pairs a row of the first with a row of the second.
+ *
+ * @example
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * for await (const { a, b, distances } of pairs(codes, { maxDistance: 10 })) {
+ *   console.log(a[0], b[0], distances[0]); // 0 1 0
+ * }
+ */
+export function pairs(source: RowSource, options: PairsOptions): Pairs;
+export function pairs(left: RowSource, right: RowSource, options: PairsOptions): Pairs;
+export function pairs(
+  left: RowSource,
+  second: RowSource | PairsOptions,
+  third?: PairsOptions,
+): Pairs {
+  const isOne = third === undefined;
+  if (isOne && (second instanceof Codes || isIndex(second))) {
+    throw wrongType('options', 'an object', undefined);
+  }
+  const ours = rowsOf(isOne ? 'source' : 'left', left);
+  const theirs = isOne ? null : rowsOf('right', second as RowSource);
+  const options = (third ?? second) as PairsOptions;
+  const request = requestOf(ours, theirs, options);
+  const { onProgress, signal, threads } = checkLongCall(options);
+  const call = {
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
+    ...(threads !== undefined && { threads }),
+  };
+  return {
+    hasCosines: request.exact?.name === 'cosine',
+    hasJaccards: request.exact?.name === 'jaccard',
+    [Symbol.asyncIterator]: () => iterated((send) => findPairs(request, send, new LongWork(call))),
+  };
+}
+
+/** Checked options with both collections; `right` is null for pairs within one. */
+type Request = ReturnType<typeof requestOf>;
+
+/** Passes on the batches of `pairs`, for other work. */
+export async function eachPairs(
+  left: Rows,
+  right: Rows | null,
+  options: Nearness & Pick<PairsOptions, 'group'> & { readonly equal?: EqualRows },
+  send: Send<PairBatch>,
+  work: LongWork,
+): Promise<void> {
+  const { equal, ...near } = options;
+  await findPairs(requestOf(left, right, near, equal), send, work);
+}
+
+/** Checks the options of a join against the rows. */
+function requestOf(
+  given: Rows,
+  right: Rows | null,
+  options: PairsOptions,
+  equal: EqualRows = 'all',
+) {
+  const known = checkOptions('options', options, OPTIONS);
+  const { minCosine, minJaccard, vectors, group, kernel } = known;
+  if (right !== null && vectors !== undefined) {
+    throw new TypeError('"vectors" are of one collection: for two, make indexes that hold them');
+  }
+  const left = withVectors(given, vectors);
+  if (right !== null) checkComparable(left, right);
+  const { bits, origin } = left.codes;
+  const asked = checkLeast(known, origin?.projection) ?? null;
+  if (minCosine !== undefined && (left.vectors === null || right?.vectors === null)) {
+    throw new Error(`"minCosine" needs vectors: give them, or an index with vectors 'float32'`);
+  }
+  if (right !== null && group !== undefined) {
+    throw new Error('"group" is of one collection, not of two');
+  }
+  const isCentred = left.isCentred || (right?.isCentred ?? false);
+  const isExact = isVerified(left, known) && isVerified(right ?? left, known);
+  const compared = { ...left, vectors: isExact ? left.vectors : null, isCentred };
+  const maxDistance = checkMaxDistance(maxDistanceOf(compared, known), bits);
+  return {
+    left,
+    right,
+    maxDistance,
+    /** The measure by which pairs are checked, and the lowest one; null where distances decide. */
+    exact: isExact && asked !== null ? { ...asked, name: asked.measure.name } : null,
+    isFirstOnly: equal === 'first',
+    codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
+    /** The bits of the group, in which the codes of a pair must agree. */
+    agree: group === undefined ? [] : [{ firstBit: 8 * left.codes.bytesPerCode, bits: 32 }],
+    group,
+    /** True if sets are joined by their members: when only `minJaccard` says which are near. */
+    bySets: isExact && equal === 'all' && known.maxDistance === undefined && (minJaccard ?? 0) > 0,
+    kernel: kernel ?? left.kernel,
+  };
+}
+
+/** Passes on all batches: pairs by codes or sets, less those that similarities leave out. */
+async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork): Promise<void> {
+  const { left, right, exact } = request;
+  const quiet = work.quiet();
+  const check = async (batch: OrderedPairs) => {
+    if (exact === null) {
+      await send({ ...batch, cosines: null, jaccards: null });
+      return;
+    }
+    const { a, b, distances } = batch;
+    const found = await exactSimilarities(exact.measure, [left, right ?? left], { a, b }, quiet);
+    const isNear = (_: number, i: number) => reaches(found[i], exact.least);
+    const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
+    if (near.a.length === 0) return;
+    const similarities = found.filter(isNear);
+    const isCosine = exact.name === 'cosine';
+    await send({
+      ...near,
+      cosines: isCosine ? similarities : null,
+      jaccards: isCosine ? null : similarities,
+    });
+  };
+  if (request.bySets) await pairsOfSets(request, check, work);
+  else await pairsOfCodes(request, check, work);
+}
+
+/** Pairs of rows whose codes are within the distance. */
+async function pairsOfCodes(
+  { codes: ours, right, ...order }: Request,
+  send: Send<OrderedPairs>,
+  work: LongWork,
+): Promise<void> {
+  const codes = await distinctOf(ours, right?.codes ?? null, order, work.quiet());
+  await pairsInOrder(codes, order, send, work);
+}
+
+/** Pairs of sets that may be near, with their distances; the exact similarity then decides. */
+async function pairsOfSets(
+  { left, right, exact, group }: Request,
+  send: Send<OrderedPairs>,
+  work: LongWork,
+): Promise<void> {
+  const others = (right ?? left).codes;
+  const measured = ({ a, b }: { a: Uint32Array; b: Uint32Array }) => {
+    const distances = new Uint16Array(a.length);
+    for (let i = 0; i < a.length; i++) {
+      distances[i] = distance(left.codes.at(a[i]), others.bytes, b[i] * others.bytesPerCode);
+    }
+    return send({ a, b, distances });
+  };
+  await setPairs(left, right, { least: exact?.least as number, group }, measured, work);
+}
+
+/** An empty batch with the columns of a stream, for outputs without any pair. */
+export function noPairs({ hasCosines, hasJaccards }: Pairs): PairBatch {
+  return {
+    a: new Uint32Array(),
+    b: new Uint32Array(),
+    distances: new Uint16Array(),
+    cosines: hasCosines ? new Float64Array() : null,
+    jaccards: hasJaccards ? new Float64Array() : null,
+  };
+}

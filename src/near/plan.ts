@@ -1,0 +1,153 @@
+/**
+ * The plan of a deduplication: for each row its group, whether it is kept and which row it
+ * duplicates, with a checksum, so that a plan is never applied to other rows.
+ */
+
+import { ascending } from '../base/arrays';
+import { checkInteger, wrongType, wrongValue } from '../base/check';
+import { Codes } from '../codes/codes';
+import type { SimHashIndex } from '../index/simhash-index';
+import { type RowSource, rowsOf } from './rows';
+
+/** What becomes of each row of a source; all arrays are by row. */
+export interface DedupPlan {
+  /** Number of rows. */
+  readonly count: number;
+  /** The name of the row's group: its lowest row when the group was made first. */
+  readonly groups: Uint32Array;
+  /** 1 for a row that is kept, 0 for one that is dropped. */
+  readonly kept: Uint8Array;
+  /** The kept row that it duplicates; itself if it is kept. */
+  readonly duplicateOf: Uint32Array;
+  /**
+   * Distance in bits, and exact similarity, to that row: the cosine or, for codes by 'minwise', the
+   * Jaccard similarity. Null without vectors, and for the other measure.
+   */
+  readonly distances: Uint16Array;
+  readonly cosines: Float64Array | null;
+  readonly jaccards: Float64Array | null;
+  /** A checksum: FNV-1a of the code's bytes, 32 bits, unless the caller gave others. */
+  readonly checks: Uint32Array;
+  /** 1 if a person has reviewed the row's group; absent if no review was asked for. */
+  readonly reviewed?: Uint8Array;
+  /** 1 for rows that the plan lists; absent if all. Others have no checksum, and are kept. */
+  readonly listed?: Uint8Array;
+  /** The rows' codes, if the plan holds them: later rows can be compared without the source. */
+  readonly codes?: Codes;
+  /** What made its rows near, in words; later rows must be compared in the same way. */
+  readonly near?: string;
+}
+
+/** Throws unless a plan has all of its arrays, one value a row; `name` is for messages. */
+export function checkPlanShape(name: string, plan: DedupPlan): void {
+  if (typeof plan !== 'object' || plan === null) throw wrongType(name, 'a plan', plan);
+  const count = checkInteger(`${name}.count`, plan.count, 0, 2 ** 32);
+  const check = (field: keyof DedupPlan, Kind: new () => { readonly length: number }) => {
+    const values: unknown = plan[field];
+    if (!(values instanceof Kind)) throw wrongType(`${name}.${field}`, `a ${Kind.name}`, values);
+    if (values.length === count) return;
+    throw wrongValue(`${name}.${field}`, `one for each of ${count} rows`, values.length);
+  };
+  for (const field of ['groups', 'duplicateOf', 'checks'] as const) check(field, Uint32Array);
+  check('kept', Uint8Array);
+  check('distances', Uint16Array);
+  const isThere = (field: keyof DedupPlan) => (plan[field] ?? null) !== null;
+  for (const field of ['cosines', 'jaccards'] as const) {
+    if (isThere(field)) check(field, Float64Array);
+  }
+  for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);
+  checkBasis(name, plan);
+}
+
+/** Checks what a plan holds for later rows. */
+function checkBasis(name: string, { codes, near, count }: DedupPlan): void {
+  if (near !== undefined && typeof near !== 'string')
+    throw wrongType(`${name}.near`, 'a string', near);
+  if (codes === undefined) return;
+  if (!(codes instanceof Codes)) throw wrongType(`${name}.codes`, 'Codes', codes);
+  if (codes.count === count) return;
+  throw wrongValue(`${name}.codes`, `one for each of ${count} rows`, codes.count);
+}
+
+/** FNV-1a of no bytes: the checksum of a null row, and the start of all others. */
+export const NULL_CHECK = 0x811c_9dc5;
+
+/**
+ * Throws, with the first row that differs, unless these are the checksums of the plan's rows. A row
+ * that the plan drops may have become null.
+ */
+export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
+  if (checks.length !== plan.count) {
+    throw new Error(`the plan is for ${plan.count} rows, the source has ${checks.length}`);
+  }
+  const isOther = (check: number, row: number) =>
+    check !== plan.checks[row] &&
+    !(check === NULL_CHECK && plan.kept[row] === 0) &&
+    plan.listed?.[row] !== 0;
+  const row = checks.findIndex(isOther);
+  if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
+}
+
+/** The checksums of the codes `first` to `end - 1`, by default of all: FNV-1a, 32 bits. */
+export function checksOf(codes: Codes, first = 0, end = codes.count): Uint32Array {
+  const { bytes, bytesPerCode } = codes;
+  const checks = new Uint32Array(end - first).fill(NULL_CHECK);
+  for (let row = first; row < end; row++) {
+    if (codes.isNull(row)) continue;
+    let hash = NULL_CHECK;
+    let at = row * bytesPerCode;
+    for (const stop = at + bytesPerCode; at < stop; at++) {
+      hash = Math.imul(hash ^ bytes[at], 0x0100_0193);
+    }
+    checks[row - first] = hash;
+  }
+  return checks;
+}
+
+/** A plan that keeps every row of a source, to be extended by other rows. */
+export function planOfKept(source: RowSource): DedupPlan {
+  const { codes } = rowsOf('source', source);
+  const none = { distances: new Uint16Array(codes.count), cosines: null, jaccards: null };
+  const [groups, duplicateOf] = [ascending(codes.count), ascending(codes.count)];
+  const kept = new Uint8Array(codes.count).fill(1);
+  return { count: codes.count, groups, kept, duplicateOf, ...none, checks: checksOf(codes) };
+}
+
+/** For each row of an index the checksum of its code; `NULL_CHECK` for a row without one. */
+export function checksOfRows(index: SimHashIndex): Uint32Array {
+  return checksOf(rowsOf('index', index).codes);
+}
+
+/**
+ * The plan with an entry for each row of the index: rows beyond its last one are kept, as for rows
+ * that the index had removed when it was made. Throws if the plan is of other rows.
+ */
+export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
+  const checks = checksOfRows(index);
+  const all = widened(plan, checks.length);
+  checkPlan(all, checks);
+  return all;
+}
+
+/** A plan of `count` rows: further rows are kept, alone, and have no checksum. */
+function widened(plan: DedupPlan, count: number): DedupPlan {
+  if (plan.count >= count) return plan;
+  const wider = <T extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
+    values: T,
+    own: (row: number) => number,
+  ): T => {
+    const all = new (values.constructor as new (length: number) => T)(count);
+    all.set(values);
+    for (let row = plan.count; row < count; row++) all[row] = own(row);
+    return all;
+  };
+  const exact = (values: Float64Array | null) => values && wider(values, () => 1);
+  return {
+    ...{ count, groups: wider(plan.groups, (row) => row), kept: wider(plan.kept, () => 1) },
+    duplicateOf: wider(plan.duplicateOf, (row) => row),
+    distances: wider(plan.distances, () => 0),
+    ...{ cosines: exact(plan.cosines), jaccards: exact(plan.jaccards) },
+    checks: wider(plan.checks, () => NULL_CHECK),
+    ...(plan.reviewed && { reviewed: wider(plan.reviewed, () => 0) }),
+  };
+}

@@ -1,0 +1,347 @@
+import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
+import { Codes } from '../../src/codes/codes';
+import { COSINE, catchingDistance, catchShare } from '../../src/codes/measure';
+import { blocksOf, choicesOf, mankuLayout, type TableLayout } from '../../src/codes/pigeonhole';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { distinctOf } from '../../src/near/distinct-codes';
+import { join } from '../../src/near/join';
+import { type OrderedPairs, pairsInOrder } from '../../src/near/pair-order';
+import { eachPairs, type Pairs, pairs } from '../../src/near/pairs';
+import { rowsOf } from '../../src/near/rows';
+import { collection, type Pair, pairsByBruteForce, SHAPES } from '../near/collections';
+import { angleBetween, Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
+
+/** All pairs within a distance, against brute force. */
+
+async function listed(found: AsyncIterable<OrderedPairs>): Promise<Pair[]> {
+  const all = new Taken();
+  for await (const batch of found) all.take(batch);
+  return all.pairs;
+}
+
+/** The pairs of batches that were passed on. */
+class Taken {
+  readonly pairs: Pair[] = [];
+
+  readonly take = ({ a, b, distances }: OrderedPairs) => {
+    for (let i = 0; i < a.length; i++) this.pairs.push([a[i], b[i], distances[i]]);
+  };
+}
+
+const TWINS = ['scalar', 'auto'] as const;
+
+const blocks = (bits: number, count: number) => blocksOf([{ firstBit: 0, bits }], count);
+
+describe.each(TWINS)('with kernel %s', (kernel) => {
+  describe.each(SHAPES)('%s codes', (shape) => {
+    it.each([
+      [13, 2],
+      [64, 0],
+      [64, 3],
+      [64, 20],
+      [100, 6],
+      [256, 16],
+    ])('of %i bits within %i', async (bits, maxDistance) => {
+      for (const count of [0, 1, 2, 77, 400]) {
+        const codes = collection(shape, count, bits, count);
+        const found = await listed(pairs(codes, { maxDistance, kernel }));
+        expect(found).toEqual(pairsByBruteForce(codes, null, maxDistance));
+      }
+    });
+
+    it.each([
+      [64, 3],
+      [100, 12],
+    ])('of two collections of %i bits within %i', async (bits, maxDistance) => {
+      const sizes = [[0, 5], [5, 0], [300, 40], [40, 300]] as const; // biome-ignore format: a table
+      for (const [one, other] of sizes) {
+        const left = collection(shape, one, bits, 1);
+        const right = collection(shape, other, bits, 2);
+        const shared = Math.min(left.count, right.count) >> 1;
+        right.bytes.set(left.bytes.subarray(0, shared * left.bytesPerCode));
+        const found = await listed(pairs(left, right, { maxDistance, kernel }));
+        expect(found).toEqual(pairsByBruteForce(left, right, maxDistance));
+      }
+    });
+
+    const layouts: [string, number, number, TableLayout][] = [
+      ['4 tables', 64, 3, blocks(64, 4)],
+      ['10 tables', 64, 3, choicesOf(blocks(64, 5), 2)],
+      ['16 tables', 64, 3, mankuLayout()],
+      ['20 tables', 64, 3, choicesOf(blocks(64, 6), 3)],
+      ['9 tables', 100, 8, blocks(100, 9)],
+      ['3 tables of wide keys', 256, 2, blocks(256, 3)],
+      ['all with all', 64, 3, []],
+    ];
+    if (shape === 'crowded block') layouts.push(['long runs', 4096, 3, blocks(4096, 4)]);
+    const options = quickIf(kernel === 'auto' || shape === 'repeated');
+    it.each(layouts)(
+      'by %s of %i bits within %i',
+      options,
+      async (_, bits, maxDistance, layout) => {
+        const count = shape === 'all equal' ? 99 : bits > 999 ? 1300 : 700;
+        const codes = collection(shape, count, bits, 3);
+        const work = new LongWork();
+        const distinct = await distinctOf(codes, null, { maxDistance, kernel }, work);
+        const order = { maxDistance, kernel, isFirstOnly: false, layout };
+        const expected = pairsByBruteForce(codes, null, maxDistance);
+        for (const maxHeld of [5000, 50]) {
+          const found = new Taken();
+          await pairsInOrder(distinct, { ...order, maxHeld }, found.take, work);
+          expect(found.pairs).toEqual(expected);
+        }
+        // Before they are put in order: each once as well.
+        const seen: string[] = [];
+        const range = () => [0, distinct.count] as const;
+        const take = (hits: Uint32Array, count: number) => {
+          for (let i = 0; i < 3 * count; i += 3) seen.push(hits.slice(i, i + 3).join());
+        };
+        await join(distinct, { maxDistance, kernel, range, layout }, take, work);
+        expect(new Set(seen).size).toBe(seen.length);
+      },
+    );
+  });
+});
+
+it.each(['scalar', 'auto'] as const)(
+  'leaves out null rows of two collections: %s',
+  async (kernel) => {
+    for (let seed = 1; seed <= 12; seed++) {
+      const draws = new Draws(seed);
+      const withNulls = (count: number) => {
+        const given = collection(seed % 2 ? 'repeated' : 'clustered', count, 64, 3);
+        return Codes.from(given.bytes, { bits: 64, validity: draws.bytes(Math.ceil(count / 8)) });
+      };
+      const [left, right] = [withNulls(1 + draws.integer(60)), withNulls(1 + draws.integer(20))];
+      const [one, other] = seed % 3 === 0 ? [right, left] : [left, right];
+      const found = await listed(pairs(one, other, { maxDistance: 5, kernel }));
+      expect(found).toEqual(pairsByBruteForce(one, other, 5));
+    }
+  },
+);
+
+it('windows of repeated codes are reported once, whatever is held', async () => {
+  const half = collection('clustered', 300, 64, 5);
+  const bytes = new Uint8Array(2 * half.bytes.length);
+  bytes.set(half.bytes);
+  bytes.set(half.bytes, half.bytes.length);
+  const codes = Codes.from(bytes, { bits: 64 });
+  const work = new LongWork();
+  const distinct = await distinctOf(codes, null, { maxDistance: 6 }, work);
+  for (const isFirstOnly of [false, true]) {
+    const order = { maxDistance: 6, kernel: undefined, isFirstOnly, layout: blocks(64, 7) };
+    const { pairs: whole, take } = new Taken();
+    await pairsInOrder(distinct, order, take, work);
+    for (const maxHeld of [3000, 300]) {
+      const found = new Taken();
+      await pairsInOrder(distinct, { ...order, maxHeld }, found.take, work);
+      expect(found.pairs).toEqual(whole);
+    }
+    const expected = pairsByBruteForce(codes, null, 6);
+    if (!isFirstOnly) expect(whole).toEqual(expected);
+  }
+});
+
+it('windows of repeated codes go on by more than a row', async () => {
+  const half = collection('uniform', 800, 64, 5);
+  const codes = Codes.from(Uint8Array.from([...half.bytes, ...half.bytes]), { bits: 64 });
+  const distinct = await distinctOf(codes, null, { maxDistance: 26 }, new LongWork());
+  let joins = 0;
+  const order = {
+    ...{ maxDistance: 26, kernel: undefined, isFirstOnly: false, maxHeld: 3000 },
+    get layout() {
+      joins++; // each window runs the join again
+      return [];
+    },
+  };
+  let count = 0;
+  const take = ({ distances }: OrderedPairs) => {
+    count += distances.length;
+  };
+  await pairsInOrder(distinct, order, take, new LongWork());
+  expect(count).toBe(pairsByBruteForce(codes, null, 26).length);
+  // 82,000 pairs of codes are held, at most 3,000 at once; a window a row would take 1,600 joins.
+  expect(joins).toBeLessThan(55);
+});
+
+it('leaves out null rows', async () => {
+  const given = collection('clustered', 200, 64, 9);
+  const validity = new Draws(1).bytes(25);
+  const codes = Codes.from(given.bytes, { bits: 64, validity });
+  const found = await listed(pairs(codes, { maxDistance: 4 }));
+  expect(found).toEqual(pairsByBruteForce(codes, null, 4));
+  expect(found.length).toBeLessThan(pairsByBruteForce(given, null, 4).length);
+});
+
+it('finds pairs at exactly the distance', async () => {
+  const codes = Codes.allocate(65, { bits: 64 });
+  for (let row = 1; row < 65; row++) codes.at(row)[(row - 1) >> 3] = 1 << ((row - 1) & 7);
+  expect(await listed(pairs(codes, { maxDistance: 1 }))).toHaveLength(64);
+  expect(await listed(pairs(codes, { maxDistance: 2 }))).toHaveLength(64 + (64 * 63) / 2);
+});
+
+describe('of equal rows', () => {
+  it('reports only the first of equal rows when asked to', async () => {
+    const codes = collection('repeated', 500, 64, 4);
+    const firsts = new Map<string, number>();
+    const expected: Pair[] = [];
+    for (const [a, b, distance] of pairsByBruteForce(codes, null, 30)) {
+      for (const row of [a, b]) {
+        const key = codes.at(row).join();
+        if (!firsts.has(key)) firsts.set(key, row);
+      }
+      const isFirst = (row: number) => firsts.get(codes.at(row).join()) === row;
+      if (isFirst(a) && (distance === 0 || isFirst(b))) expected.push([a, b, distance]);
+    }
+    const found = new Taken();
+    const options = { maxDistance: 30, equal: 'first' } as const;
+    await eachPairs(rowsOf('codes', codes), null, options, found.take, new LongWork());
+    expect(found.pairs).toEqual(expected);
+  });
+
+  it('takes a million of them as a million', async () => {
+    const codes = Codes.allocate(1_000_000, { bits: 64 });
+    codes.at(17)[0] = 1;
+    let count = 0;
+    const options = { maxDistance: 3, equal: 'first' } as const;
+    const take = ({ a }: OrderedPairs) => {
+      count += a.length;
+    };
+    await eachPairs(rowsOf('codes', codes), null, options, take, new LongWork());
+    expect(count).toBe(999_999);
+  });
+});
+
+describe('by cosine', () => {
+  const draws = new Draws(5);
+  const dimensions = 24;
+  const vectors: Float64Array[] = [];
+  for (let i = 0; i < 200; i++) {
+    const [one, near] = draws.pairAt(0.7 + 0.3 * draws.uniform(), dimensions);
+    vectors.push(one, near);
+  }
+  const index = new SimHashIndex({
+    bits: 128,
+    dimensions,
+    projection: 'hadamard',
+    vectors: 'float32',
+  });
+  index.addAll(vectors.map((vector) => Float32Array.from(vector)));
+
+  // In 0.1 the cosine of a vector with itself came out below 1: a fifth of such pairs was lost.
+  it('finds every pair of equal vectors at cosine 1', async () => {
+    const draws = new Draws(7);
+    const once = Array.from({ length: 400 }, () => {
+      return Float32Array.from({ length: 96 }, () => draws.gaussian());
+    });
+    const twice = new SimHashIndex({ bits: 64, dimensions: 96, vectors: 'float32' });
+    twice.addAll([...once, ...once]);
+    const found = (await listed(pairs(twice, { minCosine: 1 }))).map(([a, b]) => [a, b]);
+    expect(found).toEqual(once.map((_, row) => [row, row + 400]));
+  });
+
+  it('finds 99 % of the pairs at a cosine, and more of those above', async () => {
+    const minCosine = 0.85;
+    const found = new Map<string, number>();
+    for await (const { a, b, cosines } of pairs(index, { minCosine })) {
+      a.forEach((row, i) => {
+        found.set(`${row},${b[i]}`, cosines?.[i] ?? Number.NaN);
+      });
+    }
+    const at = { least: minCosine, bits: 128 };
+    const maxDistance = catchingDistance(COSINE, { ...at, probability: 0.99 });
+    const share = catchShare(COSINE, { ...at, maxDistance });
+    expect(share).toBeGreaterThanOrEqual(0.99);
+    let near = 0;
+    for (let a = 0; a < 400; a++) {
+      for (let b = a + 1; b < 400; b++) {
+        const cosine = Math.cos(angleBetween(vectors[a], vectors[b]));
+        const got = found.get(`${a},${b}`);
+        if (got !== undefined) expect(got).toBeCloseTo(cosine, 5);
+        if (cosine >= minCosine + 1e-6) near++;
+        else if (cosine < minCosine - 1e-6) expect(got).toBeUndefined();
+      }
+    }
+    expect(near).toBeGreaterThan(50);
+    // At least the share, since the nearer ones are found more surely; two of three sigmas spare.
+    expect(found.size).toBeGreaterThan(
+      near * (share - 3 * Math.sqrt((share * (1 - share)) / near)),
+    );
+  });
+
+  it('needs a distance where codes are of vectors less a mean', async () => {
+    const mean = new Float64Array(dimensions).fill(0.1);
+    const options = { bits: 64, dimensions, vectors: 'float32' } as const;
+    const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
+    centred.addAll(vectors.slice(0, 10));
+    expect(() => pairs(centred, { minCosine: 0.9 })).toThrow('"minCosine" needs "maxDistance"');
+    await listed(pairs(centred, { minCosine: 0.9, maxDistance: 64 }));
+  });
+
+  it('refuses what cannot be compared', () => {
+    const made = (options: object) => {
+      const other = new SimHashIndex({ bits: 128, projection: 'hadamard', ...options });
+      other.addAll([new Float64Array((options as { dimensions: number }).dimensions).fill(1)]);
+      return () => pairs(index, other, { maxDistance: 3 });
+    };
+    expect(made({ dimensions: 9, vectors: 'int8' })).toThrow(
+      '"right" expected vectors of 24 dimen',
+    );
+    expect(made({ dimensions, seed: 8 })).toThrow(/"right" expected codes made as the left ones/);
+    expect(() => pairs(index, index, undefined as never)).toThrow('"options" expected an object');
+  });
+
+  it('needs vectors', () => {
+    const codes = collection('uniform', 3, 64, 1);
+    expect(() => pairs(codes, { minCosine: 0.9 })).toThrow('"minCosine" needs vectors');
+  });
+});
+
+describe('as a stream', () => {
+  const codes = collection('clustered', 3000, 64, 6);
+
+  it('begins again with each loop, and ends where a loop is left', async () => {
+    const found = pairs(codes, { maxDistance: 3 });
+    const all = await listed(found);
+    expect(await listed(found)).toEqual(all);
+    for await (const { a } of found) {
+      expect(a[0]).toBe(all[0][0]);
+      break;
+    }
+  });
+
+  it('shows progress, and stops when asked to', async () => {
+    const done: number[] = [];
+    const onProgress = (at: number, total: number) => done.push(at / total);
+    await listed(pairs(codes, { maxDistance: 3, onProgress }));
+    expect(done.length).toBeGreaterThan(0);
+    expect(done).toEqual([...done].sort((a, b) => a - b));
+    expect(done.every((share) => share >= 0 && share <= 1)).toBe(true);
+    const controller = new AbortController();
+    const stopped = pairs(codes, { maxDistance: 3, signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(listed(stopped)).rejects.toThrow('enough');
+  });
+});
+
+describe('refuses', () => {
+  const codes = collection('uniform', 3, 64, 1);
+  const other = collection('uniform', 3, 32, 1);
+  it.each([
+    [() => pairs(codes, { maxDistance: 65 }), '"maxDistance" expected an integer in 0..64, got 65'],
+    [() => pairs(codes, {}), '"maxDistance" expected a number, got undefined'],
+    [
+      () => pairs(codes, other, { maxDistance: 3 }),
+      '"right" expected codes of 64 bits, as the left ones, got 32',
+    ],
+    [
+      () => pairs([] as never, { maxDistance: 3 }),
+      '"source" expected Codes or a SimHashIndex, got Array',
+    ],
+    [() => pairs(codes, { maxDistanse: 3 } as never), /did you mean "maxDistance"/],
+  ])('%s', (call, message) => {
+    expect(call as () => Pairs).toThrow(message);
+  });
+});

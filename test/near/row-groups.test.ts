@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { Codes } from '../../src/codes/codes';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { type GroupOptions, groupRows } from '../../src/near/groups';
+import { angleBetween, Draws } from '../reference/random';
+import { bitsApart, collection, namesByLoops, SHAPES } from './collections';
+
+/** Groups against plain loops over all rows that do what each grouping says. */
+
+type Near = (a: number, b: number) => boolean;
+const GROUPINGS = ['star', 'components'] as const;
+
+const rowsOf = (codes: Codes) => Array.from({ length: codes.count }, (_, row) => row);
+
+describe.each(SHAPES)('%s codes', (shape) => {
+  it.each(GROUPINGS)('by %s', async (grouping) => {
+    for (const [count, maxDistance] of [
+      [0, 3],
+      [1, 3],
+      [2, 3],
+      [120, 0],
+      [120, 4],
+      [120, 24],
+    ]) {
+      const codes = collection(shape, count, 64, count + maxDistance);
+      const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= maxDistance;
+      const { groupOf, groups } = await groupRows(codes, { maxDistance, grouping });
+      const names = namesByLoops(grouping, rowsOf(codes), near);
+      expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
+      for (const { name, rows, kept } of groups) {
+        expect([...rows]).toEqual(rowsOf(codes).filter((row) => names.get(row) === name));
+        expect(kept).toBe(name);
+      }
+      const alone = rowsOf(codes).filter((row) => groups.every(({ rows }) => !rows.includes(row)));
+      for (const row of alone) expect(groupOf[row]).toBe(row);
+    }
+  });
+});
+
+describe('who stands for a group', () => {
+  const codes = collection('clustered', 150, 64, 8);
+  const texts = rowsOf(codes).map((row) => 'x'.repeat((row * 7919) % 31));
+  const values = rowsOf(codes).map((row) => (row % 10 === 3 ? null : (row * 101) % 57));
+  const best = (key: (row: number) => number) => (rows: number[]) =>
+    rows.reduce((one, row) => (key(row) > key(one) ? row : one));
+  const cases: [string, GroupOptions['keep'], (rows: number[]) => number][] = [
+    ['first', 'first', (rows) => rows[0]],
+    ['last', 'last', (rows) => rows[rows.length - 1]],
+    ['longest', { longest: texts }, best((row) => texts[row].length)],
+    ['lowest', { lowest: values }, best((row) => -(values[row] ?? 1e9))],
+    ['highest', { highest: values }, best((row) => values[row] ?? -1)],
+  ];
+
+  it.each(cases)('%s, of components', async (_, keep, keptOf) => {
+    const { groups } = await groupRows(codes, { maxDistance: 4, grouping: 'components', keep });
+    expect(groups.length).toBeGreaterThan(2);
+    for (const { rows, kept } of groups) expect(kept).toBe(keptOf([...rows]));
+  });
+
+  it.each(cases)('%s, of stars', async (_, keep, keptOf) => {
+    const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= 4;
+    const left = rowsOf(codes);
+    const order: number[] = [];
+    while (left.length > 0) order.push(...left.splice(left.indexOf(keptOf(left)), 1));
+    const names = namesByLoops('star', order, near);
+    const { groupOf, groups } = await groupRows(codes, { maxDistance: 4, keep });
+    expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
+    for (const { rows, kept } of groups) {
+      expect(kept).toBe(keptOf([...rows]));
+      for (const row of rows) expect(near(kept, row)).toBe(true);
+    }
+  });
+
+  it('random, the same by the same seed', async () => {
+    const keptBy = async (random: number) =>
+      (
+        await groupRows(codes, { maxDistance: 4, grouping: 'components', keep: { random } })
+      ).groups.map(({ kept }) => kept);
+    expect(await keptBy(1)).toEqual(await keptBy(1));
+    expect(await keptBy(1)).not.toEqual(await keptBy(2));
+  });
+
+  it.each([
+    ['newest', /"keep" expected 'first', 'last'/],
+    [{ newest: [] }, /"keep" expected .* got "{ newest }"/],
+    [{ longest: ['a'] }, /keep."longest" expected a value for each of 150 rows, got 1/],
+    [{ highest: undefined }, /keep."highest" expected a column of values/],
+  ])('refuses %j', async (keep, message) => {
+    await expect(groupRows(codes, { maxDistance: 4, keep: keep as never })).rejects.toThrow(
+      message,
+    );
+  });
+
+  it.each([
+    ['lowest', Object.create(null), 'a text, a number, a boolean or a date, got an object'],
+    ['highest', Symbol('a'), 'a text, a number, a boolean or a date, got Symbol(a)'],
+    ['longest', 5, 'a text, got 5'],
+  ])('refuses a column of the %s with a value that has no order', (rule, value, message) => {
+    const column = Array.from({ length: 150 }, (_, row) => (row === 7 ? value : 'text'));
+    const keep = { [rule]: column } as never;
+    return expect(groupRows(codes, { maxDistance: 4, keep })).rejects.toThrow(
+      `keep."${rule}"[7] expected ${message}`,
+    );
+  });
+});
+
+describe('by cosine', () => {
+  const draws = new Draws(3);
+  const vectors: Float64Array[] = [];
+  for (let i = 0; i < 40; i++) {
+    const [one, near] = draws.pairAt(0.9, 16);
+    vectors.push(one, near, one);
+  }
+  const index = new SimHashIndex({
+    bits: 64,
+    dimensions: 16,
+    projection: 'hadamard',
+    vectors: 'float32',
+  });
+  index.addAll(vectors);
+
+  it.each(GROUPINGS)('by %s', async (grouping) => {
+    const near: Near = (a, b) => Math.cos(angleBetween(vectors[a], vectors[b])) >= 0.85;
+    const { groupOf } = await groupRows(index, { minCosine: 0.85, maxDistance: 64, grouping });
+    const rows = vectors.map((_, row) => row);
+    const names = namesByLoops(grouping, rows, near);
+    expect([...groupOf]).toEqual(rows.map((row) => names.get(row)));
+  });
+});
+
+describe('by pairs that are given', () => {
+  // Of equal codes: only the pairs say which rows are near.
+  const codes = collection('all equal', 200, 64, 1);
+  const draws = new Draws('given pairs');
+  const drawn = Array.from({ length: 260 }, () => [draws.integer(200), draws.integer(200)]);
+  const edges = drawn.filter(([a, b]) => a !== b);
+  const pairs = {
+    a: Uint32Array.from(edges, ([a]) => a),
+    b: Uint32Array.from(edges, ([, b]) => b),
+  };
+  const isNear = new Set(edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
+  const near: Near = (a, b) => isNear.has(`${a} ${b}`);
+
+  it.each(GROUPINGS)('by %s, in any order of the rows', async (grouping) => {
+    const values = rowsOf(codes).map((row) => (row * 37) % 200);
+    const order = rowsOf(codes).sort((a, b) => values[a] - values[b]);
+    const { groupOf } = await groupRows(codes, { pairs, grouping, keep: { lowest: values } });
+    const names = namesByLoops(grouping, grouping === 'components' ? rowsOf(codes) : order, near);
+    expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
+  });
+
+  it('of an index that holds vectors, equal ones among them', async () => {
+    const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
+    index.addAll(Array.from({ length: 200 }, () => [1, 0]));
+    const { groupOf } = await groupRows(index, { pairs });
+    expect(groupOf).toEqual((await groupRows(codes, { pairs })).groupOf);
+  });
+
+  it('refuses what are no pairs of these rows, and other options that say what is near', async () => {
+    const of = (a: number[], b: number[]) => ({ a: Uint32Array.from(a), b: Uint32Array.from(b) });
+    const validity = new Uint8Array(25).fill(0xff).fill(0xfe, 0, 1);
+    const nulls = Codes.from(codes.bytes, { bits: 64, validity });
+    for (const [source, options, message] of [
+      [codes, { pairs: of([1, 2], [2, 2]) }, /^pairs\."b"\[1\] expected another row .*, got 2/],
+      [codes, { pairs: of([1, 200], [2, 2]) }, /^pairs\."a"\[1\] expected a row of 200 .* 200/],
+      [nulls, { pairs: of([1], [0]) }, /^pairs\."b"\[0\] expected .* with a code, got 0/],
+      [codes, { pairs: of([1], [2, 3]) }, /^pairs\."b" expected 1 rows, as "a", got 2/],
+      [codes, { pairs: { a: [1], b: [2] } }, /^pairs\."a" expected a Uint32Array/],
+      [codes, { pairs, maxDistance: 3 }, 'leave out "maxDistance"'],
+      [codes, { pairs, group: new Int32Array(200) }, 'leave out "group"'],
+    ] as const) {
+      await expect(groupRows(source, options as GroupOptions)).rejects.toThrow(message);
+    }
+  });
+});
+
+it('null rows are in no group', async () => {
+  const given = collection('all equal', 16, 64, 1);
+  const codes = Codes.from(given.bytes, { bits: 64, validity: Uint8Array.of(0xff, 0x0f) });
+  const { groupOf, groups } = await groupRows(codes, { maxDistance: 0 });
+  expect([...groupOf.subarray(12)]).toEqual(Array.from({ length: 4 }, () => 0xffff_ffff));
+  expect(groups.map(({ rows }) => rows.length)).toEqual([12]);
+});
+
+it('stops when asked to', async () => {
+  const codes = collection('clustered', 2000, 64, 2);
+  const options = { maxDistance: 3, grouping: 'components' } as const;
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(groupRows(codes, { ...options, signal })).rejects.toThrow('enough');
+});

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { SimHasher } from '../../src/hashing/simhash';
+import { indexFromArrow } from '../../src/index/read-index';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { indexToArrow } from '../../src/index/write-index';
+import { dedup } from '../../src/near/dedup';
+import { groupRows } from '../../src/near/groups';
+import { pairs } from '../../src/near/pairs';
+import { packVectors, type SparseMatrix } from '../../src/vectors/vectors';
+import { collected } from '../reference/collected';
+import { Draws } from '../reference/random';
+
+/** Sets, many of which share most of their members; some are equal. */
+function setsOf(count: number, seed: string): number[][] {
+  const draws = new Draws(seed);
+  const sets: number[][] = [];
+  for (let i = 0; i < count; i++) {
+    const from = i > 5 && draws.uniform() < 0.7 ? draws.pick(sets) : [];
+    const own = new Set(from.filter(() => draws.uniform() < 0.95 || i % 9 === 0));
+    const size = from.length > 0 ? from.length : 5 + draws.integer(60);
+    while (own.size < size) own.add(draws.integer(5000));
+    sets.push([...own]);
+  }
+  return sets;
+}
+
+function jaccardOf(a: readonly number[], b: readonly number[]): number {
+  const all = new Set([...a, ...b]);
+  return a.filter((one) => b.includes(one)).length / all.size;
+}
+
+const sets = setsOf(150, 'similarities');
+const vectors = packVectors(sets.map((indices) => ({ indices, values: indices.map(() => 1) })));
+const matrix = vectors as SparseMatrix;
+const hasher = new SimHasher({ bits: 512, projection: 'minwise', seed: 3 });
+const codes = await hasher.hashAll(matrix);
+
+/** All pairs at a Jaccard similarity, by brute force. */
+function truePairs(least: number): [number, number, number][] {
+  return sets.flatMap((a, i) =>
+    sets.slice(i + 1).flatMap((b, j): [number, number, number][] => {
+      const jaccard = jaccardOf(a, b);
+      return jaccard >= least ? [[i, i + 1 + j, jaccard]] : [];
+    }),
+  );
+}
+
+async function listed(found: ReturnType<typeof pairs>): Promise<[number, number, number][]> {
+  return (await collected(found)).flatMap(({ a, b, jaccards }) =>
+    Array.from(a, (row, i): [number, number, number] => [row, b[i], jaccards?.[i] ?? Number.NaN]),
+  );
+}
+
+describe('pairs by minJaccard', () => {
+  it.each([0.05, 0.3, 0.5, 0.8, 1])(
+    'are exactly those at %f, by sets and by codes',
+    async (least) => {
+      const truth = truePairs(least);
+      expect(truth.length).toBeGreaterThan(3);
+      const found = pairs(codes, { minJaccard: least, vectors: matrix });
+      expect(found.hasJaccards).toBe(true);
+      expect(await listed(found)).toEqual(truth);
+      const byCodes = pairs(codes, { minJaccard: least, vectors: matrix, maxDistance: 512 });
+      expect(await listed(byCodes)).toEqual(truth);
+      expect((await collected(found)).flatMap(({ distances }) => [...distances])).toEqual(
+        truth.map(([a, b]) => codes.distance(a, b)),
+      );
+    },
+  );
+
+  it('are estimated from the distance without sets', async () => {
+    const found = pairs(codes, { minJaccard: 0.6 });
+    expect(found.hasJaccards).toBe(false);
+    const distances = (await collected(found)).flatMap(({ distances }) => [...distances]);
+    const largest = Math.max(...distances);
+    expect(largest).toBeLessThanOrEqual(Math.floor(0.2 * 512));
+  });
+
+  it('of an index that holds sets are the same, also after it is written and read', async () => {
+    const index = new SimHashIndex<number>({
+      ...{ bits: 512, projection: 'minwise', seed: 3, vectors: 'sparse' },
+    });
+    index.addAll(matrix);
+    const expected = await listed(pairs(codes, { minJaccard: 0.5, vectors: matrix }));
+    expect(await listed(pairs(index as never, { minJaccard: 0.5 }))).toEqual(expected);
+    const read = indexFromArrow(indexToArrow(index as never));
+    expect(read.hasher.projection).toBe('minwise');
+    expect(await listed(pairs(read, { minJaccard: 0.5 }))).toEqual(expected);
+  });
+});
+
+describe('an index of sets', () => {
+  const index = new SimHashIndex<number>({ bits: 512, projection: 'minwise', vectors: 'sparse' });
+  index.addAll(matrix);
+  const query = { indices: sets[7], values: sets[7].map(() => 1) };
+
+  it('finds by exact similarity, best first', () => {
+    const { rows, jaccards, cosines, estimatedCosines, estimatedJaccards } = index.within(query, {
+      minJaccard: 0.4,
+      maxDistance: 512,
+    });
+    const truth = sets
+      .map((set, row) => ({ row, jaccard: jaccardOf(sets[7], set) }))
+      .filter(({ jaccard }) => jaccard >= 0.4)
+      .sort((a, b) => b.jaccard - a.jaccard || a.row - b.row);
+    expect(Array.from(rows, (row, i) => ({ row, jaccard: jaccards?.[i] }))).toEqual(truth);
+    expect([cosines, estimatedCosines, estimatedJaccards]).toEqual([null, null, null]);
+  });
+
+  it('searches by distance, and estimates the similarity', () => {
+    const { ids, distances, jaccards, estimatedJaccards, rank } = index.search(query, { k: 3 });
+    expect([ids[0], distances[0], rank]).toEqual([7, 0, 'hamming']);
+    expect(jaccards).toBeNull();
+    expect(estimatedJaccards).toEqual(
+      Float64Array.from(distances, (distance) => Math.max(0, 1 - distance / 256)),
+    );
+    expect(index.searchAll([query], { k: 3 })[0].ids).toEqual(ids);
+    const { jaccard, cosine } = index.compare(7, ids[1]);
+    expect(cosine).toBeNull();
+    expect(jaccard?.exact).toBe(jaccardOf(sets[7], sets[ids[1]]));
+  });
+
+  it('refuses what sets do not have', async () => {
+    expect(() => index.search(query, { rank: 'exact' })).toThrow(`"rank" expected 'hamming'`);
+    expect(() => index.within(query, { minCosine: 0.5 })).toThrow(
+      '"minCosine" needs codes of hyperplanes',
+    );
+    expect(() => index.optimize()).toThrow("projection 'minwise' needs no optimize()");
+    expect(() => index.search({ indices: [], values: [] })).toThrow(RangeError);
+    const options = { projection: 'minwise', vectors: 'float32', dimensions: 3 } as const;
+    expect(() => new SimHashIndex(options)).toThrow(`"vectors" expected 'none' or 'sparse'`);
+    const cosines = await new SimHasher().hashAll([[1], [2]]);
+    expect(() => pairs(cosines, { minJaccard: 0.5 })).toThrow(
+      '"minJaccard" needs codes by projection',
+    );
+    expect(() => pairs(codes, { minJaccard: 0.5, minCosine: 0.5 })).toThrow('give one of them');
+    expect(() => pairs(codes, { minJaccard: 2 })).toThrow('"minJaccard" expected a number in 0..1');
+    const few = { ...matrix, offsets: [0, 1] };
+    expect(() => pairs(codes, { minJaccard: 0.5, vectors: few })).toThrow(
+      'one for each of 150 rows',
+    );
+  });
+});
+
+describe('groups of rows whose pairs are checked', () => {
+  it.each(['star', 'components'] as const)('%s: as by all true pairs', async (grouping) => {
+    const least = 0.7;
+    const options = { minJaccard: least, vectors: matrix, maxDistance: 512, grouping } as const;
+    const isNear = (a: number, b: number) => jaccardOf(sets[a], sets[b]) >= least;
+    const groupOf = naiveGroups(sets.length, grouping, isNear);
+    expect(Array.from((await groupRows(codes, options)).groupOf)).toEqual(groupOf);
+    const plan = await dedup(codes, options);
+    expect(plan.cosines).toBeNull();
+    plan.duplicateOf.forEach((kept, row) => {
+      expect(plan.jaccards?.[row]).toBe(jaccardOf(sets[row], sets[kept]));
+    });
+  });
+
+  it('cosines of sparse vectors, given or held', async () => {
+    const signs = await new SimHasher({ bits: 256, seed: 1 }).hashAll(matrix);
+    const index = new SimHashIndex({ bits: 256, seed: 1, vectors: 'sparse' });
+    index.addAll(matrix);
+    const given = await dedup(signs, { minCosine: 0.8, vectors: matrix });
+    expect(await dedup(index, { minCosine: 0.8 })).toEqual(given);
+    const cosine = (a: number[], b: number[]) =>
+      a.filter((one) => b.includes(one)).length / Math.sqrt(a.length * b.length);
+    given.duplicateOf.forEach((kept, row) => {
+      expect(given.cosines?.[row]).toBeCloseTo(cosine(sets[row], sets[kept]), 6);
+      expect(given.cosines?.[row]).toBeGreaterThanOrEqual(0.8 - 1e-9);
+    });
+    expect(given.kept.some((kept) => kept === 0)).toBe(true);
+  });
+
+  it('twenty thousand equal rows are not compared with each other', async () => {
+    const count = 20_000;
+    const one = sets[0];
+    const offsets = Uint32Array.from({ length: count + 1 }, (_, row) => row * one.length);
+    const indices = Uint32Array.from({ length: count * one.length }, (_, i) => one[i % one.length]);
+    const equal = { offsets, indices, values: new Float64Array(indices.length).fill(1) };
+    const plan = await dedup(await hasher.hashAll(equal), { minJaccard: 0.9, vectors: equal });
+    expect(plan.kept.reduce((sum, kept) => sum + kept, 0)).toBe(1);
+  });
+});
+
+/** Groups in the order of rows, by what the documentation says of each grouping. */
+function naiveGroups(
+  count: number,
+  grouping: 'star' | 'components',
+  isNear: (a: number, b: number) => boolean,
+): number[] {
+  const groups: number[][] = [];
+  for (let row = 0; row < count; row++) {
+    const joins = groups.filter((group) => {
+      if (grouping === 'star') return isNear(group[0], row);
+      return group.some((other) => isNear(other, row));
+    });
+    if (joins.length === 0) groups.push([row]);
+    else if (grouping !== 'components') joins[0].push(row);
+    else {
+      const merged = [...joins.flat(), row];
+      for (const group of joins) groups.splice(groups.indexOf(group), 1);
+      groups.push(merged);
+    }
+  }
+  const groupOf: number[] = Array(count);
+  for (const group of groups) for (const row of group) groupOf[row] = Math.min(...group);
+  return groupOf;
+}
