@@ -25,10 +25,11 @@ const PROGRAM = `
     const codes = await hasher.hashAll({ values, dimensions }, { threads: 3 });
     const index = new SimHashIndex({ bits: 256 });
     index.addAll(codes);
-    const queries = hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });
+    const queries = await hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });
     const scan = { method: 'scan' };
     const found = await index.searchAllAsync(queries, { ...scan, threads: 3 });
-    const expected = [hasher.hashAll({ values, dimensions }).bytes, index.searchAll(queries, scan)];
+    const one = await hasher.hashAll({ values, dimensions }, { threads: 1 });
+    const expected = [one.bytes, index.searchAll(queries, scan)];
     const isEqual = isDeepStrictEqual([codes.bytes, found], expected);
     console.log(JSON.stringify({ isEqual, workers }));
   }

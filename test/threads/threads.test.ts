@@ -115,7 +115,7 @@ describe('hashAll', async () => {
   });
 
   it.each([0, -1, 'many', 10_000, 1.5, null])('refuses threads: %s', async (threads) => {
-    const call = await new SimHasher({ bits: 64 }).hashAll([[1]], { threads: threads as never });
+    const call = new SimHasher({ bits: 64 }).hashAll([[1]], { threads: threads as never });
     await expect(call).rejects.toThrow(/^"threads" expected /);
   });
 
@@ -137,7 +137,7 @@ describe('hashAll', async () => {
   it('refuses a bad HALFSPACE_THREADS', async () => {
     process.env.HALFSPACE_THREADS = 'many';
     try {
-      const call = await new SimHasher({ bits: 256 }).hashAll(denseRows('uniform', 20_000, 100));
+      const call = new SimHasher({ bits: 256 }).hashAll(denseRows('uniform', 20_000, 100));
       await expect(call).rejects.toThrow(/^"HALFSPACE_THREADS" expected /);
     } finally {
       delete process.env.HALFSPACE_THREADS;
@@ -164,7 +164,7 @@ describe('hashAll of texts', () => {
   for (const [name, options] of kinds) {
     it(`gives equal codes: ${name}`, quickIf(!name.startsWith('shingles')), async () => {
       const hasher = new TextHasher(options);
-      const expected = digest((await hasher.hashAll(texts)).bytes);
+      const expected = digest((await hasher.hashAll(texts, { threads: 1 })).bytes);
       for (const threads of THREADS) {
         const { bytes } = await hasher.hashAll(texts, { threads });
         expect(digest(bytes)).toBe(expected);
@@ -175,7 +175,7 @@ describe('hashAll of texts', () => {
   it('names the row of the first text without words, or makes its code null', async () => {
     const some = texts.map((text, i) => (i === 2500 || i === 2000 ? '' : text));
     for (const threads of THREADS) {
-      const call = await new TextHasher().hashAll(some, { threads });
+      const call = new TextHasher().hashAll(some, { threads });
       await expect(call).rejects.toThrow(/^row 2000: /);
       const codes = await new TextHasher({ empty: 'null' }).hashAll(some, { threads });
       const nulls = [...some.keys()].filter((row) => codes.isNull(row));
