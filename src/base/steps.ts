@@ -4,7 +4,7 @@
  * that await `LongWork.step`.
  */
 
-import { checkLongCall, type LongCall } from './long-work';
+import type { LongCall } from './long-work';
 
 export {
   checkLongCall,
@@ -17,9 +17,6 @@ export {
 /** Yielded where work must not be stopped: an update of several steps is half applied. */
 export const GO_ON = Symbol('go on');
 
-/** Converts the progress of a part of some work to that of the whole; null reports nothing. */
-type Progress = (done: number, total: number) => readonly [done: number, total: number] | null;
-
 /**
  * A step that other threads can take. The asynchronous forms await `run` before they resume the
  * work; the synchronous forms resume it at once, and the work then takes the step itself
@@ -30,25 +27,6 @@ export abstract class Elsewhere {
   mayStop = true;
   /** True after `run` if other threads took the step, so that the event loop ran meanwhile. */
   hasWaited = false;
-  #progress: Progress = (done, total) => [done, total];
-
-  /** Adds a conversion of progress after those added before; null suppresses all reports. */
-  mapProgress(map: Progress | null): void {
-    const before = this.#progress;
-    this.#progress = (done, total) => {
-      const inner = map && before(done, total);
-      return inner && map(...inner);
-    };
-  }
-
-  /** A callback for `run` that converts progress by all maps and passes it to `report`. */
-  protected progressTo(report: (done: number, total: number) => void) {
-    return (done: number, total: number) => {
-      const mapped = this.#progress(done, total);
-      if (mapped !== null) report(...mapped);
-    };
-  }
-
   /** Resolves when other threads have taken the step, or when it is clear that they will not. */
   abstract run(call: LongCall): Promise<void>;
 }
@@ -59,14 +37,6 @@ type Step = readonly [done: number, total: number] | typeof GO_ON | Elsewhere | 
 /** Work in steps of some milliseconds, with a result of type T. */
 export type Steps<T> = Generator<Step, T, void>;
 
-/** One value of a stream, in a class so that it cannot be mistaken for a step. */
-export class Item<T> {
-  constructor(readonly value: T) {}
-}
-
-/** Work in steps that yields values on the way, each as an `Item`. */
-export type Stream<T> = Generator<Step | Item<T>, void, void>;
-
 /** The same work, which a signal does not stop before it ends. Its progress is not reported. */
 export function* unstopped<T>(steps: Steps<T>): Steps<T> {
   for (;;) {
@@ -76,16 +46,6 @@ export function* unstopped<T>(steps: Steps<T>): Steps<T> {
       result.value.mayStop = false;
       yield result.value;
     } else yield GO_ON;
-  }
-}
-
-/** The same work with its progress converted by `map`, or not reported if `map` is null. */
-export function* withProgress<T>(steps: Steps<T>, map: Progress | null): Steps<T> {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    if (value instanceof Elsewhere) value.mapProgress(map);
-    yield Array.isArray(value) ? (map?.(value[0], value[1]) ?? undefined) : value;
   }
 }
 
@@ -138,66 +98,6 @@ async function elsewhere(
   } catch (error) {
     steps.return(undefined);
     throw error;
-  }
-}
-
-type LongWork<A extends LongArguments, T> = (...given: A) => Steps<T>;
-type LongArguments = [source: unknown, options?: LongCall];
-
-const callOf = (given: LongArguments) => checkLongCall({ ...given[1] });
-
-/** Makes a public function that runs the work without pauses; its options include a `LongCall`. */
-export function syncForm<A extends LongArguments, T>(work: LongWork<A, T>): (...given: A) => T {
-  return (...given) => runSteps(work(...given), callOf(given));
-}
-
-/** Makes a public function that runs the work with pauses and returns a promise of its result. */
-export function asyncForm<A extends LongArguments, T>(
-  work: LongWork<A, T>,
-): (...given: A) => Promise<T> {
-  return async (...given) => runStepsAsync(work(...given), callOf(given));
-}
-
-/** Work that runs a stream to its end and passes each of its values to `take`. */
-export function* eachItem<T>(stream: Stream<T>, take: (item: T) => void): Steps<void> {
-  for (const step of stream) {
-    if (!(step instanceof Item)) {
-      yield step;
-      continue;
-    }
-    take(step.value);
-    yield undefined;
-  }
-}
-
-/** The values of a stream, each computed on demand. Leaving the loop ends the work. */
-export function* streamItems<T>(steps: Stream<T>, call: LongCall): Generator<T, void, void> {
-  const step = stepper(steps, call);
-  try {
-    for (let result = step(); !result.done; result = step()) {
-      if (result.value instanceof Item) yield result.value.value;
-    }
-  } finally {
-    steps.return();
-  }
-}
-
-/** `streamItems` with pauses for the event loop, and with the help of other threads. */
-export async function* streamItemsAsync<T>(
-  steps: Stream<T>,
-  call: LongCall,
-): AsyncGenerator<T, void, void> {
-  const step = stepper(steps, call);
-  const pauseWhenDue = pauser();
-  try {
-    for (let result = step(); !result.done; result = step()) {
-      if (result.value instanceof Item) yield result.value.value;
-      else if (result.value instanceof Elsewhere) await elsewhere(result.value, steps, call);
-      const pause = pauseWhenDue(result.value);
-      if (pause !== null) await pause;
-    }
-  } finally {
-    steps.return();
   }
 }
 

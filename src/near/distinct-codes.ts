@@ -39,7 +39,7 @@ export interface DistinctCodes {
 }
 
 /** The rows `start` to `end - 1` of a collection by their distinct codes. */
-export class DistinctRows {
+class DistinctRows {
   readonly start: number;
   readonly end: number;
   /**

@@ -87,7 +87,7 @@ class ParallelStep<S, P, R> extends Elsewhere {
     this.isDone = await runOnWorkers(this.#job, {
       ...(threads !== undefined && { threads }),
       ...(this.mayStop && signal && { signal }),
-      ...(onProgress && { onProgress: this.progressTo(onProgress) }),
+      ...(onProgress && { onProgress }),
     });
     this.hasWaited = this.isDone;
   }
