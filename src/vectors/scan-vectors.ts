@@ -124,8 +124,8 @@ class VectorScan {
       dotsKernel.dotsInto(this.#matrix.values, first, count, query, scores);
       const best = this.#best[i];
       for (let row = 0; row < count; row++) {
+        if (norms[row] === 0) continue; // null or all-zero
         const cosine = scores[row] / norms[row];
-        // NaN for a row of length 0, which is below every bound.
         if (cosine >= best.bound && reaches(cosine, this.#least)) {
           best.take(clampedCosine(cosine), first + row);
         }

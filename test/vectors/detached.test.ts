@@ -67,7 +67,8 @@ it.each<[string, string, () => unknown]>([
   ],
   ['Codes.from', 'bytes', () => Codes.from(bytes, { bits: 8, validity: new Giver([3]) })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
-])('%s names "%s"', (_, name, call) => {
-  expect(call).toThrow(`"${name}" expected an array whose memory is still there`);
+])('%s names "%s"', async (_, name, call) => {
+  const words = `"${name}" expected an array whose memory is still there`;
+  await expect((async () => call())()).rejects.toThrow(words);
   expect(index.count).toBe(2);
 });
