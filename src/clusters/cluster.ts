@@ -63,7 +63,7 @@ const MIN_SAMPLE = 2 ** 14;
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * const { labels, clusters } = await cluster(codes, { clusters: 2, seed: 1 });
- * console.log(labels, clusters[0].size); // Int32Array(3) [ 0, 0, 1 ] 2
+ * console.log(labels, clusters[0]?.size); // Int32Array(3) [ 0, 0, 1 ] 2
  */
 export async function cluster(source: ClusterSource, options: ClusterOptions): Promise<Clusters> {
   const { by: wanted, exemplars, ...settings } = requestOf(options);

@@ -87,7 +87,7 @@ const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'group'] as co
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * const { groups } = await groupRows(codes, { maxDistance: 10 });
- * console.log(groups.length, groups[0].rows); // 1 Uint32Array(2) [ 0, 1 ]
+ * console.log(groups.length, groups[0]?.rows); // 1 Uint32Array(2) [ 0, 1 ]
  */
 export async function groupRows(source: RowSource, options: GroupOptions): Promise<RowGroups> {
   const given = checkOptions('options', options, GROUP_OPTIONS);

@@ -30,7 +30,17 @@ describe('the calls that are fuzzed', () => {
 
   it('are of every method of the classes', () => {
     const internal = ['ofColumns', 'kind', 'chunk', 'addDocument', 'countOf', 'checkOrigin'].concat(
-      ['entries', 'of', 'hashInSteps', 'hashPart', 'hashWithKeys', 'startingAt', 'column'],
+      [
+        'entries',
+        'of',
+        'hashInSteps',
+        'hashPart',
+        'hashWithKeys',
+        'startingAt',
+        'column',
+        'hashRows',
+        'codesOfPart',
+      ],
     );
     const missing: string[] = [];
     const classes = { SimHasher, Codes, SimHashIndex, TextHasher, RowBatch };
