@@ -140,7 +140,7 @@ async function checkTypes(files, options) {
 /** Runs the example of docs/index.md that opens an index on a web host, and returns what it cost. */
 async function searchHost(page) {
   const outfile = join(consumer, 'web-host.mjs');
-  const from = join(root, 'test/stored/web-host.ts');
+  const from = join(root, 'test/store/web-host.ts');
   const common = { bundle: true, format: 'esm', logLevel: 'silent' };
   await esbuild.build({ ...common, entryPoints: [from], outfile, platform: 'node' });
   const { startHost } = await import(outfile);

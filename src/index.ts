@@ -42,7 +42,7 @@ export {
 export type { PatternFunction } from './hashing/row-hasher';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type { Filter } from './index/filter';
-export type { Id } from './index/id-table';
+export type { Id } from './index/ids';
 export type {
   IndexWithinOptions,
   Method,
@@ -52,20 +52,14 @@ export type {
   SearchOptions,
   SimHashIndexOptions,
 } from './index/index-options';
-export type { IndexBytes } from './index/index-parts';
-export { indexFromArrow } from './index/read-index';
 export type {
   Comparison,
   Explanation,
   IndexRow,
   SearchResult,
-} from './index/search';
-export {
-  type IdList,
-  SimHashIndex,
-} from './index/simhash-index';
+} from './index/result';
+export { type IdList, type IndexBytes, SimHashIndex } from './index/simhash-index';
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
-export { indexToArrow } from './index/write-index';
 export type { KernelName } from './kernels/kernels';
 export {
   type CalibrateOptions,
@@ -94,9 +88,9 @@ export {
 export type { DedupPlan } from './near/plan';
 export type { PlanTableOptions } from './near/plan-table';
 export type { RowSource } from './near/rows';
-export type { OpenStoredOptions } from './stored/open-stored';
-export { openIndexUrl } from './stored/open-url';
-export type { StoredFigures, StoredIndex } from './stored/stored-index';
+export { indexFromArrow, indexToArrow } from './store/arrow-index';
+export { type OpenStoredOptions, openIndexUrl } from './store/open';
+export type { StoredFigures, StoredIndex } from './store/stored-index';
 export type { ArrowSource } from './table/arrow/source';
 export {
   type CodesFromArrowOptions,

@@ -3,21 +3,6 @@
  * by name and does nothing else; it needs the file system of Node.
  */
 
-export type { BuildOptions } from './folder/build-index';
-export type { NewBatch } from './folder/folder-change';
-export { IndexFolder, openIndex } from './folder/index-folder';
-export type { MergeOptions } from './folder/merge-folders';
-export type { FolderOptimizeOptions } from './folder/optimize-stored';
-export { saveIndex } from './folder/save-index';
-export type { AppendOptions } from './folder/stored-operations';
-export type {
-  FolderHealth,
-  FolderProblem,
-  OpenIndexOptions,
-  RepairLoss,
-  RepairOptions,
-} from './folder/verify-index';
-export type { SaveIndexOptions } from './folder/write-generation';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
@@ -27,7 +12,24 @@ export { type ReadPlanOptions, readPlan, writePairs, writePlan } from './formats
 export type { RowFormat } from './formats/row-format';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';
-export type { FileKind, FolderFile, TextSettings } from './stored/manifest';
+export type { BuildOptions } from './store/build';
+export type { NewBatch } from './store/change';
+export {
+  type AppendOptions,
+  type FolderOptimizeOptions,
+  IndexFolder,
+  openIndex,
+} from './store/index-folder';
+export type { FileKind, FolderFile, TextSettings } from './store/manifest';
+export type { MergeOptions } from './store/merge-folders';
+export { type SaveIndexOptions, saveIndex } from './store/save-index';
+export type {
+  FolderHealth,
+  FolderProblem,
+  OpenIndexOptions,
+  RepairLoss,
+  RepairOptions,
+} from './store/verify';
 export type { CodeHeader, KindHeader } from './table/arrow/writer';
 export type { Column } from './table/columns/builder';
 export type { ColumnData } from './table/columns/make';

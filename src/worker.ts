@@ -5,11 +5,9 @@
  */
 
 import { HASHING } from './hashing/hash-batch';
-import { ENCODING } from './index/partitions/encoding-task';
-import { MEASURING } from './index/recall-task';
-import { SCANNING } from './index/scan-task';
-import { SEARCHING } from './index/search-task';
-import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
+import { ANSWERING } from './index/answering';
+import { PLACING } from './index/place';
+import { NEAR_POINTS } from './index/truth';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
 import { SECONDS_IN_TREE } from './k-means/second-centroid';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
@@ -20,18 +18,15 @@ import { type AnyTask, serve } from './threads/serve';
 
 // A task that is missing here fails in the worker: `serve` finds no task of its name.
 const tasks = [
+  ANSWERING,
   COMPARING,
-  ENCODING,
   HASHING,
   JOINING,
-  MEASURING,
   NEAREST_CENTROIDS,
   NEAREST_IN_GROUP,
   NEAREST_IN_TREE,
-  NEAREST_POINTS,
-  NEAREST_ROWS,
-  SCANNING,
-  SEARCHING,
+  NEAR_POINTS,
+  PLACING,
   SECONDS_IN_TREE,
   TEXT_HASHING,
 ];

@@ -218,15 +218,13 @@ def codes(shape, count=ROWS):
     return [bytes(code) for code in made]
 
 
-def on_one_machine(table, *words, to="jsonl"):
-    """The rows that the command makes of a table, as dictionaries; of a plan `arrows` has all rows."""
+def on_one_machine(table, *words):
+    """The rows that the command makes of a table, as dictionaries."""
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/in.arrows"
         with pa.ipc.new_stream(path, table.schema) as writer:
             writer.write_table(table)
-        printed = command.run(words[0], path, "-q", *words[1:], "--to", to)
-    if to == "arrows":
-        return pa.ipc.open_stream(printed).read_all().to_pylist()
+        printed = command.run(words[0], path, "-q", *words[1:], "--to", "jsonl")
     return [json.loads(line) for line in printed.splitlines()]
 
 
@@ -351,7 +349,7 @@ class OnSpark(unittest.TestCase):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(300)]), "body": texts(300)})
         rows = spark.createDataFrame(table.to_pandas(), "id string, body string")
         words = ["dedup", "--text", "body", "--bits", "64", "--max-distance", "9", "--keep", "longest"]
-        made = on_one_machine(table, *words, to="arrows")
+        made = on_one_machine(table, *words)
         names = [row["id"] for row in made]
         expected = [
             (row["id"], names[row["group"]], row["action"], names[row["duplicate_of"]], row["distance"])
@@ -541,7 +539,7 @@ class OnSpark(unittest.TestCase):
                 best = [one for one in order[:11] if one != i][:10]
                 share += len({*best} & {*[one for one in near[i] if one != i][:10]}) / 2500
             self.assertLess(abs(share - report["recall"]), 0.04)
-            command.run("index", path, "--remove", "7", "--remove", "8", "-q")
+            command.run("index", path, "--remove", "7,8", "-q")
             more = pathlib.Path(folder, "more.jsonl")
             more.write_text("".join(json.dumps({"id": 20000 + i, "v": vectors[i].tolist()}) + "\n" for i in (1, 2)))
             command.run("index", str(more), "--id", "id", "--vector", "v", "-o", path, "--append", "-q")

@@ -12,17 +12,6 @@ export function grown<
   return copy;
 }
 
-/**
- * The values that pass, in order. Faster than `filter` where few pass; the result is a view of a
- * buffer as long as `values`.
- */
-export function whereOf(values: Uint32Array, passes: (value: number) => boolean): Uint32Array {
-  const kept = new Uint32Array(values.length);
-  let count = 0;
-  for (const value of values) if (passes(value)) kept[count++] = value;
-  return kept.subarray(0, count);
-}
-
 /** The index of the first of ascending values that is at least `least`; their count if none is. */
 export function lowerBound(values: Uint32Array, least: number): number {
   let low = 0;
@@ -83,11 +72,4 @@ export function toStarts(counts: Uint32Array): number {
  */
 export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, bytes as unknown as number[]);
-}
-
-/** True where both arrays have the same length and bytes. Stops at the first difference. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }

@@ -15,7 +15,7 @@ export {
 } from './long-work';
 
 /** Yielded where work must not be stopped: an update of several steps is half applied. */
-export const GO_ON = Symbol('go on');
+const GO_ON = Symbol('go on');
 
 /**
  * A step that other threads can take. The asynchronous forms await `run` before they resume the
@@ -36,24 +36,6 @@ type Step = readonly [done: number, total: number] | typeof GO_ON | Elsewhere | 
 
 /** Work in steps of some milliseconds, with a result of type T. */
 export type Steps<T> = Generator<Step, T, void>;
-
-/** The same work, which a signal does not stop before it ends. Its progress is not reported. */
-export function* unstopped<T>(steps: Steps<T>): Steps<T> {
-  for (;;) {
-    const result = steps.next();
-    if (result.done) return result.value;
-    if (result.value instanceof Elsewhere) {
-      result.value.mayStop = false;
-      yield result.value;
-    } else yield GO_ON;
-  }
-}
-
-/** Work whose first step the caller has taken already, as one piece: `first`, then the rest. */
-export function* continued<T>(first: Step, rest: Steps<T>): Steps<T> {
-  yield first;
-  return yield* rest;
-}
 
 /** Time between two pauses for the event loop; it waits this long and until the step has ended. */
 const PAUSE_AFTER_MS = 16;
@@ -105,7 +87,7 @@ async function elsewhere(
  * Makes a function to call after each step: it returns a pause to await if PAUSE_AFTER_MS have
  * passed since the last pause, or since a step during which the event loop ran; else null.
  */
-export function pauser(): (step?: unknown) => Promise<void> | null {
+function pauser(): (step?: unknown) => Promise<void> | null {
   let start = performance.now();
   return (step) => {
     if (step instanceof Elsewhere && step.hasWaited) start = performance.now();

@@ -10,8 +10,11 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { PIECE_BYTES as CHECKSUM_BYTES, FileChecksum } from '../stored/manifest';
-import { checkFileSize } from '../stored/stored-files';
+import {
+  PIECE_BYTES as CHECKSUM_BYTES,
+  checkFileSize,
+  FileChecksum,
+} from '../table/sealed/file-checksum';
 import { GzipOutput, type RowOutput } from './compressed';
 
 export type { RowOutput };

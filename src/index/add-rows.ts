@@ -1,66 +1,165 @@
-/** Checks and hashes new rows before `IndexParts.add` takes them: a refused batch adds nothing. */
+/** Checks and hashes new rows before they are appended: a batch that is refused adds nothing. */
 
 import { wrongValue } from '../base/check';
-import type { Steps } from '../base/steps';
+import type { LongWork } from '../base/long-work';
+import { runStepsAsync } from '../base/steps';
 import { Codes, checkSameTexts } from '../codes/codes';
 import { checkFloat32 } from '../vectors/float32';
 import {
   checkDenseMatrix,
   type DenseMatrix,
+  isDense,
   isDenseMatrix,
+  isSparse,
+  notAVector,
   packVectors,
   type SparseMatrix,
   type Vector,
   type VectorBatch,
 } from '../vectors/vectors';
-import { MAX_ROWS } from './distinct/distinct-codes';
-import type { Addition, IndexParts } from './index-parts';
+import { MAX_ROWS } from './ids';
+import type { IndexCore } from './index-core';
 import { centred, isFlat, matrixOf, refuseMean } from './query';
+import type { RowsToAppend } from './rows';
 
 /** What `addAll` takes: vectors in any form, or ready codes. */
 export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 
-/**
- * Checks and hashes a batch in steps; throws if any row is refused. `mayReplace` allows ids of rows
- * that are there. Values must fit float32 where the index holds vectors. The addition reads the
- * batch, which must not change before `IndexParts.add` has taken it.
- */
-export function* additionOf(
-  parts: IndexParts,
+/** Checked rows, without their ids. */
+interface Addition {
+  readonly count: number;
+  readonly codes: Uint8Array;
+  isNull(i: number): boolean;
+  /** What the index holds of the rows; null where it holds no vectors. */
+  readonly vectors: DenseMatrix | SparseMatrix | null;
+  /** True of codes that other options made. */
+  readonly isForeign: boolean;
+}
+
+/** One vector or code, hashed without the detours of a batch. */
+export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addition {
+  const { hasher, mean } = core;
+  if (given instanceof Uint8Array) {
+    if (given.length !== hasher.bytesPerCode) {
+      throw wrongValue('vector', `a code of ${hasher.bytesPerCode} bytes`, given.length);
+    }
+    return additionOfCodes(core, Codes.from(given, { bits: core.bits }));
+  }
+  const isSparseOne = isSparse(given);
+  if (!isSparseOne && !isDense(given)) throw notAVector('vector', given);
+  refuseVectors(core);
+  checkKind(core, isSparseOne);
+  const vector = isSparseOne ? refuseMean(given, mean) : centred(given, mean);
+  const codes = new Uint8Array(hasher.bytesPerCode);
+  const isNull = !hasher.hashInto(vector, codes);
+  checkRoom(core, 1);
+  const one = { count: 1, codes, isNull: () => isNull, isForeign: false };
+  if (core.vectors === null) return { ...one, vectors: null };
+  const vectors = isSparseOne
+    ? { offsets: [0, given.indices.length], indices: given.indices, values: given.values }
+    : { values: floatsOf(given), dimensions: given.length };
+  if (!(vectors.values instanceof Float32Array) || isSparseOne) {
+    checkFloat32(vectors, 0, 1, one.isNull);
+  }
+  return { ...one, vectors };
+}
+
+function floatsOf(vector: Float32Array | Float64Array | readonly number[]) {
+  return Array.isArray(vector) ? Float64Array.from(vector) : (vector as Float32Array);
+}
+
+/** A batch, hashed by several threads where that pays. It must not change meanwhile. */
+export async function additionOf(
+  core: IndexCore,
   batch: RowsToAdd,
-  ids: unknown,
-  mayReplace = false,
-): Steps<Addition> {
-  if (batch instanceof Codes) return yield* foreignAddition(parts, batch, ids, mayReplace);
-  if (parts.isForeign) {
-    throw new Error('this index holds codes made elsewhere: add codes, not vectors');
-  }
-  const isArray = Array.isArray(batch);
-  const given = isFlat(batch) ? matrixOf(parts.hasher, batch, 'vectors') : batch;
-  const packed = isArray && batch.length > 0 ? packVectors(batch as readonly Vector[]) : given;
+  work: LongWork,
+): Promise<Addition> {
+  if (batch instanceof Codes) return additionOfCodes(core, batch);
+  refuseVectors(core);
+  const { hasher, mean } = core;
+  const given = isFlat(batch) ? matrixOf(hasher, batch, 'vectors') : batch;
+  const isEmpty = Array.isArray(given) && given.length === 0;
+  const packed = Array.isArray(given) && !isEmpty ? packVectors(given as readonly Vector[]) : given;
   const dense = isDenseMatrix(packed) ? packed : null;
-  const isEmpty = isArray && batch.length === 0;
-  const kind = parts.vectors?.kind;
-  if (kind !== undefined && !isEmpty && (kind === 'sparse') === (dense !== null)) {
-    const [wanted, got] = dense === null ? ['dense', 'sparse'] : ['sparse', 'dense'];
-    throw new TypeError(`an index with vectors '${kind}' takes ${wanted} vectors, got ${got} ones`);
-  }
-  if (dense === null) refuseMean(packed, parts.mean);
-  const hashed = dense !== null && parts.mean !== null ? centredMatrix(dense, parts.mean) : packed;
-  const codes = yield* parts.hasher.hashInSteps(hashed);
-  checkRoom(parts, codes.count);
-  const vectors = kind === undefined || isEmpty ? null : (dense ?? (packed as SparseMatrix));
+  if (!isEmpty) checkKind(core, dense === null);
+  if (dense === null) refuseMean(packed, mean);
+  const hashed = dense !== null && mean !== null ? centredMatrix(dense, mean) : packed;
+  const codes = await runStepsAsync(hasher.hashInSteps(hashed), work.call);
+  checkRoom(core, codes.count);
+  const isNull = (i: number) => codes.isNull(i);
+  const rows = { count: codes.count, codes: codes.bytes, isNull, isForeign: false };
+  if (core.vectors === null || isEmpty) return { ...rows, vectors: null };
+  const vectors = packed as DenseMatrix | SparseMatrix;
   // The hasher found all values finite, and float32 loses none of them.
   const isChecked = dense?.values instanceof Float32Array;
-  if (vectors !== null && !isChecked) {
-    for (let first = 0; first < codes.count; first += CHECKED_ROWS) {
-      const end = Math.min(codes.count, first + CHECKED_ROWS);
-      checkFloat32(vectors, first, end, (row) => codes.isNull(row));
-      yield undefined;
-    }
+  for (let first = 0; !isChecked && first < codes.count; first += CHECKED_ROWS) {
+    checkFloat32(vectors, first, Math.min(codes.count, first + CHECKED_ROWS), isNull);
+    await work.step();
   }
-  const checkedIds = yield* parts.ids.check(ids, codes.count, mayReplace);
-  return { codes, ids: checkedIds, vectors, isForeign: false };
+  return { ...rows, vectors };
+}
+
+/**
+ * Codes as new rows. If other options made them than this index's, the index becomes foreign, and
+ * then takes and finds codes alone.
+ */
+function additionOfCodes(core: IndexCore, codes: Codes): Addition {
+  if (codes.bits !== core.bits) throw wrongValue('codes', `codes of ${core.bits} bits`, codes.bits);
+  if (core.vectors !== null) {
+    throw new TypeError(`an index with "vectors" takes vectors, got codes`);
+  }
+  checkRoom(core, codes.count);
+  const { origin } = core.hasher;
+  checkSameTexts('"codes"', origin, codes.origin);
+  // Texts were compared by `checkSameTexts`, which explains the difference.
+  const [own, given] = [origin, codes.origin].map((one) =>
+    JSON.stringify({ ...one, texts: undefined }),
+  );
+  const isForeign = core.mean !== null || given !== own;
+  if (isForeign && !core.isForeign && core.rows.nextRow > 0) {
+    throw new Error('these codes were made otherwise than those of the index');
+  }
+  const { count, bytes } = codes;
+  return { count, codes: bytes, isNull: (i) => codes.isNull(i), vectors: null, isForeign };
+}
+
+/** Rows `first` to `end - 1` of an addition, with their ids, as they are appended. */
+export function rowsOf(
+  { codes, count, isNull, vectors }: Addition,
+  ids: RowsToAppend['ids'],
+  first = 0,
+  end = count,
+): RowsToAppend {
+  const bytesPerCode = codes.length / Math.max(1, count);
+  const isWhole = end - first === count;
+  return {
+    count: end - first,
+    codes: isWhole ? codes : codes.subarray(first * bytesPerCode, end * bytesPerCode),
+    isNull: isWhole ? isNull : (i) => isNull(first + i),
+    ids: isWhole || ids === null ? ids : ids.slice(first, end),
+    appendVectors:
+      vectors === null ? null : (to) => to.append(vectors, first, end, (row) => !isNull(row)),
+  };
+}
+
+function refuseVectors({ isForeign }: IndexCore): void {
+  if (isForeign) {
+    throw new Error('this index holds codes made elsewhere: add codes, not vectors');
+  }
+}
+
+function checkKind({ vectors }: IndexCore, isSparse: boolean): void {
+  if (vectors === null || (vectors.kind === 'sparse') === isSparse) return;
+  const [wanted, got] = isSparse ? ['dense', 'sparse'] : ['sparse', 'dense'];
+  throw new TypeError(
+    `an index with vectors '${vectors.kind}' takes ${wanted} vectors, got ${got} ones`,
+  );
+}
+
+function checkRoom({ rows }: IndexCore, count: number): void {
+  if (rows.nextRow + count > MAX_ROWS) {
+    throw new RangeError(`an index holds at most ${MAX_ROWS} rows`);
+  }
 }
 
 /** Rows whose values are checked between two steps. */
@@ -77,40 +176,4 @@ function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
     less.set(centred(values.subarray(from, from + dimensions), mean), from);
   }
   return { ...matrix, values: less };
-}
-
-/**
- * Codes as new rows. If other options made them than this index's, the index becomes foreign, and
- * then takes and finds codes alone.
- */
-function* foreignAddition(
-  parts: IndexParts,
-  codes: Codes,
-  ids: unknown,
-  mayReplace: boolean,
-): Steps<Addition> {
-  if (codes.bits !== parts.bits)
-    throw wrongValue('codes', `codes of ${parts.bits} bits`, codes.bits);
-  if (parts.vectors !== null) {
-    throw new TypeError(`an index with "vectors" takes vectors, got codes`);
-  }
-  checkRoom(parts, codes.count);
-  const { origin } = parts.hasher;
-  checkSameTexts('"codes"', origin, codes.origin);
-  // Texts were compared by `checkSameTexts`, which explains what differs.
-  const [own, given] = [origin, codes.origin].map((one) =>
-    JSON.stringify({ ...one, texts: undefined }),
-  );
-  const isForeign = parts.mean !== null || given !== own;
-  if (isForeign && !parts.isForeign && parts.distinctCodes.rowCount > 0) {
-    throw new Error('these codes were made otherwise than those of the index');
-  }
-  const checkedIds = yield* parts.ids.check(ids, codes.count, mayReplace);
-  return { codes, ids: checkedIds, vectors: null, isForeign };
-}
-
-function checkRoom({ distinctCodes }: IndexParts, count: number): void {
-  if (distinctCodes.rowCount + count > MAX_ROWS) {
-    throw new RangeError(`an index holds at most ${MAX_ROWS} rows`);
-  }
 }

@@ -4,11 +4,7 @@
  */
 
 import { checkAttached, checkInteger, wrongType } from '../base/check';
-import { MAX_ROWS } from './distinct/distinct-codes';
-import type { Id } from './id-table';
-
-/** A filter given as rows is searched row by row if it allows less than this share of the codes. */
-const FEW = 1 / 16;
+import { type Id, MAX_ROWS } from './ids';
 
 /** Which rows a search may return: those that a function accepts, or those of a set of rows. */
 export type Filter<I extends Id = Id> =
@@ -48,12 +44,4 @@ export function checkFilter(
   }
   const rows = [...allowed].sort((a, b) => a - b);
   return { accepts: (row) => allowed.has(row), isUserCode: false, rows };
-}
-
-/** The rows that a filter leaves, when they are so few that they are compared one by one. */
-export function fewRows(
-  distinctCodes: { readonly count: number },
-  filter: RowFilter | null,
-): readonly number[] | null {
-  return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
 }

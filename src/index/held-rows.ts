@@ -12,6 +12,8 @@ export interface HeldRows {
   readonly codes: Codes;
   /** Vectors for exact similarities; null where none are held. */
   readonly vectors: RowVectors | null;
+  /** For each row the row of `vectors` that is its vector; null where it has the same number. */
+  readonly vectorOf: Uint32Array | null;
   readonly kernel: KernelName | undefined;
   /** True if codes are of vectors less a mean: distances then estimate other cosines. */
   readonly isCentred: boolean;

@@ -15,7 +15,7 @@ import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
 import type { Filter } from './filter';
-import type { Id } from './id-table';
+import type { Id } from './ids';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
 /**

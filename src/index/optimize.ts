@@ -1,276 +1,280 @@
 /**
- * Makes an index fast at a wanted recall, and reports what it measured: partitions by k-means, then
- * the cheapest setting that finds enough of the true neighbours of evaluation queries. These took
- * no part in training; some choose the setting, others measure it. Works on a copy, so an index
- * whose optimizing is cancelled is as it was.
+ * Makes an index in memory fast at a wanted recall, and reports what it measured: a space is
+ * trained, rows are placed in it, and the cheapest setting that finds enough is chosen and measured
+ * (settle.ts). Works on a copy, so an index whose optimizing is cancelled is as it was.
  */
 
-import { mean } from '../base/mean-limits';
-import type { Steps } from '../base/steps';
-import type { Setting } from './candidates';
-import { COPY_QUERIES } from './copies-pay';
-import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
-import type { EvaluationRecall, RecallReport } from './index-options';
-import type { IndexParts } from './index-parts';
-import { copiesPayFor, groupedCodes, MIN_CODES, partitionsOf } from './make-partitions';
+import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
+import type { LongWork } from '../base/long-work';
+import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
+import type { RowsToAdd } from './add-rows';
+import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from './copies';
+import type { IndexCore } from './index-core';
+import type { OptimizeOptions, RecallReport } from './index-options';
+import { OPTIMIZE_DEFAULTS } from './index-options';
+import { MemoryEvaluable } from './memory-evaluable';
+import type { MemoryIndex } from './memory-index';
+import { needComparable, queriesOf } from './query';
+import { type Figures, measured, type QueriesKind } from './recall';
+import { reportOf } from './report';
+import { EvaluationSource, settle, shuffled } from './settle';
+import { bytesPerEntryOf, type Space } from './space';
 import {
-  type Evaluated,
-  type Figures,
-  inMemory,
-  type Measured,
-  recallOf,
-  sharesFound,
-} from './recall';
-import type { TruthBy } from './truth';
-import { chosen, type Target } from './tuning';
-import type { DenseVectors } from './vectors/dense-vectors';
-import { warningsOf } from './warnings';
+  HELD_OUT_CLASSES,
+  MIN_PARTITIONED_ROWS,
+  sampleSize,
+  trainSpace,
+  untrainedSpace,
+  usualPartitions,
+} from './train';
+import type { EvaluationQuery, Truth } from './truth';
+import { DenseVectors } from './vectors/dense-vectors';
 
-/** What recall is measured with. */
-export interface Evaluating {
+const MAX_QUERIES = 1_000_000;
+
+/** For each query rows of the index, nearest first, at least k. */
+type Neighbors = readonly ArrayLike<number>[];
+
+/** Checked options of `optimize`. */
+export interface Wanted {
+  readonly recall: number;
+  readonly k: number;
   /** Number of rows to use as queries; half of them choose. */
   readonly queries: number;
   /** Queries of the caller; null where rows are the queries. */
-  readonly given: GivenQueries | null;
-  /** The dense vectors that true neighbours are computed from; null if there are none. */
+  readonly given: { readonly queries: RowsToAdd; readonly truth: Neighbors | undefined } | null;
+  /** The dense vectors of all rows that a caller gave for true neighbours; null if none. */
   readonly vectors: DenseVectors | null;
-}
-
-/** Checked options of `optimize`. */
-export interface Wanted extends Target, Evaluating {
   /** Number of partitions; undefined for the usual number. */
   readonly partitions: number | undefined;
-  /** Whether codes are in second partitions too; undefined where it follows from the rows. */
+  /** Whether rows are in second partitions too; undefined where it follows from the rows. */
   readonly copies: boolean | undefined;
-  /** An unsigned integer in decimal digits. */
-  readonly seed: string;
+  readonly seed: bigint;
 }
 
-/** How often a setting is chosen again, with more queries, if it finds too little for others. */
-const MAX_RETRIES = 2;
-/** Most queries that choose. */
-const MAX_CHOOSING = 2000;
-/** Decimal digits of a mean cosine in a report. */
-const COSINE_DIGITS = 6;
-/** Largest share of the rows that is held out of training. */
-const MAX_HELD_OUT = 1 / 4;
+/** The options of `optimize` with their defaults, checked against each other and the index. */
+export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
+  const given = { ...OPTIMIZE_DEFAULTS, ...options };
+  const { queries, truth, partitions, copies, vectors } = given;
+  if (core.hasher.projection === 'minwise') {
+    throw new Error(
+      `projection 'minwise' needs no optimize(): searches go by distance, and are exact`,
+    );
+  }
+  const isCount = typeof queries === 'number';
+  if (isCount && truth !== undefined) {
+    throw wrongType('queries', 'vectors, since "truth" is given', options.queries);
+  }
+  const recall = checkNumber('recall', given.recall, 0, 1);
+  if (recall === 0) throw wrongValue('recall', 'a number above 0', recall);
+  const count = isCount ? queries : OPTIMIZE_DEFAULTS.queries;
+  return {
+    recall,
+    k: checkInteger('k', given.k, 1, 10_000),
+    queries: checkInteger('queries', count, 2, MAX_QUERIES),
+    given: isCount ? null : { queries, truth },
+    vectors: vectors === undefined ? null : vectorsOfAll(core, vectors),
+    partitions:
+      partitions === undefined ? undefined : checkInteger('partitions', partitions, 1, 65_536),
+    copies: copies === undefined ? undefined : checkCopies(core, copies),
+    seed: checkSeed(given.seed),
+  };
+}
+
+/** A caller's vectors of all rows, copied to float32. */
+function vectorsOfAll({ rows, hasher, kernel }: IndexCore, matrix: DenseMatrix): DenseVectors {
+  if (!isDenseMatrix(matrix)) throw wrongType('vectors', 'a matrix of dense vectors', matrix);
+  const count = checkDenseMatrix(matrix, 'vectors');
+  const { nextRow } = rows;
+  if (count !== nextRow) throw wrongValue('vectors', `${nextRow} rows, as were added`, count);
+  const { dimensions } = matrix;
+  if (hasher.dimensions !== undefined && hasher.dimensions !== dimensions) {
+    throw wrongValue('vectors', `vectors of ${hasher.dimensions} dimensions`, dimensions);
+  }
+  const vectors = new DenseVectors('float32', dimensions, kernel);
+  vectors.append(matrix, 0, count, (row) => rows.hasCode(row));
+  return vectors;
+}
+
+/** Copies are entries, which dense vectors have. */
+function checkCopies({ vectors, dense }: IndexCore, copies: unknown): boolean {
+  if (typeof copies !== 'boolean') throw wrongType('copies', 'true or false', copies);
+  if (!copies || hasEntries(dense)) return copies;
+  const kind = vectors?.kind ?? 'none';
+  throw wrongValue('vectors', "'int8' or 'float32', which copies need", kind);
+}
+
+function hasEntries(dense: DenseVectors | null): boolean {
+  return dense !== null && bytesPerEntryOf(dense.dimensions) > 0;
+}
 
 /** Optimizes the index and returns the report. The index changes in the last step alone. */
-export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport> {
-  const heldOut = heldOutFor(parts, wanted);
-  const grouped = yield* groupedCodes(parts, wanted, heldOut);
-  const { distinctCodes, tree } = grouped;
-  const ordered = parts.withOrder({ distinctCodes, partitions: null });
-  const source = yield* sourceOf(ordered, wanted, heldOut, tree !== null);
-  const asked = wanted.copies === undefined ? yield* source.first(COPY_QUERIES) : [];
-  const copies = wanted.copies ?? copiesPayFor(ordered, grouped, asked, wanted.recall);
-  const trial = parts.withOrder(yield* partitionsOf(parts, grouped, copies));
-  const settled = yield* settledBy(inMemory(trial), source, wanted);
-  const { choice } = settled;
-  const partitions = choice.probes === null ? null : trial.partitions;
-  const others = source.isGiven ? yield* measuredByRows(trial, heldOut, choice, wanted) : null;
-  const report = reportOf(trial, wanted, { ...settled, others, heldOut });
-  parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
-  parts.report = report;
+export async function optimize(
+  core: IndexCore,
+  wanted: Wanted,
+  work: LongWork,
+): Promise<RecallReport> {
+  const seed = Number(BigInt.asUintN(32, wanted.seed));
+  const before = new MemoryEvaluable(core, core.rows, wanted.vectors);
+  const trained = await trainedSpace(core, before.rows, wanted, work);
+  const rowsAsQueries = rowSource(core, before, trained !== null, wanted, seed);
+  const source =
+    wanted.given === null ? rowsAsQueries : givenSource(core, before, wanted.given, wanted, seed);
+  let held = core.rows;
+  if (trained === null) held = await scanned(core, work);
+  else {
+    const hasCopies =
+      wanted.copies ?? (await payCopies(core, before, trained, source, wanted, work));
+    const { space } = trained;
+    held = await core.rows.placed({ space, hasCopies: hasCopies && space.count > 1 }, work);
+  }
+  const trial = new MemoryEvaluable(core, held, wanted.vectors);
+  const { choice, figures } = await settle(trial, source, wanted, work);
+  let byRows: Figures | null = null;
+  if (source.isGiven) {
+    const some = await rowsAsQueries.next(Math.ceil(wanted.queries / 2), work);
+    byRows = await measured(trial, some, wanted.k, choice, rowsAsQueries.kind, work);
+  }
+  const isScan = choice.probes === null;
+  if (isScan && held.layout.space !== null) {
+    const isPlain = core.rows.layout.space === null;
+    held = isPlain ? core.rows : await core.rows.placed({ space: null, hasCopies: false }, work);
+  }
+  const { k, recall } = wanted;
+  const heldOutShare = trained === null ? 1 : 1 / HELD_OUT_CLASSES;
+  const reported = { wanted: { k, recall, seed }, choice, figures, byRows, heldOutShare };
+  const report = reportOf(trial, held.count, reported);
+  core.rows = held;
+  core.report = report;
   return report;
 }
 
-/** A chosen setting, and what queries that did not choose it find with it. */
-interface Settled {
-  readonly choice: Setting;
-  readonly figures: Figures;
+/** The rows without a space, in the order in which they were added. */
+async function scanned({ rows }: IndexCore, work: LongWork): Promise<MemoryIndex> {
+  return rows.layout.space === null ? rows : rows.placed({ space: null, hasCopies: false }, work);
 }
 
-/**
- * Some queries choose the setting, others measure it. If it finds too little for these, all of them
- * choose again and new ones measure.
- */
-export function* settledBy(index: Measured, source: Source, wanted: Wanted): Steps<Settled> {
-  const half = Math.ceil(Math.min(source.isGiven ? source.left : wanted.queries, source.left) / 2);
-  let choosing = yield* source.next(Math.min(half, MAX_CHOOSING));
-  for (let retry = 0; ; retry++) {
-    const choice = yield* chosen(index, choosing, wanted);
-    const isLast = source.left === 0; // a single query must choose and measure
-    const judging = isLast ? choosing : yield* source.next(source.isGiven ? source.left : half);
-    const figures = yield* measured(index, source, judging, choice, wanted);
-    if (!figures.reached && choice.isEnough && source.left >= half && retry < MAX_RETRIES) {
-      choosing = [...choosing, ...judging];
-      continue;
-    }
-    return { choice, figures };
-  }
+/** A space, and points on which it was trained; null where there are too few rows for one. */
+interface Trained {
+  readonly space: Space;
+  readonly sample: Int16Array;
 }
 
-/**
- * Which rows are held out: as many as may be needed as queries, if enough remain for training. In
- * an index without training, all rows.
- */
-export function heldOutFor(
-  { distinctCodes }: { distinctCodes: { count: number; liveCount: number } },
-  { queries, given, partitions, seed }: Wanted,
-): HeldOut {
-  const hash = Number(BigInt.asUintN(32, BigInt(seed)));
-  if (partitions === undefined && distinctCodes.count < MIN_CODES) return new HeldOut(hash, 1);
-  const retries = given === null ? MAX_RETRIES * queries : 0;
-  return new HeldOut(hash, Math.min(MAX_HELD_OUT, (queries + retries) / distinctCodes.liveCount));
+async function trainedSpace(
+  core: IndexCore,
+  coded: number,
+  { partitions, seed }: Wanted,
+  work: LongWork,
+): Promise<Trained | null> {
+  if (coded === 0 || (partitions === undefined && coded < MIN_PARTITIONED_ROWS)) return null;
+  const count = partitions ?? usualPartitions(coded);
+  const untrained = untrainedSpace(core.origin);
+  const drawing = String(seed);
+  const sample = await core.rows.sample(untrained, sampleSize(count), drawing, work);
+  const training = { partitions: count, seed: drawing };
+  return { space: await trainSpace(untrained, sample, training, work), sample };
 }
 
-/** Evaluation queries, each given out once. */
-interface Source {
-  /** True for queries of the caller, false for rows. */
-  readonly isGiven: boolean;
-  /** True where the queries are rows that took part in training. */
-  readonly isTrained: boolean;
-  /** Number of queries that were not given out yet. */
-  readonly left: number;
-  /** The queries that `next` will give first, at most `count`, which stay. */
-  first(count: number): Steps<Evaluated[]>;
-  /** The next queries, at most `count`. */
-  next(count: number): Steps<Evaluated[]>;
-}
-
-/** Given queries in random order, or rows. */
-function* sourceOf(
-  parts: IndexParts,
-  wanted: Wanted,
-  heldOut: HeldOut,
-  hasTrained: boolean,
-): Steps<Source> {
-  if (wanted.given === null) return rowSource(parts, heldOut, wanted, hasTrained);
-  const all = heldOut.shuffled(yield* evaluatedQueries(parts, wanted.given, wanted));
-  // biome-ignore lint/correctness/useYield: those of a caller are ready
-  return inTurn(all.length, { isGiven: true, isTrained: false, ahead: 0 }, function* (first, end) {
-    return all.slice(first, end);
-  });
+/** Whether searches gain by copies, by the neighbours of evaluation queries. */
+async function payCopies(
+  { rows, dense }: IndexCore,
+  index: MemoryEvaluable,
+  { space, sample }: Trained,
+  source: EvaluationSource,
+  { recall }: Wanted,
+  work: LongWork,
+): Promise<boolean> {
+  if (!hasEntries(dense)) return false;
+  const asked = await source.first(COPY_QUERIES, work);
+  const near = asked.flatMap(({ truth }) => Array.from(truth.rows.subarray(0, COPY_NEIGHBORS)));
+  const coded = near.filter((row) => rows.hasCode(row));
+  if (coded.length < near.length) return false;
+  const points = rows.pointsOf(Uint32Array.from(near), space);
+  return copiesPay(space, { asked, points, rows: index.rows, sample }, recall);
 }
 
 /** Held-out rows in random order; if there are not two of them, all rows. */
 function rowSource(
-  parts: IndexParts,
-  heldOut: HeldOut,
-  by: TruthBy & Evaluating,
+  core: IndexCore,
+  index: MemoryEvaluable,
   hasTrained: boolean,
-): Source {
-  const few = heldOut.rowsOf(parts);
-  // In an index of a few rows, all of them may have trained the centroids.
-  const isTrained = few.length < 2 && hasTrained;
-  const rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
-  return inTurn(rows.length, { isGiven: false, isTrained, ahead: by.queries }, (first, end) =>
-    evaluatedRows(parts, rows.subarray(first, end), by),
+  { k, queries, vectors }: Wanted,
+  seed: number,
+): EvaluationSource {
+  const all = () => core.rows.liveRows(true);
+  const held = hasTrained ? core.rows.heldOutRows() : all();
+  const isFew = held.length < 2;
+  const byIndex = (vectors ?? core.vectors) === null ? 'distance' : 'cosine';
+  const kind: QueriesKind = { source: 'rows', truth: byIndex, isTrained: isFew && hasTrained };
+  return EvaluationSource.of(
+    kind,
+    shuffled(isFew ? all() : held, seed),
+    {
+      ahead: queries,
+      queryAt: (row) => ({ row, query: index.queryOfRow(row) }),
+      truthAt: null,
+    },
+    (asked, work) => index.nearest(asked, k, work),
   );
 }
 
-/**
- * A source over `count` queries, which `evaluated` makes: at least `ahead` of them at the first
- * call, and later as many as are needed.
- */
-export function inTurn(
-  count: number,
-  { ahead, ...kind }: Pick<Source, 'isGiven' | 'isTrained'> & { ahead: number },
-  evaluated: (first: number, end: number) => Steps<Evaluated[]>,
-): Source {
-  const ready: Evaluated[] = [];
-  let made = 0;
-  function* fill(wanted: number): Steps<void> {
-    const first = made;
-    const more = first === 0 ? Math.max(ahead, wanted) : wanted - ready.length;
-    made = Math.min(count, first + Math.max(0, more));
-    if (made > first) ready.push(...(yield* evaluated(first, made)));
+/** Queries of the caller in random order, since those of a file may be sorted. */
+function givenSource(
+  core: IndexCore,
+  index: MemoryEvaluable,
+  { queries, truth }: { queries: RowsToAdd; truth: Neighbors | undefined },
+  { k, vectors }: Wanted,
+  seed: number,
+): EvaluationSource {
+  const given = queriesOf(core, queries);
+  checkTruth(core, truth, given.count, k);
+  const asked: EvaluationQuery[] = [];
+  const known: Truth[] = [];
+  for (let i = 0; i < given.count; i++) {
+    const query = given.at(i);
+    if (query === null) continue;
+    needComparable(core, query, i);
+    // With true neighbours by distance of codes, what is measured is a search for the code.
+    const isByDistance = core.vectors === null && vectors === null && truth === undefined;
+    asked.push({ row: null, query: isByDistance ? { ...query, sums: null, unit: null } : query });
+    if (truth === undefined) continue;
+    const rows = Uint32Array.from(truth[i]).subarray(0, k);
+    known.push({ rows, size: rows.length });
   }
-  return {
-    ...kind,
-    get left() {
-      return ready.length + count - made;
+  if (asked.length === 0) throw wrongValue('queries', 'at least one vector', given.count);
+  const byIndex = (vectors ?? core.vectors) === null ? 'distance' : 'cosine';
+  return EvaluationSource.of(
+    { source: 'queries', truth: truth === undefined ? byIndex : 'given', isTrained: false },
+    shuffled(Uint32Array.from(asked.keys()), seed),
+    {
+      ahead: asked.length,
+      queryAt: (i) => asked[i],
+      truthAt: truth === undefined ? null : (i) => known[i],
     },
-    *first(wanted) {
-      yield* fill(wanted);
-      return ready.slice(0, wanted);
-    },
-    *next(wanted) {
-      yield* fill(wanted);
-      return ready.splice(0, wanted);
-    },
-  };
+    (some: readonly EvaluationQuery[], work) => index.nearest(some, k, work),
+  );
 }
 
-/** What a report needs to know of its index. */
-interface Reported {
-  readonly vectors: unknown;
-  readonly partitions: { readonly count: number; readonly entriesPerCode: number } | null;
-  readonly distinctCodes: { readonly liveCount: number };
-}
-
-/** Measures a setting. */
-function* measured(
-  index: Measured,
-  { isGiven, isTrained }: Source,
-  judging: readonly Evaluated[],
-  setting: Setting,
-  { k, recall: wanted, given, vectors }: Wanted,
-): Steps<Figures> {
-  const found = yield* sharesFound(index, judging, { k, setting, isTimed: true });
-  const byIndex = (vectors ?? index.parts.vectors) === null ? 'distance' : 'cosine';
-  const recall: EvaluationRecall = {
-    ...recallOf(found.shares),
-    source: isGiven ? 'queries' : 'rows',
-    truth: given?.truth === undefined ? byIndex : 'given',
-    kthCosine:
-      index.parts.vectors === null ? null : Number(mean(found.kthCosines).toFixed(COSINE_DIGITS)),
-  };
-  return { recall, found, reached: recall.recall >= wanted, ms: found.ms, isTrained };
-}
-
-/** The figures of held-out rows, for comparison with those of given queries. */
-function* measuredByRows(
-  parts: IndexParts,
-  heldOut: HeldOut,
-  setting: Setting,
-  wanted: Wanted,
-): Steps<Figures> {
-  const byRows = { ...wanted, given: null, queries: Math.ceil(wanted.queries / 2) };
-  const source = rowSource(parts, heldOut, byRows, parts.partitions !== null);
-  const some = yield* source.next(byRows.queries);
-  return yield* measured(inMemory(parts), source, some, setting, byRows);
-}
-
-/** The report of a measured setting. Seeds are reduced to 32 bits, like those of `HeldOut`. */
-export function reportOf(
-  parts: Reported,
-  wanted: Pick<Wanted, 'k' | 'recall' | 'seed'>,
-  {
-    choice,
-    figures,
-    others,
-    heldOut,
-  }: {
-    choice: Setting;
-    figures: Figures;
-    others: Figures | null;
-    heldOut: HeldOut;
-  },
-): RecallReport {
-  const { probes, want } = choice;
-  const { k, recall } = wanted;
-  return {
-    wanted: recall,
-    reached: figures.reached,
-    ...figures.recall,
-    byRows: others?.recall ?? null,
-    warnings: warningsOf(figures, others, k),
-    k,
-    rank: parts.vectors !== null ? 'exact' : 'estimate',
-    queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
-    cost: figures.found.cost,
-    method: probes === null ? 'scan' : 'partitions',
-    partitions: probes === null ? 0 : (parts.partitions?.count ?? 0),
-    copies: probes !== null && parts.partitions?.entriesPerCode === 2,
-    probes: probes ?? 0,
-    oversample: Math.ceil(want / k),
-    seed: Number(BigInt.asUintN(32, BigInt(wanted.seed))),
-    heldOutShare: probes === null ? 1 : heldOut.share,
-    rows: parts.distinctCodes.liveCount,
-    rowsAdded: 0,
-    rowsRemoved: 0,
-    stale: false,
-  };
+/** Throws unless the truth is, for each query, a list of different live rows, long enough for k. */
+function checkTruth(
+  { rows }: IndexCore,
+  truth: Neighbors | undefined,
+  count: number,
+  k: number,
+): void {
+  if (truth === undefined) return;
+  if (!Array.isArray(truth)) throw wrongType('truth', 'an array of rows for each query', truth);
+  if (truth.length !== count) throw wrongValue('truth', `${count} lists of rows`, truth.length);
+  const least = Math.min(k, rows.count);
+  truth.forEach((near: ArrayLike<number>, i: number) => {
+    const name = `truth[${i}]`;
+    if (typeof near !== 'object' || near === null) throw wrongType(name, 'an array of rows', near);
+    if (!(near.length >= least)) throw wrongValue(name, `at least ${least} rows`, near.length);
+    for (let j = 0; j < k && j < near.length; j++) {
+      const row = checkInteger(`${name}[${j}]`, near[j], 0, Math.max(0, rows.nextRow - 1));
+      if (rows.find(row) === null) throw wrongValue(`${name}[${j}]`, 'a row of the index', row);
+    }
+    const first = new Set(Array.prototype.slice.call(near, 0, k));
+    if (first.size < Math.min(k, near.length)) throw wrongValue(name, 'different rows', near);
+  });
 }

@@ -7,12 +7,24 @@
 import { type Measure, measureOf } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
+import type { SparseMatrix } from '../vectors/vectors';
 import type { CheckedOptions, RecallReport } from './index-options';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
-export type QueryFields = Pick<QueryParts, 'hasher' | 'mean' | 'kernel' | 'vectors'>;
+/** A checked query, in the forms that searches read. */
+export interface Query {
+  readonly code: Uint8Array;
+  /** One number a bit, whose sign is the bit; null for a query given as code, and for a set. */
+  readonly sums: Float64Array | null;
+  /** The vector at length 1; null for a code, and for a sparse one where the index holds none. */
+  readonly unit: UnitVector | null;
+  /** A query that is a set, where the index holds sets to compare it with: a matrix of one row. */
+  readonly set?: SparseMatrix;
+}
+
+type QueryFields = Pick<QueryParts, 'hasher' | 'mean' | 'kernel' | 'vectors'>;
 
 export class QueryParts {
   readonly bits: number;

@@ -26,11 +26,14 @@ import {
   type VectorBatch,
   vectorAt,
 } from '../vectors/vectors';
-import type { IndexParts, Query, SearchParts } from './index-parts';
+import type { Query, QueryParts } from './query-parts';
+import type { RowVectors } from './vectors/row-vectors';
 import { halvesOf } from './vectors/sparse-vectors';
 
 /** What queries are made by. */
-type QueryMaker = Pick<SearchParts, 'bits' | 'hasher' | 'mean' | 'isForeign' | 'vectors'>;
+type QueryMaker = Pick<QueryParts, 'bits' | 'hasher' | 'mean' | 'isForeign' | 'canCompare'> & {
+  readonly vectors: Pick<RowVectors, 'kind'> | null;
+};
 
 /** The query of a vector or a code; null for a zero vector where the index has `zero: 'null'`. */
 export function queryOf(
@@ -123,17 +126,6 @@ function ofCode(parts: QueryMaker, code: Uint8Array, name: string): Query {
   return { code: new Uint8Array(code), sums: null, unit: null };
 }
 
-/** A row of the index as a query: its held vector, or its code where no vectors are held. */
-export function queryOfRow(parts: IndexParts, row: number): Query {
-  const { vectors, distinctCodes } = parts;
-  if (vectors !== null) return queryOf(parts, vectors.at(row)) as Query;
-  return {
-    code: distinctCodes.codeAt(distinctCodes.distinctOf(row)),
-    sums: null,
-    unit: null,
-  };
-}
-
 /** True for rows that lie one after another in one array of floats. */
 export function isFlat(batch: unknown): batch is Float32Array | Float64Array {
   return batch instanceof Float32Array || batch instanceof Float64Array;
@@ -169,7 +161,7 @@ export interface Queries {
 
 /** The queries of a batch. Errors count them from `first`, for a batch that is part of another. */
 export function queriesOf(
-  parts: SearchParts,
+  parts: QueryMaker,
   given: VectorBatch | Float32Array | Float64Array | Codes,
   first = 0,
 ): Queries {
@@ -201,7 +193,7 @@ export function queriesOf(
 
 /** `count` and `at` of queries whose vectors `at` returns. */
 function ofRows(
-  parts: SearchParts,
+  parts: QueryMaker,
   { validity }: { validity?: Uint8Array | null },
   count: number,
   at: (index: number) => Vector,
@@ -215,7 +207,7 @@ function ofRows(
 }
 
 /** Throws if query `i` of a batch has no exact similarity with the vectors that the index holds. */
-export function needComparable(parts: SearchParts, query: Query, i: number): void {
+export function needComparable(parts: QueryMaker, query: Query, i: number): void {
   if (parts.vectors === null || parts.canCompare(query)) return;
   const [held, other] = parts.vectors.kind === 'sparse' ? ['sparse', 'dense'] : ['dense', 'sparse'];
   const isCode = query.sums === null && query.unit === null;

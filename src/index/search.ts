@@ -1,262 +1,446 @@
 /**
- * From a checked request to the result of one query: picks the method, runs it, ranks, and reports
- * the work.
+ * A search by cosine: from a query to the best rows. Stages follow one another, and each keeps the
+ * best by (score, row) of what the one before has left, over all rows, so that the answer does not
+ * depend on how rows are spread over segments, files and steps:
+ *
+ * 1. partitions nearest to the query, or all rows of an index without a space;
+ * 2. candidates: of dense vectors by their entries, else by codes whose bits are weighted with the
+ *    sums of the query; a weight is a small integer, the lower the likelier a row is near;
+ * 3. the exact cosines of the candidates, where the index holds vectors, in the order of weights,
+ *    until those that follow are too unlikely to enter.
  */
 
-import type { Steps } from '../base/steps';
-import type { AngleEstimate } from '../codes/angle';
-import { JACCARD, type JaccardEstimate } from '../codes/measure';
-import type { BuiltBands } from './bands/band-method';
-import { nearestByDistance, type RowsByDistance } from './by-distance';
-import { findCandidates } from './candidates';
-import { cosineRequest } from './cosine-request';
-import type { Id } from './id-table';
-import type { Rank } from './index-options';
-import type { IndexParts, Query, SearchParts } from './index-parts';
-import type { Weighed } from './partitions/gaps';
-import { bestByCosine, exactBest, type Ranked, ranked, type Work } from './re-rank';
-import { methodError, type Request } from './search-request';
-import type { KeptSparseVector } from './vectors/row-vectors';
+import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
+import { EntrySearch, ONE_WEIGHT } from '../kernels/residuals';
+import { weightedKernel } from '../kernels/weighted';
+import type { FilterMemory } from './filter-memory';
+import type { Query } from './query-parts';
+import {
+  type Probe,
+  run,
+  type Searched,
+  type SearchedPart,
+  type Stepped,
+  type Want,
+  type Work,
+} from './searched';
+import type { Space } from './space';
+import { sumsOf, weightsOf } from './weights';
 
-/** Neighbours, best first; all arrays have one entry a neighbour. */
-export interface SearchResult<I extends Id = Id> {
+/** How candidates are found. */
+export interface Setting {
+  /** Partitions to visit; null for all rows. */
+  readonly probes: number | null;
+  /** Candidates to find. */
+  readonly want: number;
+  /** Standard errors by which an estimate must fall short where exact ranking ends. */
+  readonly margin: number;
+}
+
+interface Asked extends Setting {
+  readonly k: number;
+  readonly filter: FilterMemory | null;
+  /** True to get all candidates as they were found, for recall to be measured. */
+  readonly isUnranked?: boolean;
+}
+
+/** Rows, best first, and their cosines, exact or estimated. */
+export interface Best {
   readonly rows: Uint32Array;
-  readonly ids: readonly I[];
-  readonly distances: Uint16Array;
-  /** Exact cosines of the held vectors, with rank 'exact'; else null. */
-  readonly cosines: Float64Array | null;
-  /** Cosines estimated from weights or from the distance, with another rank; else null. */
-  readonly estimatedCosines: Float64Array | null;
-  /** In place of both, of an index by projection 'minwise': Jaccard similarities of held sets. */
-  readonly jaccards?: Float64Array | null;
-  readonly estimatedJaccards?: Float64Array | null;
-  readonly rank: Rank;
-  readonly explain?: Explanation;
+  readonly cosines: Float64Array;
 }
 
-/** What a search did, and how long it took. */
-export interface Explanation {
-  readonly method: 'scan' | 'bands' | 'partitions';
-  readonly why: string;
-  readonly codesCompared: number;
-  /** Rows ranked by cosine. */
-  readonly reranked: number;
-  /** Partitions visited. */
-  readonly probes: number;
-  /** The bands that this search built, once for all that follow; null otherwise. */
-  readonly built: BuiltBands | null;
-  /** What a stored index read while this search ran, others that ran at the same time included. */
-  readonly read?: { readonly ranges: number; readonly bytes: number };
-  /** Milliseconds to find candidates, and to rank them. */
-  readonly milliseconds: { readonly find: number; readonly rank: number };
+/** Candidates by (weight, row); see `base/top-k.ts` for keys. */
+interface Candidates {
+  readonly keys: Float64Array;
+  readonly cosineOf: (weight: number) => number;
+  /** The standard error of these cosines; infinite where it is not known. */
+  readonly error: number;
 }
 
-/** A row as the index holds it. */
-export interface IndexRow<I extends Id = Id> {
-  readonly row: number;
-  readonly id: I;
-  /** Null where the row is null. */
-  readonly code: Uint8Array | null;
-  /** The held vector; null where there is none. */
-  readonly vector: Float32Array | KeptSparseVector | null;
+/** Partitions of the first round of a search, and of the first two, as shares of all. */
+const ROUNDS = [1 / 16, 1 / 4, 1];
+/** A filter that accepts less than this share of the rows that it is asked for is narrow, */
+const NARROW = 1 / 64;
+/** which is known after so many calls. */
+const CALLS = 1024;
+/** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
+const TOGETHER = 16;
+
+/** The k rows of the highest cosines among the candidates of a setting, all in memory. */
+export function nearestByCosine(
+  index: Searched,
+  query: Query,
+  asked: Asked,
+  isExact: boolean,
+  work: Work,
+): Best {
+  return run(new CosineSearch(index, query, asked, isExact, work)).best;
 }
 
-/** Two rows compared. */
-export interface Comparison {
-  readonly distance: number;
-  /** Numbers are NaN with projection 'minwise'. */
-  readonly estimate: AngleEstimate;
-  /** Of the held vectors; null where there are none, and with projection 'minwise'. */
-  readonly cosine: number | null;
-  /** With projection 'minwise': the estimate, and the similarity of the sets that are held. */
-  readonly jaccard?: JaccardEstimate & { readonly exact: number | null };
-}
+/** What a search does in its next step. */
+type Task =
+  /** Scores entries, or weighs codes, of partitions; a round begins with this group. */
+  | {
+      readonly kind: 'entries' | 'codes';
+      readonly probes: readonly Probe[];
+      readonly begins: boolean;
+    }
+  /** Weighs the codes of a block, or asks the filter for its rows. */
+  | { readonly kind: 'block' | 'ask'; readonly block: number }
+  /** Ranks candidates exactly. */
+  | { readonly kind: 'rank' };
 
-/** The best rank that an index can give a query. */
-function bestRank(parts: SearchParts, query: Query): Rank {
-  if (query.sums === null) return 'hamming';
-  return parts.canCompare(query) ? 'exact' : 'estimate';
-}
+export class CosineSearch implements Stepped {
+  readonly #index: Searched;
+  readonly #query: Query;
+  readonly #asked: Asked;
+  readonly #isExact: boolean;
+  readonly #work: Work;
+  /** Partitions to visit and candidates to find, which grow where a filter leaves too few. */
+  #probes: number | null;
+  #wanted: number;
+  #tasks: Task[] = [];
+  #next = 0;
+  #entries: EntrySearch | null = null;
+  #byCode: ByCode | null = null;
+  #ranking: Ranking | null = null;
+  #best: Best | null = null;
 
-/** The similarities of a result, exact or estimated. */
-export function similaritiesOf(found: SearchResult): Float64Array {
-  const { cosines, estimatedCosines, jaccards, estimatedJaccards } = found;
-  return (cosines ?? estimatedCosines ?? jaccards ?? estimatedJaccards) as Float64Array;
-}
-
-/** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
-export function rankOf(parts: SearchParts, query: Query, { rank }: Request): Rank {
-  if (rank === 'exact' && !parts.canCompare(query)) {
-    const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
-    throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
+  constructor(index: Searched, query: Query, asked: Asked, isExact: boolean, work: Work) {
+    this.#index = index;
+    this.#query = query;
+    this.#asked = asked;
+    this.#isExact = isExact;
+    this.#work = work;
+    this.#probes = index.space === null ? null : asked.probes;
+    this.#wanted = (asked.filter === null ? 1 : 4) * asked.want;
+    const { filter } = asked;
+    if (filter?.known && isExact) this.#rank(candidatesOf(filter.known));
+    else if (filter?.isNarrow && filter.known === null) this.#scan('ask');
+    else this.#find();
+    // An index without rows has no blocks to ask for.
+    if (!this.isDone && this.#tasks.length === 0) this.#best = NOTHING;
   }
-  return rank ?? bestRank(parts, query);
+
+  get isDone(): boolean {
+    return this.#best !== null;
+  }
+
+  get best(): Best {
+    return this.#best as Best;
+  }
+
+  get want(): Want | null {
+    const task = this.#tasks[this.#next];
+    if (task === undefined || this.isDone) return null;
+    if ('block' in task) return { kind: 'block', block: task.block };
+    if ('probes' in task) return { kind: task.kind, partitions: task.probes.map(({ p }) => p) };
+    const rows = (this.#ranking as Ranking).wanted;
+    return rows === null ? null : { kind: 'vectors', rows };
+  }
+
+  suspend(): void {
+    this.#entries?.suspend();
+  }
+
+  step(): void {
+    const task = this.#tasks[this.#next++];
+    if (task.kind === 'rank') this.#rankSome();
+    else if (task.kind === 'ask') this.#ask(task.block);
+    else {
+      if ('block' in task) this.#byCode?.lookAt(task.block);
+      else if (task.kind === 'entries') this.#lookAt(task.probes, task.begins);
+      else this.#byCode?.lookIn(task.probes);
+      if (this.#next === this.#tasks.length) this.#found();
+    }
+  }
+
+  #setTasks(tasks: Task[]): void {
+    this.#tasks = tasks;
+    this.#next = 0;
+  }
+
+  /** Begins to look for candidates. */
+  #find(): void {
+    const { space } = this.#index;
+    const isDense = space !== null && space.bytesPerEntry > 0;
+    const byEntries = this.#isExact && isDense && this.#probes !== null;
+    this.#entries = byEntries
+      ? new EntrySearch(
+          (space as Space).tablesOf(this.#query.unit as Float64Array),
+          this.#index.hasCopies ? 2 * this.#wanted : this.#wanted,
+        )
+      : null;
+    this.#byCode = byEntries
+      ? null
+      : new ByCode(this.#index, this.#query, this.#wanted, this.#work);
+    if (space === null || this.#probes === null) this.#scan('block');
+    else this.#visit(space, this.#probes, byEntries ? 'entries' : 'codes');
+    if (this.#tasks.length === 0) this.#found();
+  }
+
+  #scan(kind: 'block' | 'ask'): void {
+    this.#setTasks(Array.from({ length: this.#index.blockCount }, (_, block) => ({ kind, block })));
+  }
+
+  /** Visits the nearest partitions in rounds, each in groups that fit into memory. */
+  #visit(space: Space, count: number, kind: 'entries' | 'codes'): void {
+    const route = space.route(this.#query, count);
+    const products = new Map<number, number>();
+    for (const [i, p] of route.order.entries()) {
+      products.set(p, ONE_WEIGHT * space.shortened(route.cosines[i]));
+    }
+    this.#work.probes = route.order.length;
+    const tasks: Task[] = [];
+    let first = 0;
+    for (const share of ROUNDS) {
+      const { length } = route.order;
+      const end = Math.min(length, Math.max(first + 1, Math.round(share * length)));
+      const round = Array.from(route.order.subarray(first, end));
+      for (const [i, group] of this.#index.groupsOf(round).entries()) {
+        const probes = group.map((p) => ({ p, product: products.get(p) as number }));
+        tasks.push({ kind, probes, begins: i === 0 });
+      }
+      first = end;
+      if (first === length) break;
+    }
+    this.#setTasks(tasks);
+  }
+
+  #lookAt(probes: readonly Probe[], begins: boolean): void {
+    if (begins) this.#entries?.begin();
+    for (const part of this.#index.parts) {
+      if (part.entries === null) continue;
+      const ranges = part.entriesIn(probes);
+      for (let at = 2; at < ranges.length; at += 4) this.#work.codesCompared += ranges[at];
+      this.#entries?.look(part.entries, ranges);
+    }
+  }
+
+  /** All candidates of the setting were found: they are filtered and ranked, or more are sought. */
+  #found(): void {
+    const { filter, want, k } = this.#asked;
+    const { candidates, isAll } = this.#candidates();
+    let { keys } = candidates;
+    if (filter !== null) {
+      keys = keys.filter((key) => filter.accepts(rowOf(key)));
+      if (keys.length < want && !isAll) {
+        if (filter.known === null && filter.calls >= CALLS && filter.share < NARROW) {
+          this.#scan('ask');
+          return;
+        }
+        this.#wanted *= 8;
+        this.#find();
+        return;
+      }
+      keys = keys.subarray(0, Math.max(want, k));
+    }
+    const count = this.#index.space?.count ?? 0;
+    if (keys.length < k && this.#probes !== null && this.#probes < count) {
+      this.#probes = Math.min(2 * this.#probes, count);
+      this.#find();
+      return;
+    }
+    const { isUnranked = false } = this.#asked;
+    if (this.#isExact && !isUnranked) this.#rank({ ...candidates, keys });
+    else this.#best = estimated({ ...candidates, keys }, isUnranked ? keys.length : k);
+  }
+
+  /** The candidates in the order of (weight, row), and whether there are no others to be found. */
+  #candidates(): { candidates: Candidates; isAll: boolean } {
+    if (this.#entries === null) return (this.#byCode as ByCode).found();
+    const { space, hasCopies } = this.#index;
+    const keys = this.#entries.keys().sort();
+    const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
+    const candidates = {
+      keys: hasCopies ? withoutCopies(keys) : keys,
+      ...{ cosineOf, error: (space as Space).error },
+    };
+    return { candidates, isAll: keys.length < (hasCopies ? 2 : 1) * this.#wanted };
+  }
+
+  /** Asks a narrow filter for all rows of a block; after the last one only these are compared. */
+  #ask(block: number): void {
+    const filter = this.#asked.filter as FilterMemory;
+    const { codes, first, end } = this.#index.blockAt(block);
+    filter.ask(codes.rows.subarray(first, end));
+    if (this.#next < this.#tasks.length) return;
+    const known = filter.know();
+    if (this.#isExact) this.#rank(candidatesOf(known));
+    else this.#find();
+  }
+
+  #rank(candidates: Candidates): void {
+    this.#ranking = new Ranking(this.#index, this.#query, candidates, this.#asked, this.#work);
+    this.#setTasks([{ kind: 'rank' }]);
+  }
+
+  #rankSome(): void {
+    const ranking = this.#ranking as Ranking;
+    if (ranking.step()) this.#best = ranking.best;
+    else this.#next = 0;
+  }
 }
 
-/** The answer to a null query: no rows, of the rank that others would have. */
-export function noResult(parts: SearchParts, { rank }: Request): SearchResult {
-  const none = { rows: new Uint32Array(), distances: new Uint16Array() };
-  const own = parts.measure === JACCARD ? 'hamming' : parts.vectors ? 'exact' : 'estimate';
-  return resultOf(parts, none, new Float64Array(), rank ?? own);
+const NOTHING: Best = { rows: new Uint32Array(), cosines: new Float64Array() };
+
+/** Rows whose order is not known yet. */
+export function candidatesOf(rows: Uint32Array): Candidates {
+  const keys = Float64Array.from(rows, (row) => keyOf(0, row));
+  return { keys, cosineOf: () => 1, error: Number.POSITIVE_INFINITY };
 }
 
-/** The answer to one query; `ahead` is what a search by cosine weighs first, where it is known. */
-export function* answer(
-  parts: IndexParts,
-  query: Query,
-  request: Request,
-  ahead: Weighed | null = null,
-): Steps<SearchResult> {
-  const rank = rankOf(parts, query, request);
-  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const { distinctCodes } = parts;
-  const result =
-    rank === 'hamming'
-      ? yield* byDistance(parts, query, request, work)
-      : yield* byCosine(parts, query, request, { rank, work, ahead });
-  distinctCodes.noteCompared(work.codesCompared);
-  return result;
+/** Keys of which no row occurs twice: the lower of two stays. */
+function withoutCopies(keys: Float64Array): Float64Array {
+  const seen = new Set<number>();
+  return keys.filter((key) => {
+    const row = rowOf(key);
+    if (seen.has(row)) return false;
+    seen.add(row);
+    return true;
+  });
 }
 
-function* byCosine(
-  parts: IndexParts,
-  query: Query,
-  request: Request,
-  { rank, work, ahead }: { rank: 'estimate' | 'exact'; work: Work; ahead: Weighed | null },
-): Steps<SearchResult> {
-  const start = performance.now();
-  const asked = cosineRequest(parts, request, rank);
-  const candidates = yield* findCandidates(parts, query, asked, work, ahead);
-  const found = performance.now();
-  const best =
-    rank === 'exact'
-      ? yield* exactBest(parts, query, candidates, asked.k, work)
-      : ranked(candidates, asked.k);
-  return cosineResult(parts, query, { request, rank, best, work, start, found });
+/** Weighs codes by the sums of the query. */
+class ByCode {
+  readonly #index: Searched;
+  readonly #weights: ReturnType<typeof weightsOf>;
+  readonly #best: Smallest;
+  readonly #wanted: number;
+  readonly #work: Work;
+  #held = 0;
+
+  constructor(index: Searched, query: Query, wanted: number, work: Work) {
+    this.#index = index;
+    this.#weights = weightsOf(sumsOf(index, query));
+    this.#best = new Smallest(wanted);
+    this.#wanted = wanted;
+    this.#work = work;
+  }
+
+  lookIn(probes: readonly Probe[]): void {
+    const partitions = probes.map(({ p }) => p);
+    for (const part of this.#index.parts) this.#look(part.codes, part.codesIn(partitions));
+  }
+
+  lookAt(block: number): void {
+    const { codes, first, end } = this.#index.blockAt(block);
+    this.#look(codes, [{ first, end }]);
+  }
+
+  #look(codes: SearchedPart['codes'], ranges: readonly { first: number; end: number }[]): void {
+    const search = weightedKernel.search(codes, this.#weights, this.#wanted);
+    for (const { first, end } of ranges) {
+      if (first < end) search.range(first, end);
+      this.#work.codesCompared += end - first;
+    }
+    const hits = search.hits();
+    for (let i = 0; i < hits.count; i++) {
+      if (hits.weights[i] > search.limit) continue;
+      this.#best.take(hits.weights[i], codes.rows[hits.codes[i]]);
+      this.#held++;
+    }
+  }
+
+  found(): { candidates: Candidates; isAll: boolean } {
+    const { cosineOf } = this.#weights;
+    const keys = this.#best.result();
+    const candidates = { keys, cosineOf, error: Number.POSITIVE_INFINITY };
+    return { candidates, isAll: this.#held < this.#wanted };
+  }
 }
 
-/** What a search by cosine found, and when: began, had candidates. */
-interface FoundByCosine {
-  readonly request: Request;
-  readonly rank: 'estimate' | 'exact';
-  readonly best: Ranked;
-  readonly work: Work;
-  readonly start: number;
-  readonly found: number;
+function estimated({ keys, cosineOf }: Candidates, k: number): Best {
+  const best = keys.subarray(0, k);
+  const rows = Uint32Array.from(best, rowOf);
+  return { rows, cosines: Float64Array.from(best, (key) => cosineOf(weightOf(key))) };
 }
 
 /**
- * The result of the best rows by cosine, with distances from the held codes; explained if asked.
+ * Finds the k rows of the highest exact similarities. It ends where the estimates that follow are
+ * below the k-th by more than `margin` times their standard error. The steps in which rows are
+ * compared do not depend on what is loaded together, so that the answer does not either.
  */
-export function cosineResult(
-  parts: SearchParts,
+export class Ranking {
+  readonly #index: Pick<Searched, 'parts' | 'vectorsAhead'>;
+  readonly #query: Query;
+  readonly #candidates: Candidates;
+  readonly #margin: number;
+  readonly #best: Highest;
+  readonly #stepRows: number;
+  readonly #work: Work;
+  #done = 0;
+  /** Candidates whose vectors are at hand. */
+  #loaded: number;
+
+  constructor(
+    index: Pick<Searched, 'parts' | 'vectorsAhead'>,
+    query: Query,
+    candidates: Candidates,
+    { k, margin }: Pick<Asked, 'k' | 'margin'>,
+    work: Work,
+  ) {
+    const { keys, error } = candidates;
+    this.#index = index;
+    this.#query = query;
+    this.#candidates = candidates;
+    this.#margin = margin;
+    this.#best = new Highest(Math.min(k, keys.length));
+    this.#stepRows = Number.isFinite(error) ? Math.max(TOGETHER, k) : 8 * TOGETHER;
+    this.#work = work;
+    this.#loaded = index.vectorsAhead === null ? keys.length : 0;
+  }
+
+  /** The rows whose vectors the next step needs; null where they are at hand. */
+  get wanted(): Uint32Array | null {
+    const end = this.#end();
+    if (end <= this.#loaded) return null;
+    const { keys } = this.#candidates;
+    const last = Math.min(keys.length, Math.max(end, this.#done + (this.#index.vectorsAhead ?? 0)));
+    return Uint32Array.from(keys.subarray(this.#done, last), rowOf);
+  }
+
+  /** Where the rows of the next step end. */
+  #end(): number {
+    const { keys } = this.#candidates;
+    let end = Math.min(this.#done + this.#stepRows, keys.length);
+    // Equal estimates are ranked together, since their order is not that of the cosines.
+    while (end < keys.length && weightOf(keys[end]) === weightOf(keys[end - 1])) end++;
+    return end;
+  }
+
+  /** Ranks the rows that are at hand; true when all that can enter were compared. */
+  step(): boolean {
+    const { keys, cosineOf, error } = this.#candidates;
+    this.#loaded = Math.max(this.#loaded, this.#done + (this.wanted?.length ?? 0));
+    while (this.#done < keys.length) {
+      const estimate = cosineOf(weightOf(keys[this.#done]));
+      if (this.#done > 0 && estimate + this.#margin * error < this.#best.bound) break;
+      const end = this.#end();
+      if (end > this.#loaded) return false;
+      const rows = Uint32Array.from(keys.subarray(this.#done, end), rowOf);
+      const cosines = similaritiesOf(this.#index, this.#query, rows);
+      for (let i = 0; i < rows.length; i++) this.#best.take(cosines[i], rows[i]);
+      this.#work.candidates += end - this.#done;
+      this.#done = end;
+    }
+    return true;
+  }
+
+  get best(): Best {
+    const { rows, scores } = this.#best.result();
+    return { rows, cosines: scores };
+  }
+}
+
+/** The exact similarities of rows with a query, in their order. */
+export function similaritiesOf(
+  { parts }: Pick<Searched, 'parts'>,
   query: Query,
-  { request, rank, best, work, start, found }: FoundByCosine,
-): SearchResult {
-  const { rows, cosines } = best;
-  const distances = parts.distinctCodes.distancesOf(rows, query.code);
-  const result = resultOf(parts, { rows, distances }, cosines, rank);
-  if (!request.isExplained) return result;
-  const method = work.probes > 0 ? 'partitions' : 'scan';
-  const how = { method, built: null, why: whyOf(parts, request, method) } as const;
-  return explained(result, how, work, start, found);
-}
-
-function whyOf(parts: SearchParts, { method, filter }: Request, ran: string): string {
-  if (method !== 'auto') return 'as asked for';
-  if (ran === 'partitions' && parts.report !== null) {
-    const { recall, k, truth } = parts.report;
-    const which = truth === 'given' ? 'given' : `true ${k} nearest by ${truth}`;
-    return `measured by optimize(): finds ${recall.toFixed(3)} of the ${which}`;
-  }
-  if (filter?.rows && parts.partitions !== null) return 'the filter leaves few rows';
-  return parts.report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
-}
-
-function* byDistance(
-  parts: IndexParts,
-  query: Query,
-  request: Request,
-  work: Work,
-): Steps<SearchResult> {
-  if (request.method === 'partitions')
-    throw methodError('scan', 'bands', 'hamming', request.method);
-  const start = performance.now();
-  const found = yield* nearestByDistance(parts, query.code, request, work);
-  const foundAt = performance.now();
-  const result = ofDistances(parts, query, found.rows, request, work);
-  if (!request.isExplained) return result;
-  const { method, why, built } = found;
-  return explained(result, { method, why, built }, work, start, foundAt);
-}
-
-/**
- * The result of rows by distance, or by exact similarity of those that reach the least; callers may
- * know the similarities.
- */
-export function ofDistances(
-  parts: SearchParts,
-  query: Query,
-  found: RowsByDistance,
-  { least }: Request,
-  work?: Work,
-  known?: Float64Array,
-): SearchResult {
-  if (least === null) return byEstimate(parts, found);
-  if (parts.canCompare(query)) {
-    const all = known ?? parts.exactSimilarities(query, found.rows);
-    if (work !== undefined) work.candidates = found.rows.length;
-    const near = found.rows.filter((_, i) => all[i] >= least);
-    const own = all.filter((similarity) => similarity >= least);
-    const { rows, cosines } = bestByCosine(near, own, near.length);
-    const distances = parts.distinctCodes.distancesOf(rows, query.code);
-    return resultOf(parts, { rows, distances }, cosines, 'exact');
-  }
-  let count = 0;
-  const { rows, distances } = found;
-  const { estimateOf } = parts.measure;
-  while (count < rows.length && estimateOf(distances[count], parts.bits) >= least) count++;
-  const near = { rows: rows.slice(0, count), distances: distances.slice(0, count) };
-  return byEstimate(parts, near);
-}
-
-function byEstimate(parts: SearchParts, found: RowsByDistance): SearchResult {
-  const { distances } = found;
-  const { estimateOf } = parts.measure;
-  const estimates = new Float64Array(distances.length);
-  for (let i = 0; i < estimates.length; i++) {
-    const isSame = i > 0 && distances[i] === distances[i - 1];
-    estimates[i] = isSame ? estimates[i - 1] : estimateOf(distances[i], parts.bits);
-  }
-  return resultOf(parts, found, estimates, 'hamming');
-}
-
-/** A result with the ids of its rows. */
-export function resultOf(
-  parts: SearchParts,
-  { rows, distances }: RowsByDistance,
-  similarities: Float64Array,
-  rank: Rank,
-): SearchResult {
-  const ids: Id[] = [];
-  for (let i = 0; i < rows.length; i++) ids.push(parts.ids.idOf(rows[i]));
-  const [exact, estimated] = rank === 'exact' ? [similarities, null] : [null, similarities];
-  if (parts.measure !== JACCARD) {
-    return { rows, ids, distances, rank, cosines: exact, estimatedCosines: estimated };
-  }
-  const none = { cosines: null, estimatedCosines: null };
-  return { rows, ids, distances, rank, ...none, jaccards: exact, estimatedJaccards: estimated };
-}
-
-/** A result with its explanation; `start` and `found` are times of performance.now(). */
-export function explained(
-  result: SearchResult,
-  how: Pick<Explanation, 'method' | 'why' | 'built'>,
-  work: Work,
-  start: number,
-  found: number,
-): SearchResult {
-  const milliseconds = { find: found - start, rank: performance.now() - found };
-  const { codesCompared, candidates: reranked, probes } = work;
-  return { ...result, explain: { ...how, codesCompared, reranked, probes, milliseconds } };
+  rows: Uint32Array,
+): Float64Array {
+  const all = new Float64Array(rows.length);
+  for (const part of parts) part.similaritiesInto(rows, query, all);
+  return all;
 }

@@ -1,214 +1,347 @@
 /**
- * The true neighbours of evaluation queries: by exact cosine where vectors are held, else by
- * distance. For dense vectors, integer products find which rows can be among the k nearest, within
- * a proven error, and cosines in float64 decide. Vectors held as int8 have lost digits: these are
- * drawn at random, so that the truth differs from what the index holds as the given vectors do.
+ * The true neighbours of evaluation queries, by one pass over all rows, chunk by chunk, wherever
+ * they are: by exact cosine where vectors are known, else by distance of codes. Of dense vectors
+ * integer products find which rows can be among the nearest, within a proven error, and cosines in
+ * float64 decide. Rows as near as the k-th count as neighbours too.
+ *
+ * Vectors held as int8 have lost digits: these are drawn at random, alike for equal vectors, so
+ * that the truth differs from what the index holds as the given vectors do.
  */
+
 import { cosineOf } from '../base/length';
-import { alea } from '../base/random';
-import type { Steps } from '../base/steps';
-import { Highest, rowOf, weightOf } from '../base/top-k';
+import type { LongWork } from '../base/long-work';
+import { alea, mixed } from '../base/random';
+import { Highest } from '../base/top-k';
 import { roundInto } from '../k-means/points';
-import { integerWidth, UNIT } from '../kernels/products';
-import { inParallel } from '../threads/parallel';
-import { distinctCollector, scanDistinct } from './by-distance';
-import type { IndexParts, Query } from './index-parts';
-import { bestByCosine } from './re-rank';
-import { NEAREST_ROWS, NearestOfParts, PRODUCT_STEP } from './truth-task';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import type { Task } from '../threads/job';
+import { runJob } from '../threads/parallel';
+import type { SparseUnit } from '../vectors/sparse-unit';
+import type { Query } from './query-parts';
 import type { DenseVectors } from './vectors/dense-vectors';
-import { lostDigits } from './vectors/rounding';
-import { SparseVectors } from './vectors/sparse-vectors';
+import { lostDigits, type Zeros } from './vectors/rounding';
+import type { SparseVectors } from './vectors/sparse-vectors';
 
 /** A query, and its row if it is one: that row is not its own neighbour. */
-export interface Asked {
+export interface EvaluationQuery {
   readonly query: Query;
   readonly row: number | null;
 }
 
-/** The number of neighbours, and the dense vectors that decide, if there are any. */
-export interface TruthBy {
-  readonly k: number;
-  readonly vectors: DenseVectors | null;
+/** Rows as near as the k-th nearest, and how many of them a search for k can find: k at most. */
+export interface Truth {
+  readonly rows: Uint32Array;
+  readonly size: number;
 }
 
-/** Rows of a part. The first parts are smaller, since no limits are known yet. */
-const PART_ROWS = 4096;
-const MIN_ROWS = 512;
-const FIRST_ROWS = 32;
-/** Rows of largest product that are compared by cosine, in units of k. */
+/** Rows at positions `first` on of a place for vectors; NO_ROW where there is none to be found. */
+export interface VectorChunk<V> {
+  readonly rows: Uint32Array;
+  readonly vectors: V;
+  readonly first: number;
+}
+
+/** Chunks in groups that are at hand together. */
+type Chunks<C> = Iterable<readonly C[]> | AsyncIterable<readonly C[]>;
+
+/** Rows of a chunk: the first ones have few, since no limits are known yet. */
+const CHUNK_ROWS = 4096;
+const FIRST_ROWS = 256;
+
+/** Where chunks of `count` rows begin, and at last their end. */
+export function chunkStarts(count: number): number[] {
+  const starts = [0];
+  for (let end = 0; end < count; starts.push(end)) {
+    end = Math.min(count, end + Math.min(CHUNK_ROWS, Math.max(FIRST_ROWS, end)));
+  }
+  return starts;
+}
+
+/** The best rows for one query, in any order: all as good as the k-th. */
+class Nearest {
+  readonly #k: number;
+  readonly #best: Highest;
+  #found: { row: number; score: number }[] = [];
+  /** Rows with which those that are too far are left out. */
+  #most: number;
+
+  constructor(k: number) {
+    this.#k = k;
+    this.#best = new Highest(k);
+    this.#most = 64 + 8 * k;
+  }
+
+  /** The score that a row must have. */
+  get bound(): number {
+    return this.#best.bound;
+  }
+
+  take(score: number, row: number): void {
+    if (score < this.bound) return;
+    this.#best.take(score, row);
+    this.#found.push({ row, score });
+    if (this.#found.length > this.#most) this.#thin();
+  }
+
+  #thin(): void {
+    this.#found = this.#found.filter(({ score }) => score >= this.bound);
+    this.#most = Math.max(this.#most, 2 * this.#found.length); // many may be equally near
+  }
+
+  /** By score, then row. */
+  get found(): readonly { readonly row: number; readonly score: number }[] {
+    this.#thin();
+    return this.#found.sort((a, b) => b.score - a.score || a.row - b.row);
+  }
+
+  get truth(): Truth {
+    const rows = Uint32Array.from(this.found, ({ row }) => row);
+    return { rows, size: Math.min(this.#k, rows.length) };
+  }
+}
+
+/** What a thread opens the search for the nearest of dense vectors with. */
+interface NearState {
+  /** Points of `width` integers, one after another. */
+  readonly queries: Int16Array;
+  readonly width: number;
+}
+
+interface NearPart {
+  readonly points: Int16Array;
+  /** For each query the lowest product that can still enter. */
+  readonly least: Int32Array;
+}
+
+/** Places of points whose product is high enough; those of query i end at `ends[i]`. */
+interface NearPlaces {
+  readonly ends: Uint32Array;
+  readonly places: Uint32Array;
+}
+
+export const NEAR_POINTS: Task<NearState, NearPart, NearPlaces> = {
+  name: 'near points',
+  open({ queries, width }) {
+    return ({ points, least }) => {
+      const near: number[][] = Array.from(least, () => []);
+      const all = { values: points, width };
+      const count = points.length / width;
+      productsKernel.productsOfMany(
+        all,
+        0,
+        count,
+        queries,
+        least,
+        (from, here, query, found, at) => {
+          for (let i = 0; i < here; i++) {
+            if (found[at + i] >= least[query]) near[query].push(from + i);
+          }
+        },
+      );
+      let end = 0;
+      const ends = Uint32Array.from(near, ({ length }) => {
+        end += length;
+        return end;
+      });
+      return { ends, places: Uint32Array.from(near.flat()) };
+    };
+  },
+};
+
+/** The nearest by dense vectors; `total` rows for progress. */
+export async function nearestByVectors(
+  chunks: Chunks<VectorChunk<DenseVectors>>,
+  asked: readonly EvaluationQuery[],
+  { k, dimensions, total }: { k: number; dimensions: number; total: number },
+  work: LongWork,
+): Promise<Truth[]> {
+  const width = integerWidth(dimensions);
+  const queries = new Int16Array(asked.length * width);
+  for (const [i, { query }] of asked.entries()) {
+    roundInto(query.unit as Float64Array, 1, queries, i * width);
+  }
+  const collected = asked.map(() => new NearVectors(k));
+  // A product is off by at most half a unit a coordinate on both sides.
+  const error = (Math.sqrt(dimensions) + 1) * UNIT;
+  const leastOf = ({ bound }: NearVectors) =>
+    Math.max(-(2 ** 31), Math.floor(bound * UNIT * UNIT - error));
+  let done = 0;
+  for await (const group of chunks) {
+    await runJob(
+      {
+        task: NEAR_POINTS,
+        state: { queries, width },
+        count: group.length,
+        part: (i) => ({
+          points: pointsOfChunk(group[i], width),
+          least: Int32Array.from(collected, leastOf),
+        }),
+        take({ ends, places }, i) {
+          const chunk = group[i];
+          for (const [query, one] of asked.entries()) {
+            const own = places.subarray(ends[query - 1] ?? 0, ends[query]);
+            if (own.length > 0) collected[query].take(chunk, own, one);
+          }
+          done += chunk.rows.length;
+          return [done, total];
+        },
+      },
+      work,
+    );
+  }
+  return collected.map(({ truth }) => truth);
+}
+
+/** Points of a chunk; zeros where there is no row. */
+function pointsOfChunk({ rows, vectors, first }: VectorChunk<DenseVectors>, width: number) {
+  const points = new Int16Array(rows.length * width);
+  for (let i = 0; i < rows.length; i++) {
+    if (rows[i] === NO_ROW) continue;
+    roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), points, i * width);
+  }
+  return points;
+}
+
+/** In units of k the rows among which those of int8 vectors are the nearest as they were given. */
 const SPARE = 4;
 
-/** Rows of sparse vectors between two steps. */
-const SPARSE_ROWS = 512;
+/** The nearest rows by dense vectors for one query. */
+class NearVectors {
+  readonly #k: number;
+  readonly #near: Nearest;
+  /** With lost digits, by row: the nearest as held may not be so as they were given. */
+  #given: Map<number, number> | null = null;
 
-/** For each query its k nearest rows: by `dense` vectors, by held sparse ones, or by distance. */
-export function* trueNeighbors(
-  parts: IndexParts,
-  asked: readonly Asked[],
-  { k, vectors: dense }: TruthBy,
-): Steps<Uint32Array[]> {
-  const { vectors } = parts;
-  if (dense !== null) return yield* byCosine(parts, dense, asked, k);
-  if (!(vectors instanceof SparseVectors)) return yield* byDistance(parts, asked, k);
-  const rows = asked.map(({ row }) => row);
-  if (rows.includes(null)) return yield* bySparseUnits(parts, asked, k);
-  return yield* trueSparseNeighbors(parts, vectors, Uint32Array.from(rows as number[]), k);
-}
-
-/** By distance of codes, in one scan for all queries. */
-function* byDistance(parts: IndexParts, asked: readonly Asked[], k: number): Steps<Uint32Array[]> {
-  const collectors = asked.map(({ row: own }) => {
-    const accepts = (row: number) => row !== own;
-    const others = { accepts, isUserCode: false, rows: null };
-    return distinctCollector(parts, k, parts.bits, others);
-  });
-  const work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const codes = asked.map(({ query }) => query.code);
-  yield* scanDistinct(parts, codes, collectors, work);
-  return collectors.map((collector) => collector.result().rows);
-}
-
-/** By cosine with dense vectors: products of all rows in parts, then `decided` for each query. */
-function* byCosine(
-  parts: IndexParts,
-  vectors: DenseVectors,
-  asked: readonly Asked[],
-  k: number,
-): Steps<Uint32Array[]> {
-  const { distinctCodes } = parts;
-  const { rowCount } = distinctCodes;
-  const width = integerWidth(vectors.dimensions);
-  const rounded = new Int16Array(asked.length * width);
-  asked.forEach(({ query }, i) => {
-    roundInto(query.unit as Float64Array, 1, rounded, i * width);
-  });
-  const want = SPARE * k + 1;
-  const nearest = new NearestOfParts(asked.length, want);
-  const ends = [Math.min(FIRST_ROWS, rowCount)];
-  for (let end = ends[0]; end < rowCount; ends.push(end)) {
-    end = Math.min(rowCount, end + Math.min(PART_ROWS, Math.max(MIN_ROWS, end)));
+  constructor(k: number) {
+    this.#k = k;
+    this.#near = new Nearest(SPARE * k);
   }
-  yield* inParallel({
-    task: NEAREST_ROWS,
-    state: { vectors: vectors.state, queries: rounded, width, want },
-    count: ends.length,
-    part(i) {
-      const [first, end] = [ends[i - 1] ?? 0, ends[i]];
-      const isThere = new Uint8Array(end - first);
-      for (let row = first; row < end; row++) isThere[row - first] = +distinctCodes.hasCode(row);
-      return { first, end, isThere, least: nearest.least };
-    },
-    take(found, i) {
-      nearest.take(found);
-      return [ends[i], rowCount];
-    },
-  });
-  const random = alea('lost digits');
-  const neighbors: Uint32Array[] = [];
-  for (const [i, one] of asked.entries()) {
-    neighbors.push(decided(parts, vectors, one, nearest.best[i].result(), k, random));
-    yield undefined;
-  }
-  return neighbors;
-}
 
-/** The k nearest by cosine: among the candidates if they must contain them, else among all. */
-function decided(
-  { distinctCodes }: IndexParts,
-  vectors: DenseVectors,
-  { row: own, query }: Asked,
-  keys: Float64Array,
-  k: number,
-  random: () => number,
-): Uint32Array {
-  // A product is off by at most half a unit a coordinate on both sides, and by the step of the
-  // keys. No other row is among the k nearest if the last candidate is farther behind than twice
-  // this.
-  const error = (Math.sqrt(vectors.dimensions) + 1) * UNIT + PRODUCT_STEP;
-  const kth = weightOf(keys[Math.min(k + 1, keys.length) - 1]) * PRODUCT_STEP;
-  const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
-  const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
-  const rows = isCertain ? Uint32Array.from(keys, rowOf) : distinctCodes.rowsWithCodes();
-  const others = own === null ? rows : rows.filter((row) => row !== own);
-  const unit = query.unit as Float64Array;
-  const cosines = vectors.cosinesOf(others, unit);
-  if (vectors.kind === 'int8') {
-    for (const [i, row] of others.entries()) {
-      const held = { values: vectors.valuesAt(row), norm: vectors.normOf(row) };
-      cosines[i] += lostDigits(held, vectors.zeros, { unit, cosine: cosines[i] }, random);
+  get bound(): number {
+    return this.#near.bound;
+  }
+
+  take(
+    { rows, vectors, first }: VectorChunk<DenseVectors>,
+    places: Uint32Array,
+    { query, row: own }: EvaluationQuery,
+  ): void {
+    const there = places.filter((place) => rows[place] !== NO_ROW && rows[place] !== own);
+    const unit = query.unit as Float64Array;
+    const positions = there.map((place) => first + place);
+    const cosines = vectors.cosinesOf(positions, unit);
+    if (vectors.kind === 'int8') this.#given ??= new Map();
+    for (let i = 0; i < there.length; i++) {
+      const row = rows[there[i]];
+      const cosine = cosines[i];
+      if (cosine < this.bound) continue;
+      this.#near.take(cosine, row);
+      this.#given?.set(row, cosine + lostAt(vectors, positions[i], unit, cosine));
     }
   }
-  return bestByCosine(others, cosines, k).rows;
+
+  get truth(): Truth {
+    const nearest = new Nearest(this.#k);
+    for (const { row, score } of this.#near.found) {
+      nearest.take(this.#given?.get(row) ?? score, row);
+    }
+    return nearest.truth;
+  }
 }
 
-/** By cosine with every row, one query after another: for sparse queries that are no rows. */
-function* bySparseUnits(
-  parts: IndexParts,
-  asked: readonly Asked[],
-  k: number,
-): Steps<Uint32Array[]> {
-  const rows = parts.distinctCodes.rowsWithCodes();
-  const best = Array.from(asked, () => new Highest(k));
-  for (let first = 0; first < rows.length; first += SPARSE_ROWS) {
-    const block = rows.subarray(first, first + SPARSE_ROWS);
-    for (const [i, { query, row }] of asked.entries()) {
-      const cosines = parts.exactCosines(query, block);
-      block.forEach((other, at) => {
-        if (other !== row) best[i].take(cosines[at], other);
-      });
-      if (i % SPARSE_ROWS === 0) yield [first, rows.length];
-    }
-  }
-  return best.map((one) => one.result().rows);
+/** A random error of a cosine as lost digits may have caused it: alike for equal rows. */
+function lostAt(vectors: DenseVectors, position: number, unit: Float64Array, cosine: number) {
+  const values = vectors.valuesAt(position);
+  let hash = 0;
+  for (let i = 0; i < values.length; i++)
+    hash = Math.imul(hash ^ values[i], 0x9e37_79b1) ^ (hash >>> 15);
+  const random = alea(`${mixed(hash)} ${unit[0]}`);
+  const held = { values, norm: vectors.normOf(position) };
+  return lostDigits(held, vectors.zeros as Zeros, { unit, cosine }, random);
 }
 
 /**
- * By cosine with sparse vectors, for queries that are rows: for each dimension it is known which
- * queries have it, so a row meets only the queries with which it shares one. Cosines equal those of
- * `SparseVectors.cosinesOf` to the bit.
+ * The nearest by sparse vectors: for each dimension it is known which queries have it, so a row
+ * meets only the queries with which it shares one. Cosines equal those of searches to the bit.
  */
-export function* trueSparseNeighbors(
-  { distinctCodes }: IndexParts,
-  sparse: SparseVectors,
-  queries: Uint32Array,
+export async function nearestBySparse(
+  chunks: Chunks<VectorChunk<SparseVectors>>,
+  asked: readonly EvaluationQuery[],
   k: number,
-): Steps<Uint32Array[]> {
-  const having = new Map<bigint, Having>();
-  queries.forEach((row, query) => {
-    const norm = sparse.normOf(row);
-    const { indices, values } = sparse.at(row);
-    indices.forEach((dimension, i) => {
-      const found = having.get(dimension) ?? { queries: [], weights: [] };
-      having.set(dimension, found);
-      found.queries.push(query);
-      found.weights.push(values[i] / norm);
+  work: LongWork,
+): Promise<Truth[]> {
+  const having = new Map<number | bigint, { query: number; value: number }[]>();
+  for (const [query, { query: given }] of asked.entries()) {
+    (given.unit as SparseUnit).each((low, high, value) => {
+      const key = dimensionOf(low, high);
+      const own = having.get(key) ?? [];
+      having.set(key, own);
+      own.push({ query, value });
     });
-  });
-  const best = Array.from(queries, () => new Highest(k));
-  const dots = new Float64Array(queries.length);
-  for (let row = 0; row < distinctCodes.rowCount; row++) {
-    if (row % SPARSE_ROWS === SPARSE_ROWS - 1) yield [row, distinctCodes.rowCount];
-    if (!distinctCodes.hasCode(row)) continue;
-    const { indices, values } = sparse.at(row);
-    dots.fill(0);
-    for (let i = 0; i < indices.length; i++) {
-      const found = having.get(indices[i]);
-      if (found === undefined) continue;
-      const weight = values[i];
-      for (let j = 0; j < found.queries.length; j++) {
-        dots[found.queries[j]] += weight * found.weights[j];
+  }
+  const collected = asked.map(() => new Nearest(k));
+  const dots = new Float64Array(asked.length);
+  for await (const group of chunks) {
+    for (const { rows, vectors, first } of group) {
+      for (let i = 0; i < rows.length; i++) {
+        if (rows[i] === NO_ROW) continue;
+        const { part, from, to } = vectors.entriesOf(first + i);
+        dots.fill(0);
+        for (let at = from; at < to; at++) {
+          const own = having.get(dimensionOf(part.halves[2 * at], part.halves[2 * at + 1]));
+          for (const { query, value } of own ?? []) dots[query] += part.weights[at] * value;
+        }
+        const norm = vectors.normOf(first + i);
+        for (let query = 0; query < asked.length; query++) {
+          if (rows[i] === asked[query].row) continue;
+          collected[query].take(cosineOf(dots[query], norm), rows[i]);
+        }
       }
-    }
-    const norm = sparse.normOf(row);
-    for (let query = 0; query < queries.length; query++) {
-      if (queries[query] !== row) best[query].take(cosineOf(dots[query], norm), row);
+      await work.step();
     }
   }
-  return best.map((one) => one.result().rows);
+  return collected.map(({ truth }) => truth);
 }
 
-/** The queries that have a dimension, and their weights in it at length 1. */
-interface Having {
-  readonly queries: number[];
-  readonly weights: number[];
+/** A dimension of two 32-bit halves as a key. */
+function dimensionOf(low: number, high: number): number | bigint {
+  return high < 2 ** 20 ? high * 2 ** 32 + low : (BigInt(high) << 32n) | BigInt(low);
+}
+
+/** Codes of places 0 to `count - 1`. */
+export interface CodeChunk extends RowCodes {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The nearest by distance of codes. */
+export async function nearestByCodes(
+  chunks: Chunks<CodeChunk>,
+  asked: readonly EvaluationQuery[],
+  { k, bits, kernel: choice }: { k: number; bits: number; kernel: KernelName },
+  work: LongWork,
+): Promise<Truth[]> {
+  const collected = asked.map(() => new Nearest(k));
+  const kernel = hammingKernel(choice, Math.ceil(bits / 8));
+  for await (const group of chunks) {
+    for (const chunk of group) {
+      for (const [i, { query, row: own }] of asked.entries()) {
+        const { bound } = collected[i];
+        const most = bound === Number.NEGATIVE_INFINITY ? bits : -bound;
+        // One more than k, since the own row may be among them.
+        const search = kernel.search(chunk, query.code, k + 1, most);
+        search.range(chunk.first, chunk.end);
+        const hits = search.hits();
+        for (let hit = 0; hit < hits.count; hit++) {
+          if (hits.weights[hit] > search.limit) continue;
+          const row = chunk.rows[hits.codes[hit]];
+          if (row !== own) collected[i].take(-hits.weights[hit], row);
+        }
+      }
+      await work.step();
+    }
+  }
+  return collected.map(({ truth }) => truth);
 }

@@ -15,7 +15,6 @@ import type { Steps } from '../base/steps';
 import { sharedValues } from '../kernels/memory';
 import { product, productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
-import { inParallel } from '../threads/parallel';
 import { CentroidTree, LEAST_PRODUCT, NearestLists, type TreeState } from './two-level';
 
 /**
@@ -77,34 +76,6 @@ export function* secondsStateOf({ state }: CentroidTree): Steps<SecondsState> {
     yield undefined;
   }
   return { ...state, pairs };
-}
-
-/** Vectors of a part. */
-const PART_POINTS = 2048;
-
-/** The second centroids of vectors, in parts that threads share; `pointsOf` gives some of them. */
-export function* secondsOf(
-  state: SecondsState,
-  own: Uint32Array,
-  pointsOf: (first: number, end: number) => Int16Array,
-): Steps<Uint32Array> {
-  const seconds = new Uint32Array(own.length);
-  yield* inParallel({
-    task: SECONDS_IN_TREE,
-    state,
-    count: Math.ceil(own.length / PART_POINTS),
-    part(i) {
-      const first = i * PART_POINTS;
-      const end = Math.min(own.length, first + PART_POINTS);
-      return { points: pointsOf(first, end), own: own.slice(first, end) };
-    },
-    take(found, i) {
-      const first = i * PART_POINTS;
-      seconds.set(found, first);
-      return [first + found.length, own.length];
-    },
-  });
-  return seconds;
 }
 
 /** The state for a few vectors: compares all centroids, and makes nothing beforehand. */

@@ -25,7 +25,7 @@ export interface Hits {
   readonly count: number;
 }
 
-export interface Search {
+interface Search {
   /**
    * The limit so far, inclusive: the lowest weight within which are at least `want` of the codes
    * seen, or the initial limit while there are fewer.

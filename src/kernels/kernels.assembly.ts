@@ -3,9 +3,7 @@
 // guarantees that every address is valid.
 
 export { sortHits } from './hits.assembly';
-export {
-  entriesOfRound, heldOfResiduals, hitsOfResiduals, sumBlock, sumTwoBlocks, turnRows,
-} from './residuals.assembly';
+export { entriesOfRound, sumBlock, sumTwoBlocks, turnRows } from './residuals.assembly';
 export * from './dots.assembly';
 export * from './hadamard.assembly';
 export * from './hamming.assembly';

@@ -13,7 +13,7 @@ import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './
 export const UNIT = 32_767;
 
 /** Vectors of `width` integers, one after another; `width` is a multiple of 8, padded by zeros. */
-export interface IntegerRows {
+interface IntegerRows {
   readonly values: Int16Array;
   readonly width: number;
 }

@@ -9,7 +9,7 @@
 //
 // Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
-import { END, HELD, HIT, NEXT, take, WANT } from './hits.assembly';
+import { END, HIT, NEXT, take } from './hits.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
@@ -23,16 +23,11 @@ const FOUR: usize = 16;
 const SECOND: usize = 64;
 const BEFORE: usize = 96;
 
-// Places in `query`, as f32, and of the tables behind them.
+// Places in `query`, as f32, and of the tables behind them. Factors follow their bases.
 const BASE: usize = 0;
 const FACTOR: usize = 4;
 const SIDE_BASE: usize = 8;
-const SIDE_FACTOR: usize = 12;
 const TABLES: usize = 16;
-
-/** Bytes of a visit, and of a row that it holds; see heldOfResiduals. */
-const VISIT_BYTES: usize = 16;
-const HELD_BYTES: usize = 12;
 
 @inline
 function lowNibbles(bytes: v128, table: v128): v128 {
@@ -230,59 +225,12 @@ function takeHits(
  * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.ts), as
  * pairs of u32 (code, weight). `first` and `second` are the addresses of the halves of codes,
  * `bytes` the bytes of one, `query` those of the formulas and the tables, and `work` has 100 bytes
- * that stay as they are between calls of a search.
+ * that stay as they are between calls of a search. The sides of an entry are compared with the
+ * limit that was there when the round began, which the caller writes to `work` before each, so that
+ * what is ruled out does not depend on the order of entries.
  *
- * Returns how many ranges are done: all, unless the space for hits is full, or a range's product
- * with the query is more than `gap` below the limit. Where it is full, the next range is changed to
- * begin where to continue; to tell the other case, the highest bit of the result is set. `begun` is
- * 1 when the first range continues one, or the product, of the call before, else 0.
- */
-export function hitsOfResiduals(
-  first: usize, second: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
-  gap: f32, begun: u32, work: usize, state: usize,
-): u32 {
-  const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
-  const stride = <usize>BLOCK * (bytes + 4);
-  for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
-    if (i == 0 ? begun == 0 : load<u32>(ranges, 12) != load<u32>(ranges - 4)) {
-      const limit = load<i32>(state);
-      const isFull = load<u32>(state, HELD) >= load<u32>(state, WANT);
-      if (isFull && <f32>(ONE - limit) - load<f32>(ranges, 12) > gap) return i | 0x80000000;
-      store<i32>(work, limit, BEFORE);
-    }
-    const from = load<u32>(ranges);
-    const end = from + load<u32>(ranges, 8);
-    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
-      if (load<u32>(state, NEXT) > full) {
-        const done = max(row, from) - from;
-        store<u32>(ranges, from + done);
-        store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
-        store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
-        return i;
-      }
-      const block = first + <usize>row * (bytes + 4);
-      const scales = block + bytes * BLOCK;
-      const half = second + <usize>row * bytes;
-      if (end - row <= BLOCK) {
-        sumBlock(block, bytes, query + TABLES, work);
-        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-      } else {
-        sumTwoBlocks(block, stride, bytes, query + TABLES, work);
-        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-        const next = half + bytes * BLOCK;
-        takeHits(
-          ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
-        );
-      }
-    }
-  }
-  return rangeCount;
-}
-
-/**
- * The same in rounds: the sides of an entry are compared with the limit that was there when the
- * round began, which the caller writes to `work` before each, so that what is ruled out does not
- * depend on the order of entries. Returns how many ranges are done, as `hitsOfResiduals`.
+ * Returns how many ranges are done: all, unless the space for hits is full. Then the next range is
+ * changed to begin where to continue.
  */
 export function entriesOfRound(
   first: usize, second: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
@@ -318,76 +266,6 @@ export function entriesOfRound(
     }
   }
   return rangeCount;
-}
-
-/**
- * Writes the rows of a block that a visit holds, as codes `codes` + row; returns the address behind
- * the last.
- */
-function holdRows(
-  visit: usize, row: u32, first: u32, end: u32, codes: u32, sums: usize, scales: usize,
-  seconds: usize, bytes: usize, work: usize, held: usize,
-): usize {
-  const query = <usize>load<u32>(visit);
-  const more = load<f32>(visit, 4);
-  const limit = load<i32>(visit, 8);
-  const second = work + SECOND;
-  let mask = passing(
-    row, first, end, sums, scales, seconds, bytes, query, more, limit, limit, second,
-  );
-  for (; mask != 0; mask &= mask - 1) {
-    const lane = <usize>ctz<u32>(mask);
-    const scale = load<f32>(scales + (lane << 2));
-    if (scale == 0) continue;
-    const weight = weightOf(lane, sums, second, scale, query, more);
-    if (weight > <u32>limit) continue;
-    const sides = <f32>(<u32>load<u16>(sums + (lane << 1)));
-    const factor = scale * load<f32>(query, SIDE_FACTOR);
-    store<u32>(held, codes + row + <u32>lane);
-    store<u32>(held, weight, 4);
-    store<f32>(held, (sides - load<f32>(query, SIDE_BASE)) * factor + more, 8);
-    held += HELD_BYTES;
-  }
-  return held;
-}
-
-/**
- * Writes the rows from `from` to `end - 1`, those of one centroid, that pass the limits of some
- * visits: code, weight, and estimate by the sides as f32; the code of row `from` is `code`. A visit
- * has four 32-bit numbers: the address of the query's formulas and tables, 2,048 times its product
- * with the centroid as f32, its limit, and the address behind the last row that it holds, which is
- * written. `held` is the address of the first such row, `heldEnd` ends the space. Returns how many
- * visits are done: all, unless the space may be too small for the next.
- */
-export function heldOfResiduals(
-  firsts: usize, seconds: usize, from: u32, end: u32, code: u32, bytes: usize, visits: usize,
-  visitCount: u32, work: usize, held: usize, heldEnd: usize,
-): u32 {
-  const codes = code - from;
-  const stride = <usize>BLOCK * (bytes + 4);
-  const most = <usize>(end - from) * HELD_BYTES;
-  for (let i: u32 = 0; i < visitCount; i++, visits += VISIT_BYTES) {
-    if (held + most > heldEnd) return i;
-    const tables = <usize>load<u32>(visits) + TABLES;
-    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
-      const block = firsts + <usize>row * (bytes + 4);
-      const scales = block + bytes * BLOCK;
-      const half = seconds + <usize>row * bytes;
-      if (end - row <= BLOCK) {
-        sumBlock(block, bytes, tables, work);
-        held = holdRows(visits, row, from, end, codes, work, scales, half, bytes, work, held);
-      } else {
-        sumTwoBlocks(block, stride, bytes, tables, work);
-        held = holdRows(visits, row, from, end, codes, work, scales, half, bytes, work, held);
-        held = holdRows(
-          visits, row + BLOCK, from, end, codes, work + 32, scales + stride, half + bytes * BLOCK,
-          bytes, work, held,
-        );
-      }
-    }
-    store<u32>(visits, <u32>held, 12);
-  }
-  return visitCount;
 }
 
 /**

@@ -19,7 +19,8 @@
  * the query, brings the limit near its final value.
  */
 
-import { HitState, type Hits } from './hits';
+import { keyOf } from '../base/top-k';
+import { HitState } from './hits';
 import { homeOf, type LinearMemory } from './memory';
 
 /**
@@ -100,14 +101,10 @@ export const MAX_RESIDUAL_WEIGHT = 2 * ONE_WEIGHT;
 /** Two entries of at most 31 for each of 1,024 / 2 bytes fit a 16-bit sum. */
 export const MAX_RESIDUAL_BYTES = 1024;
 
-/** Entries of one memory that a query looks at. */
-interface LookedAt {
-  readonly rows: ResidualRows;
-  /**
-   * By round the ranges of entries, `RANGE` numbers each: the first entry, a number that stands for
-   * it, how many, and the bits of the float32 of 2,048 times the product of query and centroid.
-   */
-  readonly rounds: readonly Uint32Array[];
+/** Entries in one memory, and the row of each. */
+export interface EntryList {
+  readonly memory: ResidualRows;
+  rowOf(entry: number): number;
 }
 
 /** Ranges of one call of the kernel. */
@@ -119,30 +116,76 @@ export const FORMULA_BYTES = 16;
 export const BEFORE = 96;
 
 /**
- * The entries found in each memory, by weight, equal ones as they were seen: `codes` are the
- * numbers that stand for them. Entries of scale 0 are skipped. The memories must differ, and have
- * equally many rounds. The results are valid until the next search in these memories.
+ * A search for the `want` entries of the lowest weights. Its state lies in the memories that it
+ * looks at, so another search there may begin only after `suspend`.
  */
-export function bestEntries(
-  all: readonly LookedAt[],
-  query: ResidualTables,
-  want: number,
-): readonly Hits[] {
-  const looked = all.map(({ rows }) => new Looked(rows, query, want));
-  let last = looked[looked.length - 1];
-  for (let round = 0; round < (all[0]?.rounds.length ?? 0); round++) {
-    const limit = round === 0 ? MAX_RESIDUAL_WEIGHT : last.state.limit;
-    for (const [i, one] of looked.entries()) {
-      if (one !== last) one.state.carry(last.state);
-      one.look(all[i].rounds[round], limit);
-      last = one;
-    }
+export class EntrySearch {
+  readonly #query: ResidualTables;
+  readonly #want: number;
+  readonly #looked = new Map<ResidualRows, { list: EntryList; one: Looked }>();
+  #last: HitState | Suspended | null = null;
+  /** Keys of (weight, row) that were taken out of the memories. */
+  readonly #kept: number[] = [];
+  #before = MAX_RESIDUAL_WEIGHT;
+
+  constructor({ tables, zero, factor }: ResidualTables, want: number) {
+    // A copy, since the tables of a space are overwritten by the next query.
+    this.#query = { tables: tables.slice(), zero, factor };
+    this.#want = want;
   }
-  return looked.map(({ state }) => {
-    if (all.length > 1) state.endAt(last.state.limit);
-    return state.sorted();
-  });
+
+  /** Begins a round: the limit of now holds for all that is looked at in it. */
+  begin(): void {
+    this.#before = this.#last === null ? MAX_RESIDUAL_WEIGHT : this.#last.limit;
+  }
+
+  /**
+   * Looks at ranges of entries, `RANGE` numbers each: the first entry, a number that stands for it,
+   * how many, and the bits of the float32 of 2,048 times the product of query and centroid. Entries
+   * of scale 0 are skipped.
+   */
+  look(list: EntryList, ranges: Uint32Array): void {
+    if (ranges.length === 0) return;
+    let own = this.#looked.get(list.memory);
+    if (own === undefined) {
+      own = { list, one: new Looked(list.memory, this.#query, this.#want) };
+      this.#looked.set(list.memory, own);
+    }
+    const { state } = own.one;
+    if (this.#last !== null && this.#last !== state) state.carry(this.#last);
+    own.one.look(ranges, this.#before);
+    this.#last = state;
+  }
+
+  /** Takes all state out of the memories, which other searches may use then, or overwrite. */
+  suspend(): void {
+    if (this.#last === null) return;
+    const { limit, held, counts } = this.#last;
+    this.#last = { limit, held, counts: counts.slice() };
+    this.#take(limit);
+  }
+
+  /** Keys of (weight, row) of all entries within the last limit, in no order. */
+  keys(): Float64Array {
+    const limit = this.#last?.limit ?? 0;
+    this.#take(limit);
+    const end = keyOf(limit + 1, 0);
+    return Float64Array.from(this.#kept.filter((key) => key < end));
+  }
+
+  #take(limit: number): void {
+    for (const { list, one } of this.#looked.values()) {
+      const { codes, weights, count } = one.state.drain();
+      for (let i = 0; i < count; i++) {
+        if (weights[i] <= limit) this.#kept.push(keyOf(weights[i], list.rowOf(codes[i])));
+      }
+    }
+    this.#looked.clear();
+  }
 }
+
+/** What a search carries on when its memories are used by others. */
+type Suspended = Pick<HitState, 'limit' | 'held' | 'counts'>;
 
 /** Writes the numbers of the formulas of a query, and its tables behind them. */
 export function writeQuery({ bytes }: LinearMemory, at: number, query: ResidualTables): void {

@@ -7,7 +7,7 @@
 import { isValid } from '../base/bitmap';
 import { drawnNumbers } from '../base/draw';
 import { Codes } from '../codes/codes';
-import type { Id } from '../index/id-table';
+import type { Id } from '../index/ids';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type DenseMatrix, packVectors, type SparseMatrix } from '../vectors/vectors';
 

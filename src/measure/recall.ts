@@ -18,7 +18,7 @@ import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { isFlat, matrixOf, needComparable, queriesOf } from '../index/query';
 import { recallOf, sharesOf } from '../index/recall';
-import { partsOf, SimHashIndex } from '../index/simhash-index';
+import { coreOf, SimHashIndex } from '../index/simhash-index';
 import {
   type DenseMatrix,
   packVectors,
@@ -93,10 +93,10 @@ export async function measureRecall(
   const wanted = self === null ? k : k + 1; // a row of the index finds itself
   const truth = isByCosine
     ? await trueNeighbors(index, { rows, queries, self, k }, work)
-    : (await index.searchAllAsync(queries, { method: 'scan', k: wanted, rank, signal })).map(
+    : (await index.searchAll(queries, { method: 'scan', k: wanted, rank, signal })).map(
         (exact, query) => new Set(othersOf(exact.rows, self?.[query], k)),
       );
-  const answers = await index.searchAllAsync(queries, { ...search, k: wanted, rank, signal });
+  const answers = await index.searchAll(queries, { ...search, k: wanted, rank, signal });
   await work.step(rows.length + 1, rows.length + 1);
   const found = answers.map(
     (answer, query) =>
@@ -129,7 +129,7 @@ function askedOf(
   index: SimHashIndex,
   given: VectorBatch | Codes,
 ): DenseMatrix | SparseMatrix | Codes {
-  const parts = partsOf(index);
+  const parts = coreOf(index);
   const queries = queriesOf(parts, given);
   if (queries.count === 0) throw nothingToAsk();
   const present: number[] = [];
@@ -158,6 +158,6 @@ function noNeighbours(): Error {
 }
 
 /** The first `k` rows of an answer, without the query's own row. */
-export function othersOf(rows: Uint32Array, self: number | undefined, k: number): Uint32Array {
+function othersOf(rows: Uint32Array, self: number | undefined, k: number): Uint32Array {
   return rows.filter((row) => row !== self).subarray(0, k);
 }

@@ -18,10 +18,10 @@ import {
   measureOf,
 } from '../codes/measure';
 import { HELD_ROWS, type HeldRows } from '../index/held-rows';
-import { type VectorState, vectorsOver } from '../index/shared-index';
 import type { SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
+import { type VectorState, vectorsOver } from '../index/vectors/shared-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { KernelName } from '../kernels/kernels';
 import type { Job, Task } from '../threads/job';

@@ -5,7 +5,7 @@
 
 import { checkOptions, wrongType } from '../base/check';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
-import { readFrequencies, writeFrequencies } from '../table/sealed/small-tables';
+import { readFrequencies, writeFrequencies } from '../table/sealed/frequencies';
 import { FrequencyTable } from './frequency-table';
 
 /**

@@ -50,6 +50,14 @@ export class SparseUnit {
     return sum;
   }
 
+  /** Calls `take` with the low and the high half of each dimension, and its value. */
+  each(take: (low: number, high: number, value: number) => void): void {
+    const cells = this.#cells;
+    for (let at = 0; at < cells.length; at += 3) {
+      if (cells[at + 2] > 0) take(cells[at], cells[at + 1], this.#values[cells[at + 2] - 1]);
+    }
+  }
+
   /** The index in `#cells` of a dimension's cell, or of the free cell where it would be. */
   #cellOf(low: number, high: number): number {
     const cells = this.#cells;

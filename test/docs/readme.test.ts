@@ -8,7 +8,7 @@ import { SIMHASHER_DEFAULTS } from '../../src/hashing/simhash';
 import * as library from '../../src/index';
 import * as nodeLibrary from '../../src/node';
 import { quickIf } from '../reference/tags';
-import { startHost, type WebHost } from '../stored/web-host';
+import { startHost, type WebHost } from '../store/web-host';
 import { examplesOf, printedBy, promisesOf, root } from './examples';
 
 /** The examples of the docs run, and print what the comment behind each console.log says. */
@@ -35,8 +35,8 @@ beforeAll(async () => {
   const index = new library.SimHashIndex<string>({
     ...{ bits: 256, dimensions: 100, projection: 'hadamard', vectors: 'float32' },
   });
-  index.addAll(vectors, ids);
-  index.optimize({ queries: 100 });
+  await index.addAll(vectors, ids);
+  await index.optimize({ queries: 100 });
   await nodeLibrary.saveIndex(index, published);
   host = await startHost(published);
 }, 60_000);

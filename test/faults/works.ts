@@ -94,7 +94,7 @@ const folder: Work = {
     const ids = added.map(({ id }) => id);
     if (from === 0) {
       const index = new api.SimHashIndex({ bits: 24, dimensions: DIMENSIONS, vectors: 'float32' });
-      index.addAll(vectors, ids);
+      await index.addAll(vectors, ids);
       return api.saveIndex(index, path);
     }
     const opened = await api.IndexFolder.open(path);
@@ -102,12 +102,13 @@ const folder: Work = {
     if (kind === 'remove') return opened.remove(removed);
     if (kind === 'compact') return opened.compact();
     const optimize = { k: 2, queries: 4, partitions: 2, recall: 0.5 };
-    // Every second time without loading it, by as little memory as makes rows spill.
-    if (kind === 'optimize' && from % 16 < 8) return opened.optimize({ ...optimize, memory: 4096 });
+    // Every second time without loading it.
+    if (kind === 'optimize' && from % 16 < 8)
+      return opened.optimize({ ...optimize, memory: '64KB' });
     const index = await api.openIndex(path);
     for (const { id, vector } of added) index.set(vector, id);
     for (const id of removed) index.remove(id);
-    if (kind === 'optimize') index.optimize(optimize);
+    if (kind === 'optimize') await index.optimize(optimize);
     return api.saveIndex(index, path);
   },
   async found(root) {
@@ -131,7 +132,7 @@ const folder: Work = {
   expected: (state) => (state === 0 ? null : inWords(state, modelOf(state))),
 };
 
-/** Builds of as many rows as a limit makes spill, each in the place of the one before. */
+/** Builds, each in the place of the one before. */
 const build: Work = {
   name: 'build',
   errorSteps: 2,
@@ -141,7 +142,7 @@ const build: Work = {
     const batches = vectors.map((vector, i) => ({ vectors: [vector], ids: [`${from + 1}/${i}`] }));
     await api.IndexFolder.build(join(root, 'docs.hs'), batches, {
       ...{ bits: 24, dimensions: DIMENSIONS, vectors: 'int8', zero: 'null' },
-      ...{ memory: 1000, replace: true, optimize: { k: 1, queries: 2, partitions: 1 } },
+      ...{ memory: '64KB', replace: true, optimize: { k: 1, queries: 2, partitions: 1 } },
     });
   },
   async found(root) {

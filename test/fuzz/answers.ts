@@ -192,7 +192,7 @@ const groups: Run = async (draws) => {
 };
 
 /** Rows added, replaced and removed, next to a Map. */
-const index: Run = (draws) => {
+const index: Run = async (draws) => {
   const bits = anyBits(draws);
   const made = new SimHashIndex<string>({ bits });
   const model = new Map<string, { row: number; code: Uint8Array }>();
@@ -208,7 +208,7 @@ const index: Run = (draws) => {
     } else model.set(id, { row: made.add(code, id), code });
   }
   if (made.count > 0 && draws.integer(4) === 0)
-    made.optimize({ recall: 0.9, k: 3, queries: 4, seed: 1 });
+    await made.optimize({ recall: 0.9, k: 3, queries: 4, seed: 1 });
   const source = draws.integer(3) > 0 ? made : api.indexFromArrow(api.indexToArrow(made));
   const byRow: (Uint8Array | null)[] = new Array(80).fill(null);
   const idOf = new Map<number, string>();
@@ -244,7 +244,7 @@ function cosineOf(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return dot(x, y) / Math.sqrt(dot(x, x)) / Math.sqrt(dot(y, y));
 }
 
-const cosines: Run = (draws) => {
+const cosines: Run = async (draws) => {
   const dimensions = 1 + draws.integer(9);
   const count = 1 + draws.integer(12);
   const values = placed(draws, vectorsFrom(draws, count, dimensions).flat());
@@ -267,8 +267,8 @@ const cosines: Run = (draws) => {
       values.slice(i * dimensions, (i + 1) * dimensions),
     );
     const made = new SimHashIndex({ bits: 32, dimensions, vectors, zero: 'null' });
-    const isAdded = outcome(() => made.addAll(rows), 'addAll');
-    if (isAdded.startsWith('refused')) continue;
+    const isAdded = await made.addAll(rows).catch((error) => checkError(error, 'addAll') ?? null);
+    if (isAdded === null) continue;
     const answer = outcome(
       () => made.search(query, { k: count, method: 'scan', oversample: 100 }),
       'search',

@@ -51,10 +51,9 @@ function index(draws: Draws): api.SimHashIndex<string> {
   const kind = draws.pick(['none', 'float32', 'int8', 'sparse'] as const);
   const options = { bits: 20, vectors: kind, ...(kind !== 'sparse' && { dimensions: 3 }) };
   const made = new SimHashIndex<string>(options);
-  made.addAll(
-    kind === 'sparse' ? VECTORS.map((_, i) => ({ indices: [i, 9], values: [1, 2] })) : matrix(),
-    IDS,
-  );
+  for (const [i, vector] of VECTORS.entries()) {
+    made.add(kind === 'sparse' ? { indices: [i, 9], values: [1, 2] } : vector, IDS[i]);
+  }
   return made;
 }
 
@@ -180,7 +179,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'SimHashIndex.add': onIndex('add', vector, 'e'),
   'SimHashIndex.set': onIndex('set', vector, () => 'b'),
   'SimHashIndex.addAll': onIndex('addAll', batch, () => ['e', 'f', 'g', 'h']),
-  'SimHashIndex.addAllAsync': onIndex('addAllAsync', batch, () => ['e', 'f', 'g', 'h']),
   'SimHashIndex.remove': onIndex('remove', 'b'),
   'SimHashIndex.has': onIndex('has', 'b'),
   'SimHashIndex.idOf': onIndex('idOf', 1),
@@ -188,18 +186,14 @@ const LIBRARY: Record<string, MakeCall> = {
   'SimHashIndex.compare': onIndex('compare', 'a', 'b'),
   'SimHashIndex.search': onIndex('search', vector, searchOptions),
   'SimHashIndex.searchAll': onIndex('searchAll', batch, searchOptions),
-  'SimHashIndex.searchAllAsync': onIndex('searchAllAsync', batch, searchOptions),
   'SimHashIndex.within': onIndex('within', vector, () => ({ maxDistance: 5, minCosine: 0.5 })),
   'SimHashIndex.withinAll': onIndex('withinAll', batch, () => ({ maxDistance: 5 })),
-  'SimHashIndex.withinAllAsync': onIndex('withinAllAsync', batch, () => ({ maxDistance: 5 })),
   'SimHashIndex.optimize': onIndex('optimize', () => ({
     recall: 0.5,
     k: 2,
     queries: 2,
     partitions: 2,
   })),
-  'SimHashIndex.optimizeAsync': onIndex('optimizeAsync', () => ({ recall: 0.5, k: 2, seed: 1 })),
-  'SimHashIndex.compact': onIndex('compact', () => ({ onProgress: () => 0 })),
   pairs: call(api.pairs as never, source, nearness),
   'pairs of two': call(api.pairs as never, source, source, nearness),
   groupRows: call(api.groupRows as never, source, grouping),

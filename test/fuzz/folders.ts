@@ -9,10 +9,11 @@ import type { Data } from 'apache-arrow';
 import { ByteSource } from '../../src/formats/byte-source';
 import { zstdContent } from '../../src/formats/zstd-content';
 import * as api from '../../src/node';
-import { fileChecksum, parseManifest } from '../../src/stored/manifest';
+import { parseManifest } from '../../src/store/manifest';
 import { openArrow } from '../../src/table/arrow/source';
 import { decodeLz4 } from '../../src/table/compression/lz4';
 import { decodeZstd } from '../../src/table/compression/zstd';
+import { fileChecksum } from '../../src/table/sealed/file-checksum';
 import { KEY } from '../../src/table/sealed/seal';
 import { sealedBytes } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
@@ -20,7 +21,7 @@ import { scratch } from '../reference/scratch';
 import { frames } from '../table/frames.json';
 import { checkEqual, checkError, checkRefusal, Finding, textOf } from './check';
 import { mutated, NUMBERS, TEXTS } from './mutate';
-import { FILE, fixtures, type MakeTarget, type Run, smallIndexes } from './readers';
+import { FILE, type MakeTarget, type Run, SMALL_INDEXES } from './readers';
 
 /** A folder of this process, gone at its end. */
 export function temporaryFolder(): string {
@@ -91,7 +92,7 @@ export function written(...[header, batches]: Parameters<typeof sealedBytes>): U
 
 /** Index files whose maker meant harm, and computed the checksums. */
 const hostileIndex: MakeTarget = () => {
-  const files = smallIndexes().map((index) => openArrow(api.indexToArrow(index)));
+  const files = SMALL_INDEXES.map((index) => openArrow(api.indexToArrow(index)));
   return (draws) => {
     const { schema, batches } = draws.pick(files);
     const header = JSON.parse(schema.metadata.get(KEY) as string);
@@ -103,7 +104,10 @@ const hostileIndex: MakeTarget = () => {
         return { field, data: i === chosen ? changedData(draws, data) : data };
       }),
     );
-    const given = (isHeader ? changedJson(draws, header) : header) as Record<string, unknown>;
+    const given = ((isHeader ? changedJson(draws, header) : header) ?? {}) as Record<
+      string,
+      unknown
+    >;
     const bytes = written(given, columns);
     if (bytes === null) return;
     let index: api.SimHashIndex;
@@ -127,27 +131,43 @@ export function resealed(json: unknown): Buffer {
   return Buffer.from(`${head} "checksum": "${fileChecksum(Buffer.from(head))}"\n}\n`);
 }
 
+/** Small folders of every kind, each with two generations at least. */
+async function smallFolders(): Promise<Map<string, Uint8Array>[]> {
+  const root = temporaryFolder();
+  const frequencies = new api.TextHasher().fit(['a b c', 'b c', 'c']);
+  const made: Map<string, Uint8Array>[] = [];
+  for (const [i, index] of SMALL_INDEXES.entries()) {
+    const path = join(root, `${i}.hs`);
+    const rows = Array.from({ length: 100 }, (_, row) => index.idOf(row));
+    const ids = rows.filter((id) => id !== undefined);
+    const columns = api.RowBatch.of({ title: ids.map((id) => `${id}!`) });
+    await api.saveIndex(index, path, i % 2 === 0 ? { columns, frequencies } : {});
+    await (await api.IndexFolder.open(path)).remove([ids[1]]);
+    const names = readdirSync(path);
+    made.push(new Map(names.map((name) => [name, readFileSync(join(path, name))])));
+  }
+  return made;
+}
+
 const manifest: MakeTarget = () => {
-  const folder = new URL('folders/', fixtures);
-  const texts = readdirSync(folder)
-    .filter((name) => name.endsWith('.hs'))
-    .flatMap((name) => {
-      const url = new URL(`${name}/`, folder);
-      const manifests = readdirSync(url).filter((file) => file.startsWith('manifest-'));
-      return manifests.map((file) => readFileSync(new URL(file, url)));
-    });
+  const ready = smallFolders();
   const generationOf = (text: Buffer) => JSON.parse(text.toString()).generation as number;
-  const sound = texts.map((text) => textOf(parseManifest(text, FILE, generationOf(text))));
-  return (draws) => {
+  return async (draws) => {
+    const texts = (await ready).flatMap((files) => {
+      const names = [...files.keys()].filter((name) => name.startsWith('manifest-'));
+      return names.map((name) => Buffer.from(files.get(name) as Uint8Array));
+    });
     const at = draws.integer(texts.length);
     const isHostile = draws.integer(2) === 0;
     const json = JSON.parse(texts[at].toString());
     const bytes = isHostile ? resealed(changedJson(draws, json)) : mutated(draws, texts[at], texts);
     try {
       const read = parseManifest(bytes, FILE, generationOf(texts[at]));
+      if (isHostile) return;
       // A part of another put in may make the whole of that other.
       const same = texts.findIndex((text) => text.equals(bytes));
-      if (!isHostile) checkEqual(textOf(read), sound[same < 0 ? at : same], 'a damaged manifest');
+      const own = texts[same < 0 ? at : same];
+      checkEqual(read, parseManifest(own, FILE, generationOf(own)), 'a damaged manifest');
     } catch (error) {
       checkRefusal(error, FILE, 'manifest');
     }
@@ -156,21 +176,16 @@ const manifest: MakeTarget = () => {
 
 /** A folder with one file damaged, or with a hostile manifest that passes its checksum. */
 const folder: MakeTarget = () => {
-  const root = temporaryFolder();
-  const source = new URL('folders/', fixtures);
-  const folders = readdirSync(source).filter((name) => name.endsWith('.hs'));
+  const [ready, root] = [smallFolders(), temporaryFolder()];
   return async (draws) => {
-    const name = draws.pick(folders);
-    const url = new URL(`${name}/`, source);
+    const files = draws.pick(await ready);
     for (const file of readdirSync(root)) unlinkSync(join(root, file));
-    const files = readdirSync(url);
-    const harmed = draws.pick(files);
-    for (const file of files) {
-      const bytes = readFileSync(new URL(file, url));
+    const harmed = draws.pick([...files.keys()]);
+    for (const [file, bytes] of files) {
       const isManifest = file.startsWith('manifest-');
       const make = () =>
         isManifest && draws.integer(2) === 0
-          ? resealed(changedJson(draws, JSON.parse(bytes.toString())))
+          ? resealed(changedJson(draws, JSON.parse(Buffer.from(bytes).toString())))
           : mutated(draws, bytes, []);
       writeFileSync(join(root, file), file === harmed ? make() : bytes);
     }

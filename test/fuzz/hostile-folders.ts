@@ -11,16 +11,17 @@ import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
-import { type FolderFile, fileChecksum } from '../../src/stored/manifest';
+import { type FolderFile, filesOf } from '../../src/store/manifest';
 import { bodiesOf } from '../../src/table/arrow/messages';
 import { openArrow } from '../../src/table/arrow/source';
+import { fileChecksum } from '../../src/table/sealed/file-checksum';
 import { KEY } from '../../src/table/sealed/seal';
 import { sealedBytes } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 import { checkEqual, checkError, Finding } from './check';
 import { changedData, changedJson, resealed, temporaryFolder, useIndex, written } from './folders';
 import { mutated, NUMBERS, TEXTS } from './mutate';
-import { type MakeTarget, smallIndexes } from './readers';
+import { type MakeTarget, SMALL_INDEXES } from './readers';
 
 type Files = Map<string, Uint8Array>;
 type Entry = { -readonly [Key in keyof FolderFile]: FolderFile[Key] };
@@ -48,7 +49,7 @@ async function soundFolders(): Promise<Sound[]> {
   const root = temporaryFolder();
   const added = ['late', 77, undefined, 7n];
   return Promise.all(
-    smallIndexes().map(async (index, i) => {
+    SMALL_INDEXES.map(async (index, i) => {
       const folder = join(root, `${i}.hs`);
       const rows = Array.from({ length: 100 }, (_, row) => index.idOf(row));
       const ids = rows.filter((id) => id !== undefined);
@@ -61,7 +62,7 @@ async function soundFolders(): Promise<Sound[]> {
       }
       const files = filesIn(folder);
       const manifest = manifestIn(files);
-      const named = jsonOf(files.get(manifest)).files.map(({ name }: Entry) => name);
+      const named = filesOf(jsonOf(files.get(manifest))).map(({ name }) => name);
       const kept = [...named, manifest, 'manifest.json'];
       const own = new Map(kept.map((name) => [name, files.get(name) as Uint8Array]));
       return { files: own, manifest, ids: [...ids, ...added.filter((id) => id !== undefined)] };
@@ -121,7 +122,7 @@ function hostileTable(draws: Draws, bytes: Uint8Array): Uint8Array | null {
     const order = draws.shuffled(columns);
     columns = draws.pick([without.length > 0 ? without : twice, twice, order]);
   }
-  const own = what === 0 ? (changedJson(draws, header) as object as never) : header;
+  const own = what === 0 ? ((changedJson(draws, header) ?? {}) as object as never) : header;
   return written(own, columns) ?? bytes;
 }
 
@@ -148,6 +149,7 @@ function withColumns(bytes: Uint8Array, given: Readonly<Record<string, Numbers>>
 const PLACES = {
   rows: ['blocks', ''],
   vectors: ['blocks', 'vectors_'],
+  copies: ['places', ''],
   hashes: ['buckets', ''],
 } as const;
 
@@ -155,7 +157,7 @@ const PLACES = {
 function hostileFiles(draws: Draws, { files, manifest }: Sound): Files {
   const own = new Map(files);
   let json = jsonOf(own.get(manifest));
-  const entries: Entry[] = json.files;
+  const entries: Entry[] = filesOf(json);
   const put = (entry: Entry, bytes: Uint8Array) => {
     own.set(entry.name, bytes);
     Object.assign(entry, { bytes: bytes.length, checksum: fileChecksum(bytes) });

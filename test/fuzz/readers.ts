@@ -198,32 +198,34 @@ function readCodes(bytes: Uint8Array): unknown {
   return [codes.bits, codes.count, codes.origin, codes.bytes, codes.validity, ids];
 }
 
-/** Small indexes with every kind of column that an index file can have. */
-export function smallIndexes(): SimHashIndex[] {
+async function makeSmallIndexes(): Promise<SimHashIndex[]> {
   const draws = new Draws('small indexes');
   const vectors = (count: number, dimensions: number) =>
     Array.from({ length: count }, () => [...draws.gaussians(dimensions)]);
   const dense = new Index<string>({ bits: 24, dimensions: 4, vectors: 'int8' });
-  dense.addAll(
+  await dense.addAll(
     vectors(60, 4),
     Array.from({ length: 60 }, (_, i) => `id ${i}`),
   );
-  dense.optimize({ partitions: 4, queries: 10, k: 3, recall: 0.6, copies: true });
+  await dense.optimize({ partitions: 4, queries: 10, k: 3, recall: 0.6, copies: true });
   for (const id of ['id 3', 'id 9']) dense.remove(id);
   const float = new Index<number>({ bits: 9, dimensions: 3, vectors: 'float32', zero: 'null' });
-  float.addAll([...vectors(7, 3), [0, 0, 0]], [9, 8, 7, 6, 5, 4, 3, 2]);
+  await float.addAll([...vectors(7, 3), [0, 0, 0]], [9, 8, 7, 6, 5, 4, 3, 2]);
   const sparse = new Index({ bits: 16, vectors: 'sparse' });
   for (let i = 0; i < 9; i++) sparse.add({ indices: [i, i + 7, 1000], values: [1, 2, -i - 1] });
   sparse.remove(4);
   const codes = new Index<bigint>({ bits: 5, mean: [1, 0], dimensions: 2 });
-  codes.addAll(
+  await codes.addAll(
     vectors(12, 2),
     Array.from({ length: 12 }, (_, i) => 2n ** 60n + BigInt(i)),
   );
   return [dense, float, sparse, codes];
 }
 
-const indexFiles = () => smallIndexes().map((index) => indexToArrow(index));
+/** Small indexes with every kind of column that an index file can have. */
+export const SMALL_INDEXES: readonly SimHashIndex[] = await makeSmallIndexes();
+
+const indexFiles = () => SMALL_INDEXES.map((index) => indexToArrow(index));
 const readIndex: Read = (bytes) => indexToArrow(indexFromArrow(bytes, { file: FILE }));
 
 function codeFiles(): Uint8Array[] {

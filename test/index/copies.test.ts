@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { runSteps } from '../../src/base/steps';
-import { copiesPay } from '../../src/index/copies-pay';
-import { partsOf } from '../../src/index/simhash-index';
+import { LongWork } from '../../src/base/long-work';
+import { copiesPay } from '../../src/index/copies';
+import { queryOf } from '../../src/index/query';
+import type { Query } from '../../src/index/query-parts';
+import type { SearchResult } from '../../src/index/result';
+import { coreOf } from '../../src/index/simhash-index';
+import { trainSpace, untrainedSpace } from '../../src/index/train';
 import { allocateIntegers, roundInto } from '../../src/k-means/points';
-import { trainTree } from '../../src/k-means/two-level';
 import { indexFromArrow, indexToArrow, SimHashIndex } from '../../src/node';
 import { Draws } from '../reference/random';
-import { found } from '../stored/places';
 
 /** An optimized index whose rows are in two partitions each, next to brute force. */
 
@@ -22,34 +24,41 @@ function scattered(seed: number, count: number): Float32Array {
 }
 
 const values = scattered(1, COUNT);
+/** Rows and their cosines. */
+const found = ({ rows, cosines }: SearchResult) => [rows, cosines];
 const vectorOf = (all: Float32Array, i: number) =>
   all.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
 const queries = Array.from({ length: 12 }, (_, i) => vectorOf(scattered(2, 40), 3 * i + 1));
 
-function made(options: object = {}, optimize: object = {}): SimHashIndex {
+async function made(options: object = {}, optimize: object = {}): Promise<SimHashIndex> {
   const index = new SimHashIndex({
     ...{ bits: 128, dimensions: DIMENSIONS, vectors: 'float32', projection: 'hadamard' },
     ...options,
   });
-  index.addAll({ values, dimensions: DIMENSIONS });
-  index.optimize({ partitions: 64, queries: 100, recall: 0.9, copies: true, ...optimize });
+  await index.addAll({ values, dimensions: DIMENSIONS });
+  await index.optimize({ partitions: 64, queries: 100, recall: 0.9, copies: true, ...optimize });
   return index;
 }
 
 const everywhere = { method: 'partitions', probes: 64, oversample: 500 } as const;
 
-describe('rows in second partitions', () => {
-  const index = made();
+describe('rows in second partitions', async () => {
+  const index = await made();
 
-  it('are two entries of each distinct code, in different partitions', () => {
-    const { distinctCodes, partitions } = partsOf(index);
-    const [own, second] = [
-      partitions?.partitionOfEach(distinctCodes.count),
-      partitions?.secondOfEach(distinctCodes.count),
-    ];
-    expect(own?.every((p, i) => p !== second?.[i])).toBe(true);
-    const entries = Array.from({ length: 64 }, (_, p) => partitions?.rowsOf(p) ?? 0);
-    expect(entries.reduce((sum, count) => sum + count)).toBe(2 * distinctCodes.count);
+  it('are two entries of each row, in different partitions', () => {
+    const { parts, layout } = coreOf(index).rows;
+    expect(layout.hasCopies).toBe(true);
+    let count = 0;
+    for (const part of parts) {
+      const entries = new Set<number>();
+      for (let position = 0; position < part.rows.count; position++) {
+        expect(part.secondOf(position)).not.toBe(part.partitionOf(position));
+        entries.add(part.entryOf(position, false)).add(part.entryOf(position, true));
+      }
+      expect(entries.size).toBe(2 * part.rows.count);
+      count += part.rows.count;
+    }
+    expect(count).toBe(COUNT);
   });
 
   it('are found once each, as by brute force, where all partitions are visited', () => {
@@ -73,8 +82,8 @@ describe('rows in second partitions', () => {
     }
   });
 
-  it('need fewer probes for a recall than rows in one partition', () => {
-    const one = made({}, { copies: false });
+  it('need fewer probes for a recall than rows in one partition', async () => {
+    const one = await made({}, { copies: false });
     const [copied, single] = [index, one].map((own) => {
       return queries.reduce((sum, query) => {
         const truth = new Set(index.search(query, { method: 'scan', oversample: 500 }).rows);
@@ -89,19 +98,19 @@ describe('rows in second partitions', () => {
 
   it('are the same rows for many queries in one call, and by the scalar kernel', {
     tags: 'thorough',
-  }, () => {
+  }, async () => {
     for (const options of [{ k: 9 }, { k: 9, probes: 40, oversample: 12 }] as const) {
-      const together = index.searchAll(queries, options).map(found);
+      const together = (await index.searchAll(queries, options)).map(found);
       expect(together).toEqual(queries.map((query) => found(index.search(query, options))));
-      const scalar = made({ kernel: 'scalar' });
+      const scalar = await made({ kernel: 'scalar' });
       expect(queries.map((query) => found(scalar.search(query, options)))).toEqual(together);
     }
   });
 
-  it('follow rows that come and go', () => {
-    const own = made({ vectors: 'int8' });
+  it('follow rows that come and go', async () => {
+    const own = await made({ vectors: 'int8' });
     const more = scattered(3, 900);
-    own.addAll({ values: more, dimensions: DIMENSIONS });
+    await own.addAll({ values: more, dimensions: DIMENSIONS });
     for (let row = 0; row < COUNT + 900; row += 3) own.remove(row);
     const check = () => {
       for (const query of queries) {
@@ -110,25 +119,26 @@ describe('rows in second partitions', () => {
       }
     };
     check();
-    expect(partsOf(own).partitions?.addedCount).toBeGreaterThan(0);
-    own.compact();
-    expect(partsOf(own).partitions?.addedCount).toBe(0);
-    expect(partsOf(own).partitions?.hasCopies).toBe(true);
+    await own.optimize({ partitions: 16, queries: 100, recall: 0.9, copies: true });
     check();
   });
 
   it('are in the one Arrow file of an index, with their residual codes', () => {
     const read = indexFromArrow(indexToArrow(index));
-    const [a, b] = [index, read].map((own) => partsOf(own).partitions);
-    expect(b?.secondOfEach(100)).toEqual(a?.secondOfEach(100));
-    const [own, other] = [a, b].map((one) => one?.residualCodes?.parts.memories[0].bytes);
-    expect(other).toEqual(own);
+    const placesOf = (own: SimHashIndex) =>
+      Array.from({ length: COUNT }, (_, row) => {
+        const place = coreOf(own).rows.find(row);
+        return (
+          place && [place.part.partitionOf(place.position), place.part.secondOf(place.position)]
+        );
+      });
+    expect(placesOf(read)).toEqual(placesOf(index));
     for (const query of queries) {
       expect(found(read.search(query))).toEqual(found(index.search(query)));
     }
   });
 
-  it('are decided though a given neighbour has no code', () => {
+  it('are decided though a given neighbour has no code', async () => {
     const own = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32', zero: 'null' });
     for (let i = 0; i < 400; i++) own.add(i === 7 ? [0, 0] : [Math.cos(i), Math.sin(i)]);
     const queries = [20, 90].map((i) => [Math.cos(i), Math.sin(i)]);
@@ -136,42 +146,52 @@ describe('rows in second partitions', () => {
       [20, 7, 64],
       [90, 46, 134],
     ];
-    const report = own.optimize({ queries, truth, partitions: 8, k: 3, recall: 0.5 });
+    const report = await own.optimize({ queries, truth, partitions: 8, k: 3, recall: 0.5 });
     expect(report.copies).toBe(false);
   });
 
-  it('need vectors, and are wanted by true or false', () => {
-    expect(() => made({ vectors: 'none' })).toThrow(
+  it('need vectors, and are wanted by true or false', async () => {
+    await expect(made({ vectors: 'none' })).rejects.toThrow(
       `"vectors" expected 'int8' or 'float32', which copies need, got "none"`,
     );
-    expect(() => made({}, { copies: 'yes' })).toThrow('"copies" expected true or false, got "yes"');
+    await expect(made({}, { copies: 'yes' })).rejects.toThrow(
+      '"copies" expected true or false, got "yes"',
+    );
   });
 
-  it('are made by default where they save much of what a search looks at', () => {
+  it('are made by default where they save much of what a search looks at', async () => {
     const [width, count] = [40, 3000];
-    const points = (seed: number, near: Int16Array | null) => {
-      const draws = new Draws(seed);
-      const all = allocateIntegers(count, width);
-      for (let i = 0; i < count; i++) {
-        const vector = draws.gaussians(width).map((value, j) => {
-          return near === null ? value : near[i * width + j] / 5200 + 0.45 * value;
-        });
-        roundInto(vector, Math.hypot(...vector), all, i * width);
-      }
+    const pointsOf = (vectors: readonly Float64Array[]) => {
+      const all = allocateIntegers(vectors.length, width);
+      for (const [i, vector] of vectors.entries()) roundInto(vector, 1, all, i * width);
       return all;
     };
-    const neighbors = points(1, null);
-    const tree = runSteps(trainTree(points(2, null), width, { count: 1024, seed: '1' }), {});
-    const own = new Uint32Array(count);
-    tree.nearestInto(neighbors, own);
-    const queries = points(3, neighbors);
-    const spread = { queries, neighbors, own, counts: Array.from(own, () => 1) };
-    const sizes = new Uint32Array(1024).fill(1);
-    const paysFor = (codes: number) => copiesPay(tree, { ...spread, sizes, codes }, 0.95);
-    // A search of few codes mostly compares centroids, which copies do not change.
-    expect([10_000, 10_000_000].map(paysFor)).toEqual([false, true]);
+    const around = (seed: number, near: readonly Float64Array[] | null) => {
+      const draws = new Draws(seed);
+      return Array.from({ length: count }, (_, i) => {
+        const noise = draws.gaussians(width);
+        const vector = near === null ? noise : noise.map((v, j) => 6 * near[i][j] + 0.45 * v);
+        const length = Math.hypot(...vector);
+        return Float64Array.from(vector, (value) => value / length);
+      });
+    };
+    const neighbors = around(1, null);
+    const untrained = untrainedSpace({ bits: 64, dimensions: width, seed: 1n });
+    const training = { partitions: 1024, seed: '1' };
+    const sample = pointsOf(around(2, null));
+    const space = await trainSpace(untrained, sample, training, new LongWork({}));
+    const core = coreOf(new SimHashIndex({ bits: 64, dimensions: width, vectors: 'float32' }));
+    const paysFor = (queries: readonly Float64Array[], rows: number, recall: number) => {
+      const asked = queries.map((vector, row) => ({
+        ...{ row: null, query: queryOf(core, vector) as Query },
+        truth: { rows: Uint32Array.of(row), size: 1 },
+      }));
+      return copiesPay(space, { asked, points: pointsOf(neighbors), rows, sample }, recall);
+    };
+    // A search of few rows mostly compares centroids, which copies do not change.
+    const queries = around(3, neighbors);
+    expect([10_000, 10_000_000].map((rows) => paysFor(queries, rows, 0.95))).toEqual([false, true]);
     // Each query is its neighbour: one partition holds it.
-    const same = { ...spread, queries: neighbors, sizes, codes: 10_000_000 };
-    expect(copiesPay(tree, same, 0.9)).toBe(false);
+    expect(paysFor(neighbors, 10_000_000, 0.9)).toBe(false);
   });
 });

@@ -2,9 +2,8 @@ import { Dictionary, Int32, Table, tableFromIPC, Utf8, vectorFromArray } from 'a
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { indexFromArrow } from '../../src/index/read-index';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { indexToArrow } from '../../src/index/write-index';
+import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import { columnsOfIndex } from '../../src/table/sealed/carried-columns';
@@ -42,11 +41,11 @@ const kinds = {
 };
 
 describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
-  it.each(Object.entries(kinds))('is the same after a save, ids being %s', (_, idOf) => {
+  it.each(Object.entries(kinds))('is the same after a save, ids being %s', async (_, idOf) => {
     const vectors = clustered(700, 3);
     const ids = idOf && Array.from({ length: 700 }, (_, row) => idOf(row));
     const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, vectors: keep, seed: 9n });
-    index.addAll(vectors, ids as string[]);
+    await index.addAll(vectors, ids as string[]);
     for (let row = 0; row < 700; row += 5) index.remove(idOf ? idOf(row) : row);
     const back = indexFromArrow(indexToArrow(index));
     expect(back.count).toBe(index.count);
@@ -64,29 +63,32 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
   });
 });
 
-it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep %s', (keep) => {
-  const vectors = clustered(6000, 4);
-  const index = new SimHashIndex({
-    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: keep },
-    mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
-  });
-  index.addAll(vectors);
-  const report = index.optimize({ recall: 0.9, k: 5, queries: 100, partitions: 64 });
-  index.addAll({ values: clustered(300, 5).values, dimensions: DIMENSIONS });
-  for (let row = 0; row < 6300; row += 11) index.remove(row);
-  const back = indexFromArrow(indexToArrow(index));
-  expect(back.report).toEqual(index.report);
-  expect(back.report).toMatchObject({ wanted: 0.9, recall: report.recall, rowsAdded: 300 });
-  for (let row = 0; row < 6000; row += 117) {
-    const query = rowOf(vectors, row);
-    expect(back.search(query, { k: 5 })).toEqual(index.search(query, { k: 5 }));
-    if (index.report?.method !== 'partitions') continue;
-    const few = { k: 5, method: 'partitions', probes: 3 } as const;
-    expect(back.search(query, few)).toEqual(index.search(query, few));
-  }
-});
+it.each(['none', 'float32', 'int8'] as const)(
+  'keeps partitions and report, keep %s',
+  async (keep) => {
+    const vectors = clustered(6000, 4);
+    const index = new SimHashIndex({
+      ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: keep },
+      mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
+    });
+    await index.addAll(vectors);
+    const report = await index.optimize({ recall: 0.9, k: 5, queries: 100, partitions: 64 });
+    await index.addAll({ values: clustered(300, 5).values, dimensions: DIMENSIONS });
+    for (let row = 0; row < 6300; row += 11) index.remove(row);
+    const back = indexFromArrow(indexToArrow(index));
+    expect(back.report).toEqual(index.report);
+    expect(back.report).toMatchObject({ wanted: 0.9, recall: report.recall, rowsAdded: 300 });
+    for (let row = 0; row < 6000; row += 117) {
+      const query = rowOf(vectors, row);
+      expect(back.search(query, { k: 5 })).toEqual(index.search(query, { k: 5 }));
+      if (index.report?.method !== 'partitions') continue;
+      const few = { k: 5, method: 'partitions', probes: 3 } as const;
+      expect(back.search(query, few)).toEqual(index.search(query, few));
+    }
+  },
+);
 
-it('finds the same when rows that were added to partitions are put in their order', () => {
+it('finds the same when rows that were added to partitions are put in their order', async () => {
   const draws = new Draws(12);
   const [known, added] = [5000, 300].map((count) => ({
     values: Float32Array.from(draws.gaussians(count * DIMENSIONS)),
@@ -95,10 +97,10 @@ it('finds the same when rows that were added to partitions are put in their orde
   const index = new SimHashIndex({
     ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
   });
-  index.addAll(known);
-  index.optimize({ recall: 0.9, k: 5 });
+  await index.addAll(known);
+  await index.optimize({ recall: 0.9, k: 5 });
   expect(index.report?.method).toBe('partitions');
-  index.addAll(added);
+  await index.addAll(added);
   for (let row = 0; row < 5300; row += 11) index.remove(row);
   const back = indexFromArrow(indexToArrow(index));
   for (let row = 0; row < 5000; row += 9) {
@@ -110,13 +112,13 @@ it('finds the same when rows that were added to partitions are put in their orde
   }
 });
 
-it('holds null rows, foreign codes, and nothing at all', () => {
+it('holds null rows, foreign codes, and nothing at all', async () => {
   const empty = indexFromArrow(indexToArrow(new SimHashIndex({ bits: 33 })));
   expect([empty.count, empty.bits]).toEqual([0, 33]);
   expect(empty.add({ indices: [4], values: [1] }, 'a')).toBe(0);
 
   const nulls = new SimHashIndex({ bits: 16, dimensions: 2, vectors: 'float32', zero: 'null' });
-  nulls.addAll(
+  await nulls.addAll(
     [
       [0, 0],
       [1, 2],
@@ -129,16 +131,16 @@ it('holds null rows, foreign codes, and nothing at all', () => {
   expect(back.search([1, 2]).ids).toEqual(['y']);
 
   const foreign = new SimHashIndex({ bits: 8 });
-  foreign.addAll(Codes.from(Uint8Array.of(1, 2, 3), { bits: 8 }));
+  await foreign.addAll(Codes.from(Uint8Array.of(1, 2, 3), { bits: 8 }));
   const again = indexFromArrow(indexToArrow(foreign));
   expect(() => again.search([1, 2])).toThrow(/made elsewhere/);
   expect([...again.search(Uint8Array.of(3)).rows]).toEqual([2, 0, 1]);
 });
 
-it('is a file of codes for every Arrow reader', () => {
+it('is a file of codes for every Arrow reader', async () => {
   const vectors = clustered(50, 6);
   const index = new SimHashIndex({ bits: 24, dimensions: DIMENSIONS, vectors: 'float32', seed: 5 });
-  index.addAll(
+  await index.addAll(
     vectors,
     Array.from({ length: 50 }, (_, row) => `n${row}`),
   );
@@ -151,11 +153,11 @@ it('is a file of codes for every Arrow reader', () => {
   expect(table.getChild('vector')?.get(7).toArray()).toEqual(rowOf(vectors, 7));
 });
 
-describe('a damaged file', () => {
+describe('a damaged file', async () => {
   const vectors = clustered(4200, 7);
   const index = new SimHashIndex({ bits: 32, dimensions: DIMENSIONS, vectors: 'int8' });
-  index.addAll(vectors);
-  index.optimize({ recall: 0.5, k: 3, queries: 20, partitions: 8 });
+  await index.addAll(vectors);
+  await index.optimize({ recall: 0.5, k: 3, queries: 20, partitions: 8 });
   const bytes = indexToArrow(index);
   const answer = index.search(rowOf(vectors, 3));
 
@@ -188,11 +190,12 @@ describe('a damaged file', () => {
 it('batches end where rows have too much for one', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', vectors: 'none' },
-    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, centroids: null },
+    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, space: null },
+    ...{ copies: false, zeros: null },
   };
   const rowsOf = (first: number, end: number) => ({
     ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
-    ...{ scales: null, sparse: null, partitions: null },
+    ...{ scales: null, sparse: null, partitions: null, seconds: null },
     codes: Uint8Array.from({ length: end - first }, (_, i) => 10 + first + i),
   });
   const endOf = (first: number, end: number) => Math.min(end, first + 3);
@@ -217,20 +220,20 @@ describe('columns next to an index in one file', () => {
     }).batches[0],
   );
 
-  function filled(): SimHashIndex {
+  async function filled(): Promise<SimHashIndex> {
     const index = new SimHashIndex({ bits: 16 });
     const bytes = Uint8Array.from({ length: 2 * COUNT }, (_, i) => (i % 2 ? i >> 9 : i >> 1));
-    index.addAll(Codes.from(bytes, { bits: 16 }));
+    await index.addAll(Codes.from(bytes, { bits: 16 }));
     for (let row = 7; row < COUNT; row += 1000) index.remove(row);
     return index;
   }
 
-  it('come back for the rows that are there, and any Arrow reader sees them', () => {
-    const bytes = indexToArrow(filled(), { columns });
+  it('come back for the rows that are there, and any Arrow reader sees them', async () => {
+    const bytes = indexToArrow(await filled(), { columns });
     expect(indexFromArrow(bytes).count).toBe(rows.length);
     const table = tableFromIPC(bytes);
     expect(table.batches.length).toBeGreaterThan(1);
-    const names = ['row', 'code', 'first', 'kind', 'row_', 'row__'];
+    const names = ['row', 'code', 'kind', 'row_', 'row__'];
     expect(table.schema.fields.map(({ name }) => name)).toEqual(names);
     expect(table.getChild('kind')?.toJSON()).toEqual(rows.map(kindOf));
     expect(Array.from(table.getChild('row')?.toArray())).toEqual(rows);
@@ -243,12 +246,13 @@ describe('columns next to an index in one file', () => {
     expect(back?.values('row_')).toEqual(rows.map((row) => row / 8));
   });
 
-  it('must have a row for each row of the index', () => {
+  it('must have a row for each row of the index', async () => {
+    const index = await filled();
     const other = columns.slice(0, 5);
-    expect(() => indexToArrow(filled(), { columns: other })).toThrow(
+    expect(() => indexToArrow(index, { columns: other })).toThrow(
       `"columns" expected ${rows.length} rows, got 5`,
     );
-    expect(() => indexToArrow(filled(), { columns: [] as never })).toThrow(TypeError);
+    expect(() => indexToArrow(index, { columns: [] as never })).toThrow(TypeError);
     const empty = new SimHashIndex({ bits: 8 });
     const none = columns.slice(0, 0);
     const bytes = indexToArrow(empty, { columns: none });
@@ -263,7 +267,7 @@ describe('a hostile file, its checksums right,', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
     ...{ vectors: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
-    centroids: null,
+    ...{ space: null, copies: false, zeros: null },
   };
   const rows = {
     ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },
@@ -281,7 +285,11 @@ describe('a hostile file, its checksums right,', () => {
     ...{ source: 'rows', kthCosine: null, byRows: null, warnings: [], cost: null, copies: false },
     ...{ seed: 0, heldOutShare: 1 },
   };
-  const centroids = Buffer.from(new Int16Array(16).buffer).toString('base64');
+  const base64 = (count: number) => Buffer.from(new Int16Array(count).buffer).toString('base64');
+  const space = {
+    ...{ kind: 'dense', seed: '0', nearness: 0.5, centroids: base64(16), coarse: base64(8) },
+    starts: [0, 2],
+  };
 
   it('names no columns that it does not have', () => {
     for (const carried of [7, Array.from({ length: 9 }, (_, i) => `c${i}`)]) {
@@ -292,7 +300,7 @@ describe('a hostile file, its checksums right,', () => {
   it('is read when nothing is wrong', () => {
     expect(indexFromArrow(made({})).count).toBe(3);
     expect(indexFromArrow(made({ report })).report).toEqual({ ...report, stale: false });
-    const partitioned = made({ centroids }, { partitions: Uint32Array.of(0, 1, 1) });
+    const partitioned = made({ space }, { partitions: Uint32Array.of(0, 1, 1) });
     expect(indexFromArrow(partitioned).count).toBe(3);
   });
 
@@ -331,10 +339,22 @@ describe('a hostile file, its checksums right,', () => {
       { vectors: new Int8Array(6).fill(1), scales: Float32Array.of(1, Number.NaN, 1) },
       /row 1/,
     ],
-    [{ centroids: '?' }, {}, /./],
-    [{ centroids: 'AAAA' }, {}, /centroids/],
-    [{ centroids }, {}, /partition/],
-    [{ centroids }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
+    [{ space: 'some' }, {}, /space/],
+    [{ space: { ...space, kind: 'round' } }, {}, /space.*kind/],
+    [{ space: { ...space, nearness: 2 } }, {}, /space.*nearness/],
+    [{ space: { ...space, centroids: '?' } }, {}, /./],
+    [{ space: { ...space, centroids: 'AAAA' } }, {}, /centroids/],
+    [{ space: { ...space, centroids: '' } }, {}, /centroids/],
+    [{ space: { ...space, coarse: 7 } }, {}, /centroids/],
+    [{ space: { ...space, starts: 7 } }, {}, /space.*starts/],
+    [{ space: { ...space, starts: [0, 3] } }, {}, /space.*starts/],
+    [{ space: { ...space, starts: [0, 1] } }, {}, /groups/],
+    [{ space }, {}, /partition/],
+    [{ space }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
+    [{ space, copies: true }, { partitions: Uint32Array.of(0, 1, 1) }, /second/],
+    [{ copies: 1 }, {}, /copies/],
+    [{ zeros: 'none' }, {}, /zeros/],
+    [{ zeros: [-1, 0] }, {}, /zeros/],
     [{}, { rows: Uint32Array.of(0, 2, 1) }, /row number/],
     [{}, { rows: Uint32Array.of(0, 1, 3) }, /row number/],
     [{}, { vectors: Float32Array.of(1, 2, 3, Number.NaN, 5, 6) }, /row 1/],

@@ -10,15 +10,15 @@ const sparse = vectors.map((values) => ({
   values,
 }));
 
-function made(options: object = { vectors: 'float32' }): SimHashIndex {
+async function made(options: object = { vectors: 'float32' }): Promise<SimHashIndex> {
   const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, ...options });
-  index.addAll(vectors);
+  await index.addAll(vectors);
   return index;
 }
 
-function ofSparse(): SimHashIndex {
+async function ofSparse(): Promise<SimHashIndex> {
   const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
-  index.addAll(sparse);
+  await index.addAll(sparse);
   return index;
 }
 
@@ -31,10 +31,10 @@ const flat = (place: number, value: number) =>
   Float32Array.from(vectors.flatMap((one) => [...one])).fill(value, place, place + 1);
 
 /** All that takes queries of a caller and measures, or searches for each of them. */
-async function refusals(index: () => SimHashIndex, queries: VectorBatch | Codes) {
+async function refusals(index: () => Promise<SimHashIndex>, queries: VectorBatch | Codes) {
   const calls: (() => unknown)[] = [
-    () => index().optimize({ queries }),
-    () => measureRecall(index(), { queries }),
+    async () => (await index()).optimize({ queries }),
+    async () => measureRecall(await index(), { queries }),
   ];
   const messages: string[] = [];
   for (const call of calls) {
@@ -55,7 +55,7 @@ describe('an error of a bad query names it', () => {
   const zeros = flat(0, 0).fill(0, 3 * DIMENSIONS, 4 * DIMENSIONS);
   zeros[0] = 1;
 
-  it.each<[string, () => SimHashIndex, VectorBatch | Codes, string]>([
+  it.each<[string, () => Promise<SimHashIndex>, VectorBatch | Codes, string]>([
     ['NaN', dense, withThird(wrongAt(5, Number.NaN)), finite],
     ['NaN', codes, withThird(wrongAt(5, Number.NaN)), finite],
     ['NaN in a matrix', dense, { values: flat(53, Number.NaN), dimensions: 16 }, finite],
@@ -137,12 +137,17 @@ describe('an error of a bad query names it', () => {
 
   it('of a search, alone or one of many', async () => {
     const bad = wrongAt(5, Number.NaN) as number[];
-    expect(() => made().search(bad)).toThrow(
+    const index = await made();
+    expect(() => index.search(bad)).toThrow(
       /^"query" expected finite values, got NaN at dimension 5/,
     );
-    expect(() => made().search(bad.slice(1))).toThrow(/^"query" expected a vector of 16 dim/);
-    expect(() => made().searchAll(withThird(bad))).toThrow(finite.replace('RangeError: ', ''));
-    await expect(made().searchAllAsync(withThird(bad), { threads: 2 })).rejects.toThrow(RangeError);
+    expect(() => index.search(bad.slice(1))).toThrow(/^"query" expected a vector of 16 dim/);
+    await expect((await made()).searchAll(withThird(bad))).rejects.toThrow(
+      finite.replace('RangeError: ', ''),
+    );
+    await expect((await made()).searchAll(withThird(bad), { threads: 2 })).rejects.toThrow(
+      RangeError,
+    );
   });
 
   it.each<[string, readonly unknown[] | string | null, string]>([
@@ -163,13 +168,13 @@ describe('an error of a bad query names it', () => {
       [0, 1, 2, 3, 4, 5, 6, 59, 8, 9],
       '"truth"[3][7] expected a row of the index, got 59',
     ],
-  ])('of truth with %s', (_, rows, message) => {
-    const index = made();
+  ])('of truth with %s', async (_, rows, message) => {
+    const index = await made();
     index.remove(59);
     const queries = vectors.slice(0, 40);
     const right = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
     const truth = queries.map((_, i) => (i === 3 ? rows : right)) as number[][];
-    expect(() => index.optimize({ queries, truth })).toThrow(message);
+    await expect(index.optimize({ queries, truth })).rejects.toThrow(message);
   });
 });
 
@@ -179,14 +184,14 @@ describe('recall of queries in other forms', () => {
 
   it('of a flat array is that of the same vectors', async () => {
     const options = { search: { oversample: 1 } };
-    const expected = await measureRecall(made(), { queries: asked, ...options });
-    expect(await measureRecall(made(), { queries: values, ...options })).toEqual(expected);
+    const expected = await measureRecall(await made(), { queries: asked, ...options });
+    expect(await measureRecall(await made(), { queries: values, ...options })).toEqual(expected);
     expect(expected.recall).toBeLessThan(1);
   });
 
   it('is of those that have a direction, where others are null', async () => {
     const options = { k: 5, search: { oversample: 1 } };
-    const index = made({ vectors: 'float32', zero: 'null' });
+    const index = await made({ vectors: 'float32', zero: 'null' });
     const expected = await measureRecall(index, { queries: asked, ...options });
     const more = [new Float32Array(DIMENSIONS), ...asked];
     expect(await measureRecall(index, { queries: more, ...options })).toEqual(expected);

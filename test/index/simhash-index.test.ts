@@ -26,20 +26,20 @@ describe('life', () => {
     const index = new SimHashIndex({ bits: 64 });
     expect(index.add([1, 2, 3])).toBe(0);
     expect(index.add({ indices: [0, 1, 2], values: [2, 4, 6] })).toBe(1);
-    const { rows, ids, distances } = index.search([1, 2, 3], { k: 5 });
+    const { rows, ids, distances } = index.search([1, 2, 3], { k: 5, rank: 'hamming' });
     expect([...rows]).toEqual([0, 1]);
     expect(ids).toEqual([0, 1]);
-    expect([...distances]).toEqual([0, 0]);
+    expect(distances).toEqual(Uint16Array.of(0, 0));
   });
 
   it.each([
     ['strings', ['a', 'b', 'c'], 'b'],
     ['numbers', [7, -2, 9e9], -2],
     ['big integers', [1n, 2n ** 60n, 3n], 2n ** 60n],
-  ])('knows ids that are %s', (_name, ids, second) => {
+  ])('knows ids that are %s', async (_name, ids, second) => {
     const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
     const vectors = [Float32Array.of(1, 0), Float32Array.of(0, 1), Float32Array.of(-1, 0.5)];
-    index.addAll(vectors, ids as string[]);
+    await index.addAll(vectors, ids as string[]);
     expect(index.search([0.1, 1], { k: 1 }).ids).toEqual([second]);
     expect(index.get(second)).toMatchObject({ row: 1, id: second, vector: vectors[1] });
     expect(index.compare(ids[0], second).cosine).toBe(0);
@@ -62,9 +62,9 @@ describe('life', () => {
     expect([0, -1, 1].map((row) => numbered.idOf(row))).toEqual([0, undefined, undefined]);
   });
 
-  it('answers nothing when everything was removed, and goes on', () => {
+  it('answers nothing when everything was removed, and goes on', async () => {
     const index = new SimHashIndex({ bits: 16 });
-    index.addAll(
+    await index.addAll(
       [
         [1, 2],
         [3, -4],
@@ -79,37 +79,18 @@ describe('life', () => {
     expect(index.search([1, 2]).ids).toEqual(['x']);
   });
 
-  it('holds a million equal rows as one code, and gives their ties in order', () => {
+  it('gives a million equal rows in order', async () => {
     const index = new SimHashIndex({ bits: 64 });
     const one = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
     const near = Uint8Array.of(0, 2, 3, 4, 5, 6, 7, 8);
     const bytes = new Uint8Array(8_000_000);
     for (let row = 0; row < 1_000_000; row++) bytes.set(one, 8 * row);
-    index.addAll(Codes.from(bytes, { bits: 64 }));
+    await index.addAll(Codes.from(bytes, { bits: 64 }));
     index.add(near);
     expect([...index.search(one, { k: 3 }).rows]).toEqual([0, 1, 2]);
-    const { rows, explain } = index.search(near, { k: 3, explain: true });
-    expect([...rows]).toEqual([1_000_000, 0, 1]);
-    expect(explain?.codesCompared).toBe(2);
+    expect([...index.search(near, { k: 3 }).rows]).toEqual([1_000_000, 0, 1]);
     for (let row = 0; row < 999_999; row++) index.remove(row);
     expect([...index.search(one, { k: 3 }).rows]).toEqual([999_999, 1_000_000]);
-  });
-
-  it('frees what only adding needs once searches are all there is, and adds again', () => {
-    const draws = new Draws('searched');
-    const codes = Codes.from(draws.bytes(32 * 3000), { bits: 256 });
-    const index = new SimHashIndex({ bits: 256 });
-    index.addAll(codes);
-    const before = index.bytes.total;
-    for (let i = 0; i < 150; i++) index.search(codes.at(i), { method: 'scan' });
-    expect(index.bytes.total).toBe(before);
-    for (let i = 0; i < 150; i++) index.search(codes.at(i), { method: 'scan' });
-    expect(index.bytes.total).toBeLessThan(1.4 * codes.bytes.length);
-    index.add(codes.at(7));
-    index.add(draws.bytes(32));
-    const { rows, explain } = index.search(codes.at(7), { k: 2, method: 'scan', explain: true });
-    expect([...rows]).toEqual([7, 3000]);
-    expect(explain?.codesCompared).toBe(3001);
   });
 });
 
@@ -125,17 +106,17 @@ describe('in turns with the event loop', () => {
   it('rows that are removed on the way are not in what is told after, by distance', async () => {
     const codes = many(1_000_000, 'by distance');
     const index = new SimHashIndex({ bits: BITS_64 });
-    index.addAll(codes);
+    await index.addAll(codes);
     const queries = Codes.allocate(200, { bits: BITS_64 });
     for (let i = 0; i < 200; i++) queries.at(i).set(codes.at(5).map((byte) => byte ^ 1));
-    const searching = index.searchAllAsync(queries, { k: 3, method: 'scan' });
+    const searching = index.searchAll(queries, { k: 3, method: 'scan' });
     await new Promise((resolve) => setTimeout(resolve));
     index.remove(5);
     index.remove(11);
     const results = await searching;
     for (const { rows, distances } of results) {
       expect([...rows]).toEqual([10, 12, 13]);
-      expect([...distances]).toEqual([8, 8, 8]);
+      expect(distances).toEqual(Uint16Array.of(8, 8, 8));
     }
   });
 
@@ -151,10 +132,10 @@ describe('in turns with the event loop', () => {
       for (let row = 10; row < 20; row++) {
         values.copyWithin(row * dimensions, 5 * dimensions, 6 * dimensions);
       }
-      index.addAll(vectors);
+      await index.addAll(vectors);
       const queries = Array.from({ length: 20 }, () => rowOf(vectors, 5));
       const asked: unknown[] = [];
-      const searching = index.searchAllAsync(queries, {
+      const searching = index.searchAll(queries, {
         ...{ k: 3, rank, method: 'scan', oversample: 8 },
         filter: (id: unknown, row: number) => {
           if (typeof id !== 'number' || id !== row) asked.push([id, row]);
@@ -176,10 +157,10 @@ describe('in turns with the event loop', () => {
   it('no more than k are told when rows come on the way', async () => {
     const codes = many(200_000, 'more');
     const index = new SimHashIndex({ bits: BITS_64 });
-    index.addAll(codes);
+    await index.addAll(codes);
     const queries = Codes.from(codes.bytes.slice(0, 8 * 4), { bits: BITS_64 });
-    const searching = index.searchAllAsync(queries, { k: 200_000 });
-    index.addAll(many(1000, 'others'));
+    const searching = index.searchAll(queries, { k: 200_000 });
+    await index.addAll(many(1000, 'others'));
     for (const { rows } of await searching) expect(rows.length).toBe(200_000);
   });
 
@@ -187,13 +168,13 @@ describe('in turns with the event loop', () => {
     const codes = many(100_000, 'cancelled');
     const index = new SimHashIndex({ bits: BITS_64 });
     const signal = AbortSignal.abort();
-    await index.addAllAsync(codes, undefined, { signal }).catch(() => {});
+    await index.addAll(codes, undefined, { signal }).catch(() => {});
     expect([0, codes.count]).toContain(index.count);
     for (const wait of [0, 1, 5, 20]) {
       const before = index.count;
       const stop = new AbortController();
       setTimeout(() => stop.abort(), wait);
-      await index.addAllAsync(codes, undefined, { signal: stop.signal }).catch(() => {});
+      await index.addAll(codes, undefined, { signal: stop.signal }).catch(() => {});
       expect([before, before + codes.count]).toContain(index.count);
     }
   });
@@ -209,7 +190,7 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
       vectors: 'float32',
       kernel,
     });
-    index.addAll(vectors);
+    await index.addAll(vectors);
     const codes = await index.hasher.hashAll(vectors);
     for (let i = 0; i < 20; i++) {
       const query = Float32Array.from(draws.gaussians(DIMENSIONS));
@@ -227,12 +208,12 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
   });
 });
 
-it('estimates cosines without bias, and better than the distance alone', () => {
+it('estimates cosines without bias, and better than the distance alone', async () => {
   const draws = new Draws(11);
   const dimensions = 64;
   const index = new SimHashIndex({ bits: 256, dimensions, projection: 'gaussian' });
   const vectors = matrix(draws, 600, dimensions);
-  index.addAll(vectors);
+  await index.addAll(vectors);
   const cosine = (a: ArrayLike<number>, b: ArrayLike<number>) => {
     let dot = 0;
     for (let i = 0; i < dimensions; i++) dot += a[i] * b[i];
@@ -261,11 +242,11 @@ it('estimates cosines without bias, and better than the distance alone', () => {
 });
 
 // In 0.1 as many rows were re-ranked as there are distinct codes, and recall@5 was .23.
-it('re-ranks rows, not distinct codes: many rows of few codes are found by exact cosine', () => {
+it('re-ranks rows, not distinct codes: many rows of few codes are found by exact cosine', async () => {
   const draws = new Draws(3);
   const rows = Array.from({ length: 100 }, () => [draws.gaussian(), draws.gaussian()]);
   const index = new SimHashIndex({ bits: 8, dimensions: 2, vectors: 'float32' });
-  index.addAll(rows.map((row) => Float32Array.from(row)));
+  await index.addAll(rows.map((row) => Float32Array.from(row)));
   for (const query of rows.slice(0, 20)) {
     const cosine = ([x, y]: number[]) =>
       (x * query[0] + y * query[1]) / Math.hypot(x, y) / Math.hypot(...query);
@@ -290,12 +271,12 @@ describe('optimize', () => {
   };
   const vectors = clustered(6000);
 
-  it('reaches the recall that it reports, by partitions and by a scan', () => {
+  it('reaches the recall that it reports, by partitions and by a scan', async () => {
     const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
-    index.addAll(vectors);
+    await index.addAll(vectors);
     const before = index.search(rowOf(vectors, 7), { k: 10, method: 'scan', oversample: 60 });
-    const report = index.optimize({ recall: 0.9, k: 10, partitions: 64, queries: 200 });
-    expect(report).toMatchObject({ wanted: 0.9, reached: true, truth: 'cosine', queries: 100 });
+    const report = await index.optimize({ recall: 0.9, k: 10, partitions: 64, queries: 200 });
+    expect(report).toMatchObject({ wanted: 0.9, reached: true, truth: 'cosine' });
     expect(report.recall).toBeGreaterThanOrEqual(0.9);
     expect(report.interval[0]).toBeLessThan(report.recall);
     expect(index.search(rowOf(vectors, 7), { k: 10, method: 'scan', oversample: 60 })).toEqual(
@@ -314,23 +295,23 @@ describe('optimize', () => {
     expect(exact).toMatchObject(scanVectors(vectors, rowOf(queries, 0), { k: 10 }));
   });
 
-  it('says when the recall is out of reach, and counts what came later', () => {
+  it('says when the recall is out of reach, and counts what came later', async () => {
     const index = new SimHashIndex({ bits: 8, dimensions, vectors: 'int8' });
-    index.addAll(vectors);
-    const report = index.optimize({ recall: 1, k: 5, queries: 60, partitions: 32 });
+    await index.addAll(vectors);
+    const report = await index.optimize({ recall: 1, k: 5, queries: 60, partitions: 32 });
     expect(report.reached).toBe(report.recall === 1);
-    index.addAll(clustered(3000));
+    await index.addAll(clustered(3000));
     index.remove(0);
     expect(index.report).toMatchObject({ rowsAdded: 3000, rowsRemoved: 1 });
   });
 
   it('leaves the index as it was when it is cancelled', async () => {
     const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
-    index.addAll(vectors);
+    await index.addAll(vectors);
     const before = index.search(rowOf(vectors, 1));
     const abort = new AbortController();
-    const work = index.optimizeAsync({ signal: abort.signal });
-    expect(() => index.add(rowOf(vectors, 0))).toThrow(/optimizeAsync\(\) is still at work/);
+    const work = index.optimize({ signal: abort.signal });
+    expect(() => index.add(rowOf(vectors, 0))).toThrow(/optimize\(\) is still at work/);
     abort.abort(new Error('enough'));
     await expect(work).rejects.toThrow('enough');
     expect(index.report).toBeNull();
@@ -339,10 +320,10 @@ describe('optimize', () => {
   });
 });
 
-describe('filter', () => {
+describe('filter', async () => {
   const vectors = matrix(new Draws(8), 3000);
   const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
-  index.addAll(vectors);
+  await index.addAll(vectors);
   const query = rowOf(vectors, 42);
   const allowed = [5, 9, 700, 42, 2999, 100, 101, 102];
 
@@ -366,9 +347,13 @@ describe('filter', () => {
   });
 });
 
-describe('bad input', () => {
+describe('bad input', async () => {
+  const vectors = [
+    [1, 1],
+    [1, 2],
+  ];
   const index = new SimHashIndex({ bits: 16, dimensions: 2, vectors: 'float32' });
-  index.addAll(
+  await index.addAll(
     [
       [1, 0],
       [0, 1],
@@ -385,53 +370,29 @@ describe('bad input', () => {
     [() => index.search([1, 0], { method: 'partitions' }), Error, /needs an index .* optimize/],
     [() => index.search(new Uint8Array(3)), RangeError, /code of 2 bytes/],
     [() => index.add([1, 1], 'a'), RangeError, /not there yet, got "a"/],
-    [
-      () =>
-        index.addAll(
-          [
-            [1, 1],
-            [1, 2],
-          ],
-          ['c', 'c'],
-        ),
-      RangeError,
-      /"ids"\[1\]/,
-    ],
-    [
-      () =>
-        index.addAll(
-          [
-            [1, 1],
-            [1, 2],
-          ],
-          ['c', 4] as never,
-        ),
-      TypeError,
-      /"ids"\[1\]/,
-    ],
     [() => index.add([1, 1], 4), TypeError, /string, as the ids before/],
     [() => index.add([1, 1]), TypeError, /ids of kind string/],
-    [
-      () =>
-        index.addAll(
-          [
-            [1, 1],
-            [0, 0],
-          ],
-          ['c', 'd'],
-        ),
-      RangeError,
-      /row 1: an all-zero/,
-    ],
     [() => index.add(new Uint8Array(2), 'c'), TypeError, /takes vectors/],
     [() => index.add({ indices: [0], values: [1] }, 'c'), TypeError, /dense vectors/],
-    [() => index.optimize({ recall: 1.5 }), RangeError, /"recall"/],
     [() => index.compare('a', 'z'), RangeError, /"b" expected an id/],
-    [() => new SimHashIndex().optimize(), Error, /empty/],
     [() => new SimHashIndex({ vectors: 'float32' }), TypeError, /"dimensions"/],
   ])('%s is refused, and nothing changes', (call, type, message) => {
     expect(call).toThrow(type);
     expect(call).toThrow(message);
+    expect(index.count).toBe(2);
+    expect(index.search([1, 0.1], { k: 7 }).ids).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    [() => index.addAll(vectors, ['c', 'c']), RangeError, /"ids"\[1\]/],
+    [() => index.addAll(vectors, ['c', 4] as never), TypeError, /"ids"\[1\]/],
+    [() => index.addAll([vectors[0], [0, 0]], ['c', 'd']), RangeError, /row 1: an all-zero/],
+    [() => index.optimize({ recall: 1.5 }), RangeError, /"recall"/],
+    [() => new SimHashIndex().optimize(), Error, /empty/],
+  ])('%s is refused by its promise, and nothing changes', async (call, type, message) => {
+    const error = await call().catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(type);
+    expect((error as Error).message).toMatch(message);
     expect(index.count).toBe(2);
     expect(index.search([1, 0.1], { k: 7 }).ids).toEqual(['a', 'b']);
   });
@@ -441,7 +402,7 @@ describe('bad input', () => {
   });
 });
 
-it('agrees with a Map and brute force through thousands of random steps', () => {
+it('agrees with a Map and brute force through thousands of random steps', async () => {
   const draws = new Draws('model');
   const pool = matrix(draws, 300);
   let index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, vectors: 'float32' });
@@ -460,7 +421,7 @@ it('agrees with a Map and brute force through thousands of random steps', () => 
     } else if (choice < 0.75) {
       expect(index.remove(id)).toBe(model.delete(id));
     } else if (choice < 0.755 && model.size > 10) {
-      index.optimize({ recall: 0.9, k: 3, queries: 10, partitions: 4 });
+      await index.optimize({ recall: 0.9, k: 3, queries: 10, partitions: 4 });
     } else if (choice < 0.765) {
       const query = rowOf(pool, draws.integer(300));
       const before = index.search(query, { k: 20 });
@@ -496,26 +457,26 @@ describe('addAll', () => {
   const rows = Array.from({ length: 40 }, (_, i) => [
     ...flat.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS),
   ]);
-  const made = (batch: Parameters<SimHashIndex['addAll']>[0]) => {
+  const made = async (batch: Parameters<SimHashIndex['addAll']>[0]) => {
     const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
-    index.addAll(batch);
+    await index.addAll(batch);
     return index;
   };
 
-  it('takes a flat array, arrays of arrays and a matrix object alike', () => {
-    const one = indexToArrow(made({ values: flat, dimensions: DIMENSIONS }));
-    expect(indexToArrow(made(flat))).toEqual(one);
-    expect(indexToArrow(made(Float64Array.from(flat)))).toEqual(one);
-    expect(indexToArrow(made(rows))).toEqual(one);
-    const found = made(flat).searchAll(flat, { k: 1 });
+  it('takes a flat array, arrays of arrays and a matrix object alike', async () => {
+    const one = indexToArrow(await made({ values: flat, dimensions: DIMENSIONS }));
+    expect(indexToArrow(await made(flat))).toEqual(one);
+    expect(indexToArrow(await made(Float64Array.from(flat)))).toEqual(one);
+    expect(indexToArrow(await made(rows))).toEqual(one);
+    const found = await (await made(flat)).searchAll(flat, { k: 1 });
     expect(found.map(({ rows: [row] }) => row)).toEqual(rows.map((_, row) => row));
   });
 
-  it('says what is missing for a flat array', () => {
+  it('says what is missing for a flat array', async () => {
     const index = new SimHashIndex({ bits: 64 });
-    expect(() => index.addAll(flat)).toThrow(/needs an index with "dimensions"/);
-    expect(() => index.searchAll(flat)).toThrow(/needs an index with "dimensions"/);
-    expect(() => made(flat.subarray(1))).toThrow(/a multiple of 12 values, got 479/);
+    await expect(index.addAll(flat)).rejects.toThrow(/needs an index with "dimensions"/);
+    await expect(index.searchAll(flat)).rejects.toThrow(/needs an index with "dimensions"/);
+    await expect(made(flat.subarray(1))).rejects.toThrow(/a multiple of 12 values, got 479/);
   });
 });
 
@@ -537,7 +498,7 @@ describe('set', () => {
     expect(indexToArrow(index)).toEqual(before);
   });
 
-  it('holds what a Map holds, in partitions and removed rows too', () => {
+  it('holds what a Map holds, in partitions and removed rows too', async () => {
     const draws = new Draws('set');
     const index = new SimHashIndex<number>({ bits: 64, dimensions: 4, vectors: 'float32' });
     const model = new Map<number, number[]>();
@@ -546,7 +507,7 @@ describe('set', () => {
       const vector = [...Float32Array.from(draws.gaussians(4))];
       index.set(vector, id);
       model.set(id, vector);
-      if (i === 300) index.optimize({ partitions: 4, queries: 20, k: 2 });
+      if (i === 300) await index.optimize({ partitions: 4, queries: 20, k: 2 });
       if (i % 9 === 0) expect(index.remove(i % 80)).toBe(model.delete(i % 80));
     }
     expect(index.count).toBe(model.size);
@@ -569,9 +530,9 @@ describe('within a cosine', () => {
     return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
   };
 
-  it('has the rows of that exact cosine, best first, where vectors are held', () => {
+  it('has the rows of that exact cosine, best first, where vectors are held', async () => {
     const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'float32' });
-    index.addAll(vectors);
+    await index.addAll(vectors);
     const near = vectors.flatMap((vector, row) => (cosine(base, vector) >= 0.8 ? [row] : []));
     const all = index.within([...base], { minCosine: 0.8, maxDistance: 256 });
     expect([...all.rows].sort((a, b) => a - b)).toEqual(near);
@@ -583,14 +544,14 @@ describe('within a cosine', () => {
     const caught = index.within([...base], { minCosine: 0.8 });
     expect(caught.rows.length).toBeGreaterThan(0.97 * near.length);
     expect(caught.rows.every((row) => near.includes(row))).toBe(true);
-    const [one, other] = index.withinAll([[...base], vectors[3]], { minCosine: 0.8 });
+    const [one, other] = await index.withinAll([[...base], vectors[3]], { minCosine: 0.8 });
     expect(one).toEqual(caught);
     expect(other).toEqual(index.within(vectors[3], { minCosine: 0.8 }));
   });
 
-  it('has the rows whose distance estimates that cosine, where none are', () => {
+  it('has the rows whose distance estimates that cosine, where none are', async () => {
     const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS });
-    index.addAll(vectors);
+    await index.addAll(vectors);
     const found = index.within([...base], { minCosine: 0.8 });
     const wide = index.within([...base], { maxDistance: 256 });
     const count = wide.estimatedCosines?.filter((one) => one >= 0.8).length;
@@ -609,15 +570,15 @@ describe('within a cosine', () => {
   });
 });
 
-it('refuses options that it does not know, and seeds that are no integers', () => {
+it('refuses options that it does not know, and seeds that are no integers', async () => {
   const index = new SimHashIndex({ bits: 64 });
   index.add([1, 0]);
   const unknown = { kernel: 'gpu' } as never;
   expect(() => index.search([1, 0], unknown)).toThrow(/kernel/);
-  expect(() => index.searchAll([[1, 0]], unknown)).toThrow(/kernel/);
+  await expect(index.searchAll([[1, 0]], unknown)).rejects.toThrow(/kernel/);
   expect(() => index.within([1, 0], { maxDistance: 1, kernel: 'gpu' } as never)).toThrow(/kernel/);
-  expect(() => index.optimize(unknown)).toThrow(/kernel/);
-  expect(() => index.addAll([[1, 0]], undefined, unknown)).toThrow(/kernel/);
+  await expect(index.optimize(unknown)).rejects.toThrow(/kernel/);
+  await expect(index.addAll([[1, 0]], undefined, unknown)).rejects.toThrow(/kernel/);
   expect(() => new SimHashIndex(unknown)).toThrow(/kernel/);
-  expect(() => index.optimize({ seed: 'x' as never })).toThrow(/"seed"/);
+  await expect(index.optimize({ seed: 'x' as never })).rejects.toThrow(/"seed"/);
 });

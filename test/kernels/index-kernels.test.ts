@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { rowOf, weightOf } from '../../src/base/top-k';
 import { allocateIntegers } from '../../src/k-means/points';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsKernel } from '../../src/kernels/dots';
@@ -8,14 +9,13 @@ import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
 import { integerWidth, productsKernel } from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
-import { residualKernel } from '../../src/kernels/residual-search';
-import { ONE_WEIGHT, residualByte } from '../../src/kernels/residuals';
+import { EntrySearch, ONE_WEIGHT, residualByte } from '../../src/kernels/residuals';
 import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
 import { scalarDots } from './scalar/dots';
 import { scalarProducts } from './scalar/products';
-import { scalarResiduals } from './scalar/residuals';
+import { ScalarEntrySearch } from './scalar/residuals';
 import { scalarWeighted } from './scalar/weighted';
 
 /** The kernels of the index: both kernels against sums that are written bit by bit. */
@@ -211,9 +211,9 @@ it.each([
 });
 
 describe.each([
-  ['scalar', scalarResiduals],
-  ['WebAssembly', residualKernel],
-] as const)('residual codes, %s kernel', (_, kernel) => {
+  ['scalar', ScalarEntrySearch],
+  ['WebAssembly', EntrySearch],
+] as const)('entries, %s kernel', (_, Search) => {
   it.each([2, 8, 26, 32, 42, 256])('finds the nearest of %i bytes', (bytesPerRow) => {
     const { memory, rows, query } = residualCodes(bytesPerRow, 333);
     const half = bytesPerRow / 2;
@@ -241,7 +241,7 @@ describe.each([
       [101, 333, 300.25],
     ];
     for (const want of [1, 20, 1000]) {
-      const search = kernel.search(memory, query, want);
+      const search = new Search(query, want);
       const found = new Map<number, number>();
       const limitOf = () => [...found.values()].sort((a, b) => a - b)[want - 1] ?? 2 * ONE_WEIGHT;
       const unsure = new Set<number>();
@@ -260,18 +260,16 @@ describe.each([
         const pieces = [first, middle].map((from, i) => [
           ...[from, 1000 + from, (i === 0 ? middle : end) - from, bits],
         ]);
-        search.ranges(Uint32Array.from(pieces.flat()));
+        search.begin();
+        search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
       }
-      const { limit } = search;
-      const { codes, weights, count } = search.hits();
-      const hits = Array.from({ length: count }, (_, i) => i).filter((i) => weights[i] <= limit);
-      const seen = new Set(hits.map((i) => codes[i] - 1000));
+      const hits = Array.from(search.keys(), (key) => [rowOf(key) - 1000, weightOf(key)]);
+      const seen = new Set(hits.map(([row]) => row));
+      const limit = hits.length < want ? 2 * ONE_WEIGHT : Math.max(...hits.map(([, one]) => one));
       expect(seen.size).toBe(hits.length);
       expect(Math.abs(limit - limitOf())).toBeLessThan(1.01);
-      for (const i of hits) {
-        const row = codes[i] - 1000;
-        if (!unsure.has(row))
-          expect(Math.abs(weights[i] - (found.get(row) ?? -9))).toBeLessThan(1.01);
+      for (const [row, weight] of hits) {
+        if (!unsure.has(row)) expect(Math.abs(weight - (found.get(row) ?? -9))).toBeLessThan(1.01);
       }
       const missed = [...found].filter(([row, weight]) => weight < limit - 1.01 && !seen.has(row));
       expect(missed).toEqual([]);
@@ -283,10 +281,12 @@ describe.each([
     const bits = new Uint32Array(Float32Array.from({ length: 10 }, (_, i) => 90 - i).buffer);
     const ranges = Uint32Array.from([...bits].flatMap((one, i) => [48 * i, 48 * i, 48, one]));
     const [few, all] = [20, 480].map((want) => {
-      const search = kernel.search(memory, query, want);
-      search.ranges(ranges);
-      const { codes, weights, count } = search.hits();
-      return Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
+      const search = new Search(query, want);
+      for (let at = 0; at < ranges.length; at += 4) {
+        search.begin();
+        search.look({ memory, rowOf: (entry) => entry }, ranges.slice(at, at + 4));
+      }
+      return Array.from(search.keys().sort(), (key) => [rowOf(key), weightOf(key)]);
     });
     expect(all.length).toBe(480 - Math.ceil((480 - 3) / 7));
     const best = all.slice(0, 20).filter(([code]) => few.some(([other]) => other === code));
@@ -294,73 +294,42 @@ describe.each([
   });
 });
 
-it('a search of residual codes ends at a range below the gap, alike on both kernels', () => {
+it('entries in several memories, of searches that take turns, are as in plain loops', () => {
   const { memory, query } = residualCodes(24, 480);
-  const products = Float32Array.from({ length: 10 }, (_, i) => 900 - 100 * i);
-  const bits = new Uint32Array(products.buffer);
-  const ranges = Uint32Array.from(products, () => 0);
-  const all = Uint32Array.from([...ranges.keys()].flatMap((i) => [48 * i, 48 * i, 48, bits[i]]));
-  const seen = [0, 200, 500, 1000, undefined].map((gap) => {
-    const [a, b] = [scalarResiduals, residualKernel].map((kernel) => {
-      const search = kernel.search(memory, query, 20, gap);
-      const visited = search.ranges(all);
-      const { codes, weights, count } = search.hits();
-      return { visited, found: Array.from({ length: count }, (_, i) => [codes[i], weights[i]]) };
-    });
-    expect(b).toEqual(a);
-    expect(a.found).toEqual([...a.found].sort((x, y) => x[1] - y[1] || x[0] - y[0]));
-    // What the first ranges alone hold, in a search that does not end early.
-    const search = scalarResiduals.search(memory, query, 20);
-    search.ranges(all.subarray(0, 4 * a.visited));
-    expect(a.found.length).toBe(search.hits().count);
-    const next = products[a.visited];
-    if (next !== undefined) expect(ONE_WEIGHT - search.limit - next).toBeGreaterThan(gap as number);
-    return a.visited;
-  });
-  expect(seen.at(-1)).toBe(10);
-  expect(seen[0]).toBeLessThan(10);
-  expect(seen).toEqual([...seen].sort((a, b) => a - b));
-});
-
-it('ranges of one product end no search between them, in whatever pieces they come', () => {
-  const { memory, query } = residualCodes(24, 480);
+  const { memory: other } = residualCodes(24, 320);
+  const lists = [
+    { memory, rowOf: (entry: number) => 2 * entry },
+    { memory: other, rowOf: (entry: number) => 2 * entry + 1 },
+  ];
   const bits = new Uint32Array(Float32Array.from({ length: 10 }, (_, i) => 900 - 100 * i).buffer);
-  const whole = Uint32Array.from([...bits].flatMap((one, i) => [48 * i, 48 * i, 48, one]));
-  // 48 rows one by one, and 452 ranges without rows: more in all than one call of a kernel takes.
-  const pieces = Uint32Array.from(
-    [...bits].flatMap((one, i) =>
-      Array.from({ length: 500 }, (_, j) => {
-        const row = 48 * i + Math.min(j, 47);
-        return [row, row, j < 48 ? 1 : 0, one];
-      }).flat(),
-    ),
-  );
-  for (let gap = 0; gap <= 600; gap += 20) {
-    const found = [whole, pieces].flatMap((ranges) =>
-      [scalarResiduals, residualKernel].map((kernel) => {
-        const search = kernel.search(memory, query, 20, gap);
-        const share = search.ranges(ranges) / (ranges.length / 4);
-        const { codes, weights, count } = search.hits();
-        return { share, codes: [...codes].slice(0, count), weights: [...weights].slice(0, count) };
-      }),
-    );
-    if (gap === 0) expect(found[0].share).toBeLessThan(1);
-    for (const one of found) expect(one).toEqual(found[0]);
-  }
+  const keysOf = (Search: typeof EntrySearch | typeof ScalarEntrySearch, areInTurn: boolean) => {
+    const searches = [1, 20, 5000].map((want) => new Search(query, want));
+    for (const [round, one] of bits.entries()) {
+      for (const search of searches) {
+        search.begin();
+        // Rows one by one, and ranges without rows: more in all than one call of a kernel takes.
+        for (const list of round % 2 ? lists : [lists[1], lists[0]]) {
+          const pieces = Array.from({ length: 500 }, (_, j) => {
+            const entry = 32 * round + Math.min(j, 31);
+            return [entry, entry, j < 32 ? 1 : 0, one];
+          });
+          search.look(list, Uint32Array.from(pieces.flat()));
+        }
+        search.suspend();
+      }
+      if (!areInTurn) continue;
+      const between = new Search(query, 3);
+      between.look(lists[0], Uint32Array.of(0, 0, 480, bits[0]));
+      between.suspend();
+    }
+    return searches.map((search) => search.keys().sort());
+  };
+  const expected = keysOf(ScalarEntrySearch, false);
+  expect(expected.map(({ length }) => length > 0)).toEqual([true, true, true]);
+  expect(keysOf(EntrySearch, true)).toEqual(expected);
 });
 
-it('both kernels of residual codes, and of the order of products, agree', () => {
-  const { memory, query: tables } = residualCodes(24, 500);
-  const [a, b] = [scalarResiduals, residualKernel].map((kernel) => {
-    const search = kernel.search(memory, tables, 25);
-    search.ranges(Uint32Array.of(17, 17, 283, 0, 301, 301, 199, 0));
-    const { codes, weights, count } = search.hits();
-    const { limit } = search;
-    const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
-    return hits.filter(([, weight]) => weight <= limit).sort((x, y) => x[0] - y[0]);
-  });
-  expect(a).toEqual(b);
-  expect(a.length).toBeGreaterThanOrEqual(25);
+it('both kernels of the order of products agree', () => {
   const draws = new Draws(5);
   const query = Int16Array.from({ length: 24 }, () => draws.integer(14_000) - 7000);
   for (const [count, step] of [

@@ -75,7 +75,8 @@ it('is the same in whatever blocks rows come', async () => {
   const plan = await dedup(codes, { maxDistance: 3 });
   expect(await dedup(codes, { maxDistance: 3 })).toEqual(plan);
   const index = new SimHashIndex({ bits: 64 });
-  for (let row = 0; row < 500; row += 70) index.addAll(some(codes, row, Math.min(500, row + 70)));
+  for (let row = 0; row < 500; row += 70)
+    await index.addAll(some(codes, row, Math.min(500, row + 70)));
   expect(await dedup(index, { maxDistance: 3, kernel: 'scalar' })).toEqual(plan);
 });
 
@@ -88,7 +89,7 @@ it('reports exact cosines where vectors are kept', async () => {
     projection: 'hadamard',
     vectors: 'float32',
   });
-  index.addAll(vectors);
+  await index.addAll(vectors);
   const plan = await dedup(index, { maxDistance: 12, keep: 'last' });
   expect(plan.kept).toContain(0);
   for (let row = 0; row < 120; row++) {
@@ -151,7 +152,7 @@ describe('rows that are gone', () => {
 
   it('a plan goes on when its dropped rows were removed', async () => {
     const index = new SimHashIndex({ bits: 64 });
-    index.addAll(codes);
+    await index.addAll(codes);
     const plan = await dedup(index, { maxDistance: 3 });
     plan.kept.forEach((kept, row) => {
       if (kept === 0) index.remove(row);

@@ -214,7 +214,7 @@ describe('of equal rows', () => {
   });
 });
 
-describe('by cosine', () => {
+describe('by cosine', async () => {
   const draws = new Draws(5);
   const dimensions = 24;
   const vectors: Float64Array[] = [];
@@ -228,7 +228,7 @@ describe('by cosine', () => {
     projection: 'hadamard',
     vectors: 'float32',
   });
-  index.addAll(vectors.map((vector) => Float32Array.from(vector)));
+  await index.addAll(vectors.map((vector) => Float32Array.from(vector)));
 
   // In 0.1 the cosine of a vector with itself came out below 1: a fifth of such pairs was lost.
   it('finds every pair of equal vectors at cosine 1', async () => {
@@ -237,7 +237,7 @@ describe('by cosine', () => {
       return Float32Array.from({ length: 96 }, () => draws.gaussian());
     });
     const twice = new SimHashIndex({ bits: 64, dimensions: 96, vectors: 'float32' });
-    twice.addAll([...once, ...once]);
+    await twice.addAll([...once, ...once]);
     const found = (await listed(pairs(twice, { minCosine: 1 }))).map(([a, b]) => [a, b]);
     expect(found).toEqual(once.map((_, row) => [row, row + 400]));
   });
@@ -275,21 +275,25 @@ describe('by cosine', () => {
     const mean = new Float64Array(dimensions).fill(0.1);
     const options = { bits: 64, dimensions, vectors: 'float32' } as const;
     const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
-    centred.addAll(vectors.slice(0, 10));
+    await centred.addAll(vectors.slice(0, 10));
     expect(() => pairs(centred, { minCosine: 0.9 })).toThrow('"minCosine" needs "maxDistance"');
     await listed(pairs(centred, { minCosine: 0.9, maxDistance: 64 }));
   });
 
-  it('refuses what cannot be compared', () => {
-    const made = (options: object) => {
+  it('refuses what cannot be compared', async () => {
+    const made = async (options: object) => {
       const other = new SimHashIndex({ bits: 128, projection: 'hadamard', ...options });
-      other.addAll([new Float64Array((options as { dimensions: number }).dimensions).fill(1)]);
+      await other.addAll([
+        new Float64Array((options as { dimensions: number }).dimensions).fill(1),
+      ]);
       return () => pairs(index, other, { maxDistance: 3 });
     };
-    expect(made({ dimensions: 9, vectors: 'int8' })).toThrow(
+    expect(await made({ dimensions: 9, vectors: 'int8' })).toThrow(
       '"right" expected vectors of 24 dimen',
     );
-    expect(made({ dimensions, seed: 8 })).toThrow(/"right" expected codes made as the left ones/);
+    expect(await made({ dimensions, seed: 8 })).toThrow(
+      /"right" expected codes made as the left ones/,
+    );
     expect(() => pairs(index, index, undefined as never)).toThrow('"options" expected an object');
   });
 

@@ -104,7 +104,7 @@ describe('who stands for a group', () => {
   });
 });
 
-describe('by cosine', () => {
+describe('by cosine', async () => {
   const draws = new Draws(3);
   const vectors: Float64Array[] = [];
   for (let i = 0; i < 40; i++) {
@@ -117,7 +117,7 @@ describe('by cosine', () => {
     projection: 'hadamard',
     vectors: 'float32',
   });
-  index.addAll(vectors);
+  await index.addAll(vectors);
 
   it.each(GROUPINGS)('by %s', async (grouping) => {
     const near: Near = (a, b) => Math.cos(angleBetween(vectors[a], vectors[b])) >= 0.85;
@@ -151,7 +151,7 @@ describe('by pairs that are given', () => {
 
   it('of an index that holds vectors, equal ones among them', async () => {
     const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
-    index.addAll(Array.from({ length: 200 }, () => [1, 0]));
+    await index.addAll(Array.from({ length: 200 }, () => [1, 0]));
     const { groupOf } = await groupRows(index, { pairs });
     expect(groupOf).toEqual((await groupRows(codes, { pairs })).groupOf);
   });

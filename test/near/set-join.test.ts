@@ -113,11 +113,12 @@ describe.each([...collections()])('pairs of sets: %s', (_, sets) => {
   it('of two collections', async () => {
     const options = { bits: 64, projection: 'minwise', vectors: 'sparse', zero: 'null' } as const;
     const half = Math.floor(sets.length / 2);
-    const [left, right] = [sets.slice(0, half), sets.slice(half)].map((part) => {
+    const held = [sets.slice(0, half), sets.slice(half)].map(async (part) => {
       const index = new SimHashIndex<number>(options);
-      index.addAll(matrixOf(part));
+      await index.addAll(matrixOf(part));
       return index;
     });
+    const [left, right] = await Promise.all(held);
     const pairsFound = await collected(pairs(left as never, right as never, { minJaccard: 0.5 }));
     const listed = pairsFound.flatMap(({ a, b, jaccards }) =>
       Array.from(a, (row, i) => `${row}-${half + b[i]}: ${jaccards?.[i]}`),

@@ -25,7 +25,7 @@ it('pairs and dedup by cosine find at least the share of the near pairs that the
   for (const projection of ['signs', 'gaussian', 'hadamard'] as const) {
     for (const bits of [64, 256]) {
       const index = new SimHashIndex({ bits, dimensions, projection, vectors: 'float32' });
-      index.addAll(rows);
+      await index.addAll(rows);
       const found = new Set<string>();
       for await (const { a, b } of pairs(index, { minCosine })) {
         for (let i = 0; i < a.length; i++) found.add(`${a[i]} ${b[i]}`);
@@ -41,7 +41,7 @@ it('pairs and dedup by cosine find at least the share of the near pairs that the
     }
   }
   const index = new SimHashIndex({ bits: 256, dimensions, vectors: 'float32' });
-  index.addAll(rows);
+  await index.addAll(rows);
   const { kept, duplicateOf, cosines } = await dedup(index, { minCosine });
   const paired = new Set([...near].flatMap((pair) => pair.split(' ').map(Number)));
   let alone = 0;

@@ -95,7 +95,7 @@ it('of equally near rows the last ones stay, and null rows count', async () => {
   ]);
 });
 
-describe('where pairs are checked by vectors', () => {
+describe('where pairs are checked by vectors', async () => {
   // Row 2 i and its neighbour differ by an angle that grows with i.
   const angleOf = (i: number) => 0.02 + 0.01 * i;
   const vectors = Array.from({ length: 60 }, (_, row) => {
@@ -107,7 +107,7 @@ describe('where pairs are checked by vectors', () => {
   });
   const options = { bits: 256, dimensions: 64, projection: 'hadamard' } as const;
   const index = new SimHashIndex({ ...options, vectors: 'float32' });
-  index.addAll(vectors);
+  await index.addAll(vectors);
 
   it('the pairs of the largest cosine go', async () => {
     const full = { minCosine: 0.93, maxDistance: 120 };
@@ -125,7 +125,7 @@ describe('where pairs are checked by vectors', () => {
 
   it('rows removed from an index do not count', async () => {
     const own = new SimHashIndex({ ...options, vectors: 'float32' });
-    own.addAll(vectors);
+    await own.addAll(vectors);
     for (const row of [56, 57, 58, 59]) own.remove(row);
     const plan = await dedup(own, { minCosine: 0.93, maxDistance: 120, targetRows: 40 });
     expect(60 - staysIn(plan)).toBe(56 - 40);

@@ -27,7 +27,7 @@ const PROGRAM = `
     index.addAll(codes);
     const queries = await hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });
     const scan = { method: 'scan' };
-    const found = await index.searchAllAsync(queries, { ...scan, threads: 3 });
+    const found = await index.searchAll(queries, { ...scan, threads: 3 });
     const one = await hasher.hashAll({ values, dimensions }, { threads: 1 });
     const expected = [one.bytes, index.searchAll(queries, scan)];
     const isEqual = isDeepStrictEqual([codes.bytes, found], expected);

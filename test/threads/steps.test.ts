@@ -7,19 +7,10 @@ import { alea } from '../../src/base/random';
 import { densityGraph } from '../../src/clusters/density-graph';
 import { cutAt } from '../../src/clusters/density-tree';
 import { Codes } from '../../src/codes/codes';
-import { IdTable } from '../../src/index/id-table';
 import { measureDropped } from '../../src/near/dedup';
 import { gather } from '../../src/near/groups';
 import { eachPairs } from '../../src/near/pairs';
 import { reordered, rowsOf } from '../../src/near/rows';
-
-/** The number of steps that some work takes in the older protocol, and what it returns. */
-function stepsOf<T>(steps: Generator<unknown, T, void>): [count: number, result: T] {
-  for (let count = 0; ; count++) {
-    const step = steps.next();
-    if (step.done) return [count, step.value];
-  }
-}
 
 /** Work that counts its steps. */
 class CountedWork extends LongWork {
@@ -37,17 +28,6 @@ class CountedWork extends LongWork {
     return this;
   }
 }
-
-it('ids are checked in steps, and those of rows before are entered in steps', () => {
-  const table = new IdTable();
-  const ids = Array.from({ length: 100_000 }, (_, i) => `id ${i}`);
-  const [few, checked] = stepsOf(table.check(ids, ids.length));
-  expect(few).toBeGreaterThan(5);
-  table.append(checked, ids.length);
-  const [one] = stepsOf(table.check(['another'], 1));
-  expect(one).toBeGreaterThan(5);
-  expect(() => stepsOf(table.check(['id 70000'], 1))).toThrow('got "id 70000"');
-});
 
 it('rows without pairs are passed in steps', async () => {
   const random = alea('far');

@@ -269,7 +269,7 @@ export class InputRows {
     const { signal } = this.call;
     const vectors = this.vectorsOf(batch);
     const into = index ?? new SimHashIndex(optionsOf(vectors));
-    await this.named(batch.firstRow, () => into.addAllAsync(vectors, ids ?? undefined, { signal }));
+    await this.named(batch.firstRow, () => into.addAll(vectors, ids ?? undefined, { signal }));
     return into;
   }
 

@@ -11,7 +11,7 @@ import { textOfFormula } from '../../formats/csv/csv-text';
 import { checksumOf } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
 import { openRows } from '../../node';
-import { fileChecksum } from '../../stored/manifest';
+import { fileChecksum } from '../../table/sealed/file-checksum';
 import type { Call } from '../call';
 import { type Input, nameOfInput } from './open-input';
 import { isIndexFolder } from './saved-index';

@@ -8,7 +8,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-format';
-import { partsOf as internalsOf } from '../../index/simhash-index';
+import { coreOf as internalsOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/measured-rows';
 import {
   type Id,

@@ -5,7 +5,6 @@
  */
 
 import { readFile, rmdir, stat } from 'node:fs/promises';
-import { idsInFolder } from '../../folder/ids-in-folder';
 import {
   type Id,
   IndexFolder,
@@ -178,10 +177,7 @@ async function removeRows(call: Call, folder: string): Promise<void> {
     });
   }
   const opened = await IndexFolder.open(folder);
-  const known = await idsInFolder(
-    folder,
-    named.flatMap(({ text }) => idsNamed(text)),
-  );
+  const known = new Set(await opened.idsAmong(named.flatMap(({ text }) => idsNamed(text))));
   const missing = named.filter(({ text }) => idNamed(known, text) === undefined);
   if (missing.length > 0) {
     const some = missing.slice(0, 5).map(({ shown }) => shown);
@@ -205,7 +201,7 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
 async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
   if (!call.has('optimize')) return null;
   const own = call.has('queries') ? await readQueries(call, rowsLike(built), true) : null;
-  return measured(call, own, (options) => built.index.optimizeAsync(options));
+  return measured(call, own, (options) => built.index.optimize(options));
 }
 
 /** Optimizes by the queries of a file, or by held-out rows, and says what searches find. */

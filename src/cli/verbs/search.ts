@@ -6,8 +6,8 @@
  */
 
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
-import type { IdKind } from '../../index/id-table';
-import { similaritiesOf } from '../../index/search';
+import type { IdKind } from '../../index/ids';
+import { similaritiesIn } from '../../index/result';
 import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
@@ -17,7 +17,6 @@ import {
   openIndex,
   type Rank,
   RowBatch,
-  type SearchResult,
   SimHashIndex,
   type StoredIndex,
 } from '../../node';
@@ -96,7 +95,10 @@ export async function run(call: Call): Promise<0> {
       query: columnOfIds(queries.kind, found, 'query'),
       rank: Int32Array.from(found, ({ rank }) => rank),
       id: columnOfIds(folder.idKind, found, 'id'),
-      distance: Int32Array.from(found, ({ distance }) => distance),
+      ...(!isExact &&
+        found.every(({ distance }) => distance !== null) && {
+          distance: Int32Array.from(found, ({ distance }) => distance as number),
+        }),
       [isExact ? measure.name : estimatedName(measure)]: Float64Array.from(
         found,
         ({ similarity }) => similarity,
@@ -265,32 +267,19 @@ async function search(
   const isOther = (_: unknown, row: number) => row !== self;
   const filter =
     self === null ? (allowed ?? undefined) : (allowed?.filter((row) => row !== self) ?? isOther);
-  const all = longSearches(index);
   const results = await call.long('searching', (long) =>
     maxDistance === undefined
-      ? all.searchAll(vectors, { filter, k, rank, ...long })
-      : all.withinAll(vectors, { filter, maxDistance, ...long }),
+      ? index.searchAll(vectors, { filter, k, rank, ...long })
+      : index.withinAll(vectors, { filter, maxDistance, ...long }),
   );
   return results.flatMap((result, i) => {
     const { rows, ids, distances } = result;
-    const similarities = similaritiesOf(result);
+    const similarities = similaritiesIn(result);
     return Array.from(rows.subarray(0, k), (row, j) => {
-      const figures = { row, distance: distances[j], similarity: similarities[j] };
+      const figures = { row, distance: distances?.[j] ?? null, similarity: similarities[j] };
       return { query: names[i], rank: j + 1, id: ids[j], ...figures };
     });
   });
-}
-
-/** The searches for many queries that let the event loop run, under the names of `StoredIndex`. */
-function longSearches(index: SearchedIndex): {
-  searchAll: (...given: Parameters<StoredIndex['searchAll']>) => Promise<SearchResult[]>;
-  withinAll: (...given: Parameters<StoredIndex['withinAll']>) => Promise<SearchResult[]>;
-} {
-  if (!(index instanceof SimHashIndex)) return index;
-  return {
-    searchAll: (queries, options) => index.searchAllAsync(queries, options),
-    withinAll: (queries, options) => index.withinAllAsync(queries, options),
-  };
 }
 
 /** True if similarities are exact: of vectors that the index holds, not estimated from codes. */

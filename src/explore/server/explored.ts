@@ -17,7 +17,7 @@ import {
 } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
-import { similaritiesOf } from '../../index/search';
+import { similaritiesIn } from '../../index/result';
 import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import type { Id, RowBatch, SimHashIndex } from '../../node';
@@ -268,9 +268,9 @@ export class Explored {
       filter: others,
       ...(isSparse && { method: 'scan', oversample: Math.max(1, others.length) }),
     });
-    const similarities = similaritiesOf(found);
+    const similarities = similaritiesIn(found);
     const hits = Array.from(found.rows, (other, i) => {
-      return { row: other, similarity: similarities[i], distance: found.distances[i] };
+      return { row: other, similarity: similarities[i], distance: found.distances?.[i] ?? null };
     });
     const { measure } = this.about();
     if (found.rank !== 'exact') return { hits, compared: `${measure} as codes estimate it` };

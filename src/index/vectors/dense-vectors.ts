@@ -22,8 +22,8 @@ const BLOCK_ROWS = 64;
 export class DenseVectors implements RowVectors {
   readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
-  /** What rounding took from values that became 0 in int8. */
-  readonly zeros = new Zeros();
+  /** What rounding took from values that became 0 in int8; of all vectors that share this. */
+  readonly zeros: Zeros;
   /** A power of two, so that no row lies in two parts. */
   readonly #rowsPerPart: number;
   /** The rows of each part, with room behind them. */
@@ -39,8 +39,14 @@ export class DenseVectors implements RowVectors {
   #scales: Float32Array = sharedValues(Float32Array, 0);
   #count = 0;
 
-  constructor(kind: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
+  constructor(
+    kind: 'float32' | 'int8',
+    dimensions: number,
+    kernel: KernelName = 'auto',
+    zeros = new Zeros(),
+  ) {
     this.kind = kind;
+    this.zeros = zeros;
     this.dimensions = dimensions;
     this.#kernel = kernel;
     let rows = 1;
@@ -114,7 +120,7 @@ export class DenseVectors implements RowVectors {
         this.#norms[row] = isUsual ? Math.sqrt(sum) : lengthOf(values, from, from + dimensions);
         if (scales !== null) this.#scales[row] = scales[i];
         // A length in float64 is finite if and only if all of its values in float32 are.
-        if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.#scaleOf(row))) continue;
+        if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.scaleOf(row))) continue;
         throw new Error(`row ${row}: its vector or scale is not finite`);
       }
     }
@@ -207,13 +213,14 @@ export class DenseVectors implements RowVectors {
     return this.#norms[row];
   }
 
-  #scaleOf(row: number): number {
+  /** The factor of `valuesAt(row)`: 1 of float32. */
+  scaleOf(row: number): number {
     return this.kind === 'int8' ? this.#scales[row] : 1;
   }
 
   areEqual(row: number, other: number): boolean {
     const [a, b] = [this.#rowView(row), this.#rowView(other)];
-    return this.#scaleOf(row) === this.#scaleOf(other) && a.every((value, i) => value === b[i]);
+    return this.scaleOf(row) === this.scaleOf(other) && a.every((value, i) => value === b[i]);
   }
 
   accepts(query: UnitVector): boolean {
@@ -284,21 +291,4 @@ function sumSquares(values: RowValues, dimensions: number, sums: Float64Array): 
     sums[row + 2] = c;
     sums[row + 3] = d;
   }
-}
-
-/** Rows of a matrix as `gather` would return them if they were held. Counts zeros in `zeros`. */
-export function denseColumns(
-  { kind, zeros }: Pick<DenseVectors, 'kind' | 'zeros'>,
-  { values, dimensions }: DenseMatrix,
-  rows: Uint32Array,
-): VectorColumns {
-  const vectors = new (kind === 'float32' ? Float32Array : Int8Array)(rows.length * dimensions);
-  const scales = kind === 'int8' ? new Float32Array(rows.length) : null;
-  rows.forEach((row, i) => {
-    const vector = values.subarray(row * dimensions, (row + 1) * dimensions);
-    const to = vectors.subarray(i * dimensions, (i + 1) * dimensions);
-    if (scales === null) to.set(vector);
-    else scales[i] = roundToBytes(vector, to as Int8Array, zeros);
-  });
-  return { vectors, scales, sparse: null };
 }

@@ -53,27 +53,19 @@ export interface IndexRows {
   readonly scales: Float32Array | null;
   readonly sparse: SparseColumns | null;
   readonly partitions: Uint32Array | null;
-  /**
-   * The first row of the index with the same code, which may be in an earlier file; null where no
-   * two rows share a code; undefined where that is not known.
-   */
-  readonly firsts?: Uint32Array | null;
-  /** Residual codes one after another, and their scales, where a file has them. */
-  readonly residuals?: Uint8Array | null;
-  readonly residualScales?: Float32Array | null;
-  /** Second partitions, and the residual codes there, where a file has them. */
-  readonly seconds?: Uint32Array | null;
-  readonly secondResiduals?: Uint8Array | null;
-  readonly secondScales?: Float32Array | null;
+  /** Second partitions, where rows have two. */
+  readonly seconds: Uint32Array | null;
 }
 
 /** Rows to write, which are given in runs that fit one batch each. */
-export interface RowRuns {
+interface RowRuns {
   /** The live rows at positions `first` to `end - 1`. */
   rowsOf(first: number, end: number): IndexRows;
   /** Where a run that begins at `first` must end, so that its rows fit a batch: `end` at most. */
   endOf(first: number, end: number): number;
 }
+
+const SECOND: ColumnSchema = { name: 'second', type: 'uint32', isOptional: true };
 
 /** The columns of sparse vectors: lists of dimensions, and of their weights. */
 export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
@@ -81,24 +73,10 @@ export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
   { name: 'weights', type: { list: 'float32' }, isOptional: true },
 ];
 
-/** The columns of residual codes of so many bytes. */
-export const residualColumns = (bytes: number): ColumnSchema[] => [
-  { name: 'residual', type: { bytes }, isOptional: true },
-  { name: 'residual_scale', type: 'float32', isOptional: true },
-];
-
-/** The columns of rows in second partitions, with residual codes of so many bytes. */
-const secondColumns = (bytes: number): ColumnSchema[] => [
-  { name: 'second', type: 'uint32', isOptional: true },
-  { name: 'second_residual', type: { bytes }, isOptional: true },
-  { name: 'second_scale', type: 'float32', isOptional: true },
-];
-
 /**
- * The columns that a file with this header may have, in their order. Files without `residualBytes`
- * may carry columns that are named like those of residual codes.
+ * The columns that a file with this header may have, in their order.
  */
-function columnsFor({ bits, dimensions, vectors, residualBytes, copies }: Partial<IndexHeader>) {
+function columnsFor({ bits, dimensions, vectors, copies }: Partial<IndexHeader>) {
   const vector = vectors === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
   const columns: ColumnSchema[] = [
@@ -109,9 +87,7 @@ function columnsFor({ bits, dimensions, vectors, residualBytes, copies }: Partia
     { name: 'scale', type: 'float32', isOptional },
     ...(vectors === 'sparse' ? SPARSE_COLUMNS : []),
     { name: 'partition', type: 'uint32', isOptional },
-    ...(residualBytes ? residualColumns(Number(residualBytes)) : []),
-    ...(residualBytes && copies ? secondColumns(Number(residualBytes)) : []),
-    { name: 'first', type: 'uint32', isOptional },
+    ...(copies ? [SECOND] : []),
   ];
   return columns;
 }
@@ -142,16 +118,13 @@ export function indexToArrow(
       first = end;
     } while (first < count);
   }
-  const taken = [...OWN, ...(header.copies ? secondColumns(0).map(({ name }) => name) : [])];
+  const taken = [...OWN, ...(header.copies ? [SECOND.name] : [])];
   const names = carried?.columns.map(({ name }) => name);
   return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches());
 }
 
 /** The names of an index's own columns. */
-const OWN = [
-  ...['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights', 'partition', 'first'],
-  ...residualColumns(0).map(({ name }) => name),
-];
+const OWN = ['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights', 'partition'];
 
 /** Carried columns; a name that another column of the file has gets a `_` at its end. */
 function carriedColumns(batch: RowBatch, own: readonly string[]): Column[] {
@@ -166,14 +139,11 @@ function carriedColumns(batch: RowBatch, own: readonly string[]): Column[] {
 }
 
 function tableOf(given: IndexRows): TableRows {
-  const { rows, ids, codes, validity, vectors, scales, sparse, partitions, firsts } = given;
+  const { rows, ids, codes, validity, vectors, scales, sparse, partitions, seconds } = given;
   return {
     ...{ id: ids, row: rows, code: { bytes: codes, validity }, vector: vectors, scale: scales },
     ...(sparse && sparseTable(sparse)),
-    ...{ partition: partitions, first: firsts, residual_scale: given.residualScales },
-    residual: given.residuals && { bytes: given.residuals, validity: null },
-    ...{ second: given.seconds, second_scale: given.secondScales },
-    second_residual: given.secondResiduals && { bytes: given.secondResiduals, validity: null },
+    ...{ partition: partitions, second: seconds },
   };
 }
 
@@ -203,7 +173,7 @@ export function sparseRows(table: TableRows, firstRow: number): SparseColumns | 
 }
 
 /** Fails for sparse vectors that an index would refuse. */
-export function checkSparse(sparse: SparseColumns, firstRow: number): void {
+function checkSparse(sparse: SparseColumns, firstRow: number): void {
   const { offsets } = sparse;
   for (let row = 0; row + 1 < offsets.length; row++) {
     checkEntries(sparse, offsets[row], offsets[row + 1], firstRow + row);
@@ -258,23 +228,8 @@ function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> 
       scales: table.scale as Float32Array | null,
       sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
       partitions: table.partition as Uint32Array | null,
-      residuals: (table.residual as Rows | null)?.bytes ?? null,
-      residualScales: table.residual_scale as Float32Array | null,
-      seconds: table.second as Uint32Array | null,
-      secondResiduals: (table.second_residual as Rows | null)?.bytes ?? null,
-      secondScales: table.second_scale as Float32Array | null,
-      ...firstsOf(header, table.first as Uint32Array | null),
+      seconds: (table.second ?? null) as Uint32Array | null,
     };
     firstRow += batch.numRows;
   }
-}
-
-/** First rows with equal codes, which must be there exactly where the header says so. */
-function firstsOf({ equals }: IndexHeader, column: Uint32Array | null): Partial<IndexRows> {
-  if (equals === undefined) return {};
-  if (equals !== 'none' && equals !== 'first') throw new Error(`"equals" cannot be ${equals}`);
-  if ((column === null) !== (equals === 'none')) {
-    throw new Error('the header and the column "first" do not agree');
-  }
-  return { firsts: column };
 }

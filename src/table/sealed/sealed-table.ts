@@ -123,7 +123,7 @@ function schemaOf(columns: readonly Column[], header: TableHeader): Schema {
   return new Schema(fields, new Map([[KEY, headerText(header)]]));
 }
 
-/** The bytes of a sealed file of batches, one at least; all have the same columns. */
+/** The bytes of a sealed file of at least one batch; all batches have the same columns. */
 export function sealedBytes(header: TableHeader, batches: Iterable<readonly Column[]>): Uint8Array {
   let encoder: ArrowEncoder | null = null;
   for (const columns of batches) {

@@ -1,8 +1,9 @@
-/** Searches of residual codes in plain loops: what the kernel must equal to the bit. */
+/** A search of residual codes in plain loops: what the kernel must equal to the bit. */
 
+import { keyOf } from '../../../src/base/top-k';
 import { FallingLimit, sortedHits } from '../../../src/kernels/hits';
-import { HELD, NO_GAP, type ResidualKernel, VISIT } from '../../../src/kernels/residual-search';
 import {
+  type EntryList,
   formulasOf,
   MAX_RESIDUAL_WEIGHT,
   ONE_WEIGHT,
@@ -30,7 +31,7 @@ const cosineOf = (sum: number, scale: number, more: number) =>
 
 /**
  * What the sides of a row say, raised: it is looked at where this is above 2,047 less the limit.
- * `more` is 2,048 times the product of query and centroid, a float32.
+ * `more` is 2,048 times the product of query and centroid, a floentry2.
  */
 function sideEstimate(
   rows: ResidualRows,
@@ -60,66 +61,37 @@ function weightOf(
   return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT);
 }
 
-export const scalarResiduals: ResidualKernel = {
-  holding(rows, all) {
-    const queries = all.map((tables) => ({ ...tables, ...formulasOf(tables) }));
-    const held = new Uint32Array(HELD);
-    const floats = new Float32Array(held.buffer);
-    return {
-      look({ first, end, code }, visits, take) {
-        const products = new Float32Array(visits.buffer, visits.byteOffset, visits.length);
-        for (let at = 0; at < visits.length; at += VISIT) {
-          const [query, more, limit] = [queries[visits[at]], products[at + 1], visits[at + 2]];
-          for (let row = first; row < end; row++) {
-            const weight = weightOf(rows, query, { row, more, before: limit });
-            if (weight === null || weight > limit) continue;
-            [held[0], held[1]] = [code + row - first, weight];
-            floats[2] = sideEstimate(rows, query, row, more);
-            take(at / VISIT, held, 0, HELD);
-          }
-        }
-      },
-    };
-  },
+/** A search as `EntrySearch` of residuals.ts is, over one list after another. */
+export class ScalarEntrySearch {
+  readonly #query: ResidualTables & Formulas;
+  readonly #hits: FallingLimit;
+  #before = MAX_RESIDUAL_WEIGHT;
 
-  search(rows, tables, want, gap = NO_GAP, earlier) {
-    const query = { ...tables, ...formulasOf(tables) };
-    const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
-    const reach = Math.fround(gap);
-    let before = hits.limit;
-    if (earlier !== undefined) {
-      before = earlier.before;
-      hits.goOn(earlier.hits(), earlier.limit);
+  constructor(tables: ResidualTables, want: number) {
+    this.#query = { ...tables, ...formulasOf(tables) };
+    this.#hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
+  }
+
+  begin(): void {
+    this.#before = this.#hits.limit;
+  }
+
+  look({ memory, rowOf }: EntryList, ranges: Uint32Array): void {
+    const products = new Float32Array(ranges.buffer, ranges.byteOffset, ranges.length);
+    for (let at = 0; at < ranges.length; at += RANGE) {
+      const [first, code, count] = ranges.subarray(at, at + RANGE);
+      for (let i = 0; i < count; i++) {
+        const entry = { row: first + i, more: products[at + 3], before: this.#before };
+        const weight = weightOf(memory, this.#query, entry);
+        if (weight !== null) this.#hits.take(rowOf(code + i), weight);
+      }
     }
-    const take = (row: number, code: number, more: number) => {
-      const weight = weightOf(rows, query, { row, more, before });
-      if (weight !== null) hits.take(code, weight);
-    };
-    return {
-      get limit() {
-        return hits.limit;
-      },
-      get held() {
-        return hits.held;
-      },
-      get before() {
-        return before;
-      },
-      ranges(ranges, isSame = false) {
-        const floats32 = new Float32Array(ranges.buffer, ranges.byteOffset, ranges.length);
-        for (let at = 0; at < ranges.length; at += RANGE) {
-          const [first, code, count] = ranges.subarray(at, at + RANGE);
-          const more = floats32[at + 3];
-          if (at === 0 ? !isSame : ranges[at + 3] !== ranges[at - 1]) {
-            const below = Math.fround(ONE_WEIGHT - hits.limit - more);
-            if (hits.held >= want && below > reach) return at / RANGE;
-            before = hits.limit;
-          }
-          for (let i = 0; i < count; i++) take(first + i, code + i, more);
-        }
-        return ranges.length / RANGE;
-      },
-      hits: () => sortedHits(hits.list, hits.limit),
-    };
-  },
-};
+  }
+
+  suspend(): void {}
+
+  keys(): Float64Array {
+    const { codes, weights, count } = sortedHits(this.#hits.list, this.#hits.limit);
+    return Float64Array.from({ length: count }, (_, i) => keyOf(weights[i], codes[i]));
+  }
+}

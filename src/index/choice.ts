@@ -1,0 +1,254 @@
+/**
+ * Finds the cheapest setting (probes and candidates) that finds enough. Each query is searched for
+ * once, with many probes and candidates; what every smaller setting finds follows from the order of
+ * the candidates and of their partitions. Work is counted, not timed, so the same rows and seed
+ * give the same setting on every machine.
+ */
+
+import type { LongWork } from '../base/long-work';
+import { mean, meanAtLeast } from '../base/mean-limits';
+import { type Evaluable, type Evaluated, type Partitions, sharesOf } from './recall';
+import { MARGIN } from './request';
+import type { Setting } from './search';
+import type { Space } from './space';
+
+/** What must be found: `recall` of the k nearest, on average. */
+export interface Target {
+  readonly recall: number;
+  readonly k: number;
+  /** Probability that, with other queries, a setting finds less than it must. */
+  readonly doubt: number;
+}
+
+/** A setting with what it found. */
+export interface Choice extends Setting {
+  /** False if no setting finds enough: then this one finds most. */
+  readonly isEnough: boolean;
+  /** Sum over the queries of the shares found. */
+  readonly found: number;
+  /** Work of a search, in entries. */
+  readonly work: number;
+}
+
+/** Most candidates to re-rank, in units of k: of candidates by codes, and by entries. */
+const MAX_OVERSAMPLE = 128;
+const MAX_OVERSAMPLE_OF_ENTRIES = 64;
+/** Candidates recorded where none are re-ranked, in units of k. */
+const UNRANKED = 4;
+/** Factor between the numbers of probes that are tried; and how many are tried beyond the least. */
+const PROBE_RATIO = 2 ** (1 / 8);
+const MORE_PROBES = 12;
+/**
+ * Entries that take as long as a re-ranked row: 31 of residual codes of 100 dimensions, 24 of 256,
+ * 19 of 784.
+ */
+const RANKED_ENTRIES = 24;
+
+/** True if these queries show that enough is found, or if they find everything. */
+function isEnough(shares: Float64Array, { recall, doubt }: Target): boolean {
+  if (shares.every((share) => share === 1)) return true;
+  return mean(shares) >= recall && meanAtLeast(shares, doubt) >= recall;
+}
+
+/** The cheapest setting that probably finds enough, else the one that finds most. */
+export async function chosen(
+  index: Evaluable,
+  asked: readonly Evaluated[],
+  target: Target,
+  work: LongWork,
+): Promise<Choice> {
+  const { k } = target;
+  const { space } = index.layout;
+  let best: Choice | null = null;
+  if (space !== null) {
+    const { count } = space;
+    const visits = asked.map(({ query }) => placesOf(space, query));
+    // For each true neighbour the number of partitions that are visited before its own.
+    const places: Uint16Array[] = [];
+    for (const [i, { truth }] of asked.entries()) {
+      places.push(placesAt(visits[i], await index.partitionsOf(truth.rows)));
+      await work.step();
+    }
+    const least = leastProbes(places, asked, target, count);
+    const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
+    const seen = await recorded(index, asked, k, { probes: most, visits }, work);
+    // More probes than the least can be cheaper, if they need fewer candidates to find enough.
+    for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
+      best = better(best, candidateWith(index, seen, target, probes));
+      if (probes === most) break;
+      await work.step();
+    }
+    // A scan is tried too, unless less than half of the partitions are enough.
+    if (best?.isEnough && 2 * (best.probes as number) < count) return best;
+  }
+  const seen = await recorded(index, asked, k, { probes: null, visits: [] }, work);
+  return better(best, candidateWith(index, seen, target, null));
+}
+
+/** The fewest probes whose partitions contain enough neighbours: no search finds more. */
+function leastProbes(
+  places: readonly Uint16Array[],
+  asked: readonly Evaluated[],
+  target: Target,
+  count: number,
+): number {
+  const sizes = asked.map(({ truth }) => truth.size);
+  return leastOf(1, count, (probes) => {
+    const within = places.map((own, i) =>
+      Math.min(sizes[i], own.filter((place) => place < probes).length),
+    );
+    return isEnough(sharesOf(within, sizes), target);
+  });
+}
+
+/** The better choice: finds enough by less work, else finds enough, else finds more. */
+function better(a: Choice | null, b: Choice): Choice {
+  if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
+  if (a.isEnough) return b.work < a.work ? b : a;
+  return b.found > a.found ? b : a;
+}
+
+/** A setting with the fewest candidates that find enough, or with as many as allowed. */
+function candidateWith(
+  index: Evaluable,
+  seen: Recording,
+  target: Target,
+  probes: number | null,
+): Choice {
+  const { k } = target;
+  const ranks = seen.ranksWithin(probes ?? Number.POSITIVE_INFINITY);
+  const isFound = (times: number) => isEnough(seen.shares(ranks, times * k), target);
+  const most = Math.ceil(seen.maxWant / k);
+  const enough = isFound(most);
+  const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
+  const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
+  const work = workOf(index, { probes, want });
+  return { probes, want, margin: MARGIN, isEnough: enough, found, work };
+}
+
+/** The least integer in low..high that `holds`, by bisection: so must `high`, and all above one. */
+function leastOf(low: number, high: number, holds: (value: number) => boolean): number {
+  let [from, to] = [low, high];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+/**
+ * Entries that a search of this setting scores and centroids that it compares, and rows that it
+ * re-ranks, in the same unit.
+ */
+export function workOf(
+  { layout: { space, hasCopies }, rows, storage }: Pick<Evaluable, 'layout' | 'rows' | 'storage'>,
+  { probes, want }: Pick<Setting, 'probes' | 'want'>,
+): number {
+  const ranked = storage === 'none' ? 0 : RANKED_ENTRIES * want;
+  if (probes === null || space === null) return rows + ranked;
+  const { count } = space;
+  return count + (probes / count) * rows * (hasCopies ? 2 : 1) + ranked;
+}
+
+/** The place of each partition in the order in which a search for the query visits them. */
+export function placesOf(space: Space, query: Evaluated['query']): Uint16Array {
+  const places = new Uint16Array(space.count);
+  space.route(query, space.count).order.forEach((p, place) => {
+    places[p] = place;
+  });
+  return places;
+}
+
+/** The place at which a search comes to each of some rows first. */
+function placesAt(visits: Uint16Array, { own, seconds }: Partitions): Uint16Array {
+  return Uint16Array.from(own, (p, i) =>
+    seconds === null ? visits[p] : Math.min(visits[p], visits[seconds[i]]),
+  );
+}
+
+/** The candidates of one query. */
+interface Seen {
+  /** For each candidate, best first, the place of its partition; all 0 for a scan. */
+  readonly places: Uint16Array;
+  /** Which candidates are true neighbours, ascending. */
+  readonly hits: Uint32Array;
+}
+
+/** Searches for all queries, from which follows what smaller settings find. */
+class Recording {
+  /** Most candidates that a setting may take. */
+  readonly maxWant: number;
+  readonly #sizes: number[];
+  readonly #seen: Seen[];
+
+  constructor(maxWant: number, asked: readonly Evaluated[], seen: Seen[]) {
+    this.maxWant = maxWant;
+    this.#sizes = asked.map(({ truth }) => truth.size);
+    this.#seen = seen;
+  }
+
+  /**
+   * For each query the ranks of its true neighbours among the candidates of its first `probes`
+   * partitions, which keep their order when fewer partitions are visited.
+   */
+  ranksWithin(probes: number): number[][] {
+    return this.#seen.map(({ places, hits }) => {
+      const ranks: number[] = [];
+      let rank = 0;
+      let hit = 0;
+      for (let i = 0; hit < hits.length; i++) {
+        const isThere = places[i] < probes;
+        if (i === hits[hit]) {
+          hit++;
+          if (isThere) ranks.push(rank);
+        }
+        if (isThere) rank++;
+      }
+      return ranks;
+    });
+  }
+
+  /** The shares found with `want` candidates, from `ranksWithin`. */
+  shares(ranks: readonly number[][], want: number): Float64Array {
+    const found = ranks.map((own, i) =>
+      Math.min(this.#sizes[i], own.filter((rank) => rank < want).length),
+    );
+    return sharesOf(found, this.#sizes);
+  }
+}
+
+/** Searches for all queries with as many candidates as are allowed. */
+async function recorded(
+  index: Evaluable,
+  asked: readonly Evaluated[],
+  k: number,
+  { probes, visits }: { probes: number | null; visits: readonly Uint16Array[] },
+  work: LongWork,
+): Promise<Recording> {
+  const { storage, layout, rows: count } = index;
+  const isByEntry = probes !== null && layout.space !== null && layout.space.bytesPerEntry > 0;
+  const times = isByEntry ? MAX_OVERSAMPLE_OF_ENTRIES : MAX_OVERSAMPLE;
+  const isUnranked = storage === 'none';
+  const maxWant = isUnranked ? k : Math.min(times * k, Math.max(k, count));
+  // Without vectors the k best are the result; those behind are the best of fewer partitions.
+  const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
+  const found = await index.candidates(asked, { probes, want, margin: MARGIN }, work);
+  const seen: Seen[] = [];
+  for (const [i, all] of found.entries()) {
+    const { row: own, truth } = asked[i];
+    const rows = all.filter((row) => row !== own);
+    const near = new Set(truth.rows);
+    const hits: number[] = [];
+    rows.forEach((row, at) => {
+      if (near.has(row)) hits.push(at);
+    });
+    const places =
+      probes === null
+        ? new Uint16Array(rows.length)
+        : placesAt(visits[i], await index.partitionsOf(rows));
+    seen.push({ places, hits: Uint32Array.from(hits) });
+    await work.step();
+  }
+  return new Recording(maxWant, asked, seen);
+}

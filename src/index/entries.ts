@@ -1,0 +1,136 @@
+/**
+ * Entries of rows in partitions: the residual code and its scale, in the memory that the kernel
+ * reads, and the position of the row. A row has one entry in its partition, and one in its second
+ * partition where the index has copies. Entries of a segment lie partition by partition, each
+ * beginning with a block; those of the tail lie in the order of its rows.
+ */
+
+import { ResidualMemory } from '../kernels/residual-memory';
+import {
+  BLOCK_ROWS,
+  type EntryList,
+  RANGE,
+  residualByte,
+  residualScale,
+} from '../kernels/residuals';
+import type { Rows } from './rows';
+
+export class Entries implements EntryList {
+  readonly memory: ResidualMemory;
+  /** The position of the row of each entry. */
+  positions: Uint32Array;
+  readonly #rows: Pick<Rows, 'rowAt'>;
+
+  constructor(
+    bytesPerEntry: number,
+    count: number,
+    rows: Pick<Rows, 'rowAt'>,
+    memory = new ResidualMemory(bytesPerEntry, count),
+  ) {
+    this.#rows = rows;
+    this.memory = memory;
+    this.positions = new Uint32Array(count);
+  }
+
+  /** What another thread reads. */
+  get state() {
+    return { memory: this.memory.state, positions: this.positions };
+  }
+
+  /** The entries of another thread, to be searched. */
+  static over({ memory, positions }: Entries['state'], rows: Pick<Rows, 'rowAt'>): Entries {
+    const entries = new Entries(memory.bytesPerRow, 0, rows, ResidualMemory.over(memory));
+    entries.positions = positions;
+    return entries;
+  }
+
+  rowOf(entry: number): number {
+    return this.#rows.rowAt(this.positions[entry]);
+  }
+
+  reserve(count: number): void {
+    this.memory.reserve(count);
+    if (count <= this.positions.length) return;
+    const positions = new Uint32Array(Math.max(count, 2 * this.positions.length));
+    positions.set(this.positions);
+    this.positions = positions;
+  }
+
+  set(entry: number, position: number, code: Uint8Array, scale: number): void {
+    this.memory.set(entry, code, scale);
+    this.positions[entry] = position;
+  }
+
+  /** Writes entries from `first` on, `each` of a row, the first of which is at `position`. */
+  append(
+    first: number,
+    position: number,
+    each: number,
+    { codes, scales }: { readonly codes: Uint8Array; readonly scales: Float32Array },
+  ): void {
+    this.reserve(first + scales.length);
+    this.memory.setRows(first, codes, scales);
+    for (let i = 0; i < scales.length; i++) {
+      this.positions[first + i] = position + Math.floor(i / each);
+    }
+  }
+
+  get bytes(): number {
+    return this.memory.byteLength + this.positions.byteLength;
+  }
+
+  /** Copies the code of an entry to `out`; returns its scale. */
+  copyInto(entry: number, out: Uint8Array): number {
+    const { memory } = this;
+    for (let i = 0; i < memory.bytesPerRow; i++)
+      out[i] = memory.bytes[residualByte(memory, entry, i)];
+    return memory.floats[residualScale(memory.bytesPerRow, entry)];
+  }
+
+  /** An entry that searches skip from now on. */
+  remove(entry: number): void {
+    this.memory.setScale(entry, 0);
+  }
+}
+
+/** The first entry of each partition, each at a block, where they have so many; last, their end. */
+export function firstEntries(counts: Uint32Array): Uint32Array {
+  const starts = new Uint32Array(counts.length + 1);
+  for (let p = 0; p < counts.length; p++) {
+    starts[p + 1] = starts[p] + BLOCK_ROWS * Math.ceil(counts[p] / BLOCK_ROWS);
+  }
+  return starts;
+}
+
+/** Ranges of entries for the kernel, as they are found. */
+export class Ranges {
+  #numbers: Uint32Array<ArrayBuffer>;
+  #floats: Float32Array;
+  #length = 0;
+
+  /** With room for `count` of them at first. */
+  constructor(count = 64) {
+    this.#numbers = new Uint32Array(count * RANGE);
+    this.#floats = new Float32Array(this.#numbers.buffer);
+  }
+
+  /** Entries `first` to `first + count - 1`, and 2,048 times the product of query and centroid. */
+  add(first: number, count: number, product: number): void {
+    if (this.#length === this.#numbers.length) {
+      const numbers = new Uint32Array(2 * this.#length + RANGE);
+      numbers.set(this.#numbers);
+      this.#numbers = numbers;
+      this.#floats = new Float32Array(numbers.buffer);
+    }
+    this.#numbers[this.#length] = first;
+    this.#numbers[this.#length + 1] = first;
+    this.#numbers[this.#length + 2] = count;
+    this.#floats[this.#length + 3] = product;
+    this.#length += RANGE;
+  }
+
+  /** A view of all ranges so far. */
+  get numbers(): Uint32Array {
+    return this.#numbers.subarray(0, this.#length);
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The state of an index in memory: how it hashes, its rows, their ids, what `optimize` measured.
+ * `SimHashIndex` checks what users give; layers above reach the state by `coreOf` and must not
+ * change it.
+ */
+
+import { countNulls } from '../base/bitmap';
+import { Codes } from '../codes/codes';
+import { NO_ROW } from '../kernels/hits';
+import type { KernelName } from '../kernels/kernels';
+import type { AnsweredIndex } from './answer';
+import type { HeldRows } from './held-rows';
+import type { Id } from './ids';
+import { afterChanges, type CheckedOptions } from './index-options';
+import { MemoryIndex, type MemoryOptions } from './memory-index';
+import { noVectors, QueryParts, queryFields } from './query-parts';
+import { IdRules } from './row-ids';
+import type { RowsToAppend } from './rows';
+import type { Searched } from './searched';
+import type { SpaceOrigin } from './train';
+import { DenseVectors } from './vectors/dense-vectors';
+
+/** Rows whose vectors are copied together. */
+const GATHERED = 4096;
+
+export class IndexCore extends QueryParts implements AnsweredIndex {
+  rows: MemoryIndex;
+  ids = new IdRules();
+  /** How often rows were added or removed: a long search then knows that it must begin again. */
+  changes = 0;
+  /** Name of the call that is changing the index; null if none is. */
+  busy: string | null = null;
+  /** Calls of user filters that have not returned, one within another. */
+  #filtering = 0;
+
+  constructor(options: CheckedOptions) {
+    super(queryFields(options));
+    const { bits, bytesPerCode, dimensions } = this.hasher;
+    const { kind } = this.vectors ?? {};
+    const kernel = this.kernel as KernelName;
+    const newVectors = () => {
+      if (kind === 'sparse' || kind === undefined) return noVectors(kind ?? 'none', 0, kernel);
+      // Rounded values that became 0 are counted over all segments.
+      return new DenseVectors(kind, dimensions as number, kernel, this.dense?.zeros);
+    };
+    this.rows = new MemoryIndex({
+      ...{ bits, bytesPerCode, kernel },
+      newVectors: kind === undefined ? null : (newVectors as MemoryOptions['newVectors']),
+    });
+  }
+
+  /** What a space of this index is trained from. */
+  get origin(): SpaceOrigin {
+    const { bits, hasher, dense } = this;
+    return {
+      ...{ bits, dimensions: dense?.dimensions ?? null },
+      ...{ seed: hasher.seed, kernel: this.kernel as KernelName },
+    };
+  }
+
+  get hasPartitions(): boolean {
+    return this.rows.layout.space !== null;
+  }
+
+  get nextRow(): number {
+    return this.rows.nextRow;
+  }
+
+  get count(): number {
+    return this.rows.count;
+  }
+
+  searched(): Searched {
+    return this.rows.searched();
+  }
+
+  withCodes(rows: readonly number[]): Uint32Array {
+    return Uint32Array.from(rows.filter((row) => this.rows.hasCode(row)));
+  }
+
+  idOf(row: number): Id {
+    return this.rows.idOf(row) as Id;
+  }
+
+  /** All rows by their numbers: a copy of the codes, and vectors, copied where they are spread. */
+  held(): HeldRows {
+    const { bits, hasher, kernel, mean, isForeign, nextRow } = this;
+    const parts = this.rows.parts.filter(({ rows }) => rows.count > 0);
+    const origin = isForeign ? undefined : hasher.origin;
+    const validity = new Uint8Array(Math.ceil(nextRow / 8));
+    const codes = Codes.allocate(nextRow, { bits, validity, ...(origin && { origin }) });
+    const isSpread = parts.length > 1;
+    const vectors = isSpread
+      ? (this.rows.options.newVectors?.() ?? null)
+      : (parts[0]?.rows.vectors ?? null);
+    if (isSpread) vectors?.skip(nextRow);
+    const vectorOf = isSpread ? null : new Uint32Array(nextRow);
+    for (const { rows } of parts) {
+      for (let position = 0; position < rows.count; position++) {
+        const row = rows.codes.rows[position];
+        if (row === NO_ROW) continue;
+        validity[row >> 3] |= 1 << (row & 7);
+        codes.bytes.set(rows.codeAt(position), row * codes.bytesPerCode);
+        if (vectorOf !== null) vectorOf[row] = position;
+      }
+      for (
+        let first = 0;
+        isSpread && rows.vectors !== null && first < rows.count;
+        first += GATHERED
+      ) {
+        const end = Math.min(rows.count, first + GATHERED);
+        const places = Uint32Array.from({ length: end - first }, (_, i) => first + i);
+        vectors?.restore(rows.vectors.gather(places), rows.codes.rows.slice(first, end));
+      }
+    }
+    const isWhole = countNulls(validity, nextRow) === 0;
+    return {
+      codes: isWhole ? codes.withoutValidity() : codes,
+      ...{ vectors, vectorOf, kernel, isCentred: mean !== null },
+    };
+  }
+
+  /** The row of an id that is there. */
+  rowOf(id: Id): number | undefined {
+    return this.ids.kind !== null && (this.ids.kind === 'row' || typeof id === this.ids.kind)
+      ? this.rows.rowOf(id)
+      : undefined;
+  }
+
+  /** Appends checked rows. */
+  append(rows: RowsToAppend, isLast = true): void {
+    this.rows.append(rows, isLast);
+    this.changes++;
+    this.#note({ rowsAdded: rows.count });
+  }
+
+  /** Removes a row that is there. */
+  remove(row: number): void {
+    this.rows.remove(row);
+    this.changes++;
+    this.#note({ rowsRemoved: 1 });
+  }
+
+  #note(changes: { rowsAdded?: number; rowsRemoved?: number }): void {
+    if (this.report !== null) this.report = afterChanges(this.report, changes);
+  }
+
+  /** Throws while a long call changes the index, and inside a filter. */
+  refuseIfBusy(): void {
+    if (this.busy !== null) throw new Error(`${this.busy}() is still at work on this index`);
+    if (this.#filtering > 0) throw new Error('a filter must not change the index that it filters');
+  }
+
+  /** Calls a user's filter for a row. The filter may search this index; changes throw meanwhile. */
+  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean {
+    this.#filtering++;
+    try {
+      return Boolean(filter(this.rows.idOf(row) as Id, row));
+    } finally {
+      this.#filtering--;
+    }
+  }
+}

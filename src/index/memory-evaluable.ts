@@ -1,0 +1,180 @@
+/** An index in memory as its recall is measured: with trial rows, while they are tried. */
+
+import type { LongWork } from '../base/long-work';
+import { NO_ROW } from '../kernels/hits';
+import type { KernelName } from '../kernels/kernels';
+import type { IndexCore } from './index-core';
+import type { MemoryIndex } from './memory-index';
+import { queryOf } from './query';
+import type { Query } from './query-parts';
+import type { Evaluable, Found, Partitions } from './recall';
+import { nearestByCosine, type Setting } from './search';
+import type { Work } from './searched';
+import {
+  type CodeChunk,
+  chunkStarts,
+  type EvaluationQuery,
+  nearestByCodes,
+  nearestBySparse,
+  nearestByVectors,
+  type Truth,
+  type VectorChunk,
+} from './truth';
+import type { DenseVectors } from './vectors/dense-vectors';
+import { withDigits } from './vectors/rounding';
+import type { SparseVectors } from './vectors/sparse-vectors';
+
+export class MemoryEvaluable implements Evaluable {
+  readonly #core: IndexCore;
+  readonly #held: MemoryIndex;
+  /** Dense vectors of the caller by row, which decide what is near; null where held ones do. */
+  readonly #given: DenseVectors | null;
+  readonly rows: number;
+
+  constructor(core: IndexCore, held: MemoryIndex, given: DenseVectors | null) {
+    this.#core = core;
+    this.#held = held;
+    this.#given = given;
+    this.rows = held.liveRows(true).length;
+  }
+
+  get bits(): number {
+    return this.#core.bits;
+  }
+
+  get storage(): Evaluable['storage'] {
+    return this.#core.vectors?.kind ?? 'none';
+  }
+
+  get dimensions(): number | undefined {
+    return this.#core.hasher.dimensions;
+  }
+
+  get layout(): MemoryIndex['layout'] {
+    return this.#held.layout;
+  }
+
+  /** A row that has a code as a query: its vector as it may have been given, or its code. */
+  queryOfRow(row: number): Query {
+    const found = this.#held.find(row);
+    if (found === null) throw new RangeError(`there is no row ${row}`);
+    const { rows } = found.part;
+    const { vectors } = rows;
+    const dense = this.#given ?? (vectors?.kind === 'sparse' ? null : (vectors as DenseVectors));
+    if (dense !== null) {
+      const place = this.#given === null ? found.position : row;
+      // Random digits in place of the lost ones: it is as far from what is held as new queries are.
+      const given =
+        dense.kind === 'int8'
+          ? withDigits(dense.valuesAt(place), dense.zeros, row)
+          : dense.at(place);
+      return queryOf(this.#core, given) as Query;
+    }
+    if (vectors !== null) return queryOf(this.#core, vectors.at(found.position)) as Query;
+    return { code: rows.codeAt(found.position).slice(), sums: null, unit: null };
+  }
+
+  async partitionsOf(rows: Uint32Array): Promise<Partitions> {
+    const { hasCopies } = this.layout;
+    const own = new Uint32Array(rows.length);
+    const seconds = hasCopies ? new Uint32Array(rows.length) : null;
+    for (let i = 0; i < rows.length; i++) {
+      const found = this.#held.find(rows[i]);
+      if (found === null) continue;
+      own[i] = found.part.partitionOf(found.position);
+      if (seconds !== null) seconds[i] = found.part.secondOf(found.position);
+    }
+    return { own, seconds };
+  }
+
+  nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
+    const { kernel: choice, bits } = this.#core;
+    const kernel = choice as KernelName;
+    const dense = this.#given ?? this.#core.dense;
+    if (dense !== null) {
+      const { dimensions } = dense;
+      const chunks = this.#given === null ? this.#chunks() : this.#chunksOf(this.#given);
+      const by = { k, dimensions, kernel, total: this.rows };
+      return nearestByVectors(chunks as Iterable<VectorChunk<DenseVectors>[]>, asked, by, work);
+    }
+    if (this.storage === 'sparse') {
+      const chunks = this.#chunks() as Iterable<VectorChunk<SparseVectors>[]>;
+      return nearestBySparse(chunks, asked, k, work);
+    }
+    return nearestByCodes([this.#codeChunks()], asked, { k, bits, kernel }, work);
+  }
+
+  /** Chunks of the held vectors, those of a part as one group. */
+  *#chunks(): Iterable<VectorChunk<DenseVectors | SparseVectors>[]> {
+    for (const { rows } of this.#held.parts) {
+      const starts = chunkStarts(rows.count);
+      yield starts.slice(0, -1).map((first, i) => ({
+        rows: rows.codes.rows.subarray(first, starts[i + 1]),
+        vectors: rows.vectors as DenseVectors | SparseVectors,
+        first,
+      }));
+    }
+  }
+
+  /** Chunks of the vectors of a caller, of rows that are there. */
+  #chunksOf(vectors: DenseVectors): VectorChunk<DenseVectors>[][] {
+    const there = new Uint32Array(this.#held.nextRow).fill(NO_ROW);
+    for (const row of this.#held.liveRows(true)) there[row] = row;
+    const starts = chunkStarts(there.length);
+    const chunks = starts.slice(0, -1).map((first, i) => {
+      return { rows: there.subarray(first, starts[i + 1]), vectors, first };
+    });
+    return [chunks];
+  }
+
+  #codeChunks(): CodeChunk[] {
+    return this.#held.parts.flatMap(({ rows: { codes, count } }) => {
+      const starts = chunkStarts(count);
+      return starts.slice(0, -1).map((first, i) => ({
+        codes: codes.codes,
+        rows: codes.rows,
+        bytesPerCode: codes.bytesPerCode,
+        first,
+        end: starts[i + 1],
+      }));
+    });
+  }
+
+  async candidates(
+    asked: readonly EvaluationQuery[],
+    setting: Setting,
+    work: LongWork,
+  ): Promise<Uint32Array[]> {
+    const all: Uint32Array[] = [];
+    for (const { query } of asked) {
+      all.push(this.#search(query, 1, setting, true).rows);
+      await work.step();
+    }
+    return all;
+  }
+
+  async search(
+    asked: readonly EvaluationQuery[],
+    k: number,
+    setting: Setting,
+    work: LongWork,
+  ): Promise<{ found: Found[]; ms: number }> {
+    const found: Found[] = [];
+    let ms = 0;
+    for (const { query } of asked) {
+      const start = performance.now();
+      found.push(this.#search(query, k, setting, false));
+      ms += performance.now() - start;
+      await work.step();
+    }
+    return { found, ms: ms / Math.max(1, asked.length) };
+  }
+
+  #search(query: Query, k: number, setting: Setting, isUnranked: boolean): Found {
+    const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
+    const isExact = this.#core.canCompare(query);
+    const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
+    const asked = { ...setting, want, k, filter: null, isUnranked };
+    return { ...nearestByCosine(this.#held.searched(), query, asked, isExact, work), work };
+  }
+}

@@ -1,0 +1,345 @@
+/**
+ * The rows of an index in memory: segments and a tail that share one space. Adding appends to the
+ * tail, which becomes a segment when it is long; neighbours of similar size are merged, so that
+ * there are at most a logarithm of the rows of them. Removed rows are freed when a fifth of a
+ * segment is gone.
+ */
+
+import type { LongWork } from '../base/long-work';
+import { alea } from '../base/random';
+import { allocateIntegers } from '../k-means/points';
+import { NO_ROW } from '../kernels/hits';
+import type { KernelName } from '../kernels/kernels';
+import type { Id } from './ids';
+import { pointsOf } from './place';
+import { Rows, type RowsToAppend } from './rows';
+import type { Searched } from './searched';
+import { merged, type Placed, type Segment, Tail } from './segment';
+import type { Space } from './space';
+import { isHeldOut } from './train';
+import type { DenseVectors } from './vectors/dense-vectors';
+import type { RowVectors } from './vectors/row-vectors';
+
+/** Rows with which the tail becomes a segment; with fewer, scoring them one by one costs little. */
+const TAIL_ROWS = 4096;
+/** Segments are not merged to larger ones, so that a merge takes some seconds at most. */
+const MAX_SEGMENT_ROWS = 2 ** 22;
+/**
+ * Removed rows are freed when they are more than this, and than this share of the others: each row
+ * is then copied at most four times for a removal.
+ */
+const MIN_FREED = 1024;
+const MAX_REMOVED = 1 / 4;
+
+/** What all rows of an index have in common. */
+export interface MemoryOptions {
+  readonly bits: number;
+  readonly bytesPerCode: number;
+  readonly kernel: KernelName;
+  /** Makes an empty place for vectors; null where the index holds none. */
+  readonly newVectors: (() => RowVectors) | null;
+  /** Rows with which the tail becomes a segment, and of the largest; tests make them small. */
+  readonly tailRows?: number | undefined;
+  readonly maxSegmentRows?: number | undefined;
+}
+
+/** A space for the rows, and whether they have copies in second partitions. */
+export interface Layout {
+  readonly space: Space | null;
+  readonly hasCopies: boolean;
+}
+
+/** Bytes of memory, by what they hold. */
+interface MemoryBytes {
+  codes: number;
+  vectors: number;
+  ids: number;
+  partitions: number;
+}
+
+export class MemoryIndex {
+  readonly options: MemoryOptions;
+  readonly layout: Layout;
+  /** Replaced and never changed, since a search may hold it. */
+  #segments: readonly Segment[] = [];
+  #tail: Tail;
+  /** What the last search read, while it holds. */
+  #searched: { segments: readonly Segment[]; hasTail: boolean; as: Searched } | null = null;
+
+  /** Without rows; the first to come is `firstRow`. */
+  constructor(
+    options: MemoryOptions,
+    layout: Layout = { space: null, hasCopies: false },
+    firstRow = 0,
+  ) {
+    this.options = options;
+    this.layout = layout;
+    this.#tail = this.#newTail(firstRow);
+  }
+
+  #newTail(firstRow: number): Tail {
+    const { bytesPerCode, newVectors } = this.options;
+    const rows = new Rows(firstRow, bytesPerCode, newVectors?.() ?? null);
+    return new Tail(rows, this.layout.space, this.layout.hasCopies);
+  }
+
+  /** The number of the next row. */
+  get nextRow(): number {
+    return this.#tail.rows.endRow;
+  }
+
+  /** Rows that are there, null ones included. */
+  get count(): number {
+    return this.parts.reduce((sum, { rows }) => sum + rows.liveCount, 0);
+  }
+
+  get segmentCount(): number {
+    return this.#segments.length;
+  }
+
+  /** Segments in the order of their rows, then the tail. */
+  get parts(): readonly Placed[] {
+    return [...this.#segments, this.#tail];
+  }
+
+  get bytes(): MemoryBytes {
+    const sum = { codes: 0, vectors: 0, ids: 0, partitions: 0 };
+    for (const { rows, entries } of this.parts) {
+      sum.codes += rows.count * (rows.codes.bytesPerCode + 4);
+      sum.vectors += rows.vectors?.bytes ?? 0;
+      sum.ids += rows.idBytes;
+      if (entries !== null) sum.partitions += entries.bytes;
+    }
+    const { tree } = this.layout.space?.parts ?? {};
+    if (tree) sum.partitions += tree.centroids.byteLength + tree.coarse.byteLength;
+    return sum;
+  }
+
+  /** What a search reads; rows of the tail get their partitions first. */
+  searched(): Searched {
+    this.#tail.assign();
+    const own = this.#searched;
+    const hasTail = this.#tail.rows.count > 0;
+    if (own !== null && own.segments === this.#segments && own.hasTail === hasTail) return own.as;
+    const { bits, kernel } = this.options;
+    const parts = hasTail ? this.parts : this.#segments;
+    const as = searchedOf({ bits, kernel }, this.layout, parts);
+    this.#searched = { segments: this.#segments, hasTail, as };
+    return as;
+  }
+
+  /** Appends rows. Those of a long call leave it to `settle` to make a segment of the tail. */
+  append(rows: RowsToAppend, isLast = true): void {
+    this.#tail.append(rows);
+    if (isLast && this.#tail.rows.count >= this.#tailRows) this.#seal();
+  }
+
+  /** Without a space there is nothing that a segment would make faster. */
+  get #tailRows(): number {
+    const usual = this.layout.space === null ? Number.POSITIVE_INFINITY : TAIL_ROWS;
+    return this.options.tailRows ?? usual;
+  }
+
+  /** After rows of a long call were appended: gives them partitions and makes a segment of them. */
+  async settle(work: LongWork, isAlways = false): Promise<void> {
+    if (this.#tail.rows.count < (isAlways ? 1 : this.#tailRows)) return;
+    await this.#tail.assignAll(work);
+    this.#seal();
+  }
+
+  /** Makes a segment of the tail, and merges it with smaller neighbours. */
+  #seal(): void {
+    this.#tail.assign();
+    const end = this.nextRow;
+    const { maxSegmentRows = MAX_SEGMENT_ROWS } = this.options;
+    let parts: Placed[] = [this.#tail];
+    let rows = this.#tail.rows.liveCount;
+    for (let last = this.#segments.at(-1); last !== undefined; last = this.#segments.at(-1)) {
+      const { liveCount } = last.rows;
+      if (liveCount >= 2 * rows || liveCount + rows > maxSegmentRows) break;
+      rows += liveCount;
+      parts = [last, ...parts];
+      this.#segments = this.#segments.slice(0, -1);
+    }
+    if (rows > 0) this.#segments = [...this.#segments, this.#merged(parts)];
+    this.#tail = this.#newTail(end);
+    this.#searched = null;
+  }
+
+  #merged(parts: readonly Placed[]): Segment {
+    const { bytesPerCode, newVectors } = this.options;
+    return merged(parts, { bytesPerCode, vectors: newVectors?.() ?? null, ...this.layout });
+  }
+
+  /** Removes a row; returns false where there is none. */
+  remove(row: number): boolean {
+    const found = this.find(row);
+    if (found === null) return false;
+    const { part, position } = found;
+    part.remove(position);
+    const { count, liveCount } = part.rows;
+    const removed = count - liveCount;
+    if (removed <= MIN_FREED || removed <= MAX_REMOVED * liveCount) return true;
+    const at = this.#segments.indexOf(part as Segment);
+    if (at < 0) this.#seal();
+    else {
+      const left = liveCount === 0 ? [] : [this.#merged([part])];
+      this.#segments = [...this.#segments.slice(0, at), ...left, ...this.#segments.slice(at + 1)];
+    }
+    return true;
+  }
+
+  /** Where a row is that is there. */
+  find(row: number): { part: Placed; position: number } | null {
+    for (const part of this.#segments) {
+      const position = part.rows.positionOf(row);
+      if (position >= 0) return { part, position };
+    }
+    const position = this.#tail.rows.positionOf(row);
+    return position < 0 ? null : { part: this.#tail, position };
+  }
+
+  /** The row of an id. */
+  rowOf(id: Id): number | undefined {
+    const row = this.#tail.rows.rowOf(id);
+    if (row !== undefined) return row;
+    for (let i = this.#segments.length - 1; i >= 0; i--) {
+      const row = this.#segments[i].rows.rowOf(id);
+      if (row !== undefined) return row;
+    }
+    return undefined;
+  }
+
+  idOf(row: number): Id | undefined {
+    const found = this.find(row);
+    return found === null ? undefined : found.part.rows.idAt(found.position, row);
+  }
+
+  /** Whether there is a row that is not null. */
+  hasCode(row: number): boolean {
+    const found = this.find(row);
+    return found !== null && !found.part.rows.isNull(found.position);
+  }
+
+  /** The rows that are there, ascending: all, or only those that have codes. */
+  liveRows(haveCodes = false): Uint32Array {
+    const live = new Uint32Array(this.count);
+    let count = 0;
+    for (const { rows } of this.parts) {
+      for (let position = 0; position < rows.count; position++) {
+        if (rows.isRemoved(position) || (haveCodes && rows.isNull(position))) continue;
+        live[count++] = rows.rowAt(position);
+      }
+    }
+    return live.slice(0, count).sort();
+  }
+
+  /** The rows that have codes and take no part in training, ascending. */
+  heldOutRows(): Uint32Array {
+    const held: number[] = [];
+    for (const { rows } of this.parts) {
+      for (let position = 0; position < rows.count; position++) {
+        const row = rows.codes.rows[position];
+        if (row !== NO_ROW && isHeldOut(heldValuesAt(rows, position))) held.push(row);
+      }
+    }
+    return Uint32Array.from(held).sort();
+  }
+
+  /** The points of at most `most` rows that a space may be trained on, in random order. */
+  async sample(untrained: Space, most: number, seed: string, work: LongWork): Promise<Int16Array> {
+    const held = new Set(this.heldOutRows());
+    const all = this.liveRows(true);
+    const others = all.filter((row) => !held.has(row));
+    const from = others.length > 0 ? others : all;
+    const random = alea(seed);
+    const count = Math.min(from.length, most);
+    const sample = allocateIntegers(count, untrained.width);
+    for (let i = 0; i < count; i++) {
+      const other = i + Math.floor(random() * (from.length - i));
+      [from[i], from[other]] = [from[other], from[i]];
+      sample.set(this.pointsOf(from.subarray(i, i + 1), untrained), i * untrained.width);
+      if (i % STEP_ROWS === 0) await work.step();
+    }
+    return sample;
+  }
+
+  /** The points of rows that have codes. */
+  pointsOf(rows: Uint32Array, space: Space): Int16Array {
+    const points = new Int16Array(rows.length * space.width);
+    for (let i = 0; i < rows.length; i++) {
+      const found = this.find(rows[i]);
+      if (found === null) continue;
+      const { position, part } = found;
+      const own = part.rows.toPlace(position, position + 1, space.parts.kind === 'codes');
+      points.set(pointsOf(space, own), i * space.width);
+    }
+    return points;
+  }
+
+  /** A copy whose rows are in the partitions of another space, as one segment. */
+  async placed(layout: Layout, work: LongWork): Promise<MemoryIndex> {
+    const copy = new MemoryIndex(this.options, layout, this.nextRow);
+    const all: Tail[] = [];
+    for (const { rows } of this.parts) {
+      const own = new Tail(rows, layout.space, layout.hasCopies);
+      await own.assignAll(work);
+      all.push(own);
+    }
+    if (this.count > 0) copy.#segments = [copy.#merged(all)];
+    return copy;
+  }
+
+  /** Segments that were read from files, in the order of their rows. */
+  static of(
+    options: MemoryOptions,
+    layout: Layout,
+    segments: readonly Segment[],
+    nextRow: number,
+  ): MemoryIndex {
+    const index = new MemoryIndex(options, layout, nextRow);
+    index.#segments = [...segments];
+    return index;
+  }
+
+  /** Makes segments of all rows, of which none is removed: what files have. */
+  sealed(): readonly Segment[] {
+    if (this.#tail.rows.count > 0) this.#seal();
+    return this.#segments;
+  }
+
+  /** The same segment without removed rows, which takes its place. */
+  compacted(segment: Segment): Segment {
+    if (segment.rows.liveCount === segment.rows.count) return segment;
+    const whole = this.#merged([segment]);
+    this.#segments = this.#segments.map((one) => (one === segment ? whole : one));
+    return whole;
+  }
+}
+
+/** What a search reads of parts that are all at hand. */
+export function searchedOf(
+  own: Pick<MemoryOptions, 'bits' | 'kernel'>,
+  layout: Layout,
+  parts: readonly Placed[],
+): Searched {
+  return {
+    ...own,
+    ...layout,
+    parts,
+    blockCount: parts.length,
+    blockAt: (i) => ({ codes: parts[i].codes, first: 0, end: parts[i].rows.count, part: parts[i] }),
+    groupsOf: (partitions) => [partitions],
+    vectorsAhead: null,
+  };
+}
+
+/** Rows between two steps. */
+const STEP_ROWS = 4096;
+
+/** What decides whether a row is held out: its dense vector, or its code. */
+function heldValuesAt(rows: Rows, position: number): Float32Array | Int8Array | Uint8Array {
+  const { vectors } = rows;
+  if (vectors === null || vectors.kind === 'sparse') return rows.codeAt(position);
+  return (vectors as DenseVectors).valuesAt(position);
+}

@@ -1,0 +1,161 @@
+/**
+ * The options of `search` and `within` as one checked request, of an index wherever its rows are;
+ * and how candidates are found for it: as `optimize` chose, or as the caller says.
+ */
+
+import {
+  checkInteger,
+  checkK,
+  checkMaxDistance,
+  checkNumber,
+  checkOneOf,
+  wrongValue,
+} from '../base/check';
+import { checkLeast, distanceToSearch, JACCARD } from '../codes/measure';
+import { checkFilter, type RowFilter } from './filter';
+import type { Id } from './ids';
+import {
+  type IndexWithinOptions,
+  METHODS,
+  type Method,
+  RANKS,
+  type Rank,
+  type RecallReport,
+  SEARCH_DEFAULTS,
+  type SearchOptions,
+} from './index-options';
+import type { Query, QueryParts } from './query-parts';
+import type { Setting } from './search';
+
+/** A checked search; options that were not given are null. */
+export interface Request {
+  readonly k: number;
+  /** Largest distance in bits, inclusive; all bits for `search`. */
+  readonly maxDistance: number;
+  /** Lowest similarity, exact or, for a query that cannot be compared, estimated; null for any. */
+  readonly least: number | null;
+  readonly rank: Rank | null;
+  readonly method: Method;
+  readonly oversample: number | null;
+  readonly probes: number | null;
+  readonly filter: RowFilter | null;
+  readonly isExplained: boolean;
+}
+
+/** What requests are checked against. */
+export type RequestedIndex = Pick<
+  QueryParts,
+  'bits' | 'hasher' | 'mean' | 'measure' | 'vectors' | 'canCompare'
+> & {
+  readonly hasPartitions: boolean;
+  /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
+  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean;
+};
+
+/** Checks the options of `search`. */
+export function searchRequest(index: RequestedIndex, given: SearchOptions<never>): Request {
+  const { oversample, probes } = given;
+  const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
+  const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
+  if (index.measure === JACCARD && rank !== null && rank !== 'hamming') {
+    throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
+  }
+  if (rank === 'exact' && index.vectors === null) {
+    throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
+  }
+  if (method === 'partitions' && !index.hasPartitions) {
+    throw new Error(`method 'partitions' needs an index of some size after optimize()`);
+  }
+  return {
+    k: checkK(given.k ?? SEARCH_DEFAULTS.k),
+    maxDistance: index.bits,
+    least: null,
+    rank,
+    method,
+    oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
+    probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
+    filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** Checks the options of `within`: a search by distance for all rows, so k has no limit. */
+export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<never>): Request {
+  return {
+    k: Number.MAX_SAFE_INTEGER,
+    ...reachOf(index, given),
+    rank: 'hamming',
+    method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
+    oversample: null,
+    probes: null,
+    filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** The distance to search, and the lowest similarity by which found rows are filtered. */
+function reachOf(
+  { bits, hasher, mean, vectors }: RequestedIndex,
+  { maxDistance, ...given }: IndexWithinOptions<never>,
+): Pick<Request, 'maxDistance' | 'least'> {
+  const asked = checkLeast(given, hasher.projection);
+  if (maxDistance !== undefined) {
+    return { maxDistance: checkMaxDistance(maxDistance, bits), least: asked?.least ?? null };
+  }
+  if (asked === undefined) {
+    throw new TypeError('within() needs "maxDistance", "minCosine" or "minJaccard"');
+  }
+  const codes = { bits, isCentred: mean !== null, isVerified: vectors !== null };
+  return { maxDistance: distanceToSearch(asked, codes), least: asked.least };
+}
+
+/** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
+export function rankOf(index: RequestedIndex, query: Query, { rank }: Request): Rank {
+  if (rank === 'exact' && !index.canCompare(query)) {
+    const shape = index.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
+    throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
+  }
+  if (rank !== null) return rank;
+  if (query.sums === null) return 'hamming';
+  return index.canCompare(query) ? 'exact' : 'estimate';
+}
+
+/** The rank of the answer to a query that has no direction. */
+export function rankOfNone({ measure, vectors }: RequestedIndex, { rank }: Request): Rank {
+  const own = measure === JACCARD ? 'hamming' : vectors === null ? 'estimate' : 'exact';
+  return rank ?? own;
+}
+
+/** Throws for a method that searches by distance do not have. */
+export function methodByDistance({ method }: Request): 'auto' | 'scan' | 'bands' {
+  if (method === 'partitions') throw methodError('scan', 'bands', 'hamming', method);
+  return method;
+}
+
+/** Standard errors by which an estimate must fall short where exact ranking ends. */
+export const MARGIN = 4;
+
+/** How candidates of a search by cosine are found in an index of so many rows. */
+export function settingOf(
+  { method, k, oversample, probes }: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
+  rank: 'estimate' | 'exact',
+  { report, partitions, rows }: { report: RecallReport | null; partitions: number; rows: number },
+): Setting & { readonly k: number } {
+  if (method === 'bands') throw methodError('scan', 'partitions', rank, method);
+  const most = Math.max(1, Math.min(k, rows));
+  const isPartitioned = partitions > 0 && (method === 'partitions' || method === 'auto');
+  const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
+  const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
+  const want = Math.min(Math.ceil(times * most), Math.max(most, rows));
+  return {
+    k: most,
+    probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    want: rank === 'exact' ? want : most,
+    margin: MARGIN,
+  };
+}
+
+/** The error for a method that a rank does not have. */
+function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
+  return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
+}

@@ -1,0 +1,399 @@
+/**
+ * Rows of an index in memory, by position: their codes, vectors and ids. A segment holds them in
+ * the order of its partitions, the tail in the order in which they were added. A row is never
+ * numbered again: a column leads from a row to its position.
+ */
+
+import { ascending } from '../base/arrays';
+import { CodeMemory } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
+import { IdLookup } from './id-lookup';
+import type { Id } from './ids';
+import type { RowsToPlace } from './place';
+import type { Query } from './query-parts';
+import type { DenseVectors } from './vectors/dense-vectors';
+import type { RowVectors, UnitVector } from './vectors/row-vectors';
+import { vectorsOver } from './vectors/shared-vectors';
+import { SparseVectors } from './vectors/sparse-vectors';
+
+/** What a row is: removed ones stay until their rows are merged with others. */
+const LIVE = 0;
+const NULL = 1;
+const REMOVED = 2;
+
+/** New rows, as the index checked and hashed them. */
+export interface RowsToAppend {
+  readonly count: number;
+  /** Codes of all rows, one after another; zeros of null rows. */
+  readonly codes: Uint8Array;
+  isNull(i: number): boolean;
+  readonly ids: readonly Id[] | null;
+  /** Appends the vectors of all rows; null where the index holds none. */
+  readonly appendVectors: ((to: RowVectors) => void) | null;
+}
+
+/** Rows `firstRow` to `endRow - 1` that are left, at positions 0 to `count - 1`. */
+export class Rows {
+  firstRow: number;
+  endRow: number;
+  count = 0;
+  /** Codes by position; `rows` names the row, or NO_ROW where it is null or removed. */
+  readonly codes: CodeMemory;
+  /** By position; null where the index holds none. */
+  readonly vectors: RowVectors | null;
+  /** Rows that are there, null ones included. */
+  liveCount = 0;
+  #states: Uint8Array = new Uint8Array(64);
+  /** Rows by position; null where they are in order without gaps, from `firstRow` on. */
+  #rows: Uint32Array | null = null;
+  /** Positions by row, from `firstRow` on; null where most rows are gone, or in order. */
+  #positions: Uint32Array | null = null;
+  /** Positions by ascending row, where most rows between the first and the last are gone. */
+  #ascending: Uint32Array | null = null;
+  /** By position; null where rows are their own ids. */
+  #ids: Id[] | null = null;
+  #lookup: IdLookup | null = null;
+
+  constructor(firstRow: number, bytesPerCode: number, vectors: RowVectors | null) {
+    this.firstRow = firstRow;
+    this.endRow = firstRow;
+    this.codes = new CodeMemory(bytesPerCode);
+    this.vectors = vectors;
+  }
+
+  /** What another thread reads of the rows, in place where memory can be shared; without ids. */
+  get state() {
+    const { firstRow, endRow, count, codes, vectors } = this;
+    return {
+      ...{ firstRow, endRow, count, codes: codes.codes, named: codes.rows },
+      ...{ bytesPerCode: codes.bytesPerCode, vectors: vectors?.state ?? null },
+      ...{ rows: this.#rows, positions: this.#positions, ascending: this.#ascending },
+      states: this.#states.subarray(0, count),
+    };
+  }
+
+  /** The rows of another thread, to be searched. */
+  static over(state: Rows['state']): Rows {
+    const { firstRow, bytesPerCode, vectors } = state;
+    const held = vectors && vectorsOver(vectors);
+    const rows = new Rows(firstRow, bytesPerCode, held);
+    rows.codes.codes = state.codes;
+    rows.codes.rows = state.named;
+    rows.#rows = state.rows;
+    rows.#positions = state.positions;
+    rows.#ascending = state.ascending;
+    rows.#states = state.states;
+    rows.endRow = state.endRow;
+    rows.count = state.count;
+    return rows;
+  }
+
+  /** Appends rows behind the last, in their order. Only where no row was left out before. */
+  append({ count, codes, isNull, ids, appendVectors }: RowsToAppend): void {
+    const { bytesPerCode } = this.codes;
+    this.#reserve(count);
+    if (this.vectors !== null) appendVectors?.(this.vectors);
+    this.codes.codes.set(codes, this.count * bytesPerCode);
+    for (let i = 0; i < count; i++) {
+      const position = this.count + i;
+      const isMissing = isNull(i);
+      this.#states[position] = isMissing ? NULL : LIVE;
+      this.codes.rows[position] = isMissing ? NO_ROW : this.endRow + i;
+    }
+    if (ids !== null) {
+      this.#ids ??= [];
+      for (let i = 0; i < count; i++) {
+        this.#ids.push(ids[i]);
+        this.#lookup?.add(ids[i], this.count + i);
+      }
+    }
+    this.count += count;
+    this.liveCount += count;
+    this.endRow += count;
+  }
+
+  #reserve(count: number): void {
+    const wanted = this.count + count;
+    this.codes.reserve(wanted);
+    if (wanted <= this.#states.length) return;
+    const states = new Uint8Array(Math.max(wanted, 2 * this.#states.length));
+    states.set(this.#states);
+    this.#states = states;
+  }
+
+  /**
+   * Takes live rows of others, in this order: rows that follow `coded` in it are null. Rows between
+   * `firstRow` and `endRow` that none of them is are gone.
+   */
+  static gathered(from: Gathered, endRow: number, order: Taken): Rows {
+    const { firstRow, bytesPerCode, vectors } = from;
+    const rows = new Rows(firstRow, bytesPerCode, vectors);
+    rows.#take(from.sources, endRow, order);
+    return rows;
+  }
+
+  #take(sources: readonly Rows[], endRow: number, { source, position, coded }: Taken): void {
+    const count = position.length;
+    this.#reserve(count);
+    this.#rows = new Uint32Array(count);
+    this.#ids = sources.some((one) => one.#ids !== null) ? new Array(count) : null;
+    const { bytesPerCode } = this.codes;
+    for (let to = 0; to < count; to++) {
+      const from = sources[source[to]];
+      const at = position[to];
+      const row = from.rowAt(at);
+      const code = from.codes.codes.subarray(at * bytesPerCode, (at + 1) * bytesPerCode);
+      this.codes.codes.set(code, to * bytesPerCode);
+      this.codes.rows[to] = to < coded ? row : NO_ROW;
+      this.#states[to] = to < coded ? LIVE : NULL;
+      this.#rows[to] = row;
+      if (this.#ids !== null && from.#ids !== null) this.#ids[to] = from.#ids[at];
+    }
+    this.#takeVectors(sources, source, position);
+    this.#findPositions(this.#rows, endRow);
+    this.count = count;
+    this.liveCount = count;
+    this.endRow = endRow;
+  }
+
+  /** Room for rows of a file: `fill` gives them, `endFilling` makes them findable. */
+  static toFill(
+    from: Omit<Gathered, 'sources'>,
+    endRow: number,
+    count: number,
+    coded: number,
+  ): Rows {
+    const rows = new Rows(from.firstRow, from.bytesPerCode, from.vectors);
+    rows.#reserve(count);
+    rows.#rows = new Uint32Array(count);
+    rows.#states.fill(NULL, coded, count);
+    rows.vectors?.skip(count);
+    rows.endRow = endRow;
+    rows.count = count;
+    rows.liveCount = count;
+    return rows;
+  }
+
+  /** Rows at positions from `at` on, and their codes: none of null rows. */
+  fill(
+    at: number,
+    rows: Uint32Array,
+    codes: Uint8Array,
+    ids: ((place: number) => Id) | null,
+  ): void {
+    this.#rows?.set(rows, at);
+    this.codes.codes.set(codes, at * this.codes.bytesPerCode);
+    if (codes.length > 0) this.codes.rows.set(rows, at);
+    if (ids === null) return;
+    this.#ids ??= new Array(this.count);
+    for (let i = 0; i < rows.length; i++) this.#ids[at + i] = ids(i);
+  }
+
+  /** Makes the range of numbers larger, to that of a segment in files. */
+  cover(firstRow: number, endRow: number): void {
+    const rows = this.#rows ?? Uint32Array.from({ length: this.count }, (_, at) => this.rowAt(at));
+    this.#rows = rows;
+    this.firstRow = firstRow;
+    this.endRow = endRow;
+    this.#findPositions(rows, endRow);
+  }
+
+  endFilling(): void {
+    this.#findPositions(this.#rows as Uint32Array, this.endRow);
+  }
+
+  /** Makes a column from row to position: one a row number, or a sorted one where few are left. */
+  #findPositions(rows: Uint32Array, endRow: number): void {
+    this.#positions = null;
+    this.#ascending = null;
+    const numbers = endRow - this.firstRow;
+    if (numbers > MAX_GAPS * rows.length) {
+      this.#ascending = ascending(rows.length).sort((a, b) => rows[a] - rows[b]);
+      return;
+    }
+    this.#positions = new Uint32Array(numbers).fill(NO_ROW);
+    for (let at = 0; at < rows.length; at++) this.#positions[rows[at] - this.firstRow] = at;
+  }
+
+  /** Copies vectors, some thousand at a time, so that memory holds few twice. */
+  #takeVectors(sources: readonly Rows[], source: Uint8Array, position: Uint32Array): void {
+    const { vectors } = this;
+    if (vectors === null) return;
+    vectors.skip(position.length);
+    for (const [number, { vectors: from }] of sources.entries()) {
+      let to: number[] = [];
+      const flush = () => {
+        if (from === null || to.length === 0) return;
+        const own = Uint32Array.from(to, (at) => position[at]);
+        vectors.restore(from.gather(own), Uint32Array.from(to));
+        to = [];
+      };
+      for (let at = 0; at < position.length; at++) {
+        if (source[at] !== number) continue;
+        to.push(at);
+        if (to.length === TAKEN_AT_ONCE) flush();
+      }
+      flush();
+    }
+  }
+
+  /** The position of a row that is there, null or not; -1 where it is gone or of others. */
+  positionOf(row: number): number {
+    if (!(row >= this.firstRow && row < this.endRow)) return -1;
+    const position = this.#find(row);
+    return position === NO_ROW || this.#states[position] === REMOVED ? -1 : position;
+  }
+
+  #find(row: number): number {
+    if (this.#positions !== null) return this.#positions[row - this.firstRow];
+    if (this.#rows === null || this.#ascending === null) return row - this.firstRow;
+    const [rows, order] = [this.#rows, this.#ascending];
+    let [low, high] = [0, order.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (rows[order[middle]] < row) low = middle + 1;
+      else high = middle;
+    }
+    return low < order.length && rows[order[low]] === row ? order[low] : NO_ROW;
+  }
+
+  /** The row at a position, removed or not. */
+  rowAt(position: number): number {
+    return this.#rows === null ? this.firstRow + position : this.#rows[position];
+  }
+
+  isNull(position: number): boolean {
+    return this.#states[position] === NULL;
+  }
+
+  isRemoved(position: number): boolean {
+    return this.#states[position] === REMOVED;
+  }
+
+  /** See `SearchedPart`: cosines, or where the query is a set, Jaccard similarities. */
+  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
+    const { vectors } = this;
+    if (vectors === null) return;
+    const positions = new Uint32Array(rows.length);
+    const places = new Uint32Array(rows.length);
+    let count = 0;
+    for (let i = 0; i < rows.length; i++) {
+      const position = this.positionOf(rows[i]);
+      if (position < 0) continue;
+      positions[count] = position;
+      places[count++] = i;
+    }
+    if (count === 0) return;
+    const found = similaritiesWith(vectors, positions.subarray(0, count), query);
+    for (let i = 0; i < count; i++) out[places[i]] = found[i];
+  }
+
+  codeAt(position: number): Uint8Array {
+    const { codes, bytesPerCode } = this.codes;
+    return codes.subarray(position * bytesPerCode, (position + 1) * bytesPerCode);
+  }
+
+  idAt(position: number, row: number): Id {
+    return this.#ids === null ? row : this.#ids[position];
+  }
+
+  get hasIds(): boolean {
+    return this.#ids !== null;
+  }
+
+  /** The row of an id; undefined where there is none that is not removed. */
+  rowOf(id: Id): number | undefined {
+    if (this.#ids === null) {
+      return typeof id === 'number' && this.positionOf(id) >= 0 ? id : undefined;
+    }
+    if (this.#lookup === null) {
+      this.#lookup = new IdLookup(this.#ids.length);
+      for (let i = 0; i < this.#ids.length; i++) {
+        if (this.#states[i] !== REMOVED) this.#lookup.add(this.#ids[i], i);
+      }
+    }
+    const ids = this.#ids;
+    const position = this.#lookup.find(id, (at) => ids[at] === id && !this.isRemoved(at));
+    return position < 0 ? undefined : this.rowAt(position);
+  }
+
+  /** Numbers rows that were appended to an empty place, ascending, all below `endRow`. */
+  number(rows: Uint32Array, endRow: number): void {
+    for (let position = 0; position < rows.length; position++) {
+      if (this.codes.rows[position] !== NO_ROW) this.codes.rows[position] = rows[position];
+    }
+    this.#rows = rows;
+    this.#findPositions(rows, endRow);
+    this.endRow = endRow;
+  }
+
+  /** What a space places of the rows at positions `first` to `end - 1`: copies. */
+  toPlace(first: number, end: number, byCodes: boolean): RowsToPlace {
+    const rows = this.codes.rows.slice(first, end);
+    const { bytesPerCode, codes } = this.codes;
+    if (byCodes) {
+      const own = codes.slice(first * bytesPerCode, end * bytesPerCode);
+      return { rows, values: null, norms: null, codes: own };
+    }
+    const vectors = this.vectors as DenseVectors;
+    const positions = Uint32Array.from(rows, (_, i) => first + i);
+    const values = vectors.gather(positions).vectors as Float32Array | Int8Array;
+    const norms = Float64Array.from(positions, (position) => vectors.normOf(position));
+    return { rows, values, norms, codes: null };
+  }
+
+  /** Bytes of the columns that lead from rows to positions and back. */
+  get positionBytes(): number {
+    const columns = [this.#rows, this.#positions, this.#ascending, this.#states];
+    return columns.reduce((sum, column) => sum + (column?.byteLength ?? 0), 0);
+  }
+
+  /** About how many bytes the ids take, and what finds them. */
+  get idBytes(): number {
+    if (this.#ids === null) return 0;
+    return 8 * this.#ids.length + (this.#lookup?.bytes ?? 0);
+  }
+
+  /** Marks the row at a position as removed. */
+  remove(position: number): void {
+    if (this.#ids !== null) {
+      this.#lookup?.remove(this.#ids[position], position);
+      this.#ids[position] = undefined as never;
+    }
+    this.codes.rows[position] = NO_ROW;
+    this.#states[position] = REMOVED;
+    this.liveCount--;
+  }
+}
+
+/** Exact similarities of rows with a comparable query: valid until the next call. */
+export function similaritiesWith(
+  vectors: RowVectors,
+  rows: Uint32Array,
+  { set, unit }: Query,
+): Float64Array {
+  if (set === undefined) return vectors.cosinesOf(rows, unit as UnitVector);
+  const [sets, queries] = [vectors as SparseVectors, new SparseVectors()];
+  queries.append(set, 0, 1, () => true);
+  return Float64Array.from(rows, (row) => sets.jaccardOf(row, queries, 0));
+}
+
+/** Row numbers for each row that is left, up to which a column has an entry for each number. */
+const MAX_GAPS = 4;
+/** Rows whose vectors are copied together. */
+const TAKEN_AT_ONCE = 4096;
+
+/** Where rows are taken from, and an empty place for their vectors. */
+interface Gathered {
+  readonly sources: readonly Rows[];
+  readonly firstRow: number;
+  readonly bytesPerCode: number;
+  readonly vectors: RowVectors | null;
+}
+
+/** For each new position the number of a source and the position there; `coded` are not null. */
+interface Taken {
+  readonly source: Uint8Array;
+  readonly position: Uint32Array;
+  readonly coded: number;
+}

@@ -1,0 +1,100 @@
+/**
+ * What a search reads of an index, wherever its bytes are. In memory everything is at hand; of rows
+ * in files a search says what it wants before its next step, and its caller loads that first. So
+ * the same search runs over memory, files and a web host, and gives equal answers.
+ */
+
+import type { RowCodes } from '../kernels/hits';
+import type { KernelName } from '../kernels/kernels';
+import type { EntryList } from '../kernels/residuals';
+import type { Query } from './query-parts';
+import type { Space } from './space';
+
+/** A partition that a search visits. */
+export interface Probe {
+  readonly p: number;
+  /** 2,048 times the product of the query and the shortened centroid. */
+  readonly product: number;
+}
+
+/** Places `first` to `end - 1`. */
+export interface Range {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** What must be at hand before the next step of a search, all of it at once. */
+export type Want =
+  /** Entries, or codes and rows, of these partitions. */
+  | { readonly kind: 'entries' | 'codes'; readonly partitions: readonly number[] }
+  /** A block of codes of all rows. */
+  | { readonly kind: 'block'; readonly block: number }
+  /** The vectors, or the ids, of rows that the search has seen in this or another want. */
+  | { readonly kind: 'vectors' | 'ids'; readonly rows: Uint32Array };
+
+/** Rows whose codes lie in one memory: a segment, a tail, or a cache of stored ones. */
+export interface SearchedPart {
+  /** Codes by place; `rows` names the row, or NO_ROW where it is null, removed or not there. */
+  readonly codes: RowCodes;
+  /** Null in a space of codes, and without a space. */
+  readonly entries: EntryList | null;
+  /** The entries of these partitions, as ranges for the kernel. */
+  entriesIn(probes: readonly Probe[]): Uint32Array;
+  /** The places of the codes of these partitions. */
+  codesIn(partitions: readonly number[]): Range[];
+  /** Writes the exact similarities of its rows among these to the same positions of `out`. */
+  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void;
+}
+
+/** Codes that a scan compares together. */
+export interface Block extends Range {
+  readonly codes: RowCodes;
+  /** The part in memory that has all of these rows, and only them; null for rows in files. */
+  readonly part: MemoryPart | null;
+}
+
+/** Rows in memory, for which tables are made and single rows are looked up. */
+export interface MemoryPart extends SearchedPart {
+  /** The place of a row that is there and not null; -1 where it is gone, null or elsewhere. */
+  placeOf(row: number): number;
+}
+
+/** One version of an index. */
+export interface Searched {
+  readonly bits: number;
+  readonly kernel: KernelName;
+  /** Null in an index without partitions. */
+  readonly space: Space | null;
+  readonly hasCopies: boolean;
+  readonly parts: readonly SearchedPart[];
+  /** How many blocks a scan goes through, and each of them, when it is at hand. */
+  readonly blockCount: number;
+  blockAt(block: number): Block;
+  /** Partitions in groups that fit into memory one at a time. */
+  groupsOf(partitions: readonly number[]): readonly (readonly number[])[];
+  /** How many vectors are wanted together; null where all are at hand. */
+  readonly vectorsAhead: number | null;
+}
+
+/** A search that goes on step by step, until `isDone`. */
+export interface Stepped {
+  readonly isDone: boolean;
+  /** What the next step needs at hand. */
+  readonly want: Want | null;
+  step(): void;
+  /** Leaves memories that other searches use before the next step. */
+  suspend(): void;
+}
+
+/** Runs a search for which everything is at hand. */
+export function run<T extends Stepped>(search: T): T {
+  while (!search.isDone) search.step();
+  return search;
+}
+
+/** What a search did, for `explain`. */
+export interface Work {
+  codesCompared: number;
+  candidates: number;
+  probes: number;
+}

@@ -1,0 +1,445 @@
+/**
+ * Where the rows of an index in memory are: segments, whose rows lie in the order of the partitions
+ * of the space, and the tail of rows that were added since, in their order. Rows of the tail get
+ * entries before the next search, and are found by it as others are. `merged` makes a segment of
+ * segments and tail: it concatenates lists of partitions, and never assigns a row again.
+ */
+
+import type { LongWork } from '../base/long-work';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
+import { runJob } from '../threads/parallel';
+import { Entries, firstEntries, Ranges } from './entries';
+import {
+  entriesOf,
+  PLACED_AT_ONCE,
+  PLACING,
+  type PlacedRows,
+  place,
+  type RowsToPlace,
+} from './place';
+import type { Query } from './query-parts';
+import { Rows, type RowsToAppend } from './rows';
+import type { MemoryPart, Probe, Range } from './searched';
+import type { Space } from './space';
+import type { RowVectors } from './vectors/row-vectors';
+
+/** Rows that have partitions. The place of a row is its position. */
+export interface Placed extends MemoryPart {
+  readonly rows: Rows;
+  /** The entries of the rows; null in a space of codes. */
+  readonly entries: Entries | null;
+  /** The partition of the row at a position. */
+  partitionOf(position: number): number;
+  /** The second partition; -1 without copies. */
+  secondOf(position: number): number;
+  /** The entry of the row at a position in its partition, or in the second one. */
+  entryOf(position: number, isSecond: boolean): number;
+  /** Removes the row at a position. */
+  remove(position: number): void;
+}
+
+/** By position the second entry of each row, and its partition. */
+interface Copies {
+  readonly entries: Uint32Array;
+  readonly seconds: Uint32Array;
+}
+
+/** What a search reads of rows in memory by their positions. */
+abstract class InMemory {
+  readonly rows: Rows;
+
+  constructor(rows: Rows) {
+    this.rows = rows;
+  }
+
+  get codes(): RowCodes {
+    return this.rows.codes;
+  }
+
+  placeOf(row: number): number {
+    const position = this.rows.positionOf(row);
+    return position < 0 || this.rows.isNull(position) ? -1 : position;
+  }
+
+  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
+    this.rows.similaritiesInto(rows, query, out);
+  }
+}
+
+/** An immutable segment, but for rows that are removed. */
+export class Segment extends InMemory implements Placed {
+  readonly entries: Entries | null;
+  /** The first position of each partition, and at last that of null rows. */
+  readonly #starts: Uint32Array;
+  /** The first entry of each partition, and how many it has, copies included. */
+  readonly #firsts: Uint32Array;
+  readonly #counts: Uint32Array;
+  /** Null without copies. */
+  readonly #copies: Copies | null;
+
+  constructor(
+    rows: Rows,
+    made: {
+      entries: Entries | null;
+      starts: Uint32Array;
+      firsts: Uint32Array;
+      counts: Uint32Array;
+      copies: Copies | null;
+    },
+  ) {
+    super(rows);
+    this.entries = made.entries;
+    this.#starts = made.starts;
+    this.#firsts = made.firsts;
+    this.#counts = made.counts;
+    this.#copies = made.copies;
+  }
+
+  /** What another thread reads of the segment. */
+  get state() {
+    return {
+      ...{ rows: this.rows.state, entries: this.entries?.state ?? null },
+      ...{ starts: this.#starts, firsts: this.#firsts, counts: this.#counts },
+    };
+  }
+
+  /** The segment of another thread, to be searched. */
+  static over({ rows: state, entries, ...lists }: Segment['state']): Segment {
+    const rows = Rows.over(state);
+    const own = entries && Entries.over(entries, rows);
+    return new Segment(rows, { ...lists, entries: own, copies: null });
+  }
+
+  /** Whether rows are in more than one partition, at least in principle. */
+  get hasPartitions(): boolean {
+    return this.#starts.length > 2;
+  }
+
+  /** The positions of the rows of a partition; of the one behind the last those of null rows. */
+  positionsIn(p: number): Range {
+    const end = p + 1 < this.#starts.length ? this.#starts[p + 1] : this.rows.count;
+    return { first: this.#starts[p], end };
+  }
+
+  /** The entries of rows that have this partition as their second one. */
+  copiesIn(p: number): Range {
+    const first = this.#firsts[p] + this.#starts[p + 1] - this.#starts[p];
+    return { first, end: this.#firsts[p] + this.#counts[p] };
+  }
+
+  partitionOf(position: number): number {
+    let [low, high] = [0, this.#starts.length - 2];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#starts[middle] <= position) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  secondOf(position: number): number {
+    return this.#copies === null ? -1 : this.#copies.seconds[position];
+  }
+
+  entryOf(position: number, isSecond: boolean): number {
+    if (isSecond) return this.#copies?.entries[position] ?? -1;
+    const p = this.partitionOf(position);
+    return this.#firsts[p] + position - this.#starts[p];
+  }
+
+  entriesIn(probes: readonly Probe[]): Uint32Array {
+    const ranges = new Ranges(probes.length);
+    for (const { p, product } of probes) {
+      if (this.#counts[p] > 0) ranges.add(this.#firsts[p], this.#counts[p], product);
+    }
+    return ranges.numbers;
+  }
+
+  codesIn(partitions: readonly number[]): Range[] {
+    return partitions.map((p) => ({ first: this.#starts[p], end: this.#starts[p + 1] }));
+  }
+
+  remove(position: number): void {
+    const { rows, entries } = this;
+    if (entries !== null && !rows.isNull(position)) {
+      entries.remove(this.entryOf(position, false));
+      if (this.#copies !== null) entries.remove(this.entryOf(position, true));
+    }
+    rows.remove(position);
+  }
+}
+
+/** Rows in the order in which they were added. */
+export class Tail extends InMemory implements Placed {
+  readonly #space: Space | null;
+  readonly #hasCopies: boolean;
+  entries: Entries | null;
+  /** Rows that have partitions: positions 0 to `#assigned - 1`. */
+  #assigned = 0;
+  #partitions: Uint32Array = new Uint32Array(64);
+  #seconds: Uint32Array | null;
+
+  /** Rows of a segment are assigned in the same way when the index gets another space. */
+  constructor(rows: Rows, space: Space | null, hasCopies: boolean) {
+    super(rows);
+    this.#space = space;
+    this.#hasCopies = hasCopies;
+    this.entries =
+      space !== null && space.bytesPerEntry > 0 ? new Entries(space.bytesPerEntry, 0, rows) : null;
+    this.#seconds = hasCopies ? new Uint32Array(64) : null;
+  }
+
+  append(rows: RowsToAppend): void {
+    this.rows.append(rows);
+  }
+
+  /** Gives rows that were added since their partitions and entries. */
+  assign(): void {
+    const space = this.#space;
+    if (space === null) return;
+    while (this.#assigned < this.rows.count) {
+      this.#take(place(space, this.#hasCopies, this.#next(0)));
+    }
+  }
+
+  /** The same of many rows, which threads share. */
+  async assignAll(work: LongWork): Promise<void> {
+    const space = this.#space;
+    if (space === null) return;
+    const first = this.#assigned;
+    const { parts } = space;
+    await runJob(
+      {
+        task: PLACING,
+        state: { space: parts, hasCopies: this.#hasCopies },
+        count: Math.ceil((this.rows.count - first) / PLACED_AT_ONCE),
+        part: (i) => this.#next(first + i * PLACED_AT_ONCE - this.#assigned),
+        here: (rows) => place(space, this.#hasCopies, rows),
+        take: (placed) => {
+          this.#take(placed);
+          return [this.#assigned - first, this.rows.count - first];
+        },
+      },
+      work,
+    );
+  }
+
+  /** Gives all rows entries in partitions that are known. */
+  assignTo({ own, seconds }: { own: Uint32Array; seconds: Uint32Array | null }): void {
+    const space = this.#space as Space;
+    while (this.#assigned < this.rows.count) {
+      const rows = this.#next(0);
+      const end = this.#assigned + rows.rows.length;
+      const known = {
+        partitions: own.subarray(this.#assigned, end),
+        seconds: seconds?.subarray(this.#assigned, end) ?? null,
+      };
+      this.#take({ ...known, entries: entriesOf(space, known, rows) });
+    }
+  }
+
+  /** Some rows that follow the next `ahead` ones. */
+  #next(ahead: number): RowsToPlace {
+    const first = this.#assigned + ahead;
+    const end = Math.min(this.rows.count, first + PLACED_AT_ONCE);
+    return this.rows.toPlace(first, end, this.#space?.parts.kind === 'codes');
+  }
+
+  /** Takes what the space says of the next rows; those removed meanwhile get no entries. */
+  #take({ partitions, seconds, entries }: PlacedRows): void {
+    const first = this.#assigned;
+    const end = first + partitions.length;
+    this.#partitions = roomFor(this.#partitions, end);
+    this.#partitions.set(partitions, first);
+    if (seconds !== null) {
+      this.#seconds = roomFor(this.#seconds ?? new Uint32Array(64), end);
+      this.#seconds.set(seconds, first);
+    }
+    if (entries !== null && this.entries !== null) {
+      const each = this.#entriesPerRow;
+      for (let i = 0; i < entries.scales.length; i++) {
+        if (this.rows.codes.rows[first + Math.floor(i / each)] === NO_ROW) entries.scales[i] = 0;
+      }
+      this.entries.append(each * first, first, each, entries);
+    }
+    this.#assigned = end;
+  }
+
+  get #entriesPerRow(): number {
+    return this.#hasCopies ? 2 : 1;
+  }
+
+  partitionOf(position: number): number {
+    return this.#partitions[position];
+  }
+
+  secondOf(position: number): number {
+    return this.#seconds === null ? -1 : this.#seconds[position];
+  }
+
+  entryOf(position: number, isSecond: boolean): number {
+    return this.#entriesPerRow * position + Number(isSecond);
+  }
+
+  entriesIn(probes: readonly Probe[]): Uint32Array {
+    const products = new Map(probes.map(({ p, product }) => [p, product]));
+    const ranges = new Ranges();
+    for (let position = 0; position < this.#assigned; position++) {
+      const product = products.get(this.#partitions[position]);
+      if (product !== undefined) ranges.add(this.entryOf(position, false), 1, product);
+      const second = this.#seconds === null ? undefined : products.get(this.#seconds[position]);
+      if (second !== undefined) ranges.add(this.entryOf(position, true), 1, second);
+    }
+    return ranges.numbers;
+  }
+
+  codesIn(partitions: readonly number[]): Range[] {
+    const visited = new Set(partitions);
+    const ranges: { first: number; end: number }[] = [];
+    for (let position = 0; position < this.#assigned; position++) {
+      if (!visited.has(this.#partitions[position])) continue;
+      const last = ranges.at(-1);
+      if (last?.end === position) last.end++;
+      else ranges.push({ first: position, end: position + 1 });
+    }
+    return ranges;
+  }
+
+  remove(position: number): void {
+    if (this.entries !== null && position < this.#assigned) {
+      for (let i = 0; i < this.#entriesPerRow; i++) {
+        this.entries.remove(this.#entriesPerRow * position + i);
+      }
+    }
+    this.rows.remove(position);
+  }
+}
+
+function roomFor(values: Uint32Array, count: number): Uint32Array {
+  if (count <= values.length) return values;
+  const more = new Uint32Array(Math.max(count, 2 * values.length));
+  more.set(values);
+  return more;
+}
+
+/** What a merged segment is made in. */
+interface Merging {
+  readonly bytesPerCode: number;
+  /** An empty place for vectors; null where the index holds none. */
+  readonly vectors: RowVectors | null;
+  /** Null where rows have no partitions: they stay in their order then. */
+  readonly space: Space | null;
+  readonly hasCopies: boolean;
+}
+
+/**
+ * The live rows of neighbours as one segment. Removed rows are left out; all others keep their
+ * numbers, partitions and entries.
+ */
+export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Merging): Segment {
+  const count = parts.reduce((sum, { rows }) => sum + rows.liveCount, 0);
+  const partitions = space?.count ?? 1;
+  // Counting sort by partition; null rows last. Within a partition rows ascend, since parts do.
+  const starts = new Uint32Array(partitions + 2);
+  const each = (take: (part: number, position: number, p: number) => void) => {
+    for (const [i, { rows, partitionOf }] of parts.entries()) {
+      for (let position = 0; position < rows.count; position++) {
+        if (rows.isRemoved(position)) continue;
+        const isNull = rows.isNull(position);
+        take(
+          i,
+          position,
+          isNull ? partitions : space === null ? 0 : partitionOf.call(parts[i], position),
+        );
+      }
+    }
+  };
+  each((_, __, p) => starts[p + 1]++);
+  for (let p = 0; p <= partitions; p++) starts[p + 1] += starts[p];
+  const next = starts.slice();
+  const source = new Uint8Array(count);
+  const position = new Uint32Array(count);
+  each((part, at, p) => {
+    source[next[p]] = part;
+    position[next[p]++] = at;
+  });
+  // Rows of a segment that gets another space are in the order of its partitions before.
+  for (let p = 0; p <= partitions; p++) {
+    sortByRow(parts, source, position, starts[p], starts[p + 1]);
+  }
+  const coded = starts[partitions];
+  const [first, last] = [parts[0].rows, parts[parts.length - 1].rows];
+  const gathered = { sources: parts.map(({ rows }) => rows), firstRow: first.firstRow, ...to };
+  const rows = Rows.gathered(gathered, last.endRow, { source, position, coded });
+  const placed = { starts: starts.subarray(0, partitions + 1), source, position, coded };
+  if (space === null || space.bytesPerEntry === 0) {
+    const counts = new Uint32Array(partitions);
+    return new Segment(rows, {
+      ...{ entries: null, copies: null, starts: placed.starts, counts },
+      firsts: new Uint32Array(partitions + 1),
+    });
+  }
+  return new Segment(rows, mergedEntries(rows, parts, placed, space, hasCopies));
+}
+
+/** Sorts what is taken from `first` to `end - 1` by row. */
+function sortByRow(
+  parts: readonly Placed[],
+  source: Uint8Array,
+  position: Uint32Array,
+  first: number,
+  end: number,
+): void {
+  const rowAt = (i: number) => parts[source[i]].rows.rowAt(position[i]);
+  let isSorted = true;
+  for (let i = first + 1; i < end && isSorted; i++) isSorted = rowAt(i) > rowAt(i - 1);
+  if (isSorted) return;
+  const order = Array.from({ length: end - first }, (_, i) => first + i);
+  order.sort((a, b) => rowAt(a) - rowAt(b));
+  const sorted = order.map((i) => [source[i], position[i]]);
+  for (const [i, [from, at]] of sorted.entries()) {
+    source[first + i] = from;
+    position[first + i] = at;
+  }
+}
+
+/** The entries of merged rows: of each partition those of its rows, and copies of others behind. */
+function mergedEntries(
+  rows: Rows,
+  parts: readonly Placed[],
+  { starts, source, position, coded }: Taken,
+  space: Space,
+  hasCopies: boolean,
+) {
+  const seconds = new Uint32Array(hasCopies ? coded : 0);
+  for (let at = 0; at < seconds.length; at++)
+    seconds[at] = parts[source[at]].secondOf(position[at]);
+  const counts = Uint32Array.from({ length: space.count }, (_, p) => starts[p + 1] - starts[p]);
+  for (const p of seconds) counts[p]++;
+  const firsts = firstEntries(counts);
+  const entries = new Entries(space.bytesPerEntry, firsts[space.count], rows);
+  const code = new Uint8Array(space.bytesPerEntry);
+  const take = (at: number, entry: number, isSecond: boolean) => {
+    const from = parts[source[at]];
+    const scale = (from.entries as Entries).copyInto(from.entryOf(position[at], isSecond), code);
+    entries.set(entry, at, code, scale);
+  };
+  for (let p = 0; p < space.count; p++) {
+    for (let at = starts[p]; at < starts[p + 1]; at++) take(at, firsts[p] + at - starts[p], false);
+  }
+  if (!hasCopies) return { entries, starts, firsts, counts, copies: null };
+  const next = Uint32Array.from(counts, (_, p) => firsts[p] + starts[p + 1] - starts[p]);
+  const copies = Uint32Array.from(seconds, (p, at) => {
+    take(at, next[p], true);
+    return next[p]++;
+  });
+  return { entries, starts, firsts, counts, copies: { entries: copies, seconds } };
+}
+
+/** Where merged rows come from, in the order of their partitions. */
+interface Taken {
+  readonly starts: Uint32Array;
+  readonly source: Uint8Array;
+  readonly position: Uint32Array;
+  readonly coded: number;
+}

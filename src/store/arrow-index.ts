@@ -1,0 +1,393 @@
+/**
+ * An index as one Arrow file, which any Arrow reader opens: a row's id, code, vector and partition
+ * in columns, all else as JSON in the schema. Rows ascend; entries are computed again when the file
+ * is read. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
+ */
+
+import { concatenated } from '../base/arrays';
+import { isValid } from '../base/bitmap';
+import {
+  checkInteger,
+  checkNumber,
+  checkOneOf,
+  checkOptions,
+  wrongType,
+  wrongValue,
+} from '../base/check';
+import type { Ids } from '../base/ids';
+import type { Id } from '../index/ids';
+import type { IndexCore } from '../index/index-core';
+import { type Layout, MemoryIndex } from '../index/memory-index';
+import { checkReport } from '../index/report';
+import { IdsOnce } from '../index/row-ids';
+import { Rows } from '../index/rows';
+import { merged, type Placed, Tail } from '../index/segment';
+import { coreOf, SimHashIndex } from '../index/simhash-index';
+import { Space, type SpaceParts } from '../index/space';
+import type { DenseVectors } from '../index/vectors/dense-vectors';
+import { Zeros } from '../index/vectors/rounding';
+import type { SparseVectors } from '../index/vectors/sparse-vectors';
+import { allocateIntegers } from '../k-means/points';
+import { integerWidth } from '../kernels/products';
+import { type ArrowSource, asArrow } from '../table/arrow/source';
+import { RowBatch } from '../table/row-batch';
+import {
+  indexToArrow as bytesOf,
+  type IndexRows,
+  indexFromArrow as openedFrom,
+} from '../table/sealed/index-rows';
+import { headerOf, type IndexHeader, optionsOf } from './header';
+
+/** A space as JSON: integers as base64, in the byte order of this machine. */
+interface SavedSpace {
+  readonly kind: string;
+  readonly seed: string;
+  readonly nearness: number;
+  readonly centroids: string;
+  /** Centroids of groups of partitions, and the first partition of each group. */
+  readonly coarse: string;
+  readonly starts: readonly number[];
+}
+
+/** What the schema of such a file says. */
+type FileHeader = IndexHeader & { readonly space: SavedSpace | null };
+
+/**
+ * Largest `nextRow` for so many rows: 64 for each, or 2^26. A gap of removed rows takes memory as
+ * well, and a damaged file must not ask for any amount of it.
+ */
+function maxNextRow(count: number): number {
+  return Math.min(2 ** 32 - 16, Math.max(2 ** 26, 64 * count));
+}
+
+/**
+ * The index as the bytes of one Arrow file. `columns` are carried along, for each row that is
+ * there, in ascending order of rows.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * console.log(codesFromArrow(indexToArrow(index)).ids); // [ 'a' ]
+ */
+export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch }): Uint8Array {
+  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  const { columns } = checkOptions('options', options, ['columns']);
+  if (columns !== undefined && !(columns instanceof RowBatch)) {
+    throw wrongType('columns', 'a RowBatch', columns);
+  }
+  const core = coreOf(index);
+  core.refuseIfBusy();
+  core.rows.searched(); // rows of the tail have partitions then
+  const live = core.rows.liveRows();
+  if (columns !== undefined && columns.count !== live.length) {
+    throw wrongValue('columns', `${live.length} rows`, columns.count);
+  }
+  const { layout, nextRow } = core.rows;
+  if (nextRow > maxNextRow(live.length)) {
+    throw new Error('nearly all rows were removed: add the others to a new index');
+  }
+  const counts = { ids: core.ids.kind, nextRow, copies: layout.hasCopies };
+  const header = { kind: 'index', ...headerOf(core, counts), space: savedSpace(layout.space) };
+  const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
+  const ids = core.ids.columnOf(Array.from(live, (row) => core.rows.idOf(row) as Id));
+  const runs = {
+    rowsOf: (first: number, end: number) => ({
+      ...columnsOf(core, live.subarray(first, end)),
+      rows: hasGaps ? live.subarray(first, end) : null,
+      ids: ids && (ids.slice(first, end) as Ids),
+    }),
+    endOf: (_first: number, end: number) => end,
+  };
+  return bytesOf(header, live.length, runs, columns);
+}
+
+/** Codes, vectors and partitions of rows. */
+function columnsOf({ rows: held, vectors, hasher }: IndexCore, rows: Uint32Array): IndexRows {
+  const places = Array.from(
+    rows,
+    (row) => held.find(row) as NonNullable<ReturnType<MemoryIndex['find']>>,
+  );
+  const count = rows.length;
+  const { bytesPerCode } = hasher;
+  const codes = new Uint8Array(count * bytesPerCode);
+  const validity = new Uint8Array(Math.ceil(count / 8));
+  let nulls = 0;
+  for (const [i, { part, position }] of places.entries()) {
+    if (part.rows.isNull(position)) {
+      nulls++;
+      continue;
+    }
+    validity[i >> 3] |= 1 << (i & 7);
+    codes.set(part.rows.codeAt(position), i * bytesPerCode);
+  }
+  const { space, hasCopies } = held.layout;
+  const partition = (of: (part: Placed, position: number) => number) =>
+    Uint32Array.from(places, ({ part, position }) =>
+      part.rows.isNull(position) ? 0 : of(part, position),
+    );
+  return {
+    ...{ count, rows: null, ids: null, codes, validity: nulls > 0 ? validity : null },
+    ...vectorColumns(vectors?.kind, places, hasher.dimensions ?? 0),
+    partitions: space && partition((part, position) => part.partitionOf(position)),
+    seconds: hasCopies ? partition((part, position) => part.secondOf(position)) : null,
+  };
+}
+
+function vectorColumns(
+  kind: 'float32' | 'int8' | 'sparse' | undefined,
+  places: readonly { part: Placed; position: number }[],
+  dimensions: number,
+): Pick<IndexRows, 'vectors' | 'scales' | 'sparse'> {
+  if (kind === undefined) return { vectors: null, scales: null, sparse: null };
+  if (kind === 'sparse') {
+    const rows = places.map(({ part, position }) =>
+      (part.rows.vectors as SparseVectors).at(position),
+    );
+    const offsets = new Int32Array(rows.length + 1);
+    for (const [i, { indices }] of rows.entries()) offsets[i + 1] = offsets[i] + indices.length;
+    const indices = new BigUint64Array(offsets[rows.length]);
+    const weights = new Float32Array(offsets[rows.length]);
+    for (const [i, row] of rows.entries()) {
+      indices.set(row.indices, offsets[i]);
+      weights.set(row.values, offsets[i]);
+    }
+    return { vectors: null, scales: null, sparse: { offsets, indices, weights } };
+  }
+  const Kept = kind === 'float32' ? Float32Array : Int8Array;
+  const vectors = new Kept(places.length * dimensions);
+  const scales = kind === 'int8' ? new Float32Array(places.length) : null;
+  for (const [i, { part, position }] of places.entries()) {
+    const held = part.rows.vectors as DenseVectors;
+    vectors.set(held.valuesAt(position), i * dimensions);
+    if (scales !== null) scales[i] = held.scaleOf(position);
+  }
+  return { vectors, scales, sparse: null };
+}
+
+function savedSpace(space: Space | null): SavedSpace | null {
+  if (space === null) return null;
+  const { kind, seed, nearness, tree } = space.parts;
+  const { centroids, coarse, starts } = tree;
+  return {
+    ...{ kind, seed: String(seed), nearness, centroids: toBase64(centroids) },
+    ...{ coarse: toBase64(coarse), starts: Array.from(starts) },
+  };
+}
+
+/**
+ * An index that `indexToArrow` wrote. Damaged bytes throw a FormatError, with the name given by
+ * `file`.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * console.log(indexFromArrow(indexToArrow(index)).search([1, 0]).ids); // [ 'a' ]
+ */
+export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
+  const { file } = checkOptions('options', options, ['file']);
+  const opened = openedFrom(source, file);
+  return asArrow(file, () => {
+    const header = opened.header as unknown as FileHeader;
+    const index = new SimHashIndex(optionsOf(header));
+    const core = coreOf(index);
+    takeHeader(core, header, opened.count);
+    const layout = {
+      space: spaceOf(core, header.space),
+      hasCopies: header.copies && header.space !== null,
+    };
+    const reading = new Reading(core, header, layout);
+    for (const rows of opened.batches()) reading.add(rows);
+    core.rows = reading.end();
+    return index;
+  });
+}
+
+/** Takes what a header says of all rows, checked. */
+function takeHeader(core: IndexCore, header: FileHeader, count: number): void {
+  const { isForeign, nextRow, ids, report, zeros, copies } = header;
+  for (const [name, value] of Object.entries({ isForeign, copies })) {
+    if (typeof value !== 'boolean') throw wrongType(name, 'true or false', value);
+  }
+  checkInteger('nextRow', nextRow, count, maxNextRow(count));
+  checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
+  if (zeros !== null && !Array.isArray(zeros)) throw wrongType('zeros', 'two numbers', zeros);
+  for (const value of zeros ?? []) checkNumber('zeros', value, 0, Number.MAX_SAFE_INTEGER);
+  core.isForeign = isForeign;
+  core.report = report && checkReport(report);
+  core.dense?.zeros.add(new Zeros(...(zeros ?? [])));
+}
+
+function spaceOf(core: IndexCore, saved: SavedSpace | null): Space | null {
+  if (saved === null) return null;
+  if (typeof saved !== 'object') throw wrongType('space', 'an object or null', saved);
+  const kind = checkOneOf('space.kind', saved.kind as 'dense', ['dense', 'codes']);
+  const { bits, dimensions } = core.origin;
+  const width = integerWidth(kind === 'dense' ? (dimensions as number) : bits);
+  const [centroids, coarse] = [saved.centroids, saved.coarse].map((text) => {
+    const values = fromBase64(text);
+    if (values.length % width !== 0)
+      throw wrongValue('centroids', `${width} integers`, values.length);
+    const own = allocateIntegers(values.length / width, width);
+    own.set(values);
+    return own;
+  });
+  const count = checkInteger('number of centroids', centroids.length / width, 1, 65_536);
+  const { starts } = saved;
+  if (!Array.isArray(starts)) throw wrongType('space.starts', 'numbers', starts);
+  starts.forEach((start, i) => {
+    checkInteger('space.starts', start, i === 0 ? 0 : starts[i - 1], count);
+  });
+  if (starts.length !== coarse.length / width + 1 || starts[starts.length - 1] !== count) {
+    throw new Error('the groups of the centroids do not fit these');
+  }
+  const parts: SpaceParts = {
+    kind,
+    dimensions: kind === 'dense' ? (dimensions as number) : bits,
+    seed: core.hasher.seed,
+    nearness: checkNumber('space.nearness', saved.nearness, 0, 1),
+    tree: { centroids, coarse, starts: Uint32Array.from(starts), width },
+  };
+  return new Space(parts);
+}
+
+/** Puts the rows of a file, batch by batch, into a place of their own. */
+class Reading {
+  readonly #core: IndexCore;
+  readonly #header: FileHeader;
+  readonly #layout: Layout;
+  readonly #tail: Tail;
+  readonly #numbers: Uint32Array[] = [];
+  readonly #partitions: Uint32Array[] = [];
+  readonly #seconds: Uint32Array[] = [];
+  readonly #ids: Id[] = [];
+  #last = -1;
+
+  constructor(core: IndexCore, header: FileHeader, layout: Layout) {
+    this.#core = core;
+    this.#header = header;
+    this.#layout = layout;
+    const { bytesPerCode, newVectors } = core.rows.options;
+    const rows = new Rows(0, bytesPerCode, newVectors?.() ?? null);
+    this.#tail = new Tail(rows, layout.space, layout.hasCopies);
+  }
+
+  add(given: IndexRows): void {
+    this.#checkColumns(given);
+    const { count, codes, validity } = given;
+    const numbers = this.#numbersOf(given);
+    this.#numbers.push(numbers);
+    const ids = this.#idsOf(given);
+    const first = this.#tail.rows.count;
+    this.#tail.append({
+      ...{ count, codes, isNull: (i) => !isValid(validity, i), ids },
+      appendVectors: (to) => {
+        to.skip(count);
+        to.restore(
+          given,
+          Uint32Array.from(numbers, (_, i) => first + i),
+        );
+      },
+    });
+    if (this.#layout.space === null) return;
+    this.#partitions.push(this.#checked('partition', given.partitions));
+    if (this.#layout.hasCopies) this.#seconds.push(this.#checked('second', given.seconds ?? null));
+  }
+
+  #checked(name: string, partitions: Uint32Array | null): Uint32Array {
+    if (partitions === null) throw new Error(`there is no column "${name}"`);
+    const { count } = this.#layout.space as Space;
+    for (const p of partitions) if (p >= count) checkInteger(name, p, 0, count - 1);
+    return partitions;
+  }
+
+  #numbersOf({ rows, count }: IndexRows): Uint32Array {
+    const numbers = rows ?? Uint32Array.from({ length: count }, (_, i) => this.#last + 1 + i);
+    for (const row of numbers) {
+      if (row <= this.#last || row >= this.#header.nextRow) {
+        throw new Error(
+          `row number ${row} after ${this.#last}, the next being ${this.#header.nextRow}`,
+        );
+      }
+      this.#last = row;
+    }
+    return numbers;
+  }
+
+  #checkColumns({ vectors, scales, sparse }: IndexRows): void {
+    const kind = this.#core.vectors?.kind ?? 'none';
+    if ((kind === 'sparse') !== (sparse !== null)) {
+      throw new Error('sparse vectors are held, but there are no columns "indices" and "weights"');
+    }
+    if ((kind === 'float32' || kind === 'int8') !== (vectors !== null)) {
+      throw new Error('vectors are held, but there is no column "vector", or the other way round');
+    }
+    if ((kind === 'int8') !== (scales !== null)) {
+      throw new Error(
+        'there is no column "scale" for vectors of int8, or one without such vectors',
+      );
+    }
+  }
+
+  /** The ids of a batch in the kind that the header names. */
+  #idsOf({ ids, count }: IndexRows): readonly Id[] | null {
+    const kind = this.#header.ids;
+    if ((ids === null) !== (kind === null || kind === 'row') && (count > 0 || ids !== null)) {
+      throw new Error(`ids are of kind ${kind}, the column is not`);
+    }
+    if (ids === null || count === 0) return null;
+    const isWide = kind === 'number' && typeof ids[0] === 'bigint';
+    const own = isWide ? Array.from(ids as BigInt64Array, Number) : Array.from(ids as Iterable<Id>);
+    if (typeof own[0] !== kind) throw new Error(`ids are of kind ${kind}, the column is not`);
+    for (const id of own) this.#ids.push(id);
+    return own;
+  }
+
+  end(): MemoryIndex {
+    const { options } = this.#core.rows;
+    const { nextRow } = this.#header;
+    const tail = this.#tail;
+    this.#checkIds();
+    tail.rows.number(concatenated([new Uint32Array(), ...this.#numbers]), nextRow);
+    if (this.#layout.space !== null) {
+      const seconds = this.#layout.hasCopies
+        ? concatenated([new Uint32Array(), ...this.#seconds])
+        : null;
+      tail.assignTo({ own: concatenated([new Uint32Array(), ...this.#partitions]), seconds });
+    }
+    const { bytesPerCode, newVectors } = options;
+    const rest = { bytesPerCode, vectors: newVectors?.() ?? null, ...this.#layout };
+    const segments = tail.rows.count === 0 ? [] : [merged([tail], rest)];
+    return MemoryIndex.of(options, this.#layout, segments, nextRow);
+  }
+
+  #checkIds(): void {
+    const kind = this.#header.ids;
+    if (this.#tail.rows.count === 0 || kind === null || kind === 'row') {
+      this.#core.ids.kind = kind;
+      return;
+    }
+    const checked = this.#core.ids.check(this.#ids, this.#ids.length);
+    new IdsOnce(this.#ids, () => false).check(0, this.#ids.length);
+    this.#core.ids.take(checked);
+  }
+}
+
+/** Bytes of a piece: a multiple of 3, so that the base64 texts of pieces can be joined. */
+const PIECE = 3 << 12;
+
+function toBase64(values: Int16Array): string {
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  let text = '';
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    text += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
+  }
+  return text;
+}
+
+function fromBase64(text: unknown): Int16Array {
+  if (typeof text !== 'string') throw wrongType('centroids', 'base64', text);
+  const decoded = atob(text);
+  const bytes = new Uint8Array(decoded.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = decoded.charCodeAt(i);
+  return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
+}

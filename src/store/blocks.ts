@@ -1,0 +1,485 @@
+/**
+ * The files of a segment: rows in the order of their partitions, one record batch for each block;
+ * the vectors in the same order; and a table of the places of blocks. Any Arrow reader opens them.
+ * Here a block is read from the body of its batch alone (layout: docs/format.md), so that a search
+ * reads one range of a file for a block of a partition.
+ */
+
+import { padded } from '../base/arrays';
+import { wrongValue } from '../base/check';
+import type { Ids } from '../base/ids';
+import { bytesPerCode, checkUnusedBits } from '../codes/codes';
+import type { Id } from '../index/ids';
+import { checksum } from '../kernels/xxhash';
+import type { Span } from '../table/arrow/messages';
+import { asArrow } from '../table/arrow/source';
+import { type BlockIds, BodyReader } from '../table/sealed/body-reader';
+import {
+  type ColumnSchema,
+  openTable,
+  readNumbers,
+  type TableBatch,
+  TableWriter,
+  writeTable,
+} from '../table/sealed/sealed-table';
+
+/** Stands for the partition of rows without a code, after all others. */
+export const NO_PARTITION = 0xffff_ffff;
+/** Most rows of a block. */
+const MAX_BLOCK_ROWS = 65_536;
+/** Bytes of codes of a block in an index without partitions. */
+const BLOCK_BYTES = 2 ** 20;
+/** Most bytes of the vectors of a block: far below the 2 GiB that Arrow's library can write. */
+const VECTOR_BYTES = 2 ** 30;
+
+/** Sparse rows: the entries of row r lie at `offsets[r]` to `offsets[r + 1] - 1`. */
+interface SparseColumns {
+  readonly offsets: Int32Array;
+  /** Dimensions, ascending within a row. */
+  readonly indices: BigUint64Array;
+  readonly weights: Float32Array;
+}
+
+/** The vectors of rows one after another, by how they are held; all null where they are not. */
+export interface VectorColumns {
+  readonly vectors: Float32Array | Int8Array | null;
+  /** For int8 vectors: the factor by which the values of a row are multiplied. */
+  readonly scales: Float32Array | null;
+  readonly sparse: SparseColumns | null;
+}
+
+export const NO_VECTORS: VectorColumns = { vectors: null, scales: null, sparse: null };
+
+/** Rows of one partition, or rows without a code: ascending, with their numbers. */
+export interface BlockRows {
+  readonly count: number;
+  readonly partition: number;
+  readonly rows: Uint32Array;
+  /** Null where rows are the ids. */
+  readonly ids: BlockIds | null;
+  /** Codes one after another; empty of rows without one, and where only the head was read. */
+  readonly codes: Uint8Array;
+  /** Residual codes one after another, and their scales; null where there are none. */
+  readonly residuals: Uint8Array | null;
+  readonly scales: Float32Array | null;
+  /** The low 32 bits of the checksum of each vector; null without vectors. */
+  readonly checks: Uint32Array | null;
+  /** Of sparse vectors how many entries each has, else null. */
+  readonly entries: Uint32Array | null;
+  /**
+   * Where rows have copies: the second partition of each row or, of copies, the position of the row
+   * in the segment. Null without copies.
+   */
+  readonly links: Uint32Array | null;
+}
+
+/** A block to be written: of copies without their vectors, but with the checksums of these. */
+export interface NewBlock extends Omit<BlockRows, 'ids' | 'entries'> {
+  readonly ids: Ids | null;
+  readonly vectors: VectorColumns;
+}
+
+/** Which columns the blocks of a segment have, and how wide they are. */
+export interface Layout {
+  readonly bits: number;
+  /** 0 where vectors have no fixed width. */
+  readonly dimensions: number;
+  /** How vectors are held: the option `vectors`. */
+  readonly vectors: string;
+  /** The type of the ids, as Arrow calls it; null where rows are the ids. */
+  readonly id: string | null;
+  /** Bytes of a residual code; 0 where there are none. */
+  readonly residualBytes: number;
+  /** The name of the column of links; null where rows have no copies. */
+  readonly link: 'second' | 'at' | null;
+}
+
+/** Where the blocks of a segment are: element i of each array is of block i. */
+export interface BlockTable {
+  readonly layout: Layout;
+  readonly count: number;
+  readonly partitions: Uint32Array;
+  readonly rows: Uint32Array;
+  /** The position of the first row of each block in the segment. */
+  readonly starts: Uint32Array;
+  /** Where the body is in the file of rows, its bytes, and its checksum. */
+  readonly at: Float64Array;
+  readonly bytes: Uint32Array;
+  readonly checksums: BigUint64Array;
+  /** The same of the body in the file of vectors; 0 without vectors. */
+  readonly vectorsAt: Float64Array;
+  readonly vectorsBytes: Uint32Array;
+  readonly vectorsChecksums: BigUint64Array;
+  /** Checksums of what lies before the codes of each block. */
+  readonly headChecksums: BigUint64Array;
+}
+
+/** Most rows of a block. */
+export function maxBlockRows(layout: Layout, hasPartitions: boolean): number {
+  const byVectors = Math.floor(VECTOR_BYTES / (4 * Math.max(1, layout.dimensions)));
+  const width = bytesPerCode(layout.bits);
+  const byCodes = hasPartitions ? MAX_BLOCK_ROWS : Math.ceil(BLOCK_BYTES / (width + 8));
+  return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
+}
+
+/** The columns of a file of rows, in the order in which `readBlock` reads them. */
+const ROWS = ({ bits, residualBytes, link }: Layout): ColumnSchema[] => [
+  { name: 'row', type: 'uint32' },
+  { name: 'id', type: 'ids', isOptional: true },
+  ...(link === null ? [] : [{ name: link, type: 'uint32' } as const]),
+  { name: 'residual', type: { bytes: residualBytes }, isOptional: true },
+  { name: 'residual_scale', type: 'float32', isOptional: true },
+  { name: 'vector_check', type: 'uint32', isOptional: true },
+  { name: 'entries', type: 'uint32', isOptional: true },
+  { name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true },
+];
+
+/** The columns of a file of vectors, in the order in which `readVectors` reads them. */
+const VECTORS = ({ vectors, dimensions }: Layout): ColumnSchema[] =>
+  vectors === 'sparse'
+    ? [
+        { name: 'indices', type: { list: 'uint64' } },
+        { name: 'weights', type: { list: 'float32' } },
+      ]
+    : [
+        { name: 'vector', type: { vector: vectors as 'float32', width: dimensions } },
+        { name: 'scale', type: 'float32', isOptional: true },
+      ];
+
+const BLOCKS: readonly ColumnSchema[] = [
+  { name: 'partition', type: 'uint32' },
+  { name: 'rows', type: 'uint32' },
+  { name: 'at', type: 'uint64' },
+  { name: 'bytes', type: 'uint32' },
+  { name: 'checksum', type: 'uint64' },
+  { name: 'vectors_at', type: 'uint64' },
+  { name: 'vectors_bytes', type: 'uint32' },
+  { name: 'vectors_checksum', type: 'uint64' },
+  { name: 'head_checksum', type: 'uint64' },
+];
+
+/** Makes the files of a segment, or of its copies, block by block; there is at least one. */
+export class BlockTables {
+  readonly rows: TableWriter;
+  /** Null where no vectors are held, and of copies. */
+  readonly vectors: TableWriter | null;
+  readonly layout: Layout;
+  readonly #partitions: number[] = [];
+  readonly #counts: number[] = [];
+
+  /** `header` describes the codes of the rows. */
+  constructor(header: object, layout: Layout) {
+    this.layout = layout;
+    const kind = layout.link === 'at' ? 'copies' : 'segment';
+    this.rows = new TableWriter(ROWS(layout), { kind, ...header }, bytesPerCode(layout.bits));
+    const hasVectors = layout.vectors !== 'none' && layout.link !== 'at';
+    this.vectors = hasVectors ? new TableWriter(VECTORS(layout), { kind: 'vectors' }) : null;
+  }
+
+  /** How many blocks were added. */
+  get count(): number {
+    return this.#counts.length;
+  }
+
+  /** Adds a block; returns bytes for both files, to be written before the next is added. */
+  add(block: NewBlock): { rows: Uint8Array[]; vectors: Uint8Array[] } {
+    this.#partitions.push(block.partition);
+    this.#counts.push(block.count);
+    const { count, vectors: held } = block;
+    const vectors = this.vectors?.add({ count, rows: vectorValues(held) }) ?? [];
+    return { rows: this.rows.add(rowsBatch(block, this.layout)), vectors };
+  }
+
+  /** The bytes of the table of blocks, once both files have ended. */
+  blocks(): Uint8Array {
+    const [rows, vectors] = [this.rows.bodies, this.vectors?.bodies];
+    const big = (of: (i: number) => number | bigint) =>
+      BigUint64Array.from({ length: this.count }, (_, i) => BigInt(of(i)));
+    const table: TableBatch = {
+      count: this.count,
+      rows: {
+        partition: Uint32Array.from(this.#partitions),
+        rows: Uint32Array.from(this.#counts),
+        at: big((i) => rows[i].at),
+        bytes: Uint32Array.from(rows, ({ length }) => length),
+        checksum: big((i) => rows[i].checksum),
+        vectors_at: big((i) => vectors?.[i].at ?? 0),
+        vectors_bytes: Uint32Array.from(rows, (_, i) => vectors?.[i].length ?? 0),
+        vectors_checksum: big((i) => vectors?.[i].checksum ?? 0),
+        head_checksum: big((i) => rows[i].headChecksum),
+      },
+    };
+    return writeTable(BLOCKS, { kind: 'blocks', ...this.layout }, [table]);
+  }
+}
+
+function rowsBatch(block: NewBlock, { bits, link }: Layout): TableBatch {
+  const { count, partition, rows, ids, codes, residuals, scales, links, vectors, checks } = block;
+  const isNull = partition === NO_PARTITION;
+  const offsets = vectors.sparse?.offsets;
+  const code = isNull
+    ? {
+        bytes: new Uint8Array(count * bytesPerCode(bits)),
+        validity: new Uint8Array((count + 7) >> 3),
+      }
+    : { bytes: codes, validity: null };
+  return {
+    count,
+    rows: {
+      row: rows,
+      id: ids,
+      ...(link !== null && { [link]: links }),
+      residual: residuals && { bytes: residuals, validity: null },
+      residual_scale: scales,
+      vector_check: checks,
+      entries: offsets && Uint32Array.from(rows, (_, i) => offsets[i + 1] - offsets[i]),
+      code,
+    },
+  };
+}
+
+function vectorValues({ vectors, scales, sparse }: VectorColumns) {
+  if (sparse === null) return { vector: vectors, scale: scales };
+  const { offsets, indices, weights } = sparse;
+  return { indices: { offsets, items: indices }, weights: { offsets, items: weights } };
+}
+
+/** The low 32 bits of the checksum of each of `count` vectors; null where there are none. */
+export function vectorChecks({ vectors, sparse }: VectorColumns, count: number) {
+  if (vectors === null && sparse === null) return null;
+  const width = vectors === null ? 0 : vectors.length / count;
+  return Uint32Array.from({ length: count }, (_, i) => {
+    if (vectors !== null) return vectorCheck([vectors.subarray(i * width, (i + 1) * width)]);
+    const { offsets, indices, weights } = sparse as SparseColumns;
+    const [from, to] = [offsets[i], offsets[i + 1]];
+    return vectorCheck([indices.subarray(from, to), weights.subarray(from, to)]);
+  });
+}
+
+/** The same of one vector, whose parts are hashed one after another. */
+export function vectorCheck(parts: readonly ArrayBufferView[]): number {
+  let hash = 0n;
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    hash = checksum(new Uint8Array(buffer, byteOffset, byteLength), hash);
+  }
+  return Number(hash & 0xffff_ffffn);
+}
+
+/** Reads a table of blocks; a FormatError names the file. */
+export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
+  const table = openTable(bytes, file, { kind: 'blocks' });
+  return asArrow(file, () => {
+    const [
+      partitions,
+      rows,
+      at,
+      sizes,
+      checksums,
+      vectorsAt,
+      vectorsBytes,
+      vectorsChecksums,
+      heads,
+    ] = BLOCKS.map((column) => readNumbers(table, column));
+    const { bits, dimensions, vectors, id, residualBytes, link } = table.header;
+    if (link !== null && link !== 'second' && link !== 'at') {
+      throw new Error(`"link" cannot be ${link}`);
+    }
+    const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
+    let before = 0;
+    return {
+      layout: { bits, dimensions, vectors, id, residualBytes, link } as Layout,
+      count: table.count,
+      partitions: partitions as Uint32Array,
+      rows: rows as Uint32Array,
+      starts: (rows as Uint32Array).map((count) => {
+        before += count;
+        return before - count;
+      }),
+      at: positions(at),
+      bytes: sizes as Uint32Array,
+      checksums: checksums as BigUint64Array,
+      vectorsAt: positions(vectorsAt),
+      vectorsBytes: vectorsBytes as Uint32Array,
+      vectorsChecksums: vectorsChecksums as BigUint64Array,
+      headChecksums: heads as BigUint64Array,
+    };
+  });
+}
+
+/** Fails where a table does not state where the bodies in the files of its segment lie. */
+export function checkBlocks(
+  table: BlockTable,
+  rows: readonly Span[],
+  vectors: readonly Span[] | null,
+): void {
+  const said = [
+    [rows, table.at, table.bytes],
+    [vectors, table.vectorsAt, table.vectorsBytes],
+  ] as const;
+  for (const [bodies, at, lengths] of said) {
+    if (bodies === null) continue;
+    if (bodies.length !== table.count) {
+      throw new Error(`${table.count} blocks, the files have ${bodies.length}`);
+    }
+    const other = bodies.findIndex((body, i) => body.at !== at[i] || body.length !== lengths[i]);
+    if (other >= 0) throw new Error(`block ${other} is not in the files as it says`);
+  }
+}
+
+/** Bytes of block `i` before its codes, which are the last column. */
+export function headBytes({ layout, rows, bytes }: BlockTable, i: number): number {
+  return Math.max(0, bytes[i] - padded(rows[i] * bytesPerCode(layout.bits)));
+}
+
+/** The block of the row at a position of the segment. */
+export function blockOf({ starts }: BlockTable, position: number): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (starts[middle] <= position) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** The rows that a block can have. */
+interface RowLimits {
+  readonly firstRow: number;
+  readonly endRow: number;
+}
+
+/**
+ * The rows of block `i` from its body, or with `isHead` from the bytes before its codes: views of
+ * `body`, which must begin on 8 bytes. Throws where it is too short, rows do not ascend within the
+ * limits, or unused bits of codes are not 0.
+ */
+export function readBlock(
+  { layout, rows: counts, partitions }: BlockTable,
+  i: number,
+  body: Uint8Array,
+  { firstRow, endRow }: RowLimits,
+  isHead = false,
+): BlockRows {
+  const count = counts[i];
+  const reader = new BodyReader(body, count);
+  const { id, residualBytes, vectors, bits, link } = layout;
+  const rows = reader.uint32();
+  for (let at = 0; at < count; at++) {
+    if (rows[at] >= (at === 0 ? firstRow : rows[at - 1] + 1) && rows[at] < endRow) continue;
+    throw new Error(`damaged: row ${rows[at]} is not where it can be`);
+  }
+  const head = {
+    ...{ count, partition: partitions[i], rows, ids: id === null ? null : reader.ids(id) },
+    links: link === null ? null : reader.uint32(),
+    residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
+    scales: residualBytes > 0 ? reader.float32() : null,
+    checks: vectors !== 'none' ? reader.uint32() : null,
+    entries: vectors === 'sparse' && link !== 'at' ? reader.uint32() : null,
+  };
+  if (head.partition === NO_PARTITION || isHead) return { ...head, codes: new Uint8Array() };
+  const codes = reader.bytes(bytesPerCode(bits));
+  checkUnusedBits(codes, bits, rows[0] ?? 0);
+  return { ...head, codes };
+}
+
+/**
+ * The vectors of block `i` from its body in the file of vectors, views of it; sparse ones checked.
+ */
+export function readVectors(
+  { layout, rows }: BlockTable,
+  i: number,
+  body: Uint8Array,
+): VectorColumns {
+  const reader = new BodyReader(body, rows[i]);
+  const { dimensions } = layout;
+  if (layout.vectors === 'sparse') {
+    const offsets = reader.offsets();
+    const indices = reader.list(offsets, BigUint64Array);
+    const sparse = { offsets, indices, weights: reader.list(reader.offsets(), Float32Array) };
+    checkSparse(sparse);
+    return { ...NO_VECTORS, sparse };
+  }
+  if (layout.vectors === 'int8') {
+    const bytes = reader.bytes(dimensions);
+    const vectors = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    return { vectors, scales: reader.float32(), sparse: null };
+  }
+  return { ...NO_VECTORS, vectors: reader.float32(dimensions) };
+}
+
+/** Where in a body of sparse vectors are the parts of one: its dimensions, and its weights. */
+export function sparsePlaces(
+  { rows, vectorsAt }: BlockTable,
+  i: number,
+  entries: Uint32Array,
+  place: number,
+): readonly [Span, Span] {
+  // A body contains offsets, dimensions, offsets again and weights, each from a multiple of 8 on.
+  let [before, all] = [0, 0];
+  for (let at = 0; at < entries.length; at++) {
+    if (at < place) before += entries[at];
+    all += entries[at];
+  }
+  const offsets = padded(4 * (rows[i] + 1));
+  const indices = vectorsAt[i] + offsets;
+  const weights = indices + 8 * all + offsets;
+  return [
+    { at: indices + 8 * before, length: 8 * entries[place] },
+    { at: weights + 4 * before, length: 4 * entries[place] },
+  ];
+}
+
+/** Dimensions must ascend and weights be finite, as `add` requires it. */
+function checkSparse({ offsets, indices, weights }: SparseColumns): void {
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
+      if (!Number.isFinite(weights[i])) throw new Error(`row ${row}: its vector has ${weights[i]}`);
+      if (i > offsets[row] && indices[i] <= indices[i - 1]) {
+        throw new Error(`row ${row}: dimension ${indices[i]} after ${indices[i - 1]}`);
+      }
+    }
+  }
+}
+
+const ID_TYPES = {
+  Int32: Int32Array,
+  Int64: BigInt64Array,
+  Uint64: BigUint64Array,
+} as const;
+
+/** The narrowest type of a column that can hold all of these ids. */
+export function idType(ids: readonly Id[]): string {
+  if (typeof ids[0] === 'string') return 'Utf8';
+  let type: keyof typeof ID_TYPES = typeof ids[0] === 'number' ? 'Int32' : 'Int64';
+  for (const id of ids) {
+    if (typeof id === 'bigint' && id >= 2n ** 63n) return 'Uint64';
+    if (typeof id === 'number' && id !== (id | 0)) type = 'Int64';
+  }
+  return type;
+}
+
+/** The type that can hold what two types hold; null is that of no rows. */
+export function widerType(a: string | null, b: string | null): string | null {
+  const order = [null, 'Utf8', 'Int32', 'Uint32', 'Int64', 'Uint64'];
+  return order.indexOf(a) > order.indexOf(b) ? a : b;
+}
+
+/** Ids as the values of a column of this type. */
+export function idColumn(ids: readonly Id[], type: string | null): Ids | null {
+  if (type === null) return null;
+  if (type === 'Utf8') return ids as readonly string[];
+  if (type === 'Int32') return Int32Array.from(ids as readonly number[]);
+  const big = ids.map((id) => BigInt(id as number));
+  const negative = type === 'Uint64' ? big.find((id) => id < 0n) : undefined;
+  if (negative !== undefined) {
+    throw wrongValue('ids', 'ids that one 64-bit type can hold', negative);
+  }
+  return type === 'Int64' ? BigInt64Array.from(big) : BigUint64Array.from(big);
+}
+
+/** Ids of a block as the index names them: numbers where it was given numbers. */
+export function idAt(ids: BlockIds | null, place: number, row: number, isNumber: boolean): Id {
+  if (ids === null) return row;
+  const id = ids.at(place);
+  return isNumber ? Number(id) : id;
+}

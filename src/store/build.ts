@@ -1,0 +1,152 @@
+/**
+ * Builds an index in a folder, of more rows than memory holds, as one generation: rows are hashed
+ * batch by batch and become segments; with `optimize` they are placed in a space that a sample of
+ * them trains, and recall is measured before the generation is published.
+ */
+
+import { checkByteCount } from '../base/byte-count';
+import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { LongWork } from '../base/long-work';
+import { checkLongCall, type LongCall } from '../base/steps';
+import { IndexCore } from '../index/index-core';
+import {
+  checkIndexOptions,
+  type OptimizeOptions,
+  type SimHashIndexOptions,
+} from '../index/index-options';
+import { MemoryIndex } from '../index/memory-index';
+import { checkWanted, optimize as optimizeInMemory } from '../index/optimize';
+import { frequenciesToArrow } from '../text/frequency-file';
+import type { FrequencyTable } from '../text/frequency-table';
+import { FolderChange, type NewBatch } from './change';
+import { type Content, noManifest, openContent } from './content';
+import { FolderPlace } from './folder-place';
+import { newestManifest, prepareNew, readFolderFile } from './generations';
+import { optionsOf } from './header';
+import type { FileKind, FolderFile, Manifest, TextSettings } from './manifest';
+import { addSpace, checkWantedInFiles, optimizeStored } from './optimize-stored';
+
+/** How an index is built in a folder. */
+export interface BuildOptions extends SimHashIndexOptions, LongCall {
+  /** The most memory that rows may take: bytes, or a text such as '2GB'. */
+  readonly memory: number | string;
+  /**
+   * Makes searches fast at a recall, and measures it. Without it rows stay in their order, unless
+   * `like` gives a space.
+   */
+  readonly optimize?: OptimizeOptions | undefined;
+  /** True to replace an index that the folder holds already. */
+  readonly replace?: boolean | undefined;
+  /** How texts became vectors, so that the text of a query can become one too. */
+  readonly text?: TextSettings | undefined;
+  /** The document frequencies that weighted the texts. */
+  readonly frequencies?: FrequencyTable | undefined;
+  /**
+   * Takes options, space and text settings from the index in this folder, in place of options, so
+   * that folders which are built apart can be merged. `optimize` then chooses a setting for it.
+   */
+  readonly like?: string | undefined;
+  /**
+   * The number of the first row, 0 by default. Folders that will be merged need numbers that do not
+   * overlap.
+   */
+  readonly firstRow?: number | undefined;
+}
+
+/** Checks the options, and separates those of the index, of the call and of the build. */
+function split(given: BuildOptions) {
+  if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
+  const { memory: _, optimize, replace, like, firstRow, ...rest } = given;
+  const { text, frequencies, signal, onProgress, threads, ...options } = rest;
+  const call: LongCall = {
+    ...(signal && { signal }),
+    ...(onProgress && { onProgress }),
+    ...(threads !== undefined && { threads }),
+  };
+  checkLongCall(call);
+  if (like !== undefined) checkOptions('options of a build "like" a folder', options, []);
+  return { options, call, optimize, replace, text, frequencies, like, firstRow };
+}
+
+/** What a build takes from the folder that it is like: none of its rows. */
+async function modelIn(folder: string): Promise<Content> {
+  const manifest = await newestManifest(folder);
+  const place = new FolderPlace(folder, manifest?.generation ?? null);
+  if (manifest === null) throw noManifest(place);
+  const { removed: _, ...files } = manifest.files;
+  const rowless = { ...manifest, segments: [], files, rows: 0 };
+  return openContent(place, rowless).finally(() => place.close());
+}
+
+/**
+ * Builds the index of a folder from batches, each of which is read once; returns the manifest of
+ * the new generation. A refused row and any failure leave the folder as it was.
+ */
+export async function buildFolder(
+  folder: string,
+  batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
+  given: BuildOptions,
+): Promise<Manifest> {
+  const {
+    options,
+    call,
+    optimize,
+    replace = false,
+    text,
+    frequencies,
+    like,
+    firstRow = 0,
+  } = split(given);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const memory = checkByteCount('memory', given.memory);
+  checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
+  const model = like === undefined ? null : await modelIn(like);
+  const own = model === null ? options : optionsOf(model.manifest.index);
+  const core = new IndexCore(checkIndexOptions(own));
+  for (const name of ['partitions', 'copies'] as const) {
+    if (model === null || optimize?.[name] === undefined) continue;
+    throw wrongType(name, `nothing: rows go where those of ${like} do`, optimize[name]);
+  }
+  const layout = { space: model?.space ?? null, hasCopies: model?.manifest.index.copies ?? false };
+  core.rows = new MemoryIndex(core.rows.options, layout, firstRow);
+  if (optimize !== undefined) checkOptimize(core, optimize);
+  const base = await prepareNew(folder, replace);
+  return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
+    if (model?.space) change.spaceFile = await addSpace(change, model.space);
+    for await (const batch of batches) await change.add(batch, false);
+    change.checkNewIds();
+    let report = null;
+    const isInMemory = change.segments.length === 0;
+    if (optimize !== undefined && change.added > 0 && isInMemory && model === null) {
+      report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
+      const { space } = core.rows.layout;
+      if (space !== null) change.spaceFile = await addSpace(change, space);
+    }
+    await change.flush();
+    if (optimize !== undefined && change.added > 0 && report === null) {
+      const wanted = checkWantedInFiles(core, optimize);
+      report = await optimizeStored(change, wanted, model?.space ?? null);
+    }
+    const files: { [kind in FileKind]?: FolderFile } = {};
+    const counted = frequencies === undefined ? await takenFrom(change, model) : null;
+    if (frequencies !== undefined) {
+      const bytes = frequenciesToArrow(frequencies);
+      files.frequencies = await change.writer.add('frequencies', bytes, frequencies.size);
+    } else if (counted !== null) files.frequencies = counted;
+    return change.publish({ report, files, text: text ?? model?.manifest.text ?? null });
+  });
+}
+
+/** Where all rows stay in memory any index can be optimized; in files dense vectors are needed. */
+function checkOptimize(core: IndexCore, optimize: OptimizeOptions): void {
+  if (core.dense === null) checkWanted(core, optimize);
+  else checkWantedInFiles(core, optimize);
+}
+
+/** The table of frequencies of a model, as a file of this generation. */
+async function takenFrom(change: FolderChange, model: Content | null): Promise<FolderFile | null> {
+  const file = model?.manifest.files.frequencies;
+  if (file === undefined || model === null) return null;
+  const bytes = await readFolderFile(model.place.name, file);
+  return change.writer.add('frequencies', bytes, file.rows);
+}

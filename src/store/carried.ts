@@ -1,0 +1,134 @@
+/** The carried columns of rows that are written: those given with them, or those in older files. */
+
+import { lowerBound } from '../base/arrays';
+import { ByteSource } from '../formats/byte-source';
+import { type ByteFile, openArrowFile } from '../table/arrow/batches';
+import { ArrowWriter } from '../table/arrow/writer';
+import type { ColumnInfo } from '../table/columns/types';
+import type { RowBatch } from '../table/row-batch';
+import { COLUMNS_HEADER } from '../table/sealed/carried-columns';
+import { StoredColumns } from './columns';
+import { openContent } from './content';
+import { FolderPlace } from './folder-place';
+import type { GenerationWriter } from './generations';
+import type { FolderFile, Manifest } from './manifest';
+import { StoredRows } from './stored-rows';
+
+/** Columns by row, and their names and types. */
+export interface CarriedColumns {
+  readonly columns: readonly ColumnInfo[];
+  /** The columns of some rows, which ascend. */
+  of(rows: Uint32Array): Promise<RowBatch>;
+}
+
+/**
+ * The columns of all rows of an index that is saved: `whole` has a row for each row of `live`;
+ * without it those in the files of `origin`. Null where none are carried.
+ */
+export async function carriedBy(
+  folder: string,
+  origin: Manifest | null,
+  whole: RowBatch | undefined,
+  { live }: { live: Uint32Array },
+): Promise<CarriedColumns | null> {
+  if (whole !== undefined) {
+    // `select` turns dictionaries into plain columns, as files have them.
+    const { columns } = whole.select([]);
+    if (columns.length === 0) return null;
+    return {
+      columns,
+      of: async (rows) => whole.select(Uint32Array.from(rows, (row) => lowerBound(live, row))),
+    };
+  }
+  const columns = origin?.columns ?? [];
+  if (origin === null || columns.length === 0) return null;
+  const names = columns.map(({ name }) => name);
+  const nextRow = origin.segments.at(-1)?.endRow ?? 0;
+  if (live.length > 0 && live[live.length - 1] >= nextRow) {
+    throw new Error(
+      `the folder carries columns (${names.join(', ')}): give "columns" for the new rows`,
+    );
+  }
+  return {
+    columns,
+    async of(rows) {
+      const place = new FolderPlace(folder, origin.generation);
+      try {
+        const content = await openContent(place, origin);
+        const stored = new StoredColumns(content, new StoredRows(content, 0));
+        return await stored.batchOf(names, rows);
+      } finally {
+        await place.close();
+      }
+    },
+  };
+}
+
+/**
+ * Throws unless the columns given have the names and types of those carried before, in the same
+ * order. A column of nulls alone fits every type.
+ */
+export function refuseOthers(added: RowBatch, before: readonly ColumnInfo[]): void {
+  const list = (columns: readonly ColumnInfo[]) =>
+    columns.map(({ name, type }) => `${name}: ${type}`).join(', ') || 'none';
+  const given = added.select([]).columns;
+  const fitted = given.map((column, i) => {
+    const isFree = column.name === before[i]?.name && added.isNull(column.name);
+    return isFree ? before[i] : column;
+  });
+  if (list(fitted) === list(before)) return;
+  throw new Error(`the carried columns are ${list(before)}; those given are ${list(given)}`);
+}
+
+/** Writes columns of so many rows as a file of carried columns. */
+export async function writeColumns(
+  writer: GenerationWriter,
+  batch: RowBatch,
+  rows: number,
+): Promise<FolderFile> {
+  const output = new ColumnsFile(await writer.create('columns'));
+  await output.add(batch);
+  return output.end(rows);
+}
+
+/** A file of carried columns that is written batch by batch. */
+export class ColumnsFile {
+  readonly #output: Awaited<ReturnType<GenerationWriter['create']>>;
+  readonly #encoder = new ArrowWriter('file', COLUMNS_HEADER);
+
+  constructor(output: Awaited<ReturnType<GenerationWriter['create']>>) {
+    this.#output = output;
+  }
+
+  async add(batch: RowBatch): Promise<void> {
+    await this.#output.write(this.#encoder.write(batch));
+  }
+
+  async end(rows: number): Promise<FolderFile> {
+    await this.#output.write(this.#encoder.finish());
+    return this.#output.end(rows);
+  }
+}
+
+/** Calls `take` with the batches of a file of carried columns, one in memory at a time. */
+export async function eachBatch(
+  path: string,
+  take: (batch: RowBatch) => Promise<void>,
+): Promise<void> {
+  const source = await ByteSource.open(path);
+  try {
+    const opened = await openArrowFile((await source?.randomAccess()) as ByteFile, path);
+    for await (const batch of opened.batches()) await take(batch);
+  } finally {
+    await source?.close();
+  }
+}
+
+/** The columns of a file without rows, which give a column that is all null its type. */
+export async function withoutRows(path: string): Promise<RowBatch | null> {
+  let none: RowBatch | null = null;
+  await eachBatch(path, async (batch) => {
+    none ??= batch.slice(0, 0);
+  });
+  return none;
+}

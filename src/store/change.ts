@@ -1,0 +1,456 @@
+/**
+ * Changes a folder whose rows stay on disk: new rows become segments, removed rows are listed, and
+ * neighbours of similar size are merged, partition by partition. Like every generation, a change is
+ * published as a whole or not at all.
+ */
+
+import { join } from 'node:path';
+import { LongWork } from '../base/long-work';
+import type { LongCall } from '../base/steps';
+import { additionOf, type RowsToAdd, rowsOf } from '../index/add-rows';
+import type { Id } from '../index/ids';
+import { IndexCore } from '../index/index-core';
+import { afterChanges, checkIndexOptions } from '../index/index-options';
+import { MemoryIndex } from '../index/memory-index';
+import { duplicate, IdRules } from '../index/row-ids';
+import { RowBatch } from '../table/row-batch';
+import { ColumnsFile, eachBatch, refuseOthers, withoutRows, writeColumns } from './carried';
+import { type Content, openContent, type StoredSegment } from './content';
+import { FolderPlace } from './folder-place';
+import { GenerationWriter } from './generations';
+import { headerOf, type IndexHeader, optionsOf } from './header';
+import { hashOfId } from './id-hashes';
+import {
+  type FileKind,
+  type FolderFile,
+  filesOf,
+  type Manifest,
+  type SegmentFiles,
+} from './manifest';
+import { countLive, mergeSegments } from './merge-segments';
+import { Reader } from './reader';
+import { RowSet } from './row-set';
+import { removedToArrow } from './space-file';
+import { StoredRows } from './stored-rows';
+import { checkFile } from './verify';
+import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
+
+/** Rows to add, with their ids and carried columns. */
+export interface NewBatch {
+  readonly vectors: RowsToAdd;
+  readonly ids?: unknown;
+  readonly columns?: RowBatch | undefined;
+}
+
+/** The largest file of a segment has about this many bytes: what Node 20 can read in one piece. */
+const FILE_BYTES = 3.75 * 2 ** 30;
+/** The share of a limit of memory that new rows fill before they become a segment. */
+const ROWS_SHARE = 0.5;
+/** A segment is written again when it has lost more than this share of its rows. */
+const MAX_REMOVED = 0.5;
+/** What a sparse vector takes in a file, where nothing is known of it. */
+const SPARSE_BYTES = 1024;
+
+/** A segment as the next generation has it, and how many of its rows are there. */
+interface NextSegment {
+  files: SegmentFiles;
+  live: number;
+}
+
+/** One change of a folder, from its first file to the commit. */
+export class FolderChange {
+  readonly folder: string;
+  readonly writer: GenerationWriter;
+  readonly call: LongCall;
+  readonly memory: number;
+  /** The newest generation; null in a new folder. */
+  readonly base: Manifest | null;
+  /** What is in its files; null where none of its rows stay. */
+  readonly content: Content | null;
+  readonly stored: StoredRows | null;
+  /** Makes the codes of new rows; its own rows are those that wait to be written. */
+  readonly core: IndexCore;
+  /** The file of the space of a new folder, once it is written. */
+  spaceFile: FolderFile | undefined;
+  removed = new RowSet();
+  #segments: NextSegment[] = [];
+  #columns: Manifest['columns'];
+  /** Rows without values, which give a carried column that is all null its type. */
+  #noColumns: RowBatch | null = null;
+  #waitingColumns: RowBatch[] = [];
+  /** Of the new rows the hashes of their ids, segment by segment, and how many there are. */
+  readonly #newHashes: BigUint64Array[] = [];
+  #added = 0;
+  #removedCount = 0;
+
+  private constructor(
+    folder: string,
+    base: Manifest | null,
+    content: Content | null,
+    core: IndexCore,
+    { memory, call }: { memory: number; call: LongCall },
+  ) {
+    this.folder = folder;
+    this.base = base;
+    this.content = content;
+    this.stored = content && new StoredRows(content, 0);
+    this.core = core;
+    this.memory = memory;
+    this.call = call;
+    this.writer = new GenerationWriter(folder, base);
+    this.#columns = content === null ? [] : content.manifest.columns;
+    for (const segment of content?.segments ?? []) {
+      const { firstRow, endRow } = segment;
+      for (const row of content?.removed.within(firstRow, endRow) ?? []) this.removed.add(row);
+      const files = (content as Content).manifest.segments[segment.number];
+      this.#segments.push({ files, live: countLive([segment], this.removed) });
+    }
+  }
+
+  /** Runs a change of a generation; an error deletes what was written. */
+  static async of<T>(
+    folder: string,
+    base: Manifest,
+    how: { memory: number; call: LongCall },
+    work: (change: FolderChange) => Promise<T>,
+  ): Promise<T> {
+    const place = new FolderPlace(folder, base.generation);
+    try {
+      const content = await openContent(place, base, { signal: how.call.signal });
+      const { index } = base;
+      const core = new IndexCore(checkIndexOptions(optionsOf(index)));
+      core.isForeign = content.parts.isForeign;
+      if (content.parts.dense !== null) core.dense?.zeros.add(content.parts.dense.zeros);
+      core.ids = new IdRules(index.ids);
+      // A column of this type has an id of 2^63 or more; new ones cannot be negative then.
+      const isHuge = content.segments.some(({ rows }) => rows.table.layout.id === 'Uint64');
+      if (isHuge) core.ids.learn([2n ** 63n]);
+      const layout = { space: content.space, hasCopies: index.copies };
+      core.rows = new MemoryIndex(core.rows.options, layout, index.nextRow);
+      return await new FolderChange(folder, base, content, core, how).#run(work);
+    } finally {
+      await place.close();
+    }
+  }
+
+  /** The same of a folder none of whose rows stay; `core` has no rows yet. */
+  static fresh<T>(
+    folder: string,
+    base: Manifest | null,
+    core: IndexCore,
+    how: { memory: number; call: LongCall },
+    work: (change: FolderChange) => Promise<T>,
+  ): Promise<T> {
+    return new FolderChange(folder, base, null, core, how).#run(work);
+  }
+
+  async #run<T>(work: (change: FolderChange) => Promise<T>): Promise<T> {
+    try {
+      return await work(this);
+    } catch (error) {
+      throw await this.writer.abandon(error);
+    }
+  }
+
+  get segments(): readonly SegmentFiles[] {
+    return this.#segments.map(({ files }) => files);
+  }
+
+  get columns(): Manifest['columns'] {
+    return this.#columns;
+  }
+
+  /** Rows that were added by this change. */
+  get added(): number {
+    return this.#added;
+  }
+
+  /** Replaces all segments by others with the same rows, of which none is removed. */
+  replaceSegments(segments: readonly { files: SegmentFiles; live: number }[]): void {
+    this.#segments = [...segments];
+    this.removed = new RowSet();
+  }
+
+  /** The header of the next generation, but for its report. */
+  get header(): IndexHeader {
+    const { ids, rows } = this.core;
+    const counts = { ids: ids.kind, nextRow: rows.nextRow, copies: rows.layout.hasCopies };
+    return headerOf(this.core, counts);
+  }
+
+  /** Carries columns with these names and types, as merged segments do. */
+  carry(columns: Manifest['columns']): void {
+    this.#columns = columns;
+  }
+
+  /** Throws where two rows of the segments have one id. */
+  async checkIds(): Promise<void> {
+    const place = new FolderPlace(this.folder, null);
+    try {
+      const content = await openContent(place, this.provisional());
+      const hashes = new BigUint64Array(content.manifest.rows);
+      let count = 0;
+      await new StoredRows(content, 0).eachBlock('head', ({ rows: { rows, ids } }) => {
+        for (let i = 0; i < rows.length; i++) hashes[count++] = hashOfId(ids?.at(i) ?? rows[i]);
+      });
+      this.#newHashes.push(hashes, new BigUint64Array());
+      this.checkNewIds();
+    } finally {
+      await place.close();
+    }
+  }
+
+  /** Adds a batch; with `replace` in place of rows that have these ids. */
+  async add(batch: NewBatch, replace: boolean): Promise<void> {
+    const { core } = this;
+    const work = new LongWork(this.call);
+    const addition = await additionOf(core, batch.vectors, work);
+    const { count } = addition;
+    const checked = core.ids.check(batch.ids, count);
+    const { ids } = checked;
+    const inBatch = new Set<Id>();
+    for (const [i, id] of (ids ?? []).entries()) {
+      if (inBatch.has(id) || core.rowOf(id) !== undefined) throw duplicate(i, id, count);
+      inBatch.add(id);
+    }
+    if (ids !== null && this.stored !== null) {
+      const found = await this.stored.find(ids, this.call.signal);
+      for (const [i, one] of found.entries()) {
+        if (one === undefined || this.removed.has(one.row)) continue;
+        if (!replace) throw duplicate(i, ids[i], count);
+        this.#remove(one.row);
+      }
+    }
+    await this.#takeColumns(batch.columns, count);
+    core.ids.take(checked);
+    if (addition.isForeign) core.isForeign = true;
+    if (ids !== null) this.#newHashes.push(BigUint64Array.from(ids, hashOfId));
+    core.append(rowsOf(addition, ids), false);
+    this.#added += count;
+    if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
+  }
+
+  get #waitingBytes(): number {
+    const { rows, dense } = this.core;
+    const layout = layoutOf(this.header, rows.layout.space, 'Utf8');
+    return rows.count * memoryOfRow(layout, dense);
+  }
+
+  async #takeColumns(batch: RowBatch | undefined, count: number): Promise<void> {
+    if (batch === undefined) {
+      if (count === 0 || this.#columns.length === 0) return;
+      const names = this.#columns.map(({ name }) => name).join(', ');
+      throw new Error(`the folder carries columns (${names}): give "columns" for the new rows`);
+    }
+    if (batch.count !== count) throw new Error(`${batch.count} rows of columns for ${count} rows`);
+    if (this.#columns.length > 0) refuseOthers(batch, this.#columns);
+    else if (this.#added === 0) this.#columns = batch.select([]).columns;
+    const last = this.content?.segments.at(-1)?.files.columns;
+    if (this.#noColumns === null && last !== undefined) {
+      this.#noColumns = await withoutRows(join(this.folder, last.name));
+    }
+    this.#waitingColumns.push(batch);
+  }
+
+  /** Writes the rows that wait as a segment. */
+  async flush(): Promise<void> {
+    const { core, writer } = this;
+    if (core.rows.count === 0) return;
+    await core.rows.settle(new LongWork(this.call), true);
+    for (const segment of core.rows.sealed()) {
+      const own = await writeSegment(writer, this.header, segment, core.rows.layout.space);
+      const live = segment.rows.count;
+      this.#segments.push({ files: await this.#withColumns(own, live), live });
+    }
+    core.rows = new MemoryIndex(core.rows.options, core.rows.layout, core.rows.nextRow);
+  }
+
+  async #withColumns(files: SegmentFiles, rows: number): Promise<SegmentFiles> {
+    if (this.#columns.length === 0) return files;
+    const waiting = this.#waitingColumns;
+    this.#waitingColumns = [];
+    const all = RowBatch.join([...(this.#noColumns === null ? [] : [this.#noColumns]), ...waiting]);
+    const columns = await writeColumns(this.writer, all, rows);
+    return { ...files, files: { ...files.files, columns } };
+  }
+
+  /** Throws where two of the new rows have one id, wherever they are by now: by 64-bit hashes. */
+  checkNewIds(): void {
+    if (this.#newHashes.length < 2) return;
+    const total = this.#newHashes.reduce((sum, { length }) => sum + length, 0);
+    const all = new BigUint64Array(total);
+    let at = 0;
+    for (const hashes of this.#newHashes) {
+      all.set(hashes, at);
+      at += hashes.length;
+    }
+    all.sort();
+    for (let i = 1; i < all.length; i++) {
+      if (all[i] === all[i - 1]) throw new Error('two rows have the same id');
+    }
+  }
+
+  /** Removes rows by their ids; returns how many were there. */
+  async removeIds(ids: readonly Id[]): Promise<number> {
+    const found = (await this.stored?.find([...new Set(ids)], this.call.signal)) ?? [];
+    let count = 0;
+    for (const one of found) {
+      if (one === undefined || this.removed.has(one.row)) continue;
+      this.#remove(one.row);
+      count++;
+    }
+    return count;
+  }
+
+  #remove(row: number): void {
+    this.removed.add(row);
+    this.#removedCount++;
+    const segment = this.#segments.find(({ files }) => files.firstRow <= row && row < files.endRow);
+    if (segment !== undefined) segment.live--;
+  }
+
+  /**
+   * Merges neighbours: 'whole' all that fit into one; 'usual' the last ones while they are not
+   * larger than twice those behind them, and segments that have lost half of their rows are written
+   * again; 'removed' none, but removed rows are left out.
+   */
+  async merge(how: 'usual' | 'whole' | 'removed'): Promise<void> {
+    const layout = layoutOf(this.header, this.core.rows.layout.space, 'Utf8');
+    const mostRows = Math.floor(FILE_BYTES / fileBytesOfRow(layout, SPARSE_BYTES));
+    const groups = this.#groups(how, mostRows);
+    if (groups.every((group) => group.length === 1 && !this.#isHollow(group[0], how))) return;
+    const manifest = this.provisional();
+    const place = new FolderPlace(this.folder, this.base?.generation ?? null);
+    try {
+      const content = await openContent(place, manifest, { signal: this.call.signal });
+      const reader = new Reader(content);
+      const next: NextSegment[] = [];
+      let done = 0;
+      const total = this.#segments.reduce((sum, { live }) => sum + live, 0);
+      for (const group of groups) {
+        const live = group.reduce((sum, i) => sum + this.#segments[i].live, 0);
+        const passed = (rows: number) => this.call.onProgress?.(done + rows, total);
+        if (group.length === 1 && !this.#isHollow(group[0], how)) {
+          next.push(this.#segments[group[0]]);
+        } else if (live > 0) {
+          const segments = group.map((i) => content.segments[i]);
+          const { removed } = this;
+          const merging = { content, reader, segments, removed, signal: this.call.signal, passed };
+          const files = await mergeSegments(this.writer, this.header, merging);
+          next.push({ files: await this.#mergeColumns(files, segments, content), live });
+        }
+        done += live;
+        passed(0);
+      }
+      this.#segments = next;
+    } finally {
+      await place.close();
+    }
+  }
+
+  /** Whether a segment has rows that are worth leaving out. */
+  #isHollow(i: number, how: 'usual' | 'whole' | 'removed'): boolean {
+    const { files, live } = this.#segments[i];
+    const { rows } = files.files.rows as FolderFile;
+    return live < rows && (how !== 'usual' || live < (1 - MAX_REMOVED) * rows);
+  }
+
+  /** Neighbours that are merged, by their numbers. */
+  #groups(how: 'usual' | 'whole' | 'removed', mostRows: number): number[][] {
+    if (how === 'removed') return this.#segments.map((_, i) => [i]);
+    const groups: number[][] = [];
+    let rows = 0;
+    // From the last on: the newest rows are in the smallest segments.
+    for (let i = this.#segments.length - 1; i >= 0; i--) {
+      const { live } = this.#segments[i];
+      const fits = live + rows <= mostRows && (how === 'whole' || live < 2 * rows);
+      if (groups.length > 0 && fits) groups[0].unshift(i);
+      else groups.unshift([i]);
+      rows = groups[0].length > 1 ? rows + live : live;
+    }
+    return groups;
+  }
+
+  /** The carried columns of segments that were merged, read batch by batch. */
+  async #mergeColumns(
+    files: SegmentFiles,
+    segments: readonly StoredSegment[],
+    content: Content,
+  ): Promise<SegmentFiles> {
+    if (this.#columns.length === 0) return files;
+    const stored = new StoredRows(content, 0);
+    const output = new ColumnsFile(await this.writer.create('columns'));
+    for (const segment of segments) {
+      const rows = await stored.rowsOf(segment, this.call.signal);
+      let first = 0;
+      await eachBatch(
+        join(this.folder, (segment.files.columns as FolderFile).name),
+        async (batch) => {
+          const places = Uint32Array.from({ length: batch.count }, (_, place) => place);
+          const live = places.filter((place) => !this.removed.has(rows[first + place]));
+          first += batch.count;
+          if (live.length > 0)
+            await output.add(live.length < batch.count ? batch.select(live) : batch);
+        },
+      );
+    }
+    const columns = await output.end((files.files.rows as FolderFile).rows);
+    return { ...files, files: { ...files.files, columns } };
+  }
+
+  /** A manifest of what was written so far, as it would be read; it is not published. */
+  provisional(others: Manifest['files'] = this.#others()): Manifest {
+    return {
+      ...{ generation: this.writer.generation, previous: null, checksum: '', text: null },
+      rows: this.#segments.reduce((sum, { files }) => sum + (files.files.rows?.rows ?? 0), 0),
+      index: this.header,
+      columns: this.#columns,
+      segments: this.segments,
+      files: others,
+    };
+  }
+
+  #others(): Manifest['files'] {
+    const space = this.spaceFile ?? (this.content === null ? undefined : this.base?.files.space);
+    return space === undefined ? {} : { space };
+  }
+
+  /** Publishes the change; `changes` are what differs from the generation before. */
+  async publish(
+    changes: Partial<Pick<Manifest, 'text' | 'files'>> & { report?: IndexHeader['report'] } = {},
+  ): Promise<Manifest> {
+    const { base, content, writer } = this;
+    this.call.signal?.throwIfAborted();
+    const inFiles = this.#segments.map(({ files }) => files);
+    const left: number[] = [];
+    for (const { files, live } of this.#segments) {
+      if (live === files.files.rows?.rows) continue;
+      for (const row of this.removed.within(files.firstRow, files.endRow)) left.push(row);
+    }
+    const files: { [kind in FileKind]?: FolderFile } = {
+      ...(content === null ? {} : base?.files),
+      ...this.#others(),
+      ...changes.files,
+    };
+    delete files.removed;
+    if (left.length > 0) {
+      const rows = Uint32Array.from(left);
+      files.removed = await writer.add('removed', removedToArrow(rows), rows.length);
+    }
+    const before = content?.parts.report ?? null;
+    const changed = { rowsAdded: this.#added, rowsRemoved: this.#removedCount };
+    const report =
+      changes.report === undefined ? before && afterChanges(before, changed) : changes.report;
+    // Read back before the commit: only what opens is published.
+    const named = new Set(filesOf({ segments: inFiles, files }).map(({ name }) => name));
+    for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
+    return writer.commit({
+      rows: this.#segments.reduce((sum, { live }) => sum + live, 0),
+      index: { ...this.header, report },
+      text: changes.text ?? (content === null ? null : (base?.text ?? null)),
+      columns: this.#columns,
+      segments: inFiles,
+      files,
+    });
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The carried columns of rows in files. It reads only the ranges of the requested columns. A file
+ * of columns has the rows of its segment in ascending order, so the position of a row among them
+ * gives its values.
+ */
+
+import { lowerBound } from '../base/arrays';
+import { wrongValue } from '../base/check';
+import type { ColumnData } from '../table/columns/make';
+import { RowBatch } from '../table/row-batch';
+import { carriedColumn } from '../table/sealed/carried-columns';
+import type { Content, StoredSegment } from './content';
+import type { FolderFile } from './manifest';
+import type { ByteRange } from './place';
+import type { StoredRows } from './stored-rows';
+
+/** Reads carried columns; remembers the rows of each segment. */
+export class StoredColumns {
+  readonly #content: Content;
+  readonly #stored: StoredRows;
+  /** For each segment its rows, including removed ones. */
+  readonly #rows = new Map<StoredSegment, Uint32Array>();
+
+  constructor(content: Content, stored: StoredRows) {
+    this.#content = content;
+    this.#stored = stored;
+  }
+
+  /**
+   * Values of columns of rows, all of which must exist, as a batch with the types in the files.
+   * Also without rows the types are right.
+   */
+  async batchOf(
+    names: readonly string[],
+    rows: Uint32Array,
+    signal?: AbortSignal,
+  ): Promise<RowBatch> {
+    // Unknown names are refused before anything is read.
+    const known = this.#content.manifest.columns.map(({ name }) => name);
+    for (const name of names) {
+      if (known.includes(name)) continue;
+      throw wrongValue('names', `some of ${known.join(', ') || 'no columns'}`, name);
+    }
+    const parts: { segment: StoredSegment; places: Uint32Array }[] = [];
+    /** For each index in `rows` the position of the row in the concatenated parts. */
+    const order = new Uint32Array(rows.length);
+    let found = 0;
+    for (const segment of this.#content.segments) {
+      const { firstRow, endRow } = segment;
+      const own = [...rows.keys()].filter((i) => rows[i] >= firstRow && rows[i] < endRow);
+      // If no rows are wanted, the first segment gives the types.
+      if (own.length === 0 && (rows.length > 0 || parts.length > 0)) continue;
+      const there = await this.#rowsOf(segment, signal);
+      const places = Uint32Array.from(own, (i) => {
+        const place = lowerBound(there, rows[i]);
+        if (there[place] === rows[i] && !this.#content.removed.has(rows[i])) return place;
+        throw wrongValue('rows', 'rows of the index', rows[i]);
+      });
+      parts.push({ segment, places });
+      for (const i of own) order[i] = found++;
+    }
+    if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
+    // Parts come in the order of segments; other orders of rows are restored at the end.
+    const isInOrder = order.every((place, i) => place === i);
+    const columns = new Map<string, ColumnData>();
+    for (const name of names) {
+      const chosen: RowBatch[] = [];
+      for (const { segment, places } of parts) {
+        chosen.push((await this.#column(segment, name, signal)).select(places));
+      }
+      const joined = chosen.length === 0 ? null : RowBatch.join(chosen);
+      const column = (isInOrder ? joined : joined?.select(order))?.column(name);
+      columns.set(name, column ?? []);
+    }
+    return RowBatch.of(Object.fromEntries(columns));
+  }
+
+  /** All live rows, ascending. */
+  async rows(signal?: AbortSignal): Promise<Uint32Array> {
+    const all: number[] = [];
+    for (const segment of this.#content.segments) {
+      for (const row of await this.#rowsOf(segment, signal)) {
+        if (!this.#content.removed.has(row)) all.push(row);
+      }
+    }
+    return Uint32Array.from(all);
+  }
+
+  /** One column of a segment, all rows. */
+  async #column(segment: StoredSegment, name: string, signal?: AbortSignal): Promise<RowBatch> {
+    const file = segment.files.columns as FolderFile;
+    const { reader } = this.#stored;
+    // Reads ranges of this file through the reader that counts all reads.
+    const read = (ranges: readonly ByteRange[]) =>
+      reader.ranges(
+        ranges.map((range) => ({ ...range, file })),
+        signal,
+      );
+    const path = reader.pathOf(file);
+    return RowBatch.join(await carriedColumn({ path, bytes: file.bytes }, name, read));
+  }
+
+  /** The rows of a segment, removed ones included, ascending. */
+  async #rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
+    const known = this.#rows.get(segment);
+    if (known !== undefined) return known;
+    const rows = await this.#stored.rowsOf(segment, signal);
+    this.#rows.set(segment, rows);
+    return rows;
+  }
+}

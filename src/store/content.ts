@@ -1,0 +1,199 @@
+/**
+ * What a stored index always holds in memory: the manifest, its space, removed rows and the places
+ * of blocks. Everything else stays in files. Every file that is read here is compared with its
+ * checksum.
+ */
+
+import { asFormatError, FormatError } from '../base/format-error';
+import { noVectors } from '../index/query-parts';
+import type { Space } from '../index/space';
+import type { RowVectors } from '../index/vectors/row-vectors';
+import { fileChecksum } from '../table/sealed/file-checksum';
+import { type BlockTable, blocksFromArrow, NO_PARTITION } from './blocks';
+import { queryPartsOf } from './header';
+import {
+  checkFileChecksum,
+  type FolderFile,
+  type Manifest,
+  manifestName,
+  parseManifest,
+  type SegmentFiles,
+} from './manifest';
+import type { FoundManifest, Place } from './place';
+import { RowSet } from './row-set';
+import { removedFromArrow, spaceFromArrow } from './space-file';
+
+/** Rows of a segment in a file, and where its blocks are. */
+export interface BlockList {
+  readonly file: FolderFile;
+  readonly table: BlockTable;
+}
+
+/** A segment that was opened. */
+export interface StoredSegment extends SegmentFiles {
+  /** Its position among the segments. */
+  readonly number: number;
+  /** How many rows its files have, removed ones included. */
+  readonly count: number;
+  readonly rows: BlockList;
+  /** The rows in their second partitions; null without copies. */
+  readonly copies: BlockList | null;
+}
+
+/** A generation that was opened. */
+export interface Content {
+  readonly place: Place;
+  readonly manifest: Manifest;
+  /** Makes queries, and holds no rows. */
+  readonly parts: ReturnType<typeof queryPartsOf>;
+  readonly space: Space | null;
+  readonly segments: readonly StoredSegment[];
+  /** Rows that files have and that were removed from the index. */
+  readonly removed: RowSet;
+  /** Bytes of memory that all this takes, about. */
+  readonly bytes: number;
+}
+
+/** Bytes of memory that a block takes in the tables. */
+const TABLE_BYTES = 64;
+
+/** The segments `first` to `last` alone, by their positions; all by default. */
+export type SegmentRange = readonly [first: number, last: number] | undefined;
+
+/** The content of the generation that a manifest describes. Checks the manifest first. */
+export async function contentOf(
+  place: Place,
+  found: FoundManifest,
+  { signal, range }: { signal?: AbortSignal | undefined; range?: SegmentRange } = {},
+): Promise<Content> {
+  const path = `${place.name}/${found.name}`;
+  const manifest = parseManifest(found.bytes, path, found.generation);
+  return openContent(place, manifest, { signal, range });
+}
+
+/** The same for a parsed manifest. Reads the small files of the generation in parallel. */
+export async function openContent(
+  place: Place,
+  manifest: Manifest,
+  { signal, range }: { signal?: AbortSignal | undefined; range?: SegmentRange } = {},
+): Promise<Content> {
+  const path = `${place.name}/${manifestName(manifest.generation)}`;
+  const { index, files } = manifest;
+  const parts = asFormatError(path, () => queryPartsOf(index));
+  const one = async <T>(
+    file: FolderFile | undefined,
+    read: (bytes: Uint8Array, name: string) => T,
+  ) =>
+    file === undefined
+      ? null
+      : read(await wholeFile(place, file, signal), `${place.name}/${file.name}`);
+  const [first, last] = range ?? [0, manifest.segments.length - 1];
+  const some = manifest.segments.slice(first, last + 1);
+  const [space, removed, tables, places] = await Promise.all([
+    one(files.space, (bytes, name) => {
+      const dimensions = parts.dense?.dimensions ?? parts.bits;
+      return spaceFromArrow(bytes, name, { bits: parts.bits, dimensions });
+    }),
+    one(files.removed, removedFromArrow),
+    Promise.all(some.map((segment) => one(segment.files.blocks, blocksFromArrow))),
+    Promise.all(some.map((segment) => one(segment.files.places, blocksFromArrow))),
+  ]);
+  const segments = some.map((segment, i): StoredSegment => {
+    const rows = { file: segment.files.rows as FolderFile, table: tables[i] as BlockTable };
+    const copies =
+      places[i] === null
+        ? null
+        : { file: segment.files.copies as FolderFile, table: places[i] as BlockTable };
+    const opened = { ...segment, number: i, count: rows.file.rows, rows, copies };
+    checkTables(place, opened, space, parts);
+    return opened;
+  });
+  const set = new RowSet();
+  for (const row of removed ?? []) set.add(row);
+  const blocks = segments.reduce(
+    (sum, { rows, copies }) => sum + rows.table.count + (copies?.table.count ?? 0),
+    0,
+  );
+  // Of each row its position and the checksum of its vector; of each row number, whether it is
+  // removed.
+  const numbers = segments.reduce((sum, one) => sum + one.endRow - one.firstRow, 0);
+  const rows = segments.reduce((sum, one) => sum + one.count, 0);
+  const centroids = space === null ? 0 : 2 * space.count * space.width;
+  const bytes = centroids + TABLE_BYTES * blocks + 5 * numbers + 4 * rows;
+  const live =
+    rows - segments.reduce((sum, one) => sum + set.within(one.firstRow, one.endRow).length, 0);
+  return {
+    ...{ place, parts, space, segments, removed: set, bytes },
+    manifest: range === undefined ? manifest : { ...manifest, rows: live, segments: some },
+  };
+}
+
+/** Reads a whole file and compares its checksum. */
+export async function wholeFile(
+  place: Place,
+  file: FolderFile,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const [bytes] = await place.read(file, [{ at: 0, length: file.bytes }], signal);
+  checkFileChecksum(fileChecksum(bytes), file, `${place.name}/${file.name}`);
+  return bytes;
+}
+
+/**
+ * Throws unless the blocks lie in their files one after another, in ascending order of partition,
+ * with the columns of the index and the number of rows that the manifest states.
+ */
+function checkTables(
+  place: Place,
+  { rows, copies, files }: StoredSegment,
+  space: Space | null,
+  { bits, vectors: held }: Content['parts'],
+): void {
+  const lists = [
+    {
+      list: rows,
+      named: files.blocks,
+      vectors: files.vectors,
+      link: copies === null ? null : 'second',
+    },
+    { list: copies, named: files.places, vectors: undefined, link: 'at' },
+  ] as const;
+  for (const { list, named, vectors, link } of lists) {
+    if (list === null) continue;
+    asFormatError(`${place.name}/${(named as FolderFile).name}`, () => {
+      const { file, table } = list;
+      const { layout } = table;
+      const isOfIndex =
+        layout.bits === bits &&
+        layout.vectors === (held?.kind ?? 'none') &&
+        layout.residualBytes === (space?.bytesPerEntry ?? 0) &&
+        layout.link === link;
+      if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
+      let [count, at, vectorsAt, before] = [0, 0, 0, 0];
+      for (let i = 0; i < table.count; i++) {
+        const partition = table.partitions[i];
+        const isKnown = partition === NO_PARTITION || partition < (space?.count ?? 1);
+        const isInPlace = table.at[i] >= at && table.vectorsAt[i] >= vectorsAt;
+        at = table.at[i] + table.bytes[i];
+        vectorsAt = table.vectorsAt[i] + table.vectorsBytes[i];
+        const isWithin = at <= file.bytes && vectorsAt <= (vectors?.bytes ?? 0);
+        if (!isKnown || partition < before || !isInPlace || !isWithin || table.at[i] % 8 !== 0) {
+          throw new Error(`damaged: block ${i} is not where it can be`);
+        }
+        before = partition;
+        count += table.rows[i];
+      }
+      if (count !== file.rows) throw new Error(`damaged: ${count} rows in its blocks`);
+    });
+  }
+}
+
+/** The error for an index of which a place has no manifest. */
+export function noManifest(place: Place): FormatError {
+  return new FormatError('no index: it has no manifest', place.name);
+}
+
+/** An empty place for vectors as the index holds them; null where it holds none. */
+export function noVectorsOf({ parts: { vectors, hasher, kernel } }: Content): RowVectors | null {
+  return vectors && noVectors(vectors.kind, hasher.dimensions, kernel);
+}

@@ -1,0 +1,169 @@
+/**
+ * Reads the files of an index folder at positions. A file is opened at its first read and its size
+ * compared with the manifest's; it stays open, so that its bytes can be read even after a later
+ * save has deleted its name.
+ */
+
+import { read as readAt } from 'node:fs';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FormatError } from '../base/format-error';
+import { fill, ignore, type Readable } from '../formats/file-io';
+import { checkFileSize } from '../table/sealed/file-checksum';
+import { generationsIn, missingFile } from './generations';
+import { manifestName } from './manifest';
+import { type ByteRange, joined, type NamedFile, type Place } from './place';
+import { ReadBuffers } from './read-buffers';
+import { readByThreads, readsByThreads } from './read-threads';
+
+/**
+ * How many ranges of one file are read at once: the number of threads that Node uses for files by
+ * default.
+ */
+const PARALLEL = 4;
+/**
+ * Ranges at most this many bytes apart are read by one call: copying what lies between takes less
+ * time than a call. Partitions near each other have numbers near each other.
+ */
+const MAX_GAP = 2 ** 14;
+
+/** Reads a folder on disk for a stored index. */
+export class FolderPlace implements Place {
+  readonly name: string;
+  readonly #open = new Map<string, Promise<FileHandle>>();
+  /** Reads that have not ended; their files must stay open. */
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #buffers = new ReadBuffers();
+  #isClosed = false;
+  /** The generation whose manifest was read or given last, for errors. */
+  #generation: number | null;
+
+  constructor(folder: string, generation: number | null = null) {
+    this.name = folder;
+    this.#generation = generation;
+  }
+
+  async manifest(generation: number | undefined) {
+    const own = generation ?? (await generationsIn(this.name)).at(-1);
+    if (own === undefined) return null;
+    this.#generation = own;
+    const name = manifestName(own);
+    const bytes = await readFile(join(this.name, name)).catch(ignore(['ENOENT']));
+    return bytes && { name, generation: own, bytes };
+  }
+
+  read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
+    const reading = this.#read(file, ranges, signal);
+    this.#running.add(reading);
+    return reading.finally(() => this.#running.delete(reading));
+  }
+
+  async #read(
+    file: NamedFile,
+    ranges: readonly ByteRange[],
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array[]> {
+    const { fd } = await this.#handle(file);
+    const results = ranges.map(() => new Uint8Array());
+    const reads = joined(ranges, MAX_GAP);
+    const all = await bytesOf({ fd, buffers: this.#buffers }, reads, signal);
+    reads.forEach(({ at, length, parts }, i) => {
+      if (all[i].length < length) throw cutShort(this.#path(file), at);
+      for (const part of parts) {
+        const from = ranges[part].at - at;
+        results[part] = all[i].subarray(from, from + ranges[part].length);
+      }
+    });
+    return results;
+  }
+
+  #path({ name }: NamedFile): string {
+    return join(this.name, name);
+  }
+
+  /** The handle of a file, opened once for all its reads; rejects after `close`. */
+  #handle(file: NamedFile): Promise<FileHandle> {
+    // Before all else: the number of a file that is being closed may soon be that of another.
+    if (this.#isClosed) return Promise.reject(new Error(`${this.name}: it is closed`));
+    const known = this.#open.get(file.name);
+    if (known !== undefined) return known;
+    const opening = this.#opened(file);
+    this.#open.set(file.name, opening);
+    opening.catch(() => this.#open.delete(file.name)); // may be tried again
+    return opening;
+  }
+
+  /** Opens a file; throws where it is missing, or has another size than the manifest says. */
+  async #opened(file: NamedFile): Promise<FileHandle> {
+    const path = this.#path(file);
+    const handle = await open(path, 'r').catch(ignore(['ENOENT']));
+    if (handle === null) throw await missingFile(this.name, this.#generation, file.name);
+    try {
+      checkFileSize((await handle.stat()).size, file.bytes, path);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return handle;
+  }
+
+  giveBack(all: Iterable<ArrayBufferView>): void {
+    this.#buffers.giveBack(all);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true; // reads that still run must not open further files
+    await Promise.allSettled(this.#running);
+    const handles = [...this.#open.values()];
+    this.#open.clear();
+    for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);
+  }
+}
+
+/** The bytes of each range, fewer where the file ends within it. */
+async function bytesOf(
+  { fd, buffers }: { fd: number; buffers: ReadBuffers },
+  ranges: readonly ByteRange[],
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  signal?.throwIfAborted();
+  const read = readsByThreads(ranges) ? await readByThreads(fd, ranges, buffers) : null;
+  signal?.throwIfAborted();
+  if (read !== null) return read;
+  const file = quickly(fd);
+  const all: Uint8Array<ArrayBuffer>[] = [];
+  let next = 0;
+  // PARALLEL loops run at once; each takes the next range until none is left.
+  const readSome = async () => {
+    while (next < ranges.length) {
+      signal?.throwIfAborted();
+      const i = next++;
+      const { at, length } = ranges[i];
+      const bytes = buffers.take(length);
+      all[i] = bytes.subarray(0, await fill(file, bytes, at));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, ranges.length) }, readSome));
+  return all;
+}
+
+/**
+ * Reads by callbacks, in half the time of `FileHandle.read`. The handle must not be closed before
+ * they end.
+ */
+function quickly(fd: number): Readable {
+  return {
+    read: (bytes, offset, count, at) =>
+      new Promise((resolve, reject) => {
+        readAt(fd, bytes, offset, count, at, (error, bytesRead) => {
+          if (error) reject(error);
+          else resolve({ bytesRead });
+        });
+      }),
+  };
+}
+
+/** The error for a file that became shorter after it was opened. */
+function cutShort(path: string, at: number): FormatError {
+  return new FormatError(`cut short while it was open: it ends before byte ${at} was read`, path);
+}

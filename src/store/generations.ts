@@ -1,0 +1,357 @@
+/**
+ * The generations of an index folder. A save writes files under names that no other writer uses,
+ * then hard-links its manifest to the name of the generation. A link fails where the name exists,
+ * so that a writer learns that another was first; a rename would replace the other manifest without
+ * an error. So a folder is always one whole generation: the one whose manifest has the highest
+ * number.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  constants,
+  copyFile,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { FormatError } from '../base/format-error';
+import { ignore, readExactly, syncFolder, writeSynced } from '../formats/file-io';
+import { fileChecksum } from '../table/sealed/file-checksum';
+import { GenerationFile } from './generation-file';
+import {
+  checkFileChecksum,
+  type FileKind,
+  type FolderFile,
+  fileName,
+  filesOf,
+  generationOf,
+  type Manifest,
+  manifestGeneration,
+  manifestName,
+  manifestText,
+  parseManifest,
+  temporaryName,
+} from './manifest';
+import { IS_MISSING } from './place';
+
+/** A copy of the newest manifest, for people and other programs. */
+const COPY = 'manifest.json';
+/** Error codes of `link` on file systems without hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
+/** How often the folder is listed again because manifests vanished in the meantime. */
+const TRIES = 5;
+
+/**
+ * Another writer committed first. This writer has deleted its files and may try again on the newest
+ * generation.
+ */
+export class LostError extends Error {}
+
+/** The files of an older generation were deleted, since newer ones were saved: open it again. */
+export class GoneError extends Error {}
+
+/** The generations whose manifests are in a folder, ascending. */
+export async function generationsIn(folder: string): Promise<number[]> {
+  const names = await readdir(folder);
+  const found = names.map(manifestGeneration).filter((one): one is number => one !== null);
+  return found.sort((a, b) => a - b);
+}
+
+/**
+ * The manifest of the newest generation; null where there is none, or no folder. A manifest that
+ * vanishes after the folder was listed was replaced by newer ones, so the folder is listed again.
+ */
+export async function newestManifest(folder: string): Promise<Manifest | null> {
+  for (let left = TRIES; ; left--) {
+    const generations = await generationsIn(folder).catch(ignore(['ENOENT']));
+    const generation = generations?.at(-1);
+    if (generation === undefined) return null;
+    const manifest = await readManifest(folder, generation).catch(ignore(['ENOENT']));
+    if (manifest !== null) return manifest;
+    if (left === 0) throw new Error(`${folder}: generations come and go too fast to be read`);
+  }
+}
+
+/**
+ * The manifest of a generation, checked. Throws ENOENT if it is missing, a FormatError if it is
+ * damaged.
+ */
+export async function readManifest(folder: string, generation: number): Promise<Manifest> {
+  const path = join(folder, manifestName(generation));
+  return parseManifest(await readFile(path), path, generation);
+}
+
+/**
+ * Checks `manifest.json` if it exists: it must be sound, and not newer than the newest generation.
+ */
+export async function checkCopy(folder: string, newest: Manifest): Promise<void> {
+  const path = join(folder, COPY);
+  const bytes = await readFile(path).catch(ignore(['ENOENT']));
+  if (bytes === null) return;
+  const generation = Number(/"generation": (\d+)/.exec(bytes.toString('latin1'))?.[1]);
+  parseManifest(bytes, path, generation);
+  if (generation <= newest.generation) return;
+  throw new FormatError(`generation ${generation}, newer than any there is`, path);
+}
+
+/** The bytes of a file, whose size and checksum were compared with the manifest. */
+export async function readFolderFile(folder: string, file: FolderFile): Promise<Uint8Array> {
+  const path = join(folder, file.name);
+  const bytes = await readExactly(path, file.bytes);
+  checkFileChecksum(fileChecksum(bytes), file, path);
+  return bytes;
+}
+
+/**
+ * The error for a file that is missing: a GoneError where newer generations were saved since, else
+ * a FormatError.
+ */
+export async function missingFile(
+  folder: string,
+  generation: number | null,
+  name: string,
+): Promise<Error> {
+  const newest = await newestManifest(folder);
+  if (newest === null || newest.generation <= (generation ?? Number.POSITIVE_INFINITY)) {
+    return new FormatError(IS_MISSING, join(folder, name));
+  }
+  const now = newest.generation;
+  return new GoneError(
+    `generation ${generation} of ${folder} is gone, it is at ${now}: open it again`,
+  );
+}
+
+/**
+ * Renames the manifest of a damaged generation, so that readers ignore it. Deletes `manifest.json`,
+ * which may be a copy of it.
+ */
+export async function setAside(folder: string, generation: number): Promise<void> {
+  const path = join(folder, manifestName(generation));
+  await rename(path, `${path}.damaged`);
+  await rm(join(folder, COPY), { force: true });
+  await syncFolder(folder);
+}
+
+/**
+ * Makes a folder ready for an index: creates it, or accepts it if it is empty or has an index.
+ * Throws otherwise.
+ */
+export async function prepareFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(ignore(['ENOENT']));
+  if (found === null) {
+    await mkdir(folder);
+    await syncFolder(join(folder, '..'));
+    return;
+  }
+  if (!found.isDirectory()) throw new Error(`${folder} is a file, an index needs a folder`);
+  const names = await readdir(folder);
+  const isOurs = names.some((name) => generationOf(name) !== null);
+  if (names.length === 0 || isOurs) return;
+  throw new Error(`${folder} holds other files and no index: name an empty folder`);
+}
+
+/**
+ * Makes a folder ready for a new index; returns the manifest that it replaces, null where there is
+ * none. Throws where there is one, unless `replace`.
+ */
+export async function prepareNew(folder: string, replace: boolean): Promise<Manifest | null> {
+  await prepareFolder(folder);
+  const base = await newestManifest(folder);
+  if (base === null || replace) return base;
+  throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+}
+
+/** A file of a generation that is being written. */
+export interface OpenFile {
+  /** Appends bytes, which may change once the promise resolves. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends the file, which has `rows` rows; returns its entry for the manifest. */
+  end(rows: number): Promise<FolderFile>;
+}
+
+/** One save: its files first, then its manifest, which makes all of them the index at once. */
+export class GenerationWriter {
+  readonly generation: number;
+  readonly #folder: string;
+  readonly #base: Manifest | null;
+  /** Part of all file names, so that two writers never write the same file. */
+  readonly #token = randomBytes(6).toString('hex');
+  /** Names written so far, which `abandon` deletes; none after the commit. */
+  readonly #written: string[] = [];
+  /** Files that are open, to be closed by `abandon`. */
+  readonly #open = new Set<Pick<GenerationFile, 'abandon'>>();
+  /** The finished files of this generation. */
+  readonly added: FolderFile[] = [];
+
+  /** Writes the generation after `base`, the newest one; null where there is none. */
+  constructor(folder: string, base: Manifest | null) {
+    this.#folder = folder;
+    this.#base = base;
+    this.generation = (base?.generation ?? 0) + 1;
+  }
+
+  /** Writes a whole file of this generation. */
+  async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
+    const file = await this.create(kind);
+    await file.write([bytes]);
+    return file.end(rows);
+  }
+
+  /** Takes a file of another folder: by a hard link, or by a synced copy where links fail. */
+  async take(file: FolderFile, folder: string): Promise<FolderFile> {
+    const name = this.#nameOf(file.kind);
+    const [from, to] = [join(folder, file.name), join(this.#folder, name)];
+    await link(from, to).catch(async (error) => {
+      if (![...NO_LINKS, 'EXDEV', 'EMLINK'].includes(error.code)) throw error;
+      await copyFile(from, to, constants.COPYFILE_EXCL);
+      const copy = await open(to, 'r+');
+      await copy.sync().finally(() => copy.close());
+    });
+    const taken = { ...file, name };
+    this.added.push(taken);
+    return taken;
+  }
+
+  /** A new name for a file, noted so that `abandon` deletes it. */
+  #nameOf(kind: FileKind): string {
+    const [{ generation }, token] = [this, this.#token];
+    const name = fileName({ kind, generation, part: this.#written.length, token });
+    this.#written.push(name);
+    return name;
+  }
+
+  /** Begins a file of this generation that is written in pieces. */
+  async create(kind: FileKind): Promise<OpenFile> {
+    const name = this.#nameOf(kind);
+    const file = await GenerationFile.create(join(this.#folder, name));
+    this.#open.add(file);
+    return {
+      write: (chunks) => file.write(chunks),
+      end: async (rows) => {
+        const checksum = await file.end();
+        this.#open.delete(file);
+        const made = { name, kind, rows, bytes: file.bytes, checksum };
+        this.added.push(made);
+        return made;
+      },
+    };
+  }
+
+  /** Creates a temporary file. The caller must remove it before the commit. */
+  async temporary(): Promise<{ handle: FileHandle; name: string }> {
+    const { generation } = this;
+    const name = temporaryName({ generation, part: this.#written.length, token: this.#token });
+    this.#written.push(name);
+    const handle = await open(join(this.#folder, name), 'wx+');
+    this.#open.add({ abandon: () => handle.close().catch(() => undefined) });
+    return { handle, name };
+  }
+
+  /** Closes and deletes such a file. */
+  async removeTemporary({ handle, name }: { handle: FileHandle; name: string }): Promise<void> {
+    await handle.close();
+    await rm(join(this.#folder, name), { force: true });
+  }
+
+  /**
+   * Makes this the newest generation, or throws and leaves the folder as it was. A crash at any
+   * moment leaves the old generation or the new one.
+   */
+  async commit(content: Omit<Manifest, 'generation' | 'previous' | 'checksum'>): Promise<Manifest> {
+    const { generation } = this;
+    const previous = this.#base?.checksum ?? null;
+    const bytes = new TextEncoder().encode(manifestText({ generation, previous, ...content }));
+    // Parsed as readers do it, so that a manifest they would refuse is never published.
+    const manifest = parseManifest(bytes, manifestName(generation), generation);
+    const temporary = await this.#addTemporary(bytes);
+    // All files have their names on disk before the manifest gets its own.
+    await syncFolder(this.#folder);
+    await this.#claim(temporary, manifest);
+    await syncFolder(this.#folder);
+    await this.#tidy(bytes, manifest);
+    return manifest;
+  }
+
+  /** Writes and syncs bytes under a temporary name; returns its path. */
+  async #addTemporary(bytes: Uint8Array): Promise<string> {
+    const { generation } = this;
+    const name = temporaryName({ generation, part: this.#written.length, token: this.#token });
+    this.#written.push(name);
+    await writeSynced(join(this.#folder, name), bytes);
+    return join(this.#folder, name);
+  }
+
+  /** Gives the manifest its name; throws a LostError where another writer was first. */
+  async #claim(from: string, manifest: Manifest): Promise<void> {
+    const to = join(this.#folder, manifestName(this.generation));
+    try {
+      await link(from, to);
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') throw this.#lost();
+      if (!NO_LINKS.includes(code)) throw error;
+      // Without hard links the writer looks for the name first. Two writers at the same moment may
+      // both succeed.
+      if ((await stat(to).catch(ignore(['ENOENT']))) !== null) throw this.#lost();
+      await rename(from, to);
+    }
+    this.#written.length = 0; // they belong to the folder now
+    await rm(from, { force: true }).catch(() => undefined);
+    // After two more generations the name is free again. A writer that was delayed for so long
+    // finds a later manifest that does not follow its own, and has lost too.
+    const later = (await generationsIn(this.#folder)).find((one) => one > this.generation);
+    if (later === undefined) return;
+    const next = await readManifest(this.#folder, later).catch(ignore(['ENOENT']));
+    if (next?.previous === manifest.checksum) return;
+    await rm(to);
+    throw this.#lost();
+  }
+
+  #lost(): LostError {
+    const { generation } = this;
+    const what = `another writer saved generation ${generation} meanwhile`;
+    return new LostError(`${this.#folder}: ${what}, nothing was written`);
+  }
+
+  /**
+   * Replaces `manifest.json` and deletes what neither this generation nor the previous one names:
+   * files of older generations and of killed writers. The save is committed already, so errors are
+   * ignored; the next save deletes what is left.
+   */
+  async #tidy(bytes: Uint8Array, manifest: Manifest): Promise<void> {
+    const quietly = () => undefined;
+    await this.#addTemporary(bytes)
+      .then((temporary) => rename(temporary, join(this.#folder, COPY)))
+      .catch(quietly);
+    const needed = new Set([manifestName(this.generation)]);
+    if (this.#base !== null) needed.add(manifestName(this.#base.generation));
+    for (const { name } of filesOf(manifest)) needed.add(name);
+    for (const { name } of this.#base === null ? [] : filesOf(this.#base)) needed.add(name);
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const generation = generationOf(name);
+      // Skips files of other programs, of later writers, and files that are still needed.
+      if (generation === null || generation > this.generation || needed.has(name)) continue;
+      await rm(join(this.#folder, name), { force: true }).catch(quietly);
+    }
+    await syncFolder(this.#folder).catch(quietly);
+  }
+
+  /** Deletes what was written after an error; returns the error to throw in its place. */
+  async abandon(error: unknown): Promise<unknown> {
+    for (const file of this.#open) await file.abandon();
+    for (const name of this.#written) {
+      await rm(join(this.#folder, name), { force: true }).catch(() => undefined);
+    }
+    if ((error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;
+    // The writer that won deletes the files of this one, so ENOENT means that this one has lost.
+    const generations = await generationsIn(this.#folder).catch(() => []);
+    return (generations.at(-1) ?? 0) >= this.generation ? this.#lost() : error;
+  }
+}

@@ -1,0 +1,417 @@
+/**
+ * An index in a folder, opened: the manifest first, everything else when it is asked for. A reader
+ * stays with its generation as long as its files are there: until two more were saved. A change
+ * opens the newest generation and commits the next one, all or nothing.
+ */
+
+import { realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkByteCount } from '../base/byte-count';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { asFormatError, FormatError } from '../base/format-error';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import type { Codes } from '../codes/codes';
+import { ignore } from '../formats/file-io';
+import type { Id, IdKind } from '../index/ids';
+import {
+  OPTIMIZE_OPTIONS,
+  type OptimizeOptions,
+  type RecallReport,
+  type SimHashIndexOptions,
+} from '../index/index-options';
+import { checkReport } from '../index/report';
+import type { IdList, SimHashIndex } from '../index/simhash-index';
+import type { ColumnInfo } from '../table/columns/types';
+import { RowBatch } from '../table/row-batch';
+import { frequenciesFromArrow } from '../text/frequency-file';
+import type { FrequencyTable } from '../text/frequency-table';
+import type { VectorBatch } from '../vectors/vectors';
+import { type BuildOptions, buildFolder } from './build';
+import { FolderChange, type NewBatch } from './change';
+import { StoredColumns } from './columns';
+import { openContent } from './content';
+import { FolderPlace } from './folder-place';
+import {
+  GoneError,
+  LostError,
+  missingFile,
+  newestManifest,
+  readFolderFile,
+  readManifest,
+} from './generations';
+import { optionsOf } from './header';
+import {
+  type FolderFile,
+  filesOf,
+  type Manifest,
+  manifestName,
+  type TextSettings,
+} from './manifest';
+import { type MergeOptions, mergeFolders } from './merge-folders';
+import { type OpenStoredOptions, openStored } from './open';
+import { checkWantedInFiles, optimizeStored } from './optimize-stored';
+import { loadIndex, saveIndex } from './save-index';
+import type { StoredIndex } from './stored-index';
+import { StoredRows } from './stored-rows';
+import {
+  type FolderHealth,
+  type OpenIndexOptions,
+  type RepairOptions,
+  repairFolder,
+  verifyFolder,
+} from './verify';
+
+const TRIES = 5;
+/** How many other writers may be first, one after another, before a change gives up. */
+const MAX_WRITERS = 20;
+/** Bytes that a change holds, where no limit is given. */
+const USUAL_MEMORY = 2 ** 29;
+
+export interface AppendOptions extends LongCall {
+  /** Of the new rows, where the folder carries columns. */
+  columns?: RowBatch;
+  /** Removes rows that have the ids of new ones, in the same generation. */
+  replace?: boolean;
+}
+
+export interface FolderOptimizeOptions extends OptimizeOptions, LongCall {
+  /** What memory may hold of the rows: bytes, or a text as '2GB'. The index is loaded without. */
+  memory?: number | string;
+}
+
+/**
+ * Opens the index of a folder, of its newest generation or an older one: loads all of it into
+ * memory, or with `memory` leaves the rows in their files and holds what searches read, up to this
+ * limit.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * await saveIndex(index, 'docs.hs');
+ * console.log((await openIndex('docs.hs')).search([1, 0]).ids); // [ 'a' ]
+ */
+export function openIndex(
+  folder: string,
+  options: OpenIndexOptions & OpenStoredOptions,
+): Promise<StoredIndex>;
+export function openIndex(folder: string, options?: OpenIndexOptions): Promise<SimHashIndex>;
+export async function openIndex(
+  folder: string,
+  options?: OpenIndexOptions & Partial<OpenStoredOptions>,
+): Promise<SimHashIndex | StoredIndex> {
+  const known = [...LONG_CALL, 'generation', 'memory', 'segments'];
+  const { generation, memory, segments, ...call } = checkOptions('options', options, known);
+  if (segments && memory === undefined) throw wrongType('memory', 'a limit of bytes', memory);
+  for (let left = TRIES; ; left--) {
+    const opened = await IndexFolder.open(folder, { generation });
+    try {
+      if (memory === undefined) return await opened.index(call);
+      const { signal } = checkLongCall(call);
+      const own = { memory, generation, segments, ...(signal && { signal }) };
+      return await openStored(new FolderPlace(opened.path), own);
+    } catch (error) {
+      if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;
+    }
+  }
+}
+
+/**
+ * An index in a folder: reads its manifest, and the rest when it is asked for; changes the folder
+ * by whole generations.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * await saveIndex(index, 'docs.hs');
+ * const folder = await IndexFolder.open('docs.hs');
+ * await folder.append([[0, 1]], ['b']);
+ * console.log(folder.rowCount, (await IndexFolder.verify('docs.hs')).problems); // 2 []
+ */
+export class IndexFolder {
+  /** Path of the folder. */
+  readonly path: string;
+  #manifest: Manifest;
+
+  private constructor(path: string, manifest: Manifest) {
+    this.path = path;
+    this.#manifest = manifest;
+  }
+
+  /**
+   * Reads the manifest of the newest generation, and nothing else; or that of `generation`, which
+   * is there until two more were saved.
+   */
+  static async open(
+    folder: string,
+    options?: { generation?: number | undefined },
+  ): Promise<IndexFolder> {
+    if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+    const { generation } = checkOptions('options', options, ['generation']);
+    if (generation !== undefined)
+      checkInteger('generation', generation, 1, Number.MAX_SAFE_INTEGER);
+    const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
+    if (found === null) throw new Error(`there is no folder ${folder}`);
+    if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
+    const manifest =
+      generation === undefined
+        ? await newestManifest(folder)
+        : await readManifest(folder, generation).catch(ignore(['ENOENT']));
+    if (manifest === null) {
+      const missing = generation === undefined ? 'manifest' : `generation ${generation}`;
+      throw new FormatError(`no index: it has no ${missing}`, folder);
+    }
+    const path = (await realpath(folder).catch(ignore(['ENOENT']))) ?? folder;
+    return new IndexFolder(path, manifest);
+  }
+
+  /**
+   * Builds an index in a folder of more rows than memory holds, batch by batch, all or nothing;
+   * takes the options of `SimHashIndex` and a limit of memory. With `optimize` rows are partitioned
+   * as by `SimHashIndex.optimize`, and recall is measured by searches of the folder.
+   */
+  static async build(
+    folder: string,
+    rows: Iterable<NewBatch> | AsyncIterable<NewBatch>,
+    options: BuildOptions,
+  ): Promise<IndexFolder> {
+    await buildFolder(folder, rows, options);
+    return IndexFolder.open(folder);
+  }
+
+  /**
+   * Merges folders built `like` one folder, with rows that follow one another: links or copies
+   * their files. Throws where an id is in two.
+   */
+  static async merge(
+    folder: string,
+    parts: readonly string[],
+    options?: MergeOptions,
+  ): Promise<IndexFolder> {
+    await mergeFolders(folder, parts, options);
+    return IndexFolder.open(folder);
+  }
+
+  /**
+   * Checks an index folder: every checksum of files, batches and columns, and every invariant that
+   * opening relies on. Lists the problems by file and changes nothing.
+   */
+  static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
+    return verifyFolder(folder, options);
+  }
+
+  /**
+   * Goes back to the newest generation that is sound, and sets the manifests of newer ones aside
+   * (`manifest-000007.json.damaged`). Returns its health, with what was wrong with the others. Only
+   * generations with damaged or missing bytes are set aside, after `confirm` has returned true, if
+   * given. Throws, and changes nothing, where no generation is sound.
+   */
+  static repair(folder: string, options?: RepairOptions): Promise<FolderHealth> {
+    return repairFolder(folder, options);
+  }
+
+  /** The generation that was opened, or that the last change of this object has written. */
+  get generation(): number {
+    return this.#manifest.generation;
+  }
+
+  /** Rows that are there. */
+  get rowCount(): number {
+    return this.#manifest.rows;
+  }
+
+  /** The options of the index. */
+  get options(): SimHashIndexOptions {
+    return this.#sound(() => optionsOf(this.#manifest.index));
+  }
+
+  /** What `optimize` measured; null before. */
+  get report(): RecallReport | null {
+    const { report } = this.#manifest.index;
+    return report && this.#sound(() => checkReport(report));
+  }
+
+  /** What kind of ids the rows have; null where there never was a row. @internal */
+  get idKind(): IdKind | null {
+    return this.#manifest.index.ids;
+  }
+
+  /** How texts became vectors; null where that was not saved. */
+  get text(): TextSettings | null {
+    return this.#manifest.text;
+  }
+
+  /** The files of this generation. */
+  get files(): readonly FolderFile[] {
+    return filesOf(this.#manifest);
+  }
+
+  /** The columns that are carried next to the rows. */
+  get columnInfo(): readonly ColumnInfo[] {
+    return this.#manifest.columns;
+  }
+
+  /** The index, all of it. */
+  async index(options?: LongCall): Promise<SimHashIndex> {
+    const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+    return loadIndex(this.path, this.#manifest, call);
+  }
+
+  /**
+   * Appends rows to the newest generation and saves the next one; returns the row of the first.
+   * Where another writer is first, they are appended to its generation. A program that holds the
+   * index already adds to it and calls `saveIndex` instead.
+   */
+  async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
+    const known = ['columns', 'replace', ...LONG_CALL];
+    const { columns, replace = false, ...call } = checkOptions('options', options, known);
+    checkLongCall(call);
+    if (columns !== undefined && !(columns instanceof RowBatch)) {
+      throw wrongType('columns', 'a RowBatch', columns);
+    }
+    return this.appendAll([{ vectors: batch, ids, columns }], { replace, ...call });
+  }
+
+  /**
+   * The same of many batches, one after another: memory holds a part of them. They are read again
+   * where another writer is first, unless they can be read once only. @internal
+   */
+  async appendAll(
+    batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
+    { replace, memory = USUAL_MEMORY, ...call }: LongCall & { replace: boolean; memory?: number },
+  ): Promise<number> {
+    const tries = Array.isArray(batches) ? MAX_WRITERS : 0;
+    return this.#change({ memory, call, tries }, async (change) => {
+      const firstRow = change.core.rows.nextRow;
+      for await (const batch of batches) await change.add(batch, replace);
+      change.checkNewIds();
+      await change.flush();
+      await change.merge('usual');
+      this.#manifest = await change.publish();
+      return firstRow;
+    });
+  }
+
+  /** Removes rows of the newest generation by their ids; returns how many were there. */
+  async remove(ids: Iterable<Id>): Promise<number> {
+    const all = [...ids];
+    return this.#change({ memory: USUAL_MEMORY, call: {} }, async (change) => {
+      const count = await change.removeIds(all);
+      if (count === 0) {
+        this.#manifest = change.base as Manifest;
+        return 0;
+      }
+      await change.merge('usual');
+      this.#manifest = await change.publish();
+      return count;
+    });
+  }
+
+  /** Merges files, and writes those again that have removed rows, to as few as possible. */
+  async compact(options?: LongCall): Promise<void> {
+    const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+    await this.#change({ memory: USUAL_MEMORY, call }, async (change) => {
+      await change.merge('whole');
+      this.#manifest = await change.publish();
+    });
+  }
+
+  /**
+   * Makes searches of the newest generation fast at a recall, measures it and saves the next one,
+   * as `SimHashIndex.optimize` does it. Loads the index; with `memory` the rows stay on disk, dense
+   * vectors are needed, and `queries` is a number.
+   */
+  async optimize(options?: FolderOptimizeOptions): Promise<RecallReport> {
+    const known = ['memory', ...OPTIMIZE_OPTIONS, ...LONG_CALL];
+    const { memory, ...given } = checkOptions('options', options, known);
+    const { signal, onProgress, threads, ...optimize } = given;
+    const call = checkLongCall({ signal, onProgress, threads });
+    if (memory === undefined) return this.#optimizeInMemory(optimize, call);
+    const limit = checkByteCount('memory', memory);
+    await this.#change({ memory: limit, call }, async (change) => {
+      const wanted = checkWantedInFiles(change.core, optimize);
+      const report = await optimizeStored(change, wanted);
+      this.#manifest = await change.publish({ report });
+    });
+    return this.report as RecallReport;
+  }
+
+  async #optimizeInMemory(optimize: OptimizeOptions, call: LongCall): Promise<RecallReport> {
+    for (let left = MAX_WRITERS; ; left--) {
+      const index = await openIndex(this.path, call.signal && { signal: call.signal });
+      const report = await index.optimize({ ...optimize, ...call });
+      try {
+        await saveIndex(index, this.path, call.signal && { signal: call.signal });
+        this.#manifest = (await newestManifest(this.path)) as Manifest;
+        return report;
+      } catch (error) {
+        if (!(error instanceof LostError) || left === 0) throw error;
+      }
+    }
+  }
+
+  /** Changes the newest generation, and the next one where another writer was first. */
+  async #change<T>(
+    { memory, call, tries = MAX_WRITERS }: { memory: number; call: LongCall; tries?: number },
+    work: (change: FolderChange) => Promise<T>,
+  ): Promise<T> {
+    for (let left = tries; ; left--) {
+      const base = await newestManifest(this.path);
+      if (base === null) throw new FormatError('no index: it has no manifest', this.path);
+      try {
+        return await FolderChange.of(this.path, base, { memory, call }, work);
+      } catch (error) {
+        // Files of `base` are deleted once another writer has saved twice: no damage, but too late.
+        const isMissing = error instanceof FormatError || error instanceof GoneError;
+        const now = isMissing ? await newestManifest(this.path).catch(() => base) : base;
+        const isLate = error instanceof LostError || now?.checksum !== base.checksum;
+        if (!isLate || left === 0) throw error;
+      }
+    }
+  }
+
+  /**
+   * The carried columns, or some of them, of the rows that are there, in their order; null where
+   * none are carried.
+   */
+  async columns(names?: readonly string[]): Promise<RowBatch | null> {
+    const known = this.columnInfo.map(({ name }) => name);
+    for (const name of names ?? []) {
+      if (!known.includes(name)) throw wrongValue('names', `some of ${known.join(', ')}`, name);
+    }
+    if (known.length === 0) return null;
+    const place = new FolderPlace(this.path, this.generation);
+    try {
+      const content = await openContent(place, this.#manifest);
+      const stored = new StoredColumns(content, new StoredRows(content, 0));
+      return await stored.batchOf(names ?? known, await stored.rows());
+    } finally {
+      await place.close();
+    }
+  }
+
+  /** The table of document frequencies; null where there is none. */
+  async frequencies(): Promise<FrequencyTable | null> {
+    const file = this.#manifest.files.frequencies;
+    if (file === undefined) return null;
+    const bytes = await readFolderFile(this.path, file).catch(ignore(['ENOENT']));
+    if (bytes === null) throw await missingFile(this.path, this.generation, file.name);
+    return frequenciesFromArrow(bytes, { file: join(this.path, file.name) });
+  }
+
+  /** Which of these ids the rows have. @internal */
+  async idsAmong(ids: readonly Id[]): Promise<Id[]> {
+    const place = new FolderPlace(this.path, this.generation);
+    try {
+      const content = await openContent(place, this.#manifest);
+      const found = await new StoredRows(content, 0).find(ids);
+      return ids.filter((_, i) => found[i] !== undefined);
+    } finally {
+      await place.close();
+    }
+  }
+
+  /** What the manifest says, where it cannot be. */
+  #sound<T>(read: () => T): T {
+    return asFormatError(join(this.path, manifestName(this.generation)), read);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The manifest of an index folder: JSON that describes one generation, with a checksum of all text
+ * before its last lines. It states the size and checksum of each file, so these are known before a
+ * file is opened. Specification: docs/format.md.
+ */
+
+import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
+import { asFormatError, FormatError } from '../base/format-error';
+import type { ColumnInfo } from '../table/columns/types';
+import { fileChecksum } from '../table/sealed/file-checksum';
+import type { IndexHeader } from './header';
+
+/** Version of the folders that are written, and the only one that is read. */
+const FOLDER_VERSION = 4;
+const FORMAT = 'index folder';
+
+/** How texts became vectors, so that the text of a query can become one. */
+export interface TextSettings {
+  /** 'words', 'characters:4', 'shingles:3', 'segments:ja', 'jieba'. */
+  tokens: string;
+  /** 'html', 'numbers', 'punctuation', or several with commas. */
+  normalize?: string;
+  /** 'keep' where capital letters stay. */
+  case?: string;
+  stopWords?: string;
+  counting?: string;
+  keywords?: number;
+  hash?: string;
+}
+
+/** Files that belong to a segment, and files of the whole index. */
+const SEGMENT_KINDS = [
+  ...(['rows', 'vectors', 'blocks', 'copies', 'places', 'hashes', 'buckets', 'columns'] as const),
+] as const;
+const INDEX_KINDS = ['space', 'removed', 'frequencies'] as const;
+export type FileKind = (typeof SEGMENT_KINDS)[number] | (typeof INDEX_KINDS)[number];
+type SegmentKind = (typeof SEGMENT_KINDS)[number];
+type IndexKind = (typeof INDEX_KINDS)[number];
+
+/** A file of a generation. */
+export interface FolderFile {
+  readonly name: string;
+  readonly kind: FileKind;
+  /** Number of rows; in `blocks`, `places` and `buckets` files, number of blocks or buckets. */
+  readonly rows: number;
+  readonly bytes: number;
+  /** See `fileChecksum`. */
+  readonly checksum: string;
+}
+
+/** A segment: rows `firstRow` to `endRow - 1`, perhaps with gaps, and its files by kind. */
+export interface SegmentFiles {
+  readonly firstRow: number;
+  readonly endRow: number;
+  readonly files: { readonly [kind in SegmentKind]?: FolderFile };
+}
+
+/** One generation of an index. */
+export interface Manifest {
+  readonly generation: number;
+  /** Checksum of the previous manifest; null in the first. */
+  readonly previous: string | null;
+  /** Rows in the index: rows in files minus removed rows. */
+  readonly rows: number;
+  readonly index: IndexHeader;
+  readonly text: TextSettings | null;
+  readonly columns: readonly ColumnInfo[];
+  /** Their rows follow one another and do not overlap. */
+  readonly segments: readonly SegmentFiles[];
+  readonly files: { readonly [kind in IndexKind]?: FolderFile };
+  /** Checksum of all text before its line. */
+  readonly checksum: string;
+}
+
+/** Names of our own files. All other files in a folder are ignored. */
+const NAME = new RegExp(
+  `^(${[...SEGMENT_KINDS, ...INDEX_KINDS].join('|')})-(\\d{6,})-(\\d+)-([0-9a-f]{12})\\.arrow$`,
+);
+
+/** The parts of a file's name. */
+interface Named {
+  readonly kind: FileKind;
+  readonly generation: number;
+  /** Position among the files of one save. */
+  readonly part: number;
+  /** Random, so that two writers of one generation never write the same file. */
+  readonly token: string;
+}
+
+export function fileName({ kind, generation, part, token }: Named): string {
+  return `${kind}-${String(generation).padStart(6, '0')}-${part}-${token}.arrow`;
+}
+
+export function temporaryName({ generation, part, token }: Omit<Named, 'kind'>): string {
+  return `manifest-${String(generation).padStart(6, '0')}-${part}-${token}.tmp`;
+}
+
+export function manifestName(generation: number): string {
+  return `manifest-${String(generation).padStart(6, '0')}.json`;
+}
+
+/** The generation that one of our files was written for; null for other names. */
+export function generationOf(name: string): number | null {
+  const found = NAME.exec(name)?.[2] ?? /^manifest-(\d{6,})-\d+-[0-9a-f]{12}\.tmp$/.exec(name)?.[1];
+  return found === undefined ? manifestGeneration(name) : Number(found);
+}
+
+/** The generation of a manifest, from its name; null for other names. */
+export function manifestGeneration(name: string): number | null {
+  const found = /^manifest-(\d{6,})\.json$/.exec(name)?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+/** Throws a FormatError unless a checksum is the one that the manifest states for a file. */
+export function checkFileChecksum(found: string, { checksum: stated }: FolderFile, path: string) {
+  if (found !== stated) throw new FormatError('damaged: it fails its checksum', path);
+}
+
+/** All files of a generation. */
+export function filesOf({ segments, files }: Pick<Manifest, 'segments' | 'files'>): FolderFile[] {
+  return [...segments.flatMap((one) => Object.values(one.files)), ...Object.values(files)];
+}
+
+/** The text of a manifest, with its checksum. */
+export function manifestText(manifest: Omit<Manifest, 'checksum'>): string {
+  const { generation, ...rest } = manifest;
+  const body = { format: FORMAT, version: FOLDER_VERSION, generation, ...rest };
+  const head = `${JSON.stringify(body, null, 1).slice(0, -2)},\n`;
+  return `${head}${lastLine(head)}`;
+}
+
+/** The line with the checksum, and the end of the JSON. */
+function lastLine(head: string): string {
+  return ` "checksum": "${fileChecksum(new TextEncoder().encode(head))}"\n}\n`;
+}
+
+/** Parses and checks the manifest of a generation; a FormatError names the file. */
+export function parseManifest(bytes: Uint8Array, path: string, generation: number): Manifest {
+  return asFormatError(path, () => parsed(bytes, generation), 'cannot be read as a manifest');
+}
+
+function parsed(bytes: Uint8Array, generation: number): Manifest {
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  const json = JSON.parse(text) as Manifest & { format: unknown; version: unknown };
+  if (json?.format !== FORMAT) throw new Error(`"format" is not "${FORMAT}"`);
+  if (json.version !== FOLDER_VERSION) {
+    const known = `this release reads version ${FOLDER_VERSION} only: build the index again`;
+    throw new Error(`it is of format version ${json.version}, ${known}`);
+  }
+  // Recomputes the last line from all text before it and compares.
+  const end = text.lastIndexOf(' "checksum"');
+  if (text.slice(end) !== lastLine(text.slice(0, end))) {
+    throw new Error('damaged: it fails its checksum');
+  }
+  checkInteger('generation', json.generation, generation, generation);
+  checkInteger('rows', json.rows, 0, 2 ** 32);
+  checkObject('index', json.index);
+  if (!Array.isArray(json.columns)) throw wrongType('columns', 'an array', json.columns);
+  json.columns.forEach(checkColumn);
+  if (!Array.isArray(json.segments)) throw wrongType('segments', 'an array', json.segments);
+  checkFiles(json.files, INDEX_KINDS);
+  checkSegments(json);
+  return json;
+}
+
+function checkObject(name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw wrongType(name, 'an object', value);
+}
+
+function checkColumn(column: Partial<ColumnInfo> | null): void {
+  const { name, type, fits } = column ?? {};
+  if (typeof name === 'string' && typeof type === 'string' && Array.isArray(fits)) return;
+  throw wrongType('columns', 'names, types and uses', column);
+}
+
+function checkFiles(
+  files: { readonly [kind in FileKind]?: FolderFile },
+  kinds: readonly FileKind[],
+): void {
+  checkObject('files', files);
+  for (const [kind, file] of Object.entries(files)) {
+    checkOneOf('kind', kind as FileKind, kinds);
+    if (NAME.exec(String(file.name))?.[1] !== kind || file.kind !== kind) {
+      throw wrongValue('name', 'one of ours', file.name);
+    }
+    checkInteger('rows', file.rows, 0, 2 ** 32);
+    checkInteger('bytes', file.bytes, 0, Number.MAX_SAFE_INTEGER);
+    if (!/^[0-9a-f]{16}$/.test(file.checksum)) {
+      throw wrongValue('checksum', '16 hexadecimal digits', file.checksum);
+    }
+  }
+}
+
+/** Throws unless rows of segments follow one another, and each has the files that it must have. */
+function checkSegments({ segments, index, rows, files, columns }: Manifest): void {
+  let [nextRow, total] = [0, 0];
+  for (const segment of segments) {
+    checkObject('segments', segment);
+    checkInteger('firstRow', segment.firstRow, nextRow, index.nextRow);
+    nextRow = checkInteger('endRow', segment.endRow, segment.firstRow, index.nextRow);
+    checkFiles(segment.files, SEGMENT_KINDS);
+    const { files: own } = segment;
+    const must = (kind: SegmentKind, isThere: boolean) => {
+      if ((own[kind] !== undefined) !== isThere) {
+        throw wrongValue(`files of ${kind}`, isThere ? 'one' : 'none', own[kind]?.name);
+      }
+    };
+    must('rows', true);
+    must('blocks', true);
+    must('vectors', index.vectors !== 'none');
+    must('copies', index.copies === true);
+    must('places', index.copies === true);
+    must('columns', columns.length > 0);
+    must('buckets', own.hashes !== undefined);
+    const count = (own.rows as FolderFile).rows;
+    checkInteger('rows', count, 0, segment.endRow - segment.firstRow);
+    for (const kind of ['vectors', 'hashes', 'columns'] as const) {
+      if (own[kind] !== undefined) checkInteger(`rows of ${kind}`, own[kind].rows, count, count);
+    }
+    total += count;
+  }
+  const live = total - (files.removed?.rows ?? 0);
+  checkInteger('rows', rows, live, live);
+}

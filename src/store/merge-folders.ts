@@ -1,0 +1,121 @@
+/**
+ * Merges folders that were built like one folder, with rows that follow one another: their segments
+ * are linked, or copied, into a new folder under one manifest. No row is read.
+ */
+
+import { checkByteCount } from '../base/byte-count';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { FormatError } from '../base/format-error';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { IndexCore } from '../index/index-core';
+import { checkIndexOptions, type OptimizeOptions } from '../index/index-options';
+import { MemoryIndex } from '../index/memory-index';
+import { IdRules } from '../index/row-ids';
+import { FolderChange } from './change';
+import { openContent } from './content';
+import { FolderPlace } from './folder-place';
+import { newestManifest, prepareNew } from './generations';
+import { optionsOf } from './header';
+import type { FileKind, FolderFile, Manifest, SegmentFiles } from './manifest';
+import { checkWantedInFiles, optimizeStored } from './optimize-stored';
+
+export interface MergeOptions extends LongCall {
+  /** True to replace an index that the folder holds already. */
+  readonly replace?: boolean | undefined;
+  /** Chooses a setting for all rows, and measures it. Without it there is no report. */
+  readonly optimize?: OptimizeOptions | undefined;
+  /** What measuring may hold in memory, in bytes. */
+  readonly memory?: number | undefined;
+}
+
+/** Bytes that measuring holds, where no limit is given. */
+const USUAL_MEMORY = 2 ** 29;
+
+export async function mergeFolders(
+  folder: string,
+  parts: readonly string[],
+  options: MergeOptions | undefined,
+): Promise<Manifest> {
+  const known = ['replace', 'optimize', 'memory', ...LONG_CALL];
+  const given = checkOptions('options', options, known);
+  const { replace = false, optimize, memory = USUAL_MEMORY, ...rest } = given;
+  checkByteCount('memory', memory);
+  const call = checkLongCall(rest as LongCall);
+  if (!Array.isArray(parts) || parts.length === 0) throw wrongType('parts', 'folders', parts);
+  const manifests: Manifest[] = [];
+  for (const part of parts) {
+    const manifest = await newestManifest(part);
+    if (manifest === null) throw new FormatError('no index: it has no manifest', part);
+    manifests.push(manifest);
+  }
+  checkParts(parts, manifests);
+  const [first] = manifests;
+  const base = await prepareNew(folder, replace);
+  const core = new IndexCore(checkIndexOptions(optionsOf(first.index)));
+  core.isForeign = manifests.some(({ index }) => index.isForeign);
+  const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
+  core.ids = new IdRules(withIds.index.ids);
+  const place = new FolderPlace(parts[0], first.generation);
+  const { space } = await openContent(place, { ...first, segments: [], files: spaceOf(first) });
+  await place.close();
+  const nextRow = manifests[manifests.length - 1].index.nextRow;
+  const layout = { space, hasCopies: first.index.copies };
+  core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
+  return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
+    const taken: { files: SegmentFiles; live: number }[] = [];
+    for (const [i, manifest] of manifests.entries()) {
+      for (const segment of manifest.segments) {
+        call.signal?.throwIfAborted();
+        const files: { [kind in FileKind]?: FolderFile } = {};
+        for (const file of Object.values(segment.files)) {
+          files[file.kind] = await change.writer.take(file, parts[i]);
+        }
+        taken.push({ files: { ...segment, files }, live: files.rows?.rows ?? 0 });
+      }
+    }
+    change.replaceSegments(taken);
+    change.carry(first.columns);
+    const { space: own, frequencies } = first.files;
+    if (own !== undefined) change.spaceFile = await change.writer.take(own, parts[0]);
+    const files = frequencies && { frequencies: await change.writer.take(frequencies, parts[0]) };
+    await change.checkIds();
+    if (optimize === undefined || taken.length === 0) {
+      return change.publish({ report: null, text: first.text, ...(files && { files }) });
+    }
+    const wanted = checkWantedInFiles(core, optimize);
+    const report = await optimizeStored(change, wanted, space);
+    return change.publish({ report, text: first.text, ...(files && { files }) });
+  });
+}
+
+const spaceOf = ({ files: { space } }: Manifest) => (space === undefined ? {} : { space });
+
+/** Throws unless the folders have one space, one set of options, and rows that follow. */
+function checkParts(parts: readonly string[], manifests: readonly Manifest[]): void {
+  const of = ({ index, columns, text, files }: Manifest) => {
+    const { nextRow: _, report: __, zeros: ___, isForeign: ____, ids: _____, ...options } = index;
+    const space = files.space?.checksum ?? null;
+    return JSON.stringify({
+      ...options,
+      space,
+      columns: columns.map(({ name, type }) => [name, type]),
+      text,
+    });
+  };
+  let nextRow = 0;
+  for (const [i, manifest] of manifests.entries()) {
+    if (of(manifest) !== of(manifests[0])) {
+      throw new Error(`${parts[i]} was not built like ${parts[0]}: they cannot be merged`);
+    }
+    if (manifest.files.removed !== undefined) {
+      throw new Error(`${parts[i]} has removed rows: compact it first`);
+    }
+    const [first] = manifest.segments;
+    if (first !== undefined && first.firstRow < nextRow) {
+      throw wrongValue('parts', `rows from ${nextRow} on in ${parts[i]}`, first.firstRow);
+    }
+    nextRow = manifest.index.nextRow;
+  }
+  const kinds = new Set(manifests.map(({ index }) => index.ids).filter((kind) => kind !== null));
+  if (kinds.size > 1) throw new Error(`the ids are of kinds ${[...kinds].join(' and ')}`);
+}

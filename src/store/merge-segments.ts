@@ -1,0 +1,272 @@
+/**
+ * Merges segments in files: lists of partitions are concatenated, removed rows left out; no row is
+ * assigned again, and memory holds some partitions. Segments may be of rows that lie between one
+ * another, as the pieces of one that was too large to be placed at once.
+ */
+
+import type { Id } from '../index/ids';
+import {
+  type BlockRows,
+  idAt,
+  idColumn,
+  maxBlockRows,
+  type NewBlock,
+  NO_PARTITION,
+  NO_VECTORS,
+  type VectorColumns,
+  widerType,
+} from './blocks';
+import type { Content, StoredSegment } from './content';
+import type { GenerationWriter } from './generations';
+import type { IndexHeader } from './header';
+import type { SegmentFiles } from './manifest';
+import type { BlockName, Reader } from './reader';
+import type { RowSet } from './row-set';
+import { layoutOf, SegmentWriter } from './write-segment';
+
+/** Bytes of blocks that are read together. */
+const READ_BYTES = 2 ** 23;
+
+/** What is merged, and how far it has come. */
+interface Merging {
+  readonly content: Content;
+  readonly reader: Reader;
+  readonly segments: readonly StoredSegment[];
+  /** Rows that are left out: all of these are in the files. */
+  readonly removed: RowSet;
+  readonly signal?: AbortSignal | undefined;
+  /** Called with how many rows were written. */
+  passed?(rows: number): void;
+}
+
+/** Rows of a block, and which of them are taken. */
+interface Piece {
+  readonly rows: BlockRows;
+  readonly vectors: VectorColumns;
+}
+
+/** Rows `from` to `to - 1` of a piece. */
+interface Run {
+  readonly piece: Piece;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Writes the rows of some segments as one, without their carried columns. */
+export async function mergeSegments(
+  writer: GenerationWriter,
+  header: IndexHeader,
+  merging: Merging,
+): Promise<SegmentFiles> {
+  const { segments, content, signal, passed } = merging;
+  const id = segments.reduce<string | null>(
+    (type, { rows }) => widerType(type, rows.table.layout.id),
+    null,
+  );
+  const layout = layoutOf(header, content.space, id);
+  const range = {
+    firstRow: Math.min(...segments.map(({ firstRow }) => firstRow)),
+    endRow: Math.max(...segments.map(({ endRow }) => endRow)),
+    count: countLive(segments, merging.removed),
+  };
+  const output = await SegmentWriter.open(writer, header, layout, range);
+  const mostRows = maxBlockRows(layout, content.space !== null);
+  const isNumber = header.ids === 'number';
+  for (const of of layout.link === null ? (['rows'] as const) : (['rows', 'copies'] as const)) {
+    let written = 0;
+    for (const group of partitionGroups(segments, of)) {
+      signal?.throwIfAborted();
+      const names = group.flatMap(({ blocks }) => blocks);
+      const read = await merging.reader.blocks(names, 'whole', signal);
+      const vectors = of === 'rows' ? await merging.reader.vectors(names, signal) : [];
+      let next = 0;
+      for (const { partition, blocks } of group) {
+        const pieces = blocks.map((_, i) => {
+          return { rows: read[next + i].rows, vectors: vectors[next + i] ?? NO_VECTORS };
+        });
+        next += blocks.length;
+        for (const runs of cut(runsOf(pieces, merging), mostRows)) {
+          const block = gathered(runs, partition, layout.id, isNumber);
+          await (of === 'rows' ? output.add(block) : output.addCopies(block));
+          written += block.count;
+        }
+      }
+      if (of === 'rows') passed?.(written);
+      merging.reader.giveBack(read);
+    }
+    if (written > 0) continue;
+    // A file has one block at least.
+    const none = gathered([], NO_PARTITION, layout.id, isNumber);
+    const empty = { ...none, ...emptyColumns(layout) };
+    await (of === 'rows' ? output.add(empty) : output.addCopies(empty));
+  }
+  return output.end();
+}
+
+/** How many rows are left. */
+export function countLive(segments: readonly StoredSegment[], removed: RowSet): number {
+  return segments.reduce(
+    (sum, { count, firstRow, endRow }) => sum + count - removed.within(firstRow, endRow).length,
+    0,
+  );
+}
+
+/** The blocks of each partition, of all segments, in groups that are read together. */
+function partitionGroups(segments: readonly StoredSegment[], of: 'rows' | 'copies') {
+  const byPartition = new Map<number, BlockName[]>();
+  for (const segment of segments) {
+    const list = segment[of];
+    list?.table.partitions.forEach((p, block) => {
+      const own = byPartition.get(p) ?? [];
+      byPartition.set(p, own);
+      own.push({ segment, list, block });
+    });
+  }
+  const order = [...byPartition.keys()].sort((a, b) => a - b);
+  const groups: { partition: number; blocks: BlockName[] }[][] = [];
+  let bytes = READ_BYTES;
+  for (const partition of order) {
+    if (bytes >= READ_BYTES) {
+      groups.push([]);
+      bytes = 0;
+    }
+    const blocks = byPartition.get(partition) as BlockName[];
+    groups[groups.length - 1].push({ partition, blocks });
+    for (const { list, block } of blocks) {
+      bytes += list.table.bytes[block] + list.table.vectorsBytes[block];
+    }
+  }
+  return groups;
+}
+
+/** Runs of rows that are left, by ascending row. */
+function runsOf(pieces: readonly Piece[], { removed }: Pick<Merging, 'removed'>): Run[] {
+  const runs: Run[] = [];
+  for (const piece of pieces) {
+    const { rows, count } = piece.rows;
+    for (let from = 0, to = 0; from < count; from = to + 1) {
+      to = from;
+      while (to < count && !removed.has(rows[to])) to++;
+      if (to > from) runs.push({ piece, from, to });
+    }
+  }
+  const firstOf = ({ piece, from }: Run) => piece.rows.rows[from];
+  const lastOf = ({ piece, to }: Run) => piece.rows.rows[to - 1];
+  const isInOrder = runs.every((run, i) => i === 0 || firstOf(run) > lastOf(runs[i - 1]));
+  if (isInOrder) return runs;
+  // Rows of pieces lie between one another: one by one.
+  const single = runs.flatMap(({ piece, from, to }) =>
+    Array.from({ length: to - from }, (_, i) => ({ piece, from: from + i, to: from + i + 1 })),
+  );
+  return single.sort((a, b) => firstOf(a) - firstOf(b));
+}
+
+/** The same runs in lists of at most so many rows. */
+function cut(runs: readonly Run[], most: number): Run[][] {
+  const lists: Run[][] = [];
+  let room = 0;
+  for (const { piece, from, to } of runs) {
+    for (let first = from; first < to; ) {
+      if (room === 0) {
+        lists.push([]);
+        room = most;
+      }
+      const end = Math.min(to, first + room);
+      lists[lists.length - 1].push({ piece, from: first, to: end });
+      room -= end - first;
+      first = end;
+    }
+  }
+  return lists;
+}
+
+type Values = Uint8Array | Int8Array | Uint32Array | Float32Array | BigUint64Array;
+
+/** The rows of some runs as a block. */
+function gathered(
+  runs: readonly Run[],
+  partition: number,
+  id: string | null,
+  isNumber: boolean,
+): NewBlock {
+  const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
+  const all = <T extends Values>(of: (piece: Piece) => T | null): T | null => {
+    const first = runs.length > 0 ? of(runs[0].piece) : null;
+    if (first === null) return null;
+    const width = first.length / runs[0].piece.rows.count;
+    const values = new (first.constructor as new (length: number) => T)(count * width);
+    let at = 0;
+    for (const { piece, from, to } of runs) {
+      values.set((of(piece) as T).subarray(from * width, to * width) as never, at * width);
+      at += to - from;
+    }
+    return values;
+  };
+  const ids: Id[] = [];
+  for (const { piece, from, to } of id === null ? [] : runs) {
+    const { rows, ids: own } = piece.rows;
+    for (let i = from; i < to; i++) ids.push(idAt(own, i, rows[i], isNumber));
+  }
+  return {
+    ...{ count, partition, ids: idColumn(ids, id) },
+    rows: all(({ rows }) => rows.rows) ?? new Uint32Array(),
+    codes: all(({ rows }) => rows.codes) ?? new Uint8Array(),
+    residuals: all(({ rows }) => rows.residuals),
+    scales: all(({ rows }) => rows.scales),
+    checks: all(({ rows }) => rows.checks),
+    links: all(({ rows }) => rows.links),
+    vectors: {
+      vectors: all(({ vectors }) => vectors.vectors as Float32Array | null),
+      scales: all(({ vectors }) => vectors.scales),
+      sparse: sparseOf(runs),
+    },
+  };
+}
+
+function sparseOf(runs: readonly Run[]): VectorColumns['sparse'] {
+  if (runs.length === 0 || runs[0].piece.vectors.sparse === null) return null;
+  const offsets = [0];
+  const indices: BigUint64Array[] = [];
+  const weights: Float32Array[] = [];
+  for (const { piece, from, to } of runs) {
+    const own = piece.vectors.sparse as NonNullable<VectorColumns['sparse']>;
+    for (let i = from; i < to; i++) {
+      offsets.push((offsets.at(-1) as number) + own.offsets[i + 1] - own.offsets[i]);
+    }
+    indices.push(own.indices.subarray(own.offsets[from], own.offsets[to]));
+    weights.push(own.weights.subarray(own.offsets[from], own.offsets[to]));
+  }
+  const total = offsets.at(-1) as number;
+  const all = { indices: new BigUint64Array(total), weights: new Float32Array(total) };
+  let at = 0;
+  for (const [i, one] of indices.entries()) {
+    all.indices.set(one, at);
+    all.weights.set(weights[i], at);
+    at += one.length;
+  }
+  return { offsets: Int32Array.from(offsets), ...all };
+}
+
+/** The columns of a block without rows. */
+function emptyColumns({ residualBytes, vectors, link }: ReturnType<typeof layoutOf>) {
+  const held = vectors === 'int8' ? new Int8Array() : new Float32Array();
+  const isDense = vectors === 'int8' || vectors === 'float32';
+  return {
+    residuals: residualBytes > 0 ? new Uint8Array() : null,
+    scales: residualBytes > 0 ? new Float32Array() : null,
+    checks: vectors === 'none' ? null : new Uint32Array(),
+    links: link === null ? null : new Uint32Array(),
+    vectors: {
+      vectors: isDense ? held : null,
+      scales: vectors === 'int8' ? new Float32Array() : null,
+      sparse:
+        vectors === 'sparse'
+          ? {
+              offsets: new Int32Array(1),
+              indices: new BigUint64Array(),
+              weights: new Float32Array(),
+            }
+          : null,
+    },
+  };
+}

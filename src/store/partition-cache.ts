@@ -1,0 +1,299 @@
+/**
+ * Partitions in memory, up to a limit. When memory is full, partitions are evicted in turn; one
+ * that was searched since its last turn is spared once (second chance). Residual codes, or codes
+ * where there are none, lie in a WebAssembly memory, in pages of 64 rows or more, so that the
+ * kernels of an index in memory search them in place. A partition has the rows of all segments.
+ */
+
+import { bytesPerCode } from '../codes/codes';
+import { Ranges } from '../index/entries';
+import type { Probe, Range } from '../index/searched';
+import { CodeMemory, mostCodes } from '../kernels/code-memory';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
+import { ResidualMemory } from '../kernels/residual-memory';
+import type { BlockRows } from './blocks';
+import type { Content } from './content';
+import type { BlockName, LoadedBlock, Reader } from './reader';
+
+/** Rows of a page at least: a multiple of the 16 rows that the kernel reads together. */
+const MIN_PAGE = 64;
+/** Pages of a usual partition: with more, it lies in many places once others were evicted. */
+const PAGES = 8;
+/** Blocks are read together until they reach this many bytes. */
+const READ_BYTES = 2 ** 22;
+/** Bytes of a row in memory besides its code: its number, and its share of ids. */
+const ROW_BYTES = 24;
+
+/** What is kept of a block whose rows are in memory: numbers of rows and their ids. */
+interface Kept extends BlockName {
+  readonly rows: Uint32Array;
+  readonly ids: BlockRows['ids'];
+}
+
+interface Partition {
+  readonly pages: Uint32Array;
+  /** Runs of cells. */
+  readonly runs: readonly Range[];
+  readonly blocks: readonly Kept[];
+  wasUsed: boolean;
+}
+
+export class PartitionCache {
+  /** Bytes of memory that it takes when full. */
+  readonly bytes: number;
+  /** Partitions that searches found here, that were read, and that were evicted. */
+  readonly counts = { hits: 0, misses: 0, evictions: 0 };
+  readonly #content: Content;
+  readonly #reader: Reader;
+  readonly #noteRows: (block: LoadedBlock) => void;
+  /** One of both; the other is of no rows. */
+  readonly residuals: ResidualMemory | null;
+  readonly #codes: CodeMemory | null;
+  /** By cell its row; NO_ROW where it is free, or its row removed. */
+  readonly #rowOf: Uint32Array;
+  /** Of each partition its blocks, and its rows. */
+  readonly #blocks: BlockName[][];
+  readonly #counts: Uint32Array;
+  /** In the order in which they may be evicted. */
+  readonly #partitions = new Map<number, Partition>();
+  readonly #free: number[] = [];
+  readonly #page: number;
+  readonly #pageCount: number;
+  /** What the last `load` was for: these partitions are not evicted. */
+  #wanted: ReadonlySet<number> = new Set();
+
+  /** `noteRows` is called with each block of rows that is read. */
+  constructor(
+    content: Content,
+    reader: Reader,
+    limit: number,
+    noteRows: (block: LoadedBlock) => void,
+  ) {
+    this.#content = content;
+    this.#reader = reader;
+    this.#noteRows = noteRows;
+    const { space, parts, segments } = content;
+    const count = space?.count ?? 0;
+    this.#blocks = Array.from({ length: count }, () => []);
+    this.#counts = new Uint32Array(count);
+    for (const segment of segments) {
+      for (const list of [segment.rows, segment.copies]) {
+        list?.table.partitions.forEach((p, block) => {
+          if (p >= count) return;
+          this.#blocks[p].push({ segment, list, block });
+          this.#counts[p] += list.table.rows[block];
+        });
+      }
+    }
+    const rows = this.#counts.reduce((sum, own) => sum + own, 0);
+    const usual = Math.floor(rows / (PAGES * Math.max(1, count)));
+    this.#page = Math.max(MIN_PAGE, 2 ** (31 - Math.clz32(usual)));
+    const all = this.#counts.reduce((sum, _, p) => sum + this.#pagesOf(p), 0);
+    const residualBytes = space?.bytesPerEntry ?? 0;
+    const width = residualBytes > 0 ? residualBytes + 4 : bytesPerCode(parts.bits);
+    const rowBytes = width + ROW_BYTES;
+    const most = Math.min(this.#page * all, Math.floor(limit / rowBytes), mostCodes(width));
+    this.#pageCount = Math.floor(most / this.#page);
+    const cells = this.#page * this.#pageCount;
+    this.bytes = cells * rowBytes;
+    this.residuals = residualBytes > 0 ? new ResidualMemory(residualBytes, cells) : null;
+    this.#codes = residualBytes > 0 || count === 0 ? null : new CodeMemory(width, cells);
+    this.#rowOf = this.#codes?.rows ?? new Uint32Array(cells).fill(NO_ROW);
+    for (let page = this.#pageCount - 1; page >= 0; page--) this.#free.push(page);
+  }
+
+  /** The codes of cells in a space of codes; null elsewhere. */
+  get codes(): RowCodes | null {
+    return this.#codes;
+  }
+
+  rowAt(cell: number): number {
+    return this.#rowOf[cell];
+  }
+
+  #pagesOf(p: number): number {
+    return Math.ceil(this.#counts[p] / this.#page);
+  }
+
+  /** Partitions in groups that fit into memory one at a time; those in memory come first. */
+  groupsOf(partitions: readonly number[]): number[][] {
+    const here = partitions.filter((p) => this.#partitions.has(p));
+    const others = partitions.filter((p) => !this.#partitions.has(p));
+    const groups: number[][] = [[]];
+    let pages = 0;
+    for (const p of [...here, ...others]) {
+      const own = this.#pagesOf(p);
+      if (pages + own > this.#pageCount && groups[groups.length - 1].length > 0) {
+        groups.push([]);
+        pages = 0;
+      }
+      groups[groups.length - 1].push(p);
+      pages += own;
+    }
+    return groups;
+  }
+
+  /** Whether all of these can be in memory at the same time. */
+  fits(partitions: Iterable<number>): boolean {
+    let pages = 0;
+    for (const p of partitions) pages += this.#pagesOf(p);
+    return pages <= this.#pageCount;
+  }
+
+  /** Reads partitions that are not in memory. All stay there until the next call. */
+  async load(partitions: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
+    this.#wanted = partitions;
+    const missing: number[] = [];
+    for (const p of partitions) {
+      const known = this.#partitions.get(p);
+      if (known === undefined) missing.push(p);
+      else known.wasUsed = true;
+    }
+    this.counts.hits += partitions.size - missing.length;
+    this.counts.misses += missing.length;
+    const largest = Math.max(0, ...missing.map((p) => this.#pagesOf(p)));
+    if (largest > this.#pageCount) {
+      const bytes = this.bytes / Math.max(1, this.#pageCount);
+      throw new RangeError(
+        `"memory" is too small: a partition has ${largest * bytes} bytes, there is room for ` +
+          `${this.bytes}`,
+      );
+    }
+    // Reads are copied to cells, so only a few bytes are read at a time, unless each read is a
+    // round trip.
+    const atOnce = this.#content.place.isFar ? Number.POSITIVE_INFINITY : READ_BYTES;
+    for (let first = 0, end = 0; first < missing.length; first = end) {
+      let bytes = 0;
+      while (end < missing.length && bytes < atOnce) bytes += this.#bytesOf(missing[end++]);
+      const some = missing.slice(first, end);
+      const names = some.flatMap((p) => this.#blocks[p]);
+      const part = this.residuals === null ? 'whole' : 'head';
+      const blocks = await this.#reader.blocks(names, part, signal);
+      let next = 0;
+      for (const p of some) {
+        const own = blocks.slice(next, next + this.#blocks[p].length);
+        next += own.length;
+        this.#put(p, own);
+      }
+      this.#reader.giveBack(blocks);
+    }
+  }
+
+  #bytesOf(p: number): number {
+    return this.#blocks[p].reduce((sum, { list, block }) => sum + list.table.bytes[block], 0);
+  }
+
+  /** Takes pages for a partition, and copies its rows there. */
+  #put(p: number, blocks: readonly LoadedBlock[]): void {
+    const pages = this.#take(this.#pagesOf(p));
+    const runs = this.#runsOf(pages, this.#counts[p]);
+    const cells = cellsOf(runs, this.#counts[p]);
+    let first = 0;
+    for (const block of blocks) {
+      this.#noteRows(block);
+      this.#write(block.rows, cells.subarray(first, first + block.rows.count));
+      first += block.rows.count;
+    }
+    const kept = blocks.map(({ rows, ...name }) => ({
+      ...name,
+      rows: rows.rows.slice(),
+      ids: rows.ids?.copy() ?? null,
+    }));
+    this.#partitions.set(p, { pages, runs, blocks: kept, wasUsed: true });
+  }
+
+  #runsOf(pages: Uint32Array, count: number): Range[] {
+    const runs: { first: number; end: number }[] = [];
+    pages.forEach((page, i) => {
+      const first = this.#page * page;
+      const end = first + Math.min(this.#page, count - this.#page * i);
+      const last = runs.at(-1);
+      if (last?.end === first) last.end = end;
+      else runs.push({ first, end });
+    });
+    return runs;
+  }
+
+  /** Copies the rows of a block to their cells, in runs that are adjacent in both. */
+  #write(block: BlockRows, cells: Uint32Array): void {
+    const { removed } = this.#content;
+    for (let first = 0, end = 0; first < cells.length; first = end) {
+      do end++;
+      while (end < cells.length && cells[end] === cells[end - 1] + 1);
+      const cell = cells[first];
+      this.#rowOf.set(block.rows.subarray(first, end), cell);
+      if (this.residuals !== null && block.residuals !== null && block.scales !== null) {
+        const width = this.residuals.bytesPerRow;
+        const own = block.residuals.subarray(first * width, end * width);
+        this.residuals.setRows(cell, own, block.scales.subarray(first, end));
+      }
+      if (this.#codes !== null) {
+        const width = this.#codes.bytesPerCode;
+        this.#codes.codes.set(block.codes.subarray(first * width, end * width), cell * width);
+      }
+    }
+    if (removed.isEmpty) return;
+    for (let i = 0; i < cells.length; i++) {
+      if (!removed.has(block.rows[i])) continue;
+      this.#rowOf[cells[i]] = NO_ROW;
+      this.residuals?.setScale(cells[i], 0);
+    }
+  }
+
+  /** Takes pages, evicting others. Ends because everything that `load` wants fits into memory. */
+  #take(count: number): Uint32Array {
+    while (this.#free.length < count) {
+      const [p, oldest] = this.#partitions.entries().next().value as [number, Partition];
+      this.#partitions.delete(p);
+      if (oldest.wasUsed || this.#wanted.has(p)) {
+        this.#partitions.set(p, { ...oldest, wasUsed: false });
+        continue;
+      }
+      this.counts.evictions++;
+      for (const page of oldest.pages) {
+        this.#rowOf.fill(NO_ROW, this.#page * page, this.#page * (page + 1));
+        this.#free.push(page);
+      }
+    }
+    // Those of one partition come back in turn: sorted, most of them are next to each other again.
+    return Uint32Array.from({ length: count }, () => this.#free.pop() as number).sort();
+  }
+
+  /** The entries of partitions in memory, as ranges for the kernel. */
+  entriesIn(probes: readonly Probe[]): Uint32Array {
+    const ranges = new Ranges();
+    for (const { p, product } of probes) {
+      for (const { first, end } of this.#partitions.get(p)?.runs ?? []) {
+        ranges.add(first, end - first, product);
+      }
+    }
+    return ranges.numbers;
+  }
+
+  /** The cells of partitions in memory. */
+  cellsIn(partitions: readonly number[]): Range[] {
+    return partitions.flatMap((p) => this.#partitions.get(p)?.runs ?? []);
+  }
+
+  /** The id of a row in a partition that is in memory; undefined where it is not. */
+  idIn(p: number, row: number): string | number | bigint | undefined {
+    for (const { rows, ids } of this.#partitions.get(p)?.blocks ?? []) {
+      let [low, high] = [0, rows.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (rows[middle] < row) low = middle + 1;
+        else high = middle;
+      }
+      if (rows[low] === row) return ids?.at(low) ?? row;
+    }
+    return undefined;
+  }
+}
+
+/** The first `count` cells of some runs, in order. */
+function cellsOf(runs: readonly Range[], count: number): Uint32Array {
+  const cells = new Uint32Array(count);
+  let at = 0;
+  for (const { first, end } of runs) for (let cell = first; cell < end; cell++) cells[at++] = cell;
+  return cells;
+}

@@ -1,0 +1,82 @@
+/**
+ * The files of an index whose rows stay where they are: in a folder or on a web host. A stored
+ * index reads only through this interface, so the same search works everywhere. The caller compares
+ * what it reads with checksums; implementations do not.
+ */
+
+/** Bytes `at` to `at + length - 1` of a file. */
+export interface ByteRange {
+  readonly at: number;
+  readonly length: number;
+}
+
+/** A file as the manifest names it. */
+export interface NamedFile {
+  readonly name: string;
+  /** Its size. */
+  readonly bytes: number;
+}
+
+/** A manifest that was read, and not yet checked. */
+export interface FoundManifest {
+  readonly name: string;
+  readonly generation: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface Place {
+  /** The folder or address; errors name a file as `${place.name}/${name}`. */
+  readonly name: string;
+  /** True where bytes cost more than reads, as on a web host. */
+  readonly isFar?: boolean;
+  /**
+   * The manifest of the newest generation, or of the given one; null if there is none. The returned
+   * `generation` comes from the file's name, and must be the one in the manifest.
+   */
+  manifest(generation: number | undefined, signal?: AbortSignal): Promise<FoundManifest | null>;
+  /**
+   * Reads ranges of a file, in the order given; each result has exactly its length. Reads in
+   * parallel and may join ranges close to each other. Throws a FormatError with the file's name if
+   * the file is missing, ends early, or has another size than the manifest states.
+   */
+  read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]>;
+  /**
+   * Takes back what `read` returned, once no caller reads any result of that call: the space is
+   * used again.
+   */
+  giveBack?(all: Iterable<ArrayBufferView>): void;
+  /** Frees open resources. Running reads may fail. */
+  close(): Promise<void>;
+}
+
+/** What errors say of a file that is not there. */
+export const IS_MISSING = 'it is missing, the manifest names it';
+
+/** Joined ranges have at most this many bytes: longer ones are faster in parallel. */
+const MAX_JOINED = 2 ** 22;
+
+/** Several ranges that are read as one. */
+interface Joined extends ByteRange {
+  /** The original ranges in it, by index. */
+  readonly parts: readonly number[];
+}
+
+/**
+ * Joins ranges with at most `maxGap` bytes between them. The result is ascending, without empty
+ * ranges.
+ */
+export function joined(ranges: readonly ByteRange[], maxGap: number): Joined[] {
+  const order = ranges.map((_, i) => i).filter((i) => ranges[i].length > 0);
+  order.sort((a, b) => ranges[a].at - ranges[b].at);
+  const found: { at: number; length: number; parts: number[] }[] = [];
+  for (const i of order) {
+    const { at, length } = ranges[i];
+    const last = found.at(-1);
+    const all = last === undefined ? 0 : Math.max(last.length, at + length - last.at);
+    if (last && at <= last.at + last.length + maxGap && all <= Math.max(MAX_JOINED, last.length)) {
+      last.length = all;
+      last.parts.push(i);
+    } else found.push({ at, length, parts: [i] });
+  }
+  return found;
+}

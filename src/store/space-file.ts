@@ -1,0 +1,92 @@
+/**
+ * A space as a sealed file: the centroids of its partitions, then those of the groups of partitions
+ * by which rows find theirs, and in the schema all else. And a file of removed rows.
+ */
+
+import { checkInteger, checkNumber, checkOneOf, wrongValue } from '../base/check';
+import { Space } from '../index/space';
+import { allocateIntegers } from '../k-means/points';
+import { integerWidth } from '../kernels/products';
+import { asArrow } from '../table/arrow/source';
+import {
+  type ColumnSchema,
+  openTable,
+  readNumbers,
+  writeTable,
+} from '../table/sealed/sealed-table';
+
+const CENTROID = (width: number | null): ColumnSchema => {
+  return { name: 'centroid', type: { vector: 'int16', width } };
+};
+
+export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } {
+  const { kind, dimensions, seed, nearness, tree } = space.parts;
+  const { width } = space;
+  const centroids = new Int16Array(tree.centroids.length + tree.coarse.length);
+  centroids.set(tree.centroids);
+  centroids.set(tree.coarse, tree.centroids.length);
+  const rows = centroids.length / width;
+  const header = {
+    ...{ kind: 'space', of: kind, dimensions, seed: String(seed), nearness },
+    ...{ partitions: space.count, starts: Array.from(tree.starts), name: space.name },
+  };
+  return {
+    bytes: writeTable([CENTROID(width)], header, [{ count: rows, rows: { centroid: centroids } }]),
+    rows,
+  };
+}
+
+/** Reads the space of an index of so many dimensions and bits; a FormatError names the file. */
+export function spaceFromArrow(
+  bytes: Uint8Array,
+  file: string,
+  { bits, dimensions }: { bits: number; dimensions: number },
+): Space {
+  const table = openTable(bytes, file, { kind: 'space' });
+  return asArrow(file, () => {
+    const { of, seed, nearness, partitions, starts } = table.header;
+    const kind = checkOneOf('of', of as 'dense', ['dense', 'codes']);
+    const wanted = kind === 'dense' ? dimensions : bits;
+    checkInteger('dimensions', table.header.dimensions, wanted, wanted);
+    const width = integerWidth(wanted);
+    const count = checkInteger('partitions', partitions, 1, table.count);
+    const values = readNumbers(table, CENTROID(null)) as Int16Array;
+    if (values.length !== table.count * width) {
+      throw wrongValue('centroid', `${width} integers`, values.length / table.count);
+    }
+    if (!Array.isArray(starts)) throw wrongValue('starts', 'numbers', starts);
+    for (const start of starts) checkInteger('starts', start, 0, count);
+    const copy = (from: number, to: number) => {
+      const own = allocateIntegers(to - from, width);
+      own.set(values.subarray(from * width, to * width));
+      return own;
+    };
+    return new Space({
+      ...{ kind, dimensions: wanted, seed: BigInt(String(seed)) },
+      nearness: checkNumber('nearness', nearness, 0, 1),
+      tree: {
+        ...{ centroids: copy(0, count), coarse: copy(count, table.count), width },
+        starts: Uint32Array.from(starts),
+      },
+    } as ConstructorParameters<typeof Space>[0]);
+  });
+}
+
+const REMOVED: ColumnSchema = { name: 'row', type: 'uint32' };
+
+/** The bytes of a file with the numbers of removed rows, which ascend. */
+export function removedToArrow(rows: Uint32Array): Uint8Array {
+  return writeTable([REMOVED], { kind: 'removed' }, [{ count: rows.length, rows: { row: rows } }]);
+}
+
+/** Reads such a file; a FormatError where the numbers do not ascend. */
+export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
+  const table = openTable(bytes, file, { kind: 'removed' });
+  return asArrow(file, () => {
+    const rows = readNumbers(table, REMOVED) as Uint32Array;
+    for (let i = 1; i < rows.length; i++) {
+      if (rows[i] <= rows[i - 1]) throw new Error(`row ${rows[i]} after row ${rows[i - 1]}`);
+    }
+    return rows;
+  });
+}

@@ -1,0 +1,260 @@
+/**
+ * An index whose rows stay in their files. Searches read the partitions that they visit and the
+ * vectors that they rank, keep them up to a memory limit, and return exactly what the index in
+ * memory returns. Searches that run at the same time share reads.
+ */
+
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import type { SimHasher } from '../hashing/simhash';
+import type { RowsToAdd } from '../index/add-rows';
+import { Answer, type AnsweredIndex } from '../index/answer';
+import type { Id } from '../index/ids';
+import {
+  type IndexWithinOptions,
+  type Rank,
+  type RecallReport,
+  SEARCH_OPTIONS,
+  type SearchOptions,
+  WITHIN_OPTIONS,
+} from '../index/index-options';
+import { queriesOf, queryOf } from '../index/query';
+import type { Query } from '../index/query-parts';
+import { type Request, searchRequest, withinRequest } from '../index/request';
+import type { IndexRow, SearchResult } from '../index/result';
+import type { VectorStorage } from '../index/vectors/row-vectors';
+import type { RowBatch } from '../table/row-batch';
+import type { Vector } from '../vectors/vectors';
+import { StoredColumns } from './columns';
+import type { Content } from './content';
+import { SearchQueue } from './search-queue';
+import { StoredRows } from './stored-rows';
+
+/** What a stored index has read so far, and what it found in memory. */
+export interface StoredFigures {
+  /** The limit in bytes, and how much of it centroids and the places of rows take. */
+  readonly memory: number;
+  readonly fixed: number;
+  /** Ranges that were read, and their bytes. */
+  readonly reads: number;
+  readonly bytesRead: number;
+  /** Partitions that searches found in memory, that were read, and that were evicted. */
+  readonly partitionHits: number;
+  readonly partitionMisses: number;
+  readonly evictions: number;
+  /** Vectors that searches found in memory, and vectors that were read. */
+  readonly vectorHits: number;
+  readonly vectorMisses: number;
+}
+
+/** Queries that are searched for together: one pass over the blocks serves all of them. */
+const TOGETHER = 128;
+
+type Stopped = { signal?: AbortSignal };
+
+/**
+ * An index in a folder or on a web host, opened with a limit of memory by `openIndex(folder, {
+ * memory })`. Its searches take the options of `SimHashIndex` and give equal results.
+ */
+export class StoredIndex<I extends Id = Id> {
+  readonly bits: number;
+  readonly dimensions: number | undefined;
+  readonly vectors: VectorStorage;
+  /** Makes the codes of queries. */
+  readonly hasher: SimHasher;
+  /** What `optimize` measured; null before. */
+  readonly report: RecallReport | null;
+  /** How many rows the index has. */
+  readonly count: number;
+  readonly #content: Content;
+  readonly #memory: number;
+  readonly #rows: StoredRows;
+  readonly #queue: SearchQueue;
+  readonly #columns: StoredColumns;
+  readonly #answered: AnsweredIndex;
+
+  /** @internal */
+  constructor(content: Content, memory: number) {
+    const room = memory - content.bytes;
+    if (room <= 0) {
+      const needs = `more than ${content.bytes}: centroids and the places of rows`;
+      throw wrongValue('memory', needs, memory);
+    }
+    const { parts, manifest } = content;
+    this.bits = parts.bits;
+    this.dimensions = parts.hasher.dimensions;
+    this.vectors = parts.vectors?.kind ?? 'none';
+    this.hasher = parts.hasher;
+    this.report = parts.report && { ...parts.report };
+    this.count = manifest.rows;
+    this.#content = content;
+    this.#memory = memory;
+    this.#rows = new StoredRows(content, room);
+    this.#queue = new SearchQueue(this.#rows);
+    this.#columns = new StoredColumns(content, this.#rows);
+    this.#answered = answeredBy(content, this.#rows);
+  }
+
+  /** The rank of searches by vector where no `rank` is given. */
+  get rank(): Rank {
+    if (this.#content.parts.isForeign || this.hasher.projection === 'minwise') return 'hamming';
+    return this.vectors === 'none' ? 'estimate' : 'exact';
+  }
+
+  /** What was read since the index was opened. */
+  get figures(): StoredFigures {
+    const { partitions, vectors, reader } = this.#rows;
+    return {
+      memory: this.#memory,
+      fixed: this.#content.bytes,
+      reads: reader.counts.reads,
+      bytesRead: reader.counts.bytes,
+      partitionHits: partitions.counts.hits,
+      partitionMisses: partitions.counts.misses,
+      evictions: partitions.counts.evictions,
+      vectorHits: vectors.counts.hits,
+      vectorMisses: vectors.counts.misses,
+    };
+  }
+
+  /** The k best rows for a vector, or the k nearest to a code. */
+  async search(
+    query: Vector | Uint8Array,
+    options?: SearchOptions<I> & Stopped,
+  ): Promise<SearchResult<I>> {
+    const given = checkOptions('options', options, [...SEARCH_OPTIONS, 'signal']);
+    checkLongCall(given as LongCall);
+    const request = searchRequest(this.#answered, given);
+    return this.#one(queryOf(this.#content.parts, query), request, given.signal);
+  }
+
+  /** `search` for each query, one result a query; a null query has no neighbours. */
+  async searchAll(
+    queries: RowsToAdd,
+    options?: SearchOptions<I> & LongCall,
+  ): Promise<SearchResult<I>[]> {
+    const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
+    return this.#all(queries, searchRequest(this.#answered, given), checkLongCall(given));
+  }
+
+  /** All rows within a distance of a vector's code, or of a code; none is missed. */
+  async within(
+    query: Vector | Uint8Array,
+    options: IndexWithinOptions<I> & Stopped,
+  ): Promise<SearchResult<I>> {
+    const given = checkOptions('options', options, [...WITHIN_OPTIONS, 'signal']);
+    checkLongCall(given as LongCall);
+    const request = withinRequest(this.#answered, given);
+    return this.#one(queryOf(this.#content.parts, query), request, given.signal);
+  }
+
+  /** `within` for each query, one result a query. */
+  async withinAll(
+    queries: RowsToAdd,
+    options: IndexWithinOptions<I> & LongCall,
+  ): Promise<SearchResult<I>[]> {
+    const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
+    return this.#all(queries, withinRequest(this.#answered, given), checkLongCall(given));
+  }
+
+  /** What is stored of a row; undefined when there is none of this id. */
+  async get(id: I, options?: Stopped): Promise<IndexRow<I> | undefined> {
+    const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
+    const [found] = await this.#rows.find([id], signal);
+    return found && ((await this.#rows.read(found, signal)) as IndexRow<I>);
+  }
+
+  /**
+   * Values of carried columns, by name: of the rows given, in their order, or of all rows that are
+   * there, ascending. Reads these columns and no others.
+   */
+  async columns(
+    names: readonly string[],
+    options?: Stopped & { rows?: ArrayLike<number> },
+  ): Promise<Record<string, unknown[]>> {
+    const { rows, ...call } = checkOptions('options', options, ['rows', 'signal']);
+    const { signal } = checkLongCall(call as LongCall);
+    const wanted = rows === undefined ? await this.#columns.rows(signal) : Uint32Array.from(rows);
+    const batch = await this.#columns.batchOf(names, wanted, signal);
+    return Object.fromEntries(names.map((name) => [name, batch.values(name)]));
+  }
+
+  /**
+   * The same of some rows as a batch, in the types of the files.
+   * @internal
+   */
+  async carried(names: readonly string[], rows: Uint32Array): Promise<RowBatch> {
+    return this.#columns.batchOf(names, rows);
+  }
+
+  /** The rows, ascending, whose value of a carried column is accepted: a filter of searches. */
+  async rowsWhere(
+    column: string,
+    accepts: (value: unknown) => boolean,
+    options?: Stopped,
+  ): Promise<Uint32Array> {
+    if (typeof accepts !== 'function') throw wrongType('accepts', 'a function', accepts);
+    const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
+    const rows = await this.#columns.rows(signal);
+    const values = (await this.#columns.batchOf([column], rows, signal)).values(column);
+    return rows.filter((_, i) => accepts(values[i]));
+  }
+
+  /** Numbers of the rows that are there, ascending. */
+  rows(): Promise<Uint32Array> {
+    return this.#columns.rows();
+  }
+
+  /** Names of the carried columns. */
+  get columnNames(): readonly string[] {
+    return this.#content.manifest.columns.map(({ name }) => name);
+  }
+
+  /** Closes the files; searches that wait fail. */
+  close(): Promise<void> {
+    return this.#content.place.close();
+  }
+
+  async #one(
+    query: Query | null,
+    request: Request,
+    signal: AbortSignal | undefined,
+  ): Promise<SearchResult<I>> {
+    const { counts } = this.#rows.reader;
+    const before = { ...counts };
+    const { result } = await this.#queue.run(new Answer(this.#answered, query, request), signal);
+    if (result.explain === undefined) return result as SearchResult<I>;
+    const read = { ranges: counts.reads - before.reads, bytes: counts.bytes - before.bytes };
+    return { ...result, explain: { ...result.explain, read } } as SearchResult<I>;
+  }
+
+  async #all(given: RowsToAdd, request: Request, call: LongCall): Promise<SearchResult<I>[]> {
+    const queries = queriesOf(this.#content.parts, given);
+    const results: SearchResult<I>[] = [];
+    for (let first = 0; first < queries.count; first += TOGETHER) {
+      call.signal?.throwIfAborted();
+      const count = Math.min(TOGETHER, queries.count - first);
+      const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
+      const found = some.map((query) => this.#one(query, request, call.signal));
+      results.push(...(await Promise.all(found)));
+      call.onProgress?.(first + count, queries.count);
+    }
+    return results;
+  }
+}
+
+/** What answers read of rows in files. */
+function answeredBy({ parts, manifest, space }: Content, rows: StoredRows): AnsweredIndex {
+  const { bits, hasher, mean, measure, vectors, report } = parts;
+  return {
+    ...{ bits, hasher, mean, measure, vectors, report },
+    hasPartitions: space !== null,
+    nextRow: manifest.index.nextRow,
+    count: manifest.rows,
+    canCompare: (query) => parts.canCompare(query),
+    accepts: (filter, row) => Boolean(filter(rows.idOf(row), row)),
+    searched: () => rows,
+    withCodes: () => null,
+    idOf: (row) => rows.idOf(row),
+  };
+}

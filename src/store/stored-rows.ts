@@ -1,0 +1,571 @@
+/**
+ * The rows of a stored index as a search reads them: what a search wants is loaded into memory, and
+ * then at hand until the next `load`. Also finds rows by id.
+ */
+
+import { FormatError } from '../base/format-error';
+import { bytesPerCode } from '../codes/codes';
+import type { Id } from '../index/ids';
+import type { Query } from '../index/query-parts';
+import type { IndexRow } from '../index/result';
+import type { Block, Probe, Range, Searched, SearchedPart, Want } from '../index/searched';
+import { CodeMemory } from '../kernels/code-memory';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
+import type { EntryList } from '../kernels/residuals';
+import { idAt, NO_PARTITION } from './blocks';
+import { type Content, noVectorsOf, type StoredSegment, wholeFile } from './content';
+import {
+  type BucketTable,
+  bucketOf,
+  bucketsFromArrow,
+  hashOfId,
+  positionsOf,
+  readBucket,
+} from './id-hashes';
+import type { FolderFile } from './manifest';
+import { PartitionCache } from './partition-cache';
+import { type BlockName, blockGroups, type LoadedBlock, placeOf, Reader } from './reader';
+import { VectorCache, type VectorPlace } from './vector-cache';
+
+/** Bytes of blocks that a scan reads together. */
+const SCAN_BYTES = 2 ** 22;
+/** Vectors of a folder that are read together; of a host all that may be needed. */
+const VECTORS_AHEAD = 64;
+/** The least share of a limit that partitions get, and that of vectors that do not all fit. */
+const PARTITION_SHARE = 0.75;
+const VECTOR_SHARE = 0.05;
+const MIN_VECTORS = 4096;
+/** Buckets of hashes that are read together. */
+const BUCKETS_TOGETHER = 64;
+
+/** Where the rows of a segment are, as far as blocks of them were read. */
+interface Known {
+  /** By row, from the first on, its position plus 1; 0 where it is not known. */
+  readonly positions: Uint32Array;
+  /** By position the checksum of its vector. */
+  readonly checks: Uint32Array;
+  /** By block how many entries its sparse vectors have. */
+  readonly entries: (Uint32Array | undefined)[];
+  buckets: Promise<BucketTable> | null;
+}
+
+export class StoredRows implements Searched, SearchedPart {
+  readonly bits: number;
+  readonly kernel: Searched['kernel'];
+  readonly space: Searched['space'];
+  readonly hasCopies: boolean;
+  readonly parts: readonly SearchedPart[] = [this];
+  readonly blockCount: number;
+  readonly vectorsAhead: number;
+  readonly entries: EntryList | null;
+  readonly partitions: PartitionCache;
+  readonly vectors: VectorCache;
+  readonly reader: Reader;
+  readonly #content: Content;
+  readonly #groups: readonly (readonly BlockName[])[];
+  readonly #known: readonly Known[];
+  /** Codes of blocks that are looked at once: those of a scan, or partitions of a dense space. */
+  #scratch: CodeMemory;
+  #scratchBlocks: readonly LoadedBlock[] = [];
+  #scratchCount = 0;
+  /** The blocks of the next group of a scan, while they are read. */
+  #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
+  /** Partitions that are at hand, and ids that were read for results. */
+  #pinned: readonly number[] = [];
+  #ids = new Map<number, Id>();
+
+  /** `room` in bytes, besides what the content takes. */
+  constructor(content: Content, room: number) {
+    const { parts, space, segments, place, manifest } = content;
+    this.#content = content;
+    this.bits = parts.bits;
+    this.kernel = parts.kernel as Searched['kernel'];
+    this.space = space;
+    this.hasCopies = manifest.index.copies;
+    this.reader = new Reader(content);
+    const groups = blockGroups(segments, SCAN_BYTES).map((group) =>
+      group.filter(({ list, block }) => list.table.partitions[block] !== NO_PARTITION),
+    );
+    this.#groups = groups.filter((group) => group.length > 0);
+    this.blockCount = this.#groups.length;
+    this.vectorsAhead = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
+    this.#known = segments.map(({ firstRow, endRow, count }) => ({
+      positions: new Uint32Array(endRow - firstRow),
+      checks: new Uint32Array(parts.vectors === null ? 0 : count),
+      entries: [],
+      buckets: null,
+    }));
+    this.partitions = new PartitionCache(
+      content,
+      this.reader,
+      partitionRoom(content, room),
+      (block) => this.#note(block),
+    );
+    this.vectors = new VectorCache(content, this.reader, Math.max(0, room - this.partitions.bytes));
+    const { residuals } = this.partitions;
+    this.entries =
+      residuals === null
+        ? null
+        : { memory: residuals, rowOf: (cell) => this.partitions.rowAt(cell) };
+    this.#scratch = new CodeMemory(bytesPerCode(this.bits));
+  }
+
+  // What a search reads, once it is at hand.
+
+  get codes(): RowCodes {
+    return this.partitions.codes ?? this.#scratch;
+  }
+
+  entriesIn(probes: readonly Probe[]): Uint32Array {
+    return this.partitions.entriesIn(probes);
+  }
+
+  codesIn(partitions: readonly number[]): Range[] {
+    if (this.partitions.codes !== null) return this.partitions.cellsIn(partitions);
+    return [{ first: 0, end: this.#scratchCount }];
+  }
+
+  blockAt(): Block {
+    return { codes: this.#scratch, first: 0, end: this.#scratchCount, part: null };
+  }
+
+  groupsOf(partitions: readonly number[]): readonly (readonly number[])[] {
+    return this.partitions.groupsOf(partitions);
+  }
+
+  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
+    out.set(this.vectors.similarities(rows, query));
+  }
+
+  /** The id of a row that is in a block, partition or list of ids at hand. */
+  idOf(row: number): Id {
+    const { ids: kind } = this.#content.manifest.index;
+    if (kind === 'row' || kind === null) return row;
+    const known = this.#ids.get(row) ?? this.#idInMemory(row);
+    if (known === undefined) throw new Error(`the id of row ${row} is not at hand`);
+    return kind === 'number' ? Number(known) : known;
+  }
+
+  #idInMemory(row: number): Id | undefined {
+    const segment = this.#segmentOf(row);
+    const position = this.#positionOf(segment, row);
+    if (position >= 0 && this.space !== null) {
+      const { list, block } = placeOf(segment, position);
+      const id = this.partitions.idIn(list.table.partitions[block], row);
+      if (id !== undefined) return id;
+    }
+    for (const { rows } of this.#scratchBlocks) {
+      const place = rows.rows.indexOf(row);
+      if (place >= 0) return rows.ids?.at(place) ?? row;
+    }
+    for (const p of this.hasCopies ? this.#pinned : []) {
+      const id = this.partitions.idIn(p, row);
+      if (id !== undefined) return id;
+    }
+    return undefined;
+  }
+
+  // Loading.
+
+  /** Makes what searches want at hand, until the next call. All wants are of one kind. */
+  async load(wants: readonly Want[], signal: AbortSignal | undefined): Promise<void> {
+    const [{ kind }] = wants;
+    if (kind === 'block') return this.#loadGroup((wants[0] as { block: number }).block, signal);
+    if (kind === 'entries' || kind === 'codes') {
+      const all = new Set<number>();
+      for (const want of wants)
+        if ('partitions' in want) for (const p of want.partitions) all.add(p);
+      if (kind === 'entries' || this.partitions.codes !== null) {
+        this.#pinned = [...all];
+        return this.partitions.load(all, signal);
+      }
+      return this.#loadCodes(all, signal);
+    }
+    const rows = new Set<number>();
+    for (const want of wants) if ('rows' in want) for (const row of want.rows) rows.add(row);
+    return kind === 'vectors' ? this.#loadVectors(rows, signal) : this.#loadIds(rows, signal);
+  }
+
+  /** Whether what several searches want can be at hand at once. */
+  fits(wants: readonly Want[]): boolean {
+    const all = new Set<number>();
+    const isOfRows = 'rows' in wants[0];
+    for (const want of wants) {
+      if ('block' in want) return want.block === (wants[0] as { block: number }).block;
+      for (const one of 'rows' in want ? want.rows : want.partitions) all.add(one);
+    }
+    return isOfRows
+      ? all.size <= (wants[0].kind === 'vectors' ? this.vectors.room : Number.POSITIVE_INFINITY)
+      : this.partitions.fits(all);
+  }
+
+  async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
+    const read = (i: number) => this.reader.blocks(this.#groups[i], 'whole', signal);
+    const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
+    this.#ahead = null;
+    this.#setScratch(blocks);
+    if (group + 1 === this.#groups.length) return;
+    const next = { group: group + 1, blocks: read(group + 1) };
+    next.blocks.catch(() => undefined); // reported when it is waited for
+    this.#ahead = next;
+  }
+
+  /** Codes of partitions in a space of entries, which searches by estimate read. */
+  async #loadCodes(partitions: ReadonlySet<number>, signal: AbortSignal | undefined) {
+    const names = this.#groups.flat().filter(({ list, block }) => {
+      return partitions.has(list.table.partitions[block]);
+    });
+    this.#setScratch(await this.reader.blocks(names, 'whole', signal));
+  }
+
+  #setScratch(blocks: readonly LoadedBlock[]): void {
+    this.reader.giveBack(this.#scratchBlocks);
+    this.#scratchBlocks = blocks;
+    const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
+    this.#scratch.reserve(count);
+    const { codes, rows, bytesPerCode } = this.#scratch;
+    let at = 0;
+    for (const block of blocks) {
+      this.#note(block);
+      codes.set(block.rows.codes, at * bytesPerCode);
+      rows.set(block.rows.rows, at);
+      at += block.rows.count;
+    }
+    const { removed } = this.#content;
+    if (!removed.isEmpty) {
+      for (let i = 0; i < count; i++) if (removed.has(rows[i])) rows[i] = NO_ROW;
+    }
+    this.#scratchCount = count;
+  }
+
+  async #loadVectors(rows: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
+    const wanted = new Map<number, VectorPlace>();
+    await this.#locate(rows, signal);
+    for (const row of rows) wanted.set(row, this.#vectorOf(row));
+    await this.vectors.load(wanted, signal);
+  }
+
+  #vectorOf(row: number): VectorPlace {
+    const segment = this.#segmentOf(row);
+    const { checks, entries } = this.#known[segment.number];
+    const position = this.#positionOf(segment, row);
+    const place = placeOf(segment, position);
+    return { ...place, check: checks[position], entries: entries[place.block] ?? null };
+  }
+
+  async #loadIds(rows: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
+    this.#ids = new Map();
+    const { ids: kind } = this.#content.manifest.index;
+    if (kind === 'row' || kind === null) return;
+    const missing: number[] = [];
+    for (const row of rows) {
+      const id = this.#idInMemory(row);
+      if (id === undefined) missing.push(row);
+      else this.#ids.set(row, id);
+    }
+    await this.#locate(missing, signal);
+    const places = missing.map((row) => {
+      const segment = this.#segmentOf(row);
+      return placeOf(segment, this.#positionOf(segment, row));
+    });
+    const blocks = await this.reader.blocks(places, 'head', signal);
+    for (const [i, { rows: block }] of blocks.entries()) {
+      this.#ids.set(missing[i], block.ids?.at(places[i].place) ?? missing[i]);
+    }
+    this.reader.giveBack(blocks);
+  }
+
+  /** Reads where rows are that no block has told yet: all heads of their segments. */
+  async #locate(rows: Iterable<number>, signal: AbortSignal | undefined): Promise<void> {
+    const unknown = new Set<StoredSegment>();
+    for (const row of rows) {
+      const segment = this.#segmentOf(row);
+      const position = this.#positionOf(segment, row);
+      const { entries } = this.#known[segment.number];
+      const needsEntries = this.#content.parts.vectors?.kind === 'sparse';
+      const isKnown =
+        position >= 0 && (!needsEntries || entries[placeOf(segment, position).block] !== undefined);
+      if (!isKnown) unknown.add(segment);
+    }
+    for (const segment of unknown) {
+      for (const group of blockGroups([segment], SCAN_BYTES)) {
+        const blocks = await this.reader.blocks(group, 'head', signal);
+        for (const block of blocks) this.#note(block);
+        this.reader.giveBack(blocks);
+      }
+    }
+  }
+
+  /** Notes where the rows of a block are. */
+  #note({ segment, list, block, rows: { rows, links, checks, entries } }: LoadedBlock): void {
+    const known = this.#known[segment.number];
+    const isCopy = list === segment.copies;
+    const start = list.table.starts[block];
+    for (let i = 0; i < rows.length; i++) {
+      const position = isCopy ? (links as Uint32Array)[i] : start + i;
+      known.positions[rows[i] - segment.firstRow] = position + 1;
+      if (checks !== null) known.checks[position] = checks[i];
+    }
+    if (!isCopy && entries !== null) known.entries[block] ??= entries.slice();
+  }
+
+  #segmentOf(row: number): StoredSegment {
+    const { segments } = this.#content;
+    let [low, high] = [0, segments.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (segments[middle].firstRow <= row) low = middle;
+      else high = middle - 1;
+    }
+    return segments[low];
+  }
+
+  #positionOf({ number, firstRow }: StoredSegment, row: number): number {
+    return this.#known[number].positions[row - firstRow] - 1;
+  }
+
+  // Rows by id.
+
+  /** For each id the place of its row; undefined where there is none. */
+  async find(ids: readonly Id[], signal?: AbortSignal): Promise<(FoundRow | undefined)[]> {
+    const { ids: kind } = this.#content.manifest.index;
+    const found: (FoundRow | undefined)[] = ids.map(() => undefined);
+    const usable = [...ids.keys()].filter((i) => isOfKind(ids[i], kind));
+    for (const segment of this.#content.segments) {
+      const left = usable.filter((i) => {
+        const isNumbered = kind === 'row';
+        const row = ids[i] as number;
+        return (
+          found[i] === undefined &&
+          (!isNumbered || (row >= segment.firstRow && row < segment.endRow))
+        );
+      });
+      if (left.length === 0) continue;
+      const candidates =
+        segment.files.hashes === undefined
+          ? null
+          : await this.#hashed(
+              segment,
+              left.map((i) => hashOfId(ids[i])),
+              signal,
+            );
+      await this.#compare(segment, ids, left, candidates, found, signal);
+    }
+    return found;
+  }
+
+  /** The table of buckets of a segment; concurrent calls share one read. */
+  #bucketsOf(segment: StoredSegment, signal: AbortSignal | undefined): Promise<BucketTable> {
+    const { hashes: file, buckets } = segment.files as Required<StoredSegment['files']>;
+    const known = this.#known[segment.number];
+    known.buckets ??= wholeFile(this.#content.place, buckets, signal).then((bytes) =>
+      checkedBuckets(bytes, this.reader.pathOf(buckets), file),
+    );
+    const reading = known.buckets;
+    reading.catch(() => {
+      known.buckets = null; // may be tried again
+    });
+    return reading;
+  }
+
+  /** All hashes of a segment with the positions of their rows, in the order of the file. */
+  async hashesOf(segment: StoredSegment): Promise<{ hash: bigint; position: number }[]> {
+    const table = await this.#bucketsOf(segment, undefined);
+    const file = segment.files.hashes as FolderFile;
+    const all: { hash: bigint; position: number }[] = [];
+    for (let i = 0; i < table.count; i++) {
+      const what = `bucket ${i} fails its checksum`;
+      const range = { file, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] };
+      const [body] = await this.reader.checked([{ ...range, what }]);
+      const { hashes, positions } = readBucket(table, i, body);
+      for (const [at, hash] of hashes.entries()) all.push({ hash, position: positions[at] });
+    }
+    return all;
+  }
+
+  /** For each hash the positions of the rows of a segment that have it. */
+  async #hashed(
+    segment: StoredSegment,
+    hashes: readonly bigint[],
+    signal: AbortSignal | undefined,
+  ): Promise<Uint32Array[]> {
+    const file = segment.files.hashes as FolderFile;
+    const table = await this.#bucketsOf(segment, signal);
+    const byBucket = new Map<number, number[]>();
+    for (const [i, hash] of hashes.entries()) {
+      const bucket = bucketOf(hash, table.count);
+      byBucket.set(bucket, [...(byBucket.get(bucket) ?? []), i]);
+    }
+    const positions: Uint32Array[] = [];
+    const order = [...byBucket.keys()].sort((a, b) => a - b);
+    for (let first = 0; first < order.length; first += BUCKETS_TOGETHER) {
+      const some = order.slice(first, first + BUCKETS_TOGETHER);
+      const bodies = await this.reader.checked(
+        some.map((i) => ({
+          ...{ file, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] },
+          what: `bucket ${i} fails its checksum`,
+        })),
+        signal,
+      );
+      for (const [j, bucket] of some.entries()) {
+        const read = readBucket(table, bucket, bodies[j]);
+        for (const i of byBucket.get(bucket) ?? []) {
+          positions[i] = positionsOf(read, hashes[i]).slice();
+          if (positions[i].every((position) => position < segment.count)) continue;
+          const path = this.reader.pathOf(file);
+          throw new FormatError(`damaged: bucket ${bucket} names rows that are not there`, path);
+        }
+      }
+    }
+    return positions;
+  }
+
+  /** Compares ids with those of rows at candidate positions, or with all of a segment. */
+  async #compare(
+    segment: StoredSegment,
+    ids: readonly Id[],
+    left: readonly number[],
+    candidates: readonly Uint32Array[] | null,
+    found: (FoundRow | undefined)[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { index } = this.#content.manifest;
+    const isNumber = index.ids === 'number';
+    const wanted = new Map(left.map((i) => [ids[i], i]));
+    const blocksOf = new Set<number>();
+    for (const positions of candidates ?? []) {
+      for (const position of positions) blocksOf.add(placeOf(segment, position).block);
+    }
+    const groups =
+      candidates === null
+        ? blockGroups([segment], SCAN_BYTES)
+        : grouped([...blocksOf].sort((a, b) => a - b)).map((some) =>
+            some.map((block) => ({ segment, list: segment.rows, block })),
+          );
+    for (const group of groups) {
+      const blocks = await this.reader.blocks(group, 'head', signal);
+      for (const block of blocks) {
+        this.#note(block);
+        const { rows, ids: own, count } = block.rows;
+        for (let place = 0; place < count; place++) {
+          const at = wanted.get(idAt(own, place, rows[place], isNumber));
+          if (at === undefined || this.#content.removed.has(rows[place])) continue;
+          found[at] = { ...block, place, row: rows[place] };
+        }
+      }
+    }
+  }
+
+  /** What is stored of a row that was found. */
+  async read(found: FoundRow, signal?: AbortSignal): Promise<IndexRow> {
+    const { segment, block, place, row, rows: head } = found;
+    const isNumber = this.#content.manifest.index.ids === 'number';
+    const id = idAt(head.ids, place, row, isNumber);
+    const [whole] = await this.reader.blocks([found], 'whole', signal);
+    if (head.partition === NO_PARTITION) return { row, id, code: null, vector: null };
+    const width = bytesPerCode(this.bits);
+    const code = whole.rows.codes.slice(place * width, (place + 1) * width);
+    const held = noVectorsOf(this.#content);
+    if (held === null) return { row, id, code, vector: null };
+    const [columns] = await this.reader.vectors([{ segment, list: segment.rows, block }], signal);
+    held.skip(head.count);
+    held.restore(
+      columns,
+      Uint32Array.from({ length: head.count }, (_, i) => i),
+    );
+    return { row, id, code, vector: held.at(place) };
+  }
+
+  /** The block of a row, and its place there. */
+  async blockOf(row: number, signal?: AbortSignal): Promise<BlockName & { place: number }> {
+    await this.#locate([row], signal);
+    const segment = this.#segmentOf(row);
+    return placeOf(segment, this.#positionOf(segment, row));
+  }
+
+  /** The second partition of the row at a place. */
+  async linkAt(name: { list: BlockName['list']; block: number; place: number }): Promise<number> {
+    const segment = this.#content.segments.find(({ rows }) => rows === name.list);
+    const [{ rows }] = await this.reader.blocks(
+      [{ segment: segment as StoredSegment, list: name.list, block: name.block }],
+      'head',
+    );
+    return rows.links?.[name.place] ?? 0;
+  }
+
+  /** The rows of a segment, removed ones included, ascending. */
+  async rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
+    const { firstRow, endRow, count, number } = segment;
+    const all = Uint32Array.from({ length: endRow - firstRow }, (_, i) => firstRow + i);
+    if (all.length === count) return all;
+    for (const group of blockGroups([segment], SCAN_BYTES)) {
+      const blocks = await this.reader.blocks(group, 'head', signal);
+      for (const block of blocks) this.#note(block);
+      this.reader.giveBack(blocks);
+    }
+    const { positions } = this.#known[number];
+    return all.filter((_, i) => positions[i] > 0);
+  }
+
+  /** Reads all rows of an index block by block; the next blocks are read meanwhile. */
+  async eachBlock(
+    part: 'head' | 'whole',
+    take: (block: LoadedBlock) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const groups = blockGroups(this.#content.segments, SCAN_BYTES);
+    let next = groups.length > 0 ? this.reader.blocks(groups[0], part, signal) : null;
+    for (let i = 0; next !== null; i++) {
+      const blocks: LoadedBlock[] = await next;
+      next = i + 1 < groups.length ? this.reader.blocks(groups[i + 1], part, signal) : null;
+      next?.catch(() => undefined); // reported when it is waited for
+      for (const block of blocks) {
+        this.#note(block);
+        take(block);
+      }
+      this.reader.giveBack(blocks);
+    }
+  }
+}
+
+/** A row that was found by its id, in a block of which the head was read. */
+interface FoundRow extends LoadedBlock {
+  readonly place: number;
+  readonly row: number;
+}
+
+/** Blocks that are read together. */
+function grouped(blocks: readonly number[]): number[][] {
+  const groups: number[][] = [];
+  for (let first = 0; first < blocks.length; first += BUCKETS_TOGETHER) {
+    groups.push(blocks.slice(first, first + BUCKETS_TOGETHER));
+  }
+  return groups;
+}
+
+function isOfKind(id: Id, kind: string | null): boolean {
+  if (kind === 'bigint') return typeof id === 'bigint' && BigInt.asIntN(65, id) === id;
+  if (kind === 'string') return typeof id === 'string';
+  return typeof id === 'number' && Number.isSafeInteger(id) && kind !== null;
+}
+
+/** A table of buckets, each of which begins on 8 bytes and lies in the file of hashes. */
+function checkedBuckets(bytes: Uint8Array, path: string, hashes: FolderFile): BucketTable {
+  const table = bucketsFromArrow(bytes, path);
+  table.at.forEach((at, i) => {
+    if (at % 8 === 0 && at + table.bytes[i] <= hashes.bytes) return;
+    throw new FormatError(`damaged: bucket ${i} is not where it can be`, path);
+  });
+  return table;
+}
+
+/** How much of a limit is for partitions: what vectors leave, or their share where not all fit. */
+function partitionRoom({ manifest, segments }: Content, room: number): number {
+  const vectorBytes = segments.reduce((sum, { files }) => sum + (files.vectors?.bytes ?? 0), 0);
+  const all = 1.25 * vectorBytes + 64 * manifest.rows;
+  const some = (all / Math.max(1, manifest.rows)) * MIN_VECTORS;
+  return Math.max(
+    PARTITION_SHARE * room,
+    room - Math.min(all, Math.max(VECTOR_SHARE * room, some)),
+  );
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
+import { nearestByDistance } from '../../src/index/distance';
+import { FilterMemory } from '../../src/index/filter-memory';
+import { MemoryIndex } from '../../src/index/memory-index';
+import { trainSpace, untrainedSpace } from '../../src/index/train';
+import { Draws } from '../reference/random';
+
+/** Codes of which some are near others, and null rows, in an index of several segments. */
+function indexOf(bits: number, count: number, draws: Draws) {
+  const bytesPerCode = bits / 8;
+  const codes = draws.bytes(count * bytesPerCode);
+  for (let row = 3; row < count; row += 3) {
+    codes.copyWithin(row * bytesPerCode, (row - 2) * bytesPerCode, (row - 1) * bytesPerCode);
+    for (let flip = draws.integer(6); flip > 0; flip--) {
+      codes[row * bytesPerCode + draws.integer(bytesPerCode)] ^= 1 << draws.integer(8);
+    }
+  }
+  const isNull = (row: number) => row % 101 === 5;
+  for (let row = 5; row < count; row += 101) {
+    codes.fill(0, row * bytesPerCode, (row + 1) * bytesPerCode);
+  }
+  const index = new MemoryIndex({
+    ...{ bits, bytesPerCode, kernel: 'auto', newVectors: null },
+    ...{ tailRows: 9000, maxSegmentRows: 9000 },
+  });
+  const append = (to: MemoryIndex, first: number, end: number) =>
+    to.append({
+      ...{ count: end - first, ids: null, appendVectors: null },
+      codes: codes.subarray(first * bytesPerCode, end * bytesPerCode),
+      isNull: (i) => isNull(first + i),
+    });
+  return { index, codes, isNull, append };
+}
+
+/** By brute force, bit by bit. */
+function nearest(
+  codes: Uint8Array,
+  bytes: number,
+  query: Uint8Array,
+  rows: number[],
+  k: number,
+  most: number,
+) {
+  const distanceOf = (row: number) => {
+    let distance = 0;
+    for (let i = 0; i < bytes; i++) {
+      for (let rest = codes[row * bytes + i] ^ query[i]; rest > 0; rest >>= 1) distance += rest & 1;
+    }
+    return distance;
+  };
+  return rows
+    .map((row) => ({ row, distance: distanceOf(row) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((a, b) => a.distance - b.distance || a.row - b.row)
+    .slice(0, k);
+}
+
+describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
+  it('finds what brute force finds by every method, in every order of searches', async () => {
+    const draws = new Draws(bits);
+    const count = 12_000;
+    const { index: plain, codes, isNull, append } = indexOf(bits, count, draws);
+    append(plain, 0, 6000);
+    const work = new LongWork({});
+    const untrained = untrainedSpace({ bits, dimensions: null, seed: 0n });
+    const sample = await plain.sample(untrained, 3000, '0', work);
+    const space = await trainSpace(untrained, sample, { partitions: 8, seed: '0' }, work);
+    const index = await plain.placed({ space, hasCopies: false }, work);
+    append(index, 6000, count);
+    for (let row = 0; row < count; row += 7) index.remove(row);
+    const live = Array.from({ length: count }, (_, row) => row).filter(
+      (row) => row % 7 > 0 && !isNull(row),
+    );
+    const methods = new Set<string>();
+    for (let search = 0; search < 40; search++) {
+      const row = draws.integer(count);
+      const query = codes.slice((row * bits) / 8, ((row + 1) * bits) / 8);
+      const k = [1, 10, 50, Number.MAX_SAFE_INTEGER][search % 4];
+      const maxDistance = search % 4 === 3 ? draws.integer(8) : bits;
+      const method = (['auto', 'bands', 'scan'] as const)[search % 3];
+      const filter =
+        search % 5 === 4
+          ? new FilterMemory({ accepts: (one) => one % 2 === 0, isUserCode: true, rows: null })
+          : null;
+      const rows = filter === null ? live : live.filter((one) => one % 2 === 0);
+      const work = { codesCompared: 0, candidates: 0, probes: 0 };
+      const found = nearestByDistance(
+        index.searched(),
+        query,
+        { k, maxDistance, method, filter },
+        work,
+      );
+      methods.add(found.method);
+      const wanted = nearest(codes, bits / 8, query, rows, k, maxDistance);
+      expect(Array.from(found.rows)).toEqual(wanted.map((one) => one.row));
+      expect(Array.from(found.distances)).toEqual(wanted.map((one) => one.distance));
+    }
+    expect([...methods].sort()).toEqual(['bands', 'scan']);
+  });
+});

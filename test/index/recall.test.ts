@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import { scanVectors } from '../../src/index';
+import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
+import { Draws } from '../reference/random';
+
+/** `optimize`: what it reports is true of new queries, and near what was asked for. */
+
+const DIMENSIONS = 16;
+const draws = new Draws('recall');
+const points = Array.from({ length: 60 }, () => draws.gaussians(DIMENSIONS));
+
+function clustered(count: number) {
+  const values = new Float32Array(count * DIMENSIONS);
+  for (let row = 0; row < count; row++) {
+    const point = points[draws.integer(60)];
+    for (let i = 0; i < DIMENSIONS; i++) {
+      values[row * DIMENSIONS + i] = point[i] + 0.5 * draws.gaussian();
+    }
+  }
+  return { values, dimensions: DIMENSIONS };
+}
+
+const at = ({ values }: { values: Float32Array }, row: number) =>
+  values.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
+const vectors = clustered(20_000);
+const queries = clustered(300);
+
+async function made(storage: 'float32' | 'int8' | 'none' = 'float32', rows = vectors) {
+  const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: storage });
+  await index.addAll(rows);
+  return index;
+}
+
+/** The share of the true 10 nearest of new queries that searches find. */
+function found(index: SimHashIndex): number {
+  let count = 0;
+  for (let i = 0; i < 300; i++) {
+    const truth = new Set(scanVectors(vectors, at(queries, i), { k: 10 }).rows);
+    for (const row of index.search(at(queries, i)).rows) if (truth.has(row)) count++;
+  }
+  return count / 3000;
+}
+
+describe('recall', () => {
+  it.each([
+    ['float32', 0.8],
+    ['float32', 0.9],
+    ['int8', 0.9],
+  ] as const)(
+    'of new queries is near what was asked for, vectors %s, %f',
+    async (storage, recall) => {
+      const index = await made(storage);
+      const report = await index.optimize({ recall });
+      expect(report).toMatchObject({
+        wanted: recall,
+        reached: true,
+        source: 'rows',
+        truth: 'cosine',
+      });
+      expect(report.method).toBe('partitions');
+      expect(report.interval[0]).toBeLessThan(report.recall);
+      expect(report.recall).toBeLessThan(recall + 0.03);
+      expect(found(index)).toBeGreaterThan(report.interval[0] - 0.03);
+      expect(found(index)).toBeLessThan(report.interval[1] + 0.03);
+    },
+  );
+
+  it('counts rows as near as the k-th as found, whichever of them a search returns', async () => {
+    const some = clustered(40);
+    const values = new Float32Array(6000 * DIMENSIONS);
+    for (let row = 0; row < 6000; row++) values.set(at(some, row % 40), row * DIMENSIONS);
+    for (const storage of ['float32', 'int8', 'none'] as const) {
+      const index = await made(storage, { values, dimensions: DIMENSIONS });
+      const report = await index.optimize({ recall: 0.99, partitions: 16 });
+      expect([storage, report.recall]).toEqual([storage, 1]);
+    }
+  });
+
+  it('is measured with rows that trained nothing, alike after rows were added and removed', async () => {
+    const index = await made();
+    const { rows } = coreOf(index);
+    const held = rows.heldOutRows();
+    expect(held.length / 20_000).toBeCloseTo(1 / 32, 2);
+    index.add(at(vectors, held[0]));
+    index.add(at(vectors, held[0] + 1));
+    expect(Array.from(rows.heldOutRows())).toEqual(
+      held.includes(held[0] + 1) ? [...held, 20_000, 20_001] : [...held, 20_000],
+    );
+    const report = await index.optimize({ queries: 100 });
+    expect(report).toMatchObject({ heldOutShare: 1 / 32, queries: 50, rows: 20_002 });
+    index.remove(0);
+    expect(index.report).toMatchObject({ rowsAdded: 0, rowsRemoved: 1, stale: false });
+  });
+
+  it('of queries of the caller is compared with that of rows', async () => {
+    const index = await made();
+    const own = clustered(200);
+    const report = await index.optimize({ queries: own, recall: 0.9 });
+    expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 100 });
+    expect(report.byRows).toMatchObject({ source: 'rows', queries: 500 });
+    const truth = Array.from(
+      { length: 200 },
+      (_, i) => scanVectors(vectors, at(own, i), { k: 10 }).rows,
+    );
+    const given = await index.optimize({ queries: own, truth, recall: 0.9 });
+    expect(given).toMatchObject({ truth: 'given', recall: report.recall });
+    const wrong = truth.map(() => Uint32Array.from({ length: 10 }, (_, i) => i));
+    const poor = await index.optimize({ queries: own, truth: wrong, recall: 0.9 });
+    expect(poor.reached).toBe(false);
+  });
+
+  it('is by cosine of given vectors where codes alone are held', async () => {
+    const index = await made('none');
+    expect(await index.optimize({ recall: 0.5 })).toMatchObject({ truth: 'distance' });
+    const report = await index.optimize({ recall: 0.5, vectors });
+    expect(report).toMatchObject({ truth: 'cosine', rank: 'estimate' });
+    expect(Math.abs(found(index) - report.recall)).toBeLessThan(0.08);
+  });
+
+  it('of sparse rows and of few rows is measured by a scan', async () => {
+    const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
+    const rows = Array.from({ length: 400 }, () => {
+      const indices = Array.from(new Set(Array.from({ length: 6 }, () => draws.integer(40))));
+      return { indices, values: indices.map(() => 1 + draws.uniform()) };
+    });
+    await sparse.addAll(rows);
+    const report = await sparse.optimize({ recall: 0.9 });
+    expect(report).toMatchObject({ method: 'scan', heldOutShare: 1, cost: null, queries: 200 });
+    const few = await made('float32', clustered(30));
+    const { warnings } = await few.optimize();
+    expect(warnings.join()).toMatch(/15 evaluation queries say little/);
+  });
+});
+
+it('an index whose optimizing is cancelled is as it was, and refuses changes meanwhile', async () => {
+  const index = await made();
+  const before = index.search(at(queries, 1));
+  const abort = new AbortController();
+  const work = index.optimize({ signal: abort.signal });
+  expect(() => index.add(at(vectors, 0))).toThrow(/optimize\(\) is still at work/);
+  await expect(index.optimize()).rejects.toThrow(/still at work/);
+  setTimeout(() => abort.abort(new Error('enough')), 30);
+  await expect(work).rejects.toThrow('enough');
+  expect(index.report).toBeNull();
+  expect(index.search(at(queries, 1))).toEqual(before);
+  expect(index.add(at(vectors, 0))).toBe(20_000);
+});
+
+it.each([
+  [{ recall: 1.5 }, /"recall"/],
+  [{ recall: 0 }, /"recall" expected a number above 0/],
+  [{ k: 0 }, /"k"/],
+  [{ queries: 1 }, /"queries"/],
+  [{ truth: [[1]] }, /"queries" expected vectors, since "truth" is given/],
+  [{ queries: queries, truth: [[1]] }, /"truth" expected 300 lists/],
+  [{ partitions: 0 }, /"partitions"/],
+  [{ copies: 1 }, /"copies" expected true or false/],
+  [{ vectors: clustered(3) }, /"vectors" expected 50 rows/],
+  [{ kk: 1 }, /did you mean "k"/],
+])('refuses options, case %#', async (options, message) => {
+  const index = await made('float32', clustered(50));
+  await expect(index.optimize(options as never)).rejects.toThrow(message);
+  expect(index.report).toBeNull();
+});

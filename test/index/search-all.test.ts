@@ -1,0 +1,72 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { Codes } from '../../src/index';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { closeThreads } from '../../src/threads/parallel';
+import { Draws } from '../reference/random';
+import { denseVectors, givenOf, sparseVectors } from './spread';
+
+/** Many queries, by several threads: answers are equal, ids included. */
+
+afterAll(closeThreads);
+const DIMENSIONS = 16;
+
+describe.each([
+  ['float32', true],
+  ['int8', true],
+  ['none', true],
+  ['float32', false],
+] as const)('vectors %s, optimized %s', (storage, isOptimized) => {
+  it('two threads answer as one does', async () => {
+    const draws = new Draws('threads');
+    const vectors = denseVectors(draws, 3000, DIMENSIONS);
+    const index = new SimHashIndex({
+      bits: 128,
+      dimensions: DIMENSIONS,
+      vectors: storage,
+      zero: 'null',
+    });
+    await index.addAll(
+      vectors,
+      vectors.map((_, i) => `id ${i}`),
+      { threads: 2 },
+    );
+    if (isOptimized) await index.optimize({ partitions: 24, queries: 40, threads: 2 });
+    await index.addAll(
+      vectors.slice(0, 50),
+      vectors.slice(0, 50).map((_, i) => `more ${i}`),
+    );
+    for (let i = 0; i < 300; i++) index.remove(`id ${9 * i}`);
+    const queries = denseVectors(draws, 700, DIMENSIONS);
+    for (const options of [{}, { rank: 'hamming' }, { rank: 'estimate', k: 3 }] as const) {
+      const one = await index.searchAll(queries, { ...options, threads: 1 });
+      expect(await index.searchAll(queries, { ...options, threads: 2 })).toEqual(one);
+    }
+    const codes = Codes.from((await index.hasher.hashAll(queries)).bytes, { bits: 128 });
+    const within = await index.withinAll(codes, { maxDistance: 30, threads: 1 });
+    expect(await index.withinAll(codes, { maxDistance: 30, threads: 2 })).toEqual(within);
+  });
+});
+
+it('two threads compare sparse rows as one does, and errors name the query', async () => {
+  const draws = new Draws('sparse threads');
+  const index = new SimHashIndex({ bits: 64, vectors: 'sparse', zero: 'null' });
+  await index.addAll(sparseVectors(draws, 500).map(givenOf) as never);
+  const queries = sparseVectors(draws, 300).map(givenOf) as never[];
+  const one = await index.searchAll(queries as never, { threads: 1 });
+  expect(await index.searchAll(queries as never, { threads: 2 })).toEqual(one);
+  const wrong = [...queries.slice(0, 250), [Number.NaN]];
+  await expect(index.searchAll(wrong as never, { threads: 2 })).rejects.toThrow(/"queries"\[250\]/);
+});
+
+it('rows that are removed while threads search are in no answer', async () => {
+  const draws = new Draws('removed meanwhile');
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS });
+  const vectors = denseVectors(draws, 4000, DIMENSIONS).map((v) => v.map((x) => x || 1));
+  await index.addAll(vectors);
+  const searching = index.searchAll(vectors.slice(0, 500), { rank: 'hamming', threads: 2 });
+  for (let row = 0; row < 500; row++) index.remove(row);
+  for (const { rows, ids } of await searching) {
+    expect(Math.min(...rows)).toBeGreaterThanOrEqual(500);
+    expect(ids).toEqual(Array.from(rows));
+  }
+});

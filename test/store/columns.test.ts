@@ -1,0 +1,119 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { IndexFolder, openIndex, RowBatch, SimHashIndex, saveIndex } from '../../src/node';
+import { temporaryFolder } from './collection';
+import { fileOf } from './files';
+
+const COUNT = 5000;
+const root = await temporaryFolder();
+let folder = '';
+const titleOf = (row: number) => `title ${row} ${'long '.repeat(row % 40)}`;
+const yearOf = (row: number) => (row % 11 === 0 ? null : 1900 + (row % 120));
+const carried = (first: number, count: number) => {
+  const rows = Array.from({ length: count }, (_, i) => first + i);
+  return RowBatch.of({
+    tag: rows.map((row) => (row % 3 === 0 ? null : `tag ${row % 5}`)),
+    title: rows.map(titleOf),
+    isOld: rows.map((row) => row % 2 === 0),
+    year: rows.map(yearOf),
+  });
+};
+const vectorOf = (row: number) => [Math.sin(row), Math.cos(row), Math.sin(3 * row)];
+
+async function made(name: string, ids: boolean): Promise<string> {
+  const path = join(root, name);
+  const index = new SimHashIndex({ bits: 64, dimensions: 3, vectors: 'float32' });
+  const rows = Array.from({ length: COUNT }, (_, row) => row);
+  const idOf = (row: number) => `row ${row}`;
+  await index.addAll(rows.map(vectorOf), ids ? rows.map(idOf) : undefined);
+  await saveIndex(index, path, { columns: carried(0, COUNT) });
+  const opened = await IndexFolder.open(path);
+  await opened.append([vectorOf(COUNT)], ids ? [idOf(COUNT)] : undefined, {
+    columns: carried(COUNT, 1),
+  });
+  await opened.remove(ids ? [idOf(7), idOf(COUNT - 1)] : [7, COUNT - 1]);
+  return path;
+}
+
+beforeAll(async () => {
+  folder = await made('ids.hs', true);
+});
+
+describe.each(['ids', 'rows'])('the carried columns of a stored index, %s', (kind) => {
+  it('are those of the folder, by row', async () => {
+    const path = kind === 'ids' ? folder : await made('rows.hs', false);
+    const opened = await IndexFolder.open(path);
+    const all = (await opened.columns()) as RowBatch;
+    const index = await openIndex(path, { memory: '64MB' });
+    expect(index.columnNames).toEqual(['tag', 'title', 'isOld', 'year']);
+    for (const name of index.columnNames) {
+      const own = await index.columns([name]);
+      expect(own[name]).toEqual(all.values(name));
+    }
+    const rows = [4000, 3, COUNT, 0, 4000];
+    expect(await index.columns(['title', 'year'], { rows })).toEqual({
+      title: rows.map(titleOf),
+      year: rows.map(yearOf),
+    });
+    await index.close();
+  });
+});
+
+it('are read one by one: a filter reads its own column', async () => {
+  const index = await openIndex(folder, { memory: '64MB' });
+  const bytes = readFileSync(fileOf(folder, 'columns')).length;
+  const before = index.figures.bytesRead;
+  const filter = await index.rowsWhere('year', (year) => Number(year) >= 2000);
+  expect(index.figures.bytesRead - before).toBeLessThan(bytes / 4);
+  const wanted = Array.from({ length: COUNT + 1 }, (_, row) => row).filter(
+    (row) => row !== 7 && row !== COUNT - 1 && Number(yearOf(row)) >= 2000,
+  );
+  expect([...filter]).toEqual(wanted);
+  const memory = await openIndex(folder);
+  const { rows } = await index.search(vectorOf(50), { filter, k: 20 });
+  expect([...rows]).toEqual([...memory.search(vectorOf(50), { filter, k: 20 }).rows]);
+  await index.close();
+});
+
+it('refuses columns and rows that are not there, and names a damaged column', async () => {
+  const index = await openIndex(folder, { memory: '64MB' });
+  await expect(index.columns(['none'])).rejects.toThrow(
+    '"names" expected some of tag, title, isOld, year, got "none"',
+  );
+  await expect(index.columns(['year'], { rows: [7] })).rejects.toThrow(
+    '"rows" expected rows of the index, got 7',
+  );
+  await expect(index.columns(['year'], { rows: [99_999] })).rejects.toThrow(RangeError);
+  const path = fileOf(folder, 'columns');
+  const bytes = readFileSync(path);
+  bytes[bytes.indexOf('title 2500')] ^= 1;
+  writeFileSync(path, bytes);
+  await expect(index.columns(['title'])).rejects.toThrow(
+    `${path}: damaged: column "title" of batch 0 fails its checksum`,
+  );
+  expect((await index.columns(['year'], { rows: [2500] })).year).toEqual([yearOf(2500)]);
+  await index.close();
+});
+
+it('may have the names that every object has', async () => {
+  const path = join(root, 'names.hs');
+  const index = new SimHashIndex({ bits: 64, dimensions: 2 });
+  await index.addAll(
+    [
+      [1, 2],
+      [2, 1],
+      [1, 1],
+    ],
+    ['a', 'b', '__proto__'],
+  );
+  const names = ['__proto__', 'constructor', 'toString'];
+  const given = Object.fromEntries(names.map((name) => [name, [`${name} 0`, null, `${name} 2`]]));
+  await saveIndex(index, path, { columns: RowBatch.of(given) });
+  const stored = await openIndex(path, { memory: '64MB' });
+  expect(Object.entries(await stored.columns(names))).toEqual(Object.entries(given));
+  for (const name of names) {
+    expect([...(await stored.rowsWhere(name, (value) => value === `${name} 2`))]).toEqual([2]);
+  }
+  await stored.close();
+});

@@ -1,0 +1,55 @@
+// @module-tag full
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bundled } from './child';
+import type { FileDamage } from './damage.child';
+
+/** Every file of an index folder, cut and changed at one byte after another, one at a time. */
+
+const LIMIT_MS = 5000; // of the processor, thousands of times what it takes: a loop without end is found
+
+describe('a file of an index folder that is cut, changed or gone', () => {
+  let files: FileDamage[] = [];
+
+  beforeAll(async () => {
+    const start = await bundled('damage.child.ts');
+    const child = start([], ['--max-old-space-size=96']);
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), 280_000);
+    expect([await child.end, child.output.stderr]).toEqual([0, '']);
+    clearTimeout(timer);
+    files = JSON.parse(child.output.stdout);
+  }, 300_000);
+
+  it('is of every kind there is', () => {
+    const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
+    expect([...kinds].sort()).toEqual(
+      ['blocks', 'buckets', 'columns', 'copies', 'frequencies', 'hashes', 'manifest']
+        .concat(['manifest.json', 'places', 'removed', 'rows', 'space', 'vectors'])
+        .sort(),
+    );
+  });
+
+  it('gives an error that names it, or the answers are as before', () => {
+    expect(files.flatMap(({ name, failures }) => failures.map((one) => `${name}: ${one}`))).toEqual(
+      [],
+    );
+    for (const { name, bytes, opened, cuts, refused, equal } of files) {
+      // Every byte of a manifest was changed.
+      const least = name.startsWith('manifest-') ? bytes : 100;
+      expect([name, opened - cuts > least]).toEqual([name, true]);
+      // Of hashes the buckets are read that ids are in: what lies elsewhere changes no answer.
+      if (name.startsWith('hashes-')) {
+        expect([name, refused + equal]).toEqual([name, opened]);
+        expect(refused).toBeGreaterThan(cuts); // all cuts, and bytes of these buckets
+        continue;
+      }
+      // The copy for people is not read.
+      expect([name, name === 'manifest.json' ? equal : refused]).toEqual([name, opened]);
+    }
+  });
+
+  it('is found damaged without much work', () => {
+    for (const { name, slowestMs } of files)
+      expect([name, slowestMs < LIMIT_MS]).toEqual([name, true]);
+  });
+});

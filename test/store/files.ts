@@ -1,0 +1,29 @@
+/** The files of the newest generation of a folder. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { filesOf, type Manifest } from '../../src/store/manifest';
+
+/** Path of the newest manifest. */
+export function newestIn(folder: string): string {
+  const names = readdirSync(folder).filter((name) => /^manifest-\d+\.json$/.test(name));
+  return join(folder, names.sort().at(-1) as string);
+}
+
+/** Path of the first file of a kind that the newest manifest names. */
+export function fileOf(folder: string, kind: string): string {
+  const manifest = JSON.parse(readFileSync(newestIn(folder), 'utf8')) as Manifest;
+  const found = filesOf(manifest).find((file) => file.kind === kind);
+  return join(folder, found?.name ?? `no file of ${kind}`);
+}
+
+/** The files of a folder as bytes in memory. */
+export function bytesIn(folder: string): Map<string, Uint8Array> {
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+/** The same as a page has files that a person chose. */
+export function blobsIn(folder: string): Map<string, Blob> {
+  const files = [...bytesIn(folder)];
+  return new Map(files.map(([name, bytes]) => [name, new Blob([bytes as BlobPart])]));
+}

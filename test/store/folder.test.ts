@@ -1,0 +1,150 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { IndexFolder, openIndex } from '../../src/store/index-folder';
+import { saveIndex } from '../../src/store/save-index';
+import { RowBatch } from '../../src/table/row-batch';
+import { Draws } from '../reference/random';
+
+const dimensions = 20;
+const root = mkdtempSync(join(tmpdir(), 'folder-'));
+afterAll(() => rm(root, { recursive: true }));
+
+function vectorsOf(draws: Draws, count: number): number[][] {
+  const centers = Array.from({ length: 30 }, () => Array.from(draws.gaussians(dimensions)));
+  return Array.from({ length: count }, () => {
+    const center = centers[draws.integer(centers.length)];
+    if (draws.integer(50) === 0) return center.map(() => 0);
+    if (draws.integer(10) === 0) return center.map(Math.fround);
+    const noise = draws.gaussians(dimensions);
+    return center.map((value, i) => Math.fround(value + 0.5 * noise[i]));
+  });
+}
+
+const isZero = (vector: number[]) => vector.every((value) => value === 0);
+
+/** What a folder must answer: exact neighbours by brute force over what was put into it. */
+async function expectSame(folder: string, rows: Map<string, number[]>, queries: number[][]) {
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+  const loaded = (await openIndex(folder)) as SimHashIndex;
+  const stored = await openIndex(folder, { memory: '32MB' });
+  expect(loaded.count).toBe(rows.size);
+  const live = [...rows].filter(([, vector]) => !isZero(vector));
+  for (const query of queries) {
+    const cosine = (vector: number[]) => {
+      const dot = vector.reduce((sum, value, i) => sum + value * query[i], 0);
+      return dot / Math.hypot(...vector);
+    };
+    const wanted = live.map(([id, vector]) => ({ id, cosine: cosine(vector) }));
+    wanted.sort((a, b) => b.cosine - a.cosine);
+    const options = { k: 10, probes: 1e6, oversample: 400 };
+    const found = loaded.search(query, options);
+    const norm = Math.hypot(...query);
+    for (let i = 0; i < 10; i++) {
+      expect(found.cosines?.[i]).toBeCloseTo(wanted[i].cosine / norm, 5);
+    }
+    expect(await stored.search(query, options)).toEqual(found);
+  }
+  await stored.close();
+}
+
+describe('a folder that is changed where it is', () => {
+  it.each([1, 2, 3])('agrees with brute force through random changes (seed %s)', async (seed) => {
+    const draws = new Draws(seed);
+    const folder = join(root, `changes ${seed}`);
+    const rows = new Map<string, number[]>();
+    const index = new SimHashIndex<string>({
+      ...{ bits: 64, dimensions, vectors: seed === 3 ? 'int8' : 'float32', zero: 'null' },
+    });
+    const first = vectorsOf(draws, 400);
+    await index.addAll(
+      first,
+      first.map((_, i) => `a${i}`),
+    );
+    for (const [i, vector] of first.entries()) rows.set(`a${i}`, vector);
+    await saveIndex(index as SimHashIndex, folder);
+    const queries = vectorsOf(draws, 8).filter((query) => !isZero(query));
+    for (let step = 0; step < 14; step++) {
+      const opened = await IndexFolder.open(folder);
+      const ids = [...rows.keys()];
+      const kind = step === 4 ? 5 : draws.integer(5);
+      if (kind < 2) {
+        const some = vectorsOf(draws, 1 + draws.integer(150));
+        const own = some.map((_, i) => `${step}-${i}`);
+        if (kind === 1) for (let i = 0; i < own.length; i += 3) own[i] = ids[i % ids.length];
+        const names = [...new Set(own)];
+        await opened.append(some.slice(0, names.length), names, { replace: true });
+        for (const [i, name] of names.entries()) rows.set(name, some[i]);
+      } else if (kind === 2) {
+        const gone = ids.filter(() => draws.integer(4) === 0);
+        expect(await opened.remove(gone)).toBe(gone.length);
+        for (const id of gone) rows.delete(id);
+      } else if (kind === 3) await opened.compact();
+      else if (kind === 4) await opened.optimize({ partitions: 9, queries: 20 });
+      else
+        await opened.optimize({ partitions: 12, queries: 20, memory: 300_000, copies: seed === 2 });
+      if (step % 3 === 1) await expectSame(folder, rows, seed === 3 ? [] : queries);
+    }
+    await expectSame(folder, rows, seed === 3 ? [] : queries);
+  });
+
+  it('is built of more rows than memory holds, and refuses an id twice', async () => {
+    const draws = new Draws(9);
+    const folder = join(root, 'built');
+    const all = vectorsOf(draws, 6000);
+    const batches = Array.from({ length: 12 }, (_, i) => {
+      const vectors = all.slice(500 * i, 500 * (i + 1));
+      const ids = vectors.map((_, j) => `row ${500 * i + j}`);
+      const columns = RowBatch.of({ note: ids.map((id) => `about ${id}`) });
+      return { vectors, ids, columns };
+    });
+    const options = {
+      ...{ bits: 64, dimensions, vectors: 'float32' as const, zero: 'null' as const },
+      ...{ memory: 400_000, optimize: { recall: 0.9, queries: 60 } },
+    };
+    const built = await IndexFolder.build(folder, batches, options);
+    expect(built.report?.recall).toBeGreaterThan(0.8);
+    expect(built.rowCount).toBe(6000);
+    const rows = new Map(all.map((vector, i) => [`row ${i}`, vector]));
+    const queries = vectorsOf(draws, 6).filter((query) => !isZero(query));
+    await expectSame(folder, rows, queries);
+    await built.remove(['row 5', 'row 5999']);
+    await built.compact();
+    const columns = await built.columns(['note']);
+    expect(columns?.values('note').slice(4, 6)).toEqual(['about row 4', 'about row 6']);
+    const twice = [...batches, { ...batches[0], vectors: all.slice(0, 500) }];
+    const again = IndexFolder.build(join(root, 'twice'), twice, options);
+    await expect(again).rejects.toThrow(/same id|not there yet/);
+  });
+
+  it('is merged of folders that were built like one', async () => {
+    const draws = new Draws(10);
+    const all = vectorsOf(draws, 5000);
+    const [model, first, second, merged] = ['model', 'first', 'second', 'merged'].map((name) => {
+      return join(root, name);
+    });
+    const options = { bits: 64, dimensions, vectors: 'float32' as const, zero: 'null' as const };
+    await IndexFolder.build(model, [{ vectors: all }], {
+      ...{ ...options, memory: '64MB', optimize: { partitions: 20, queries: 50 } },
+    });
+    const ids = all.map((_, i) => `row ${i}`);
+    for (const [i, folder] of [first, second].entries()) {
+      const own = {
+        vectors: all.slice(2500 * i, 2500 * (i + 1)),
+        ids: ids.slice(2500 * i, 2500 * (i + 1)),
+      };
+      await IndexFolder.build(folder, [own], { memory: '64MB', like: model, firstRow: 2500 * i });
+    }
+    const made = await IndexFolder.merge(merged, [first, second], { optimize: { queries: 50 } });
+    expect(made.report?.partitions).toBe(20);
+    const rows = new Map(all.map((vector, i) => [`row ${i}`, vector]));
+    await expectSame(
+      merged,
+      rows,
+      vectorsOf(draws, 5).filter((query) => !isZero(query)),
+    );
+  });
+});

@@ -1,0 +1,315 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FormatError } from '../../src/index';
+import { HttpPlace } from '../../src/store/http-place';
+import { startHost, type WebHost } from './web-host';
+
+const BYTES = 400_000;
+const content = Uint8Array.from({ length: BYTES }, (_, i) => (i * 7 + (i >> 8)) & 255);
+const file = { name: 'rows.arrow', bytes: BYTES };
+const manifestOf = (generation: number) =>
+  new TextEncoder().encode(`{ "generation": ${generation}, "rows": 3 }`);
+
+let host: WebHost;
+let files: HttpPlace;
+const served = new Map<string, Uint8Array>();
+
+beforeEach(async () => {
+  served.clear();
+  served.set(file.name, content).set('manifest.json', manifestOf(7));
+  host = await startHost(served);
+  files = new HttpPlace(host.url);
+});
+
+afterEach(async () => {
+  await files.close();
+  await host.close();
+});
+
+/** Compares long arrays faster than `toEqual` does. */
+function expectBytes(read: Uint8Array[], ranges: { at: number; length: number }[]): void {
+  expect(read.map(({ length }) => length)).toEqual(ranges.map(({ length }) => length));
+  const same = read.map((one, i) =>
+    Buffer.compare(one, content.subarray(ranges[i].at).subarray(0, ranges[i].length)),
+  );
+  expect(same).toEqual(ranges.map(() => 0));
+}
+
+/** The error of a read, which names the file by its address. */
+async function errorOf(ranges = [{ at: 1000, length: 500 }], wanted = file): Promise<Error> {
+  const error = await files.read(wanted, ranges).catch((one) => one);
+  expect(error).toBeInstanceOf(Error);
+  expect(error.message).toContain(`${host.url}${wanted.name}: `);
+  return error;
+}
+
+describe('a plain host', () => {
+  it('gives ranges in the order that they are asked for, also empty and overlapping ones', async () => {
+    const wanted = [
+      [399_990, 10],
+      [0, 1],
+      [200_000, 0],
+      [3, 70_000],
+      [400_000, 0],
+      [400, 9],
+      [0, BYTES],
+    ].map(([at, length]) => ({ at, length }));
+    const read = await files.read(file, wanted);
+    expectBytes(read, wanted);
+  });
+
+  it('is asked once for ranges that are near each other, and at most for six at a time', async () => {
+    host.behave = () => new Promise((resolve) => setTimeout(() => resolve(false), 20));
+    const near = Array.from({ length: 20 }, (_, i) => ({ at: 5000 + 1000 * i, length: 600 }));
+    await files.read(file, near);
+    expect(host.asked).toEqual([{ name: file.name, range: 'bytes=5000-24599' }]);
+    const far = Array.from({ length: 20 }, (_, i) => ({ at: 19_000 * i, length: 600 }));
+    const others = new HttpPlace(host.url);
+    const read = await Promise.all([files.read(file, far), others.read(file, far)]);
+    expect(host.asked.length).toBe(41);
+    expect(host.parallel).toBe(6);
+    for (const one of read) expectBytes(one, far);
+  });
+
+  it('gives ranges that do not hold more memory than their length', async () => {
+    const read = await files.read(file, [
+      { at: 8, length: 16 },
+      { at: 4096, length: 16 },
+    ]);
+    expect(read.map(({ buffer }) => buffer.byteLength)).toEqual([16, 16]);
+  });
+
+  it('has the manifest of its newest generation, that of another, or none', async () => {
+    expect(await files.manifest(undefined)).toEqual({
+      ...{ name: 'manifest.json', generation: 7, bytes: manifestOf(7) },
+    });
+    served.set('manifest-000006.json', manifestOf(6));
+    expect((await files.manifest(6))?.name).toBe('manifest-000006.json');
+    expect(await files.manifest(5)).toBe(null);
+    served.set('manifest.json', new TextEncoder().encode('<!doctype html><title>Home</title>'));
+    await expect(files.manifest(undefined)).rejects.toThrow(/manifest.json: cannot be read as a/);
+  });
+
+  it('keeps what an address asks for besides its path, and does not repeat it in errors', async () => {
+    const asked: (string | undefined)[] = [];
+    host.behave = (_, __, { url }) => asked.push(url) === 0;
+    files = new HttpPlace(`${host.url}a%20b/docs.hs?token=secret#top`);
+    expect(files.name).toBe(`${host.url}a%20b/docs.hs`);
+    expect(await files.manifest(undefined)).toBe(null);
+    const error = await files.read(file, [{ at: 0, length: 1 }]).catch((one) => one);
+    expect(error.message).toContain(`${host.url}a%20b/docs.hs/rows.arrow: it is missing`);
+    expect(error.message).not.toContain('secret');
+    expect(asked[0]).toBe('/a%20b/docs.hs/manifest.json?token=secret');
+    expect(asked[1]).toBe('/a%20b/docs.hs/rows.arrow?token=secret');
+  });
+
+  it('is named by an address of the web', () => {
+    expect(() => new HttpPlace('docs.hs')).toThrow(
+      new RangeError(
+        '"url" expected an address that begins with https:// or http://, got "docs.hs"',
+      ),
+    );
+    expect(() => new HttpPlace('file:///docs.hs')).toThrow(RangeError);
+    expect(() => new HttpPlace(3 as never)).toThrow(TypeError);
+  });
+});
+
+describe('a host that fails for a while', () => {
+  it.each([408, 429, 500, 503])('is asked again after %i', async (status) => {
+    host.behave = ({ count }, response) => {
+      if (count <= 2) response.writeHead(status).end('not now');
+      return count <= 2;
+    };
+    expect(await files.read(file, [{ at: 5, length: 5 }])).toEqual([content.slice(5, 10)]);
+    expect(host.asked.length).toBe(3);
+  });
+
+  it('is asked again when it closes before or within its answer, or sends less', async () => {
+    host.behave = ({ count }, response, request) => {
+      if (count === 1) request.socket.destroy();
+      const head = { 'content-range': `bytes 0-99999/${BYTES}` };
+      if (count === 2) {
+        response.writeHead(206, { ...head, 'content-length': 100_000 });
+        response.write(content.subarray(0, 5000), () => request.socket.destroy());
+      }
+      if (count === 3) response.writeHead(206, head).end(content.subarray(0, 5000));
+      return count <= 3;
+    };
+    const wanted = [{ at: 0, length: 100_000 }];
+    expectBytes(await files.read(file, wanted), wanted);
+    expect(host.asked.length).toBe(4);
+  });
+
+  it('is given the time it asks for', async () => {
+    const times: number[] = [];
+    host.behave = ({ count }, response) => {
+      times.push(performance.now());
+      if (count === 1) response.writeHead(503, { 'retry-after': '1' }).end();
+      return count === 1;
+    };
+    await files.read(file, [{ at: 5, length: 5 }]);
+    expect(times[1] - times[0]).toBeGreaterThan(950);
+  });
+
+  it('is given up after five tries, with what it said last', async () => {
+    host.behave = (_, response) => Boolean(response.writeHead(503).end());
+    expect((await errorOf()).message).toMatch(/the host answered 503 Service Unavailable$/);
+    expect(host.asked.length).toBe(5);
+    host.behave = (_, response) => Boolean(response.writeHead(206).end(content.subarray(0, 7)));
+    const error = await errorOf();
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(/cut short: 7 bytes came of 500 from byte 1000 on/);
+  });
+
+  it('cannot be reached', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as { port: number };
+    closed.close();
+    files = new HttpPlace(`http://127.0.0.1:${port}/`);
+    await expect(files.manifest(undefined)).rejects.toThrow(
+      /^http:\/\/127.0.0.1:\d+\/manifest.json: the host cannot be reached.*\(CORS\).*ECONNREFUSED/,
+    );
+  });
+});
+
+describe('a host that cannot be used', () => {
+  it.each([
+    [401, /the host answered 401 Unauthorized/],
+    [403, /the host answered 403 Forbidden/],
+    [404, /it is missing, the manifest names it/],
+    [410, /it is missing, the manifest names it/],
+    [304, /the host answered 304/],
+  ])('is not asked again after %i', async (status, words) => {
+    host.behave = ({ name }, response) => {
+      if (name === file.name) response.writeHead(status).end();
+      return name === file.name;
+    };
+    expect((await errorOf()).message).toMatch(words);
+    expect(host.asked.filter(({ name }) => name === file.name).length).toBe(1);
+  });
+
+  it('ignores ranges: its whole file is not read', async () => {
+    let sent = 0;
+    host.behave = (_, response) => {
+      response.writeHead(200);
+      const send = () => {
+        while (!response.destroyed && sent < 2 ** 26) {
+          sent += BYTES;
+          if (!response.write(content)) return;
+        }
+        response.end();
+      };
+      response.on('drain', send);
+      send();
+      return true;
+    };
+    expect((await errorOf()).message).toMatch(/ignores range requests, it answered 200 with/);
+    expect(host.asked.length).toBe(1);
+    expect(sent).toBeLessThan(2 ** 26);
+  });
+
+  it('may answer 200 where all of a file is wanted', async () => {
+    host.behave = (_, response) => Boolean(response.writeHead(200).end(content));
+    const all = [{ at: 0, length: BYTES }];
+    expectBytes(await files.read(file, all), all);
+    const shorter = { ...file, bytes: BYTES - 1 };
+    const error = await errorOf([{ at: 0, length: BYTES - 1 }], shorter);
+    expect(error.message).toMatch(/damaged: more than 399999 bytes came/);
+  });
+
+  it.each([
+    [
+      'another range',
+      'bytes 0-499/400000',
+      /1000 to 1499 were asked for, .* "bytes 0-499\/400000"/,
+    ],
+    ['less than the range', 'bytes 1000-1009/400000', /the host answered "bytes 1000-1009/],
+    ['a longer file', 'bytes 1000-1499/400001', /damaged: 400001 bytes, the manifest says 400000/],
+    ['a shorter file', 'bytes 1000-1499/2000', /cut short: 2000 bytes, the manifest says 400000/],
+    ['what is no range', 'lines 1-2', /the host answered "lines 1-2"/],
+  ])('says that it sends %s', async (_, said, words) => {
+    host.behave = (__, response) => {
+      response.writeHead(206, { 'content-range': said }).end(content.subarray(0, 500));
+      return true;
+    };
+    const error = await errorOf();
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(words);
+    expect(host.asked.length).toBe(1);
+  });
+
+  it('sends more than it says, without end', async () => {
+    host.behave = (_, response) => {
+      response.writeHead(206, { 'content-range': `bytes 1000-1499/${BYTES}` });
+      const send = () => response.destroyed || response.write(content.subarray(0, 400), send);
+      send();
+      return true;
+    };
+    expect((await errorOf()).message).toMatch(/damaged: more than 500 bytes came/);
+  });
+
+  it('has a shorter file than the manifest says', async () => {
+    served.set(file.name, content.subarray(0, 900));
+    expect((await errorOf()).message).toMatch(/cut short: 900 bytes, the manifest says 400000/);
+    expect((await errorOf([{ at: 0, length: 950 }])).message).toMatch(/cut short: 900 bytes/);
+  });
+
+  it('hides the range, as hosts of other pages do: what has the right length is returned', async () => {
+    host.behave = (_, response) => {
+      response.writeHead(206).end(content.subarray(1000, 1500));
+      return true;
+    };
+    const [read] = await files.read(file, [{ at: 1000, length: 500 }]);
+    expect(read).toEqual(content.slice(1000, 1500));
+  });
+});
+
+it('a file that is missing since another generation was published: to be opened again', async () => {
+  await files.manifest(undefined);
+  served.delete(file.name);
+  expect(await errorOf()).toBeInstanceOf(FormatError);
+  served.set('manifest.json', manifestOf(8));
+  const error = await errorOf();
+  expect(error.message).toMatch(/generation 8 was published since: open the index again/);
+  expect(error).not.toBeInstanceOf(FormatError);
+});
+
+describe('a read that is stopped', () => {
+  it('ends at once by its signal: in its request, in the queue, and before the next try', async () => {
+    const stop = new AbortController();
+    host.behave = ({ range }, response) => {
+      if (range === 'bytes=0-0') response.writeHead(503, { 'retry-after': '9' }).end();
+      return true; // never answered
+    };
+    const far = Array.from({ length: 20 }, (_, i) => ({ at: 19_000 * i, length: 1 }));
+    const reads = files.read(file, far, stop.signal).catch((error) => error);
+    await expect.poll(() => host.asked.length).toBeGreaterThanOrEqual(7);
+    stop.abort(new Error('enough'));
+    expect((await reads).message).toBe('enough');
+    await expect(files.read(file, far, stop.signal)).rejects.toThrow('enough');
+    host.behave = () => false;
+    expect(await files.read(file, [{ at: 1, length: 1 }])).toEqual([content.slice(1, 2)]);
+  });
+
+  it('ends when the files are closed', async () => {
+    host.behave = () => true;
+    const read = files.read(file, [{ at: 1, length: 1 }]).catch((error) => error);
+    await expect.poll(() => host.asked.length).toBe(1);
+    await files.close();
+    expect((await read).message).toMatch(/closed while it was read/);
+  });
+
+  it('ends the other requests of a read that failed', async () => {
+    let closed = 0;
+    host.behave = ({ range }, response) => {
+      if (range === 'bytes=0-0') setTimeout(() => response.writeHead(403).end(), 50);
+      else response.on('close', () => closed++);
+      return true;
+    };
+    const far = Array.from({ length: 5 }, (_, i) => ({ at: 19_000 * i, length: 1 }));
+    await expect(files.read(file, far)).rejects.toThrow(/403/);
+    await expect.poll(() => closed).toBe(4);
+  });
+});

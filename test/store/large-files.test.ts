@@ -1,0 +1,134 @@
+import { constants } from 'node:buffer';
+import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readExactly } from '../../src/formats/file-io';
+import { Codes, SimHashIndex } from '../../src/index';
+import { IndexFolder, openIndex } from '../../src/store/index-folder';
+import { fileName, type Manifest, manifestName, manifestText } from '../../src/store/manifest';
+import { RowSet } from '../../src/store/row-set';
+import { saveIndex } from '../../src/store/save-index';
+import { temporaryFolder } from './collection';
+
+/** Sizes that no test can fill: sparse files, and manifests that claim them. */
+
+const root = await temporaryFolder();
+const GIB = 2 ** 30;
+
+function sparseFile(path: string, byteLength: number): void {
+  const file = openSync(path, 'w');
+  ftruncateSync(file, byteLength);
+  writeSync(file, Buffer.from('the end'), 0, 7, byteLength - 7);
+  closeSync(file);
+}
+
+/** A folder whose manifest claims one file of so many rows and bytes. */
+async function claiming(name: string, { rows, bytes }: { rows: number; bytes: number }) {
+  const folder = join(root, name);
+  await mkdir(folder);
+  const token = '00112233aabb';
+  const file = (kind: 'rows' | 'blocks', part: number, size: { rows: number; bytes: number }) => ({
+    name: fileName({ kind, generation: 1, part, token }),
+    kind,
+    ...size,
+    checksum: '0123456789abcdef',
+  });
+  const own = file('rows', 0, { rows, bytes });
+  const manifest: Omit<Manifest, 'checksum'> = {
+    ...{ generation: 1, previous: null, rows, text: null, columns: [] },
+    index: {
+      ...{ bits: 256, projection: 'signs', seed: '0', zero: 'error', vectors: 'none', mean: null },
+      ...{ isForeign: true, ids: 'row', nextRow: rows, report: null, copies: false, zeros: null },
+    },
+    segments: [
+      {
+        ...{ firstRow: 0, endRow: rows },
+        files: { rows: own, blocks: file('blocks', 1, { rows: 1, bytes: 100 }) },
+      },
+    ],
+    files: {},
+  };
+  writeFileSync(join(folder, manifestName(1)), manifestText(manifest));
+  return { folder, path: join(folder, own.name) };
+}
+
+describe('a file above 2 GiB', { tags: 'full' }, () => {
+  it('is read in pieces', async () => {
+    const path = join(root, 'large');
+    const byteLength = 2 * GIB + 4096;
+    sparseFile(path, byteLength);
+    const bytes = await readExactly(path, byteLength);
+    expect(bytes.length).toBe(byteLength);
+    expect(Buffer.from(bytes.subarray(-9)).toString('latin1')).toBe('\0\0the end');
+    rmSync(path);
+  });
+
+  // Node 22 and later have no limit that a file could exceed.
+  it.runIf(constants.MAX_LENGTH < 2 ** 40)(
+    'is refused beyond what the engine holds in one piece, before memory is taken',
+    async () => {
+      const path = join(root, 'larger');
+      const byteLength = constants.MAX_LENGTH + 8;
+      sparseFile(path, byteLength);
+      const before = process.memoryUsage().arrayBuffers;
+      await expect(readExactly(path, byteLength)).rejects.toThrow(
+        `larger: ${byteLength} bytes, this engine holds at most ${constants.MAX_LENGTH} in one piece`,
+      );
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(GIB);
+      rmSync(path);
+    },
+  );
+});
+
+describe('an index that claims', () => {
+  it('more bytes than its file has is refused before memory is taken', async () => {
+    const { folder, path } = await claiming('short.hs', { rows: 1000, bytes: 3 * GIB });
+    writeFileSync(path, 'ARROW1');
+    const before = process.memoryUsage().arrayBuffers;
+    await expect(openIndex(folder)).rejects.toThrow(
+      `${path}: cut short: 6 bytes, the manifest says ${3 * GIB}`,
+    );
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(GIB);
+  });
+});
+
+it('files of any number of appends are few, and each row was written few times', async () => {
+  const folder = join(root, 'appends.hs');
+  await saveIndex(new SimHashIndex({ bits: 8 }), folder);
+  const opened = await IndexFolder.open(folder);
+  let [written, most] = [0, 0];
+  let before = new Set<string>();
+  const appends = 100;
+  for (let count = 1; count <= appends; count++) {
+    await opened.append(Codes.from(Uint8Array.of(count), { bits: 8 }));
+    const files = opened.files.filter(({ kind }) => kind === 'rows');
+    for (const { name, rows } of files) written += before.has(name) ? 0 : rows;
+    before = new Set(files.map(({ name }) => name));
+    most = Math.max(most, files.length);
+  }
+  expect(opened.rowCount).toBe(appends);
+  expect(most).toBeLessThanOrEqual(7); // the binary digits of 100
+  expect(written).toBeLessThanOrEqual(7 * appends);
+});
+
+it('a set of rows is what a set is', () => {
+  const rows = new RowSet();
+  const plain = new Set<number>();
+  for (const [first, end] of [
+    [3, 5],
+    [8, 40],
+    [41, 41],
+    [70, 71],
+    [64, 66],
+    [1000, 1003],
+  ]) {
+    rows.addRange(first, end);
+    for (let row = first; row < end; row++) plain.add(row);
+  }
+  rows.add(7);
+  plain.add(7);
+  expect([...rows.within(0, 2000)]).toEqual([...plain].sort((a, b) => a - b));
+  expect([...rows.within(5, 9)]).toEqual([7, 8]);
+  expect([rows.has(4_000_000_000), rows.has(7)]).toEqual([false, true]);
+});
