@@ -13,7 +13,7 @@ export interface Neighbors {
 }
 
 /** Takes the hits of one query, in the order that each collector states. */
-export interface Collector {
+interface Collector {
   /** Only hits below this distance can still enter; it falls as nearer ones are found. */
   readonly limit: number;
   /** Takes one hit. */

@@ -435,7 +435,7 @@ export class Ranking {
 }
 
 /** The exact similarities of rows with a query, in their order. */
-export function similaritiesOf(
+function similaritiesOf(
   { parts }: Pick<Searched, 'parts'>,
   query: Query,
   rows: Uint32Array,

@@ -19,7 +19,7 @@ export interface RowCodes {
 }
 
 /** `count` pairs (code, weight): position of a code among those searched, and its weight. */
-export interface Hits {
+interface Hits {
   readonly codes: Uint32Array;
   readonly weights: Uint32Array;
   readonly count: number;
@@ -125,16 +125,6 @@ export class FallingLimit {
     }
   }
 
-  /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
-  goOn({ codes, weights, count }: Hits, limit: number): void {
-    this.limit = limit;
-    for (let i = 0; i < count; i++) {
-      this.list.push(codes[i], weights[i]);
-      this.#counts[weights[i]]++;
-    }
-    this.held = count;
-  }
-
   /** A search that calls `look`, which weighs and takes a code, for one code after another. */
   search(look: (code: number) => void): HitSearch {
     const hits = this;
@@ -227,17 +217,6 @@ export class HitState {
     );
     for (let i = 1; i < hits.length; i += 2) {
       if (hits[i] <= limit) this.#state[COUNTS + hits[i]]++;
-    }
-  }
-
-  /** Goes on, as one that took nothing yet, where another with hits within this limit is. */
-  goOn({ codes, weights, count }: Hits, limit: number): void {
-    this.#list = new HitList(count);
-    this.#state[LIMIT] = limit;
-    this.#state[HELD] = count;
-    for (let i = 0; i < count; i++) {
-      this.#list.push(codes[i], weights[i]);
-      this.#state[COUNTS + weights[i]]++;
     }
   }
 

@@ -22,8 +22,6 @@ export const SCAN_BYTES = 10 * PAGE_BYTES;
 export const CODES_START = FREE_START + SCAN_BYTES;
 /** Bytes of data that fit one memory. */
 export const MAX_DATA_BYTES = MAX_PAGES * PAGE_BYTES - CODES_START;
-/** Largest size of an index's codes in one memory: the rest of its 4 GiB is for threads. */
-export const PART_BYTES = 2 ** 30;
 /** Kernels load whole 16-byte registers, so they may read (not use) bytes behind the last code. */
 const PADDING_BYTES = 16;
 /** Shorter runs of codes are copied for each scan: a separate memory takes 12 pages or more. */

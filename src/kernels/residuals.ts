@@ -108,12 +108,12 @@ export interface EntryList {
 }
 
 /** Ranges of one call of the kernel. */
-export const MAX_RANGES = 4096;
+const MAX_RANGES = 4096;
 /** Space for 16-bit sums and a limit, and for the numbers of the formulas before the tables. */
-export const WORK_BYTES = 112;
-export const FORMULA_BYTES = 16;
+const WORK_BYTES = 112;
+const FORMULA_BYTES = 16;
 /** Where in this space the limit of the round is. */
-export const BEFORE = 96;
+const BEFORE = 96;
 
 /**
  * A search for the `want` entries of the lowest weights. Its state lies in the memories that it
@@ -188,7 +188,7 @@ export class EntrySearch {
 type Suspended = Pick<HitState, 'limit' | 'held' | 'counts'>;
 
 /** Writes the numbers of the formulas of a query, and its tables behind them. */
-export function writeQuery({ bytes }: LinearMemory, at: number, query: ResidualTables): void {
+function writeQuery({ bytes }: LinearMemory, at: number, query: ResidualTables): void {
   const { base, factor, sideBase, sideFactor } = formulasOf(query);
   const formulas = new Float32Array(bytes.buffer, at, 4);
   formulas[0] = base;

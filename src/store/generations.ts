@@ -10,7 +10,6 @@ import { randomBytes } from 'node:crypto';
 import {
   constants,
   copyFile,
-  type FileHandle,
   link,
   mkdir,
   open,
@@ -242,22 +241,6 @@ export class GenerationWriter {
         return made;
       },
     };
-  }
-
-  /** Creates a temporary file. The caller must remove it before the commit. */
-  async temporary(): Promise<{ handle: FileHandle; name: string }> {
-    const { generation } = this;
-    const name = temporaryName({ generation, part: this.#written.length, token: this.#token });
-    this.#written.push(name);
-    const handle = await open(join(this.#folder, name), 'wx+');
-    this.#open.add({ abandon: () => handle.close().catch(() => undefined) });
-    return { handle, name };
-  }
-
-  /** Closes and deletes such a file. */
-  async removeTemporary({ handle, name }: { handle: FileHandle; name: string }): Promise<void> {
-    await handle.close();
-    await rm(join(this.#folder, name), { force: true });
   }
 
   /**

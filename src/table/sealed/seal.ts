@@ -20,7 +20,6 @@ const VERSIONS: Readonly<Record<string, number>> = {
   index: 2,
   segment: 2,
   blocks: 2,
-  centroids: 2,
 };
 const versionOf = (kind: unknown) => VERSIONS[String(kind)] ?? 1;
 
