@@ -4,12 +4,15 @@ import type { LongWork } from '../base/long-work';
 import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { IndexCore } from './index-core';
-import type { MemoryIndex } from './memory-index';
+import type { Layout, MemoryIndex } from './memory-index';
+import type { RowsToPlace } from './place';
 import { queryOf } from './query';
 import type { Query } from './query-parts';
-import type { Evaluable, Found, Partitions } from './recall';
+import type { Found, Optimizable, Partitions } from './recall';
 import { nearestByCosine, type Setting } from './search';
 import type { Work } from './searched';
+import type { Space } from './space';
+import { untrainedSpace } from './train';
 import {
   type CodeChunk,
   chunkStarts,
@@ -24,25 +27,29 @@ import type { DenseVectors } from './vectors/dense-vectors';
 import { withDigits } from './vectors/rounding';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
-export class MemoryEvaluable implements Evaluable {
+export class MemoryEvaluable implements Optimizable {
+  readonly held: MemoryIndex;
   readonly #core: IndexCore;
-  readonly #held: MemoryIndex;
   /** Dense vectors of the caller by row, which decide what is near; null where held ones do. */
   readonly #given: DenseVectors | null;
   readonly rows: number;
 
   constructor(core: IndexCore, held: MemoryIndex, given: DenseVectors | null) {
     this.#core = core;
-    this.#held = held;
+    this.held = held;
     this.#given = given;
     this.rows = held.liveRows(true).length;
+  }
+
+  get count(): number {
+    return this.held.count;
   }
 
   get bits(): number {
     return this.#core.bits;
   }
 
-  get storage(): Evaluable['storage'] {
+  get storage(): Optimizable['storage'] {
     return this.#core.vectors?.kind ?? 'none';
   }
 
@@ -51,12 +58,30 @@ export class MemoryEvaluable implements Evaluable {
   }
 
   get layout(): MemoryIndex['layout'] {
-    return this.#held.layout;
+    return this.held.layout;
+  }
+
+  eachRow(
+    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    work: LongWork,
+  ): Promise<void> {
+    return this.held.eachRow(take, untrainedSpace(this.#core.origin).parts.kind === 'codes', work);
+  }
+
+  async pointsOf(rows: Uint32Array, space: Space): Promise<Int16Array> {
+    return this.held.pointsOf(rows, space);
+  }
+
+  /** All rows are at hand. */
+  async loadQueries(): Promise<void> {}
+
+  async placed(layout: Layout, work: LongWork): Promise<MemoryEvaluable> {
+    return new MemoryEvaluable(this.#core, await this.held.placed(layout, work), this.#given);
   }
 
   /** A row that has a code as a query: its vector as it may have been given, or its code. */
   queryOfRow(row: number): Query {
-    const found = this.#held.find(row);
+    const found = this.held.find(row);
     if (found === null) throw new RangeError(`there is no row ${row}`);
     const { rows } = found.part;
     const { vectors } = rows;
@@ -79,7 +104,7 @@ export class MemoryEvaluable implements Evaluable {
     const own = new Uint32Array(rows.length);
     const seconds = hasCopies ? new Uint32Array(rows.length) : null;
     for (let i = 0; i < rows.length; i++) {
-      const found = this.#held.find(rows[i]);
+      const found = this.held.find(rows[i]);
       if (found === null) continue;
       own[i] = found.part.partitionOf(found.position);
       if (seconds !== null) seconds[i] = found.part.secondOf(found.position);
@@ -106,7 +131,7 @@ export class MemoryEvaluable implements Evaluable {
 
   /** Chunks of the held vectors, those of a part as one group. */
   *#chunks(): Iterable<VectorChunk<DenseVectors | SparseVectors>[]> {
-    for (const { rows } of this.#held.parts) {
+    for (const { rows } of this.held.parts) {
       const starts = chunkStarts(rows.count);
       yield starts.slice(0, -1).map((first, i) => ({
         rows: rows.codes.rows.subarray(first, starts[i + 1]),
@@ -118,8 +143,8 @@ export class MemoryEvaluable implements Evaluable {
 
   /** Chunks of the vectors of a caller, of rows that are there. */
   #chunksOf(vectors: DenseVectors): VectorChunk<DenseVectors>[][] {
-    const there = new Uint32Array(this.#held.nextRow).fill(NO_ROW);
-    for (const row of this.#held.liveRows(true)) there[row] = row;
+    const there = new Uint32Array(this.held.nextRow).fill(NO_ROW);
+    for (const row of this.held.liveRows(true)) there[row] = row;
     const starts = chunkStarts(there.length);
     const chunks = starts.slice(0, -1).map((first, i) => {
       return { rows: there.subarray(first, starts[i + 1]), vectors, first };
@@ -128,7 +153,7 @@ export class MemoryEvaluable implements Evaluable {
   }
 
   #codeChunks(): CodeChunk[] {
-    return this.#held.parts.flatMap(({ rows: { codes, count } }) => {
+    return this.held.parts.flatMap(({ rows: { codes, count } }) => {
       const starts = chunkStarts(count);
       return starts.slice(0, -1).map((first, i) => ({
         codes: codes.codes,
@@ -175,6 +200,6 @@ export class MemoryEvaluable implements Evaluable {
     const isExact = this.#core.canCompare(query);
     const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
     const asked = { ...setting, want, k, filter: null, isUnranked };
-    return { ...nearestByCosine(this.#held.searched(), query, asked, isExact, work), work };
+    return { ...nearestByCosine(this.held.searched(), query, asked, isExact, work), work };
   }
 }

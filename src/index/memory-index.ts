@@ -6,12 +6,10 @@
  */
 
 import type { LongWork } from '../base/long-work';
-import { alea } from '../base/random';
-import { allocateIntegers } from '../k-means/points';
 import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { Id } from './ids';
-import { pointsOf } from './place';
+import { pointsOf, type RowsToPlace } from './place';
 import { Rows, type RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import { merged, type Placed, type Segment, Tail } from './segment';
@@ -234,37 +232,24 @@ export class MemoryIndex {
     return live.slice(0, count).sort();
   }
 
-  /** The rows that have codes and take no part in training, ascending. */
-  heldOutRows(): Uint32Array {
-    const held: number[] = [];
+  /** Goes once through all rows that have codes, in any order. */
+  async eachRow(
+    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    isByCode: boolean,
+    work: LongWork,
+  ): Promise<void> {
     for (const { rows } of this.parts) {
       for (let position = 0; position < rows.count; position++) {
+        if (position % STEP_ROWS === 0) await work.step();
         const row = rows.codes.rows[position];
-        if (row !== NO_ROW && isHeldOut(heldValuesAt(rows, position))) held.push(row);
+        if (row === NO_ROW) continue;
+        const isHeld = isHeldOut(heldValuesAt(rows, position));
+        take(row, isHeld, rows.toPlace(position, position + 1, isByCode));
       }
     }
-    return Uint32Array.from(held).sort();
   }
 
-  /** The points of at most `most` rows that a space may be trained on, in random order. */
-  async sample(untrained: Space, most: number, seed: string, work: LongWork): Promise<Int16Array> {
-    const held = new Set(this.heldOutRows());
-    const all = this.liveRows(true);
-    const others = all.filter((row) => !held.has(row));
-    const from = others.length > 0 ? others : all;
-    const random = alea(seed);
-    const count = Math.min(from.length, most);
-    const sample = allocateIntegers(count, untrained.width);
-    for (let i = 0; i < count; i++) {
-      const other = i + Math.floor(random() * (from.length - i));
-      [from[i], from[other]] = [from[other], from[i]];
-      sample.set(this.pointsOf(from.subarray(i, i + 1), untrained), i * untrained.width);
-      if (i % STEP_ROWS === 0) await work.step();
-    }
-    return sample;
-  }
-
-  /** The points of rows that have codes. */
+  /** The points of rows; zeros for a row that has no code. */
   pointsOf(rows: Uint32Array, space: Space): Int16Array {
     const points = new Int16Array(rows.length * space.width);
     for (let i = 0; i < rows.length; i++) {

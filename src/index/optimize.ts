@@ -1,7 +1,8 @@
 /**
- * Makes an index in memory fast at a wanted recall, and reports what it measured: a space is
- * trained, rows are placed in it, and the cheapest setting that finds enough is chosen and measured
- * (settle.ts). Works on a copy, so an index whose optimizing is cancelled is as it was.
+ * Makes an index fast at a wanted recall, wherever its rows are, and reports what it measured: a
+ * space is trained on a sample, rows are placed in it, and the cheapest setting that finds enough is
+ * chosen and measured (settle.ts). Works on a copy, so an index whose optimizing is cancelled is as
+ * it was.
  */
 
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
@@ -13,16 +14,17 @@ import type { IndexCore } from './index-core';
 import type { OptimizeOptions, RecallReport } from './index-options';
 import { OPTIMIZE_DEFAULTS } from './index-options';
 import { MemoryEvaluable } from './memory-evaluable';
-import type { MemoryIndex } from './memory-index';
 import { needComparable, queriesOf } from './query';
-import { type Figures, measured, type QueriesKind } from './recall';
+import { type Figures, measured, type Optimizable } from './recall';
 import { reportOf } from './report';
 import { EvaluationSource, settle, shuffled } from './settle';
 import { bytesPerEntryOf, type Space } from './space';
 import {
   HELD_OUT_CLASSES,
   MIN_PARTITIONED_ROWS,
+  type SpaceOrigin,
   sampleSize,
+  TrainingSample,
   trainSpace,
   untrainedSpace,
   usualPartitions,
@@ -31,6 +33,8 @@ import type { EvaluationQuery, Truth } from './truth';
 import { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
+/** Times that a setting is chosen: so many times the evaluation queries may be needed. */
+const MAX_QUERY_TIMES = 3;
 
 /** For each query rows of the index, nearest first, at least k. */
 type Neighbors = readonly ArrayLike<number>[];
@@ -108,124 +112,161 @@ function hasEntries(dense: DenseVectors | null): boolean {
   return dense !== null && bytesPerEntryOf(dense.dimensions) > 0;
 }
 
-/** Optimizes the index and returns the report. The index changes in the last step alone. */
+/** Optimizes an index in memory and returns the report. The index changes in the last step alone. */
 export async function optimize(
   core: IndexCore,
   wanted: Wanted,
   work: LongWork,
 ): Promise<RecallReport> {
-  const seed = Number(BigInt.asUintN(32, wanted.seed));
   const before = new MemoryEvaluable(core, core.rows, wanted.vectors);
-  const trained = await trainedSpace(core, before.rows, wanted, work);
-  const rowsAsQueries = rowSource(core, before, trained !== null, wanted, seed);
-  const source =
-    wanted.given === null ? rowsAsQueries : givenSource(core, before, wanted.given, wanted, seed);
-  let held = core.rows;
-  if (trained === null) held = await scanned(core, work);
-  else {
-    const hasCopies =
-      wanted.copies ?? (await payCopies(core, before, trained, source, wanted, work));
-    const { space } = trained;
-    held = await core.rows.placed({ space, hasCopies: hasCopies && space.count > 1 }, work);
-  }
-  const trial = new MemoryEvaluable(core, held, wanted.vectors);
-  const { choice, figures } = await settle(trial, source, wanted, work);
-  let byRows: Figures | null = null;
-  if (source.isGiven) {
-    const some = await rowsAsQueries.next(Math.ceil(wanted.queries / 2), work);
-    byRows = await measured(trial, some, wanted.k, choice, rowsAsQueries.kind, work);
-  }
-  const isScan = choice.probes === null;
-  if (isScan && held.layout.space !== null) {
-    const isPlain = core.rows.layout.space === null;
-    held = isPlain ? core.rows : await core.rows.placed({ space: null, hasCopies: false }, work);
-  }
-  const { k, recall } = wanted;
-  const heldOutShare = trained === null ? 1 : 1 / HELD_OUT_CLASSES;
-  const reported = { wanted: { k, recall, seed }, choice, figures, byRows, heldOutShare };
-  const report = reportOf(trial, held.count, reported);
-  core.rows = held;
+  const given = wanted.given === null ? null : givenSource(core, before, wanted);
+  const { report, index } = await optimized(before, core.origin, { ...wanted, given }, work);
+  core.rows = (index as MemoryEvaluable).held;
   core.report = report;
   return report;
 }
 
-/** The rows without a space, in the order in which they were added. */
-async function scanned({ rows }: IndexCore, work: LongWork): Promise<MemoryIndex> {
-  return rows.layout.space === null ? rows : rows.placed({ space: null, hasCopies: false }, work);
+/**
+ * Optimizes an index: trains a space, unless one is given in whose partitions the rows are already,
+ * places the rows in it, chooses a setting and measures it. Returns the index as it is then.
+ */
+export async function optimized<T extends Optimizable>(
+  before: T,
+  origin: SpaceOrigin,
+  wanted: Omit<Wanted, 'given'> & { given?: EvaluationSource | null; space?: Space | null },
+  work: LongWork,
+): Promise<{ report: RecallReport; index: T }> {
+  const { k, recall, given = null, space: own = null } = wanted;
+  const trained = own === null ? await trainedSpace(before, origin, wanted, work) : null;
+  const hasSpace = own !== null || trained !== null;
+  const rowsAsQueries = await rowSource(before, trained?.held ?? null, hasSpace, wanted, work);
+  const source = given ?? rowsAsQueries;
+  let index = before;
+  if (trained !== null) {
+    const { space } = trained;
+    const hasCopies = wanted.copies ?? (await payCopies(before, trained, source, recall, work));
+    index = (await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, work)) as T;
+  } else if (own === null && before.layout.space !== null) {
+    index = (await before.placed({ space: null, hasCopies: false }, work)) as T;
+  }
+  const { choice, figures } = await settle(index, source, wanted, work);
+  let byRows: Figures | null = null;
+  if (source.isGiven) {
+    const some = await rowsAsQueries.next(Math.ceil(wanted.queries / 2), work);
+    byRows = await measured(index, some, k, choice, rowsAsQueries.kind, work);
+  }
+  const seed = seedOf(wanted);
+  const heldOutShare = hasSpace ? 1 / HELD_OUT_CLASSES : 1;
+  const reported = { wanted: { k, recall, seed }, choice, figures, byRows, heldOutShare };
+  return { report: reportOf(index, reported), index };
 }
 
-/** A space, and points on which it was trained; null where there are too few rows for one. */
+const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(32, seed));
+
+/** A space, the points on which it was trained, and the rows that are held out. */
 interface Trained {
   readonly space: Space;
   readonly sample: Int16Array;
+  readonly held: HeldOut;
 }
 
+/** Null where there are too few rows for a space. */
 async function trainedSpace(
-  core: IndexCore,
-  coded: number,
-  { partitions, seed }: Wanted,
+  index: Optimizable,
+  origin: SpaceOrigin,
+  wanted: Pick<Wanted, 'partitions' | 'seed'>,
   work: LongWork,
 ): Promise<Trained | null> {
-  if (coded === 0 || (partitions === undefined && coded < MIN_PARTITIONED_ROWS)) return null;
-  const count = partitions ?? usualPartitions(coded);
-  const untrained = untrainedSpace(core.origin);
-  const drawing = String(seed);
-  const sample = await core.rows.sample(untrained, sampleSize(count), drawing, work);
-  const training = { partitions: count, seed: drawing };
-  return { space: await trainSpace(untrained, sample, training, work), sample };
+  const { rows } = index;
+  if (rows === 0 || (wanted.partitions === undefined && rows < MIN_PARTITIONED_ROWS)) return null;
+  const partitions = wanted.partitions ?? usualPartitions(rows);
+  const untrained = untrainedSpace(origin);
+  const sampled = { space: untrained, most: sampleSize(partitions), rows, seed: seedOf(wanted) };
+  let sample = new TrainingSample(sampled);
+  const held = new HeldOut();
+  await index.eachRow((row, isHeldOut, own) => {
+    held.take(row, isHeldOut);
+    if (!isHeldOut) sample.offer(row, own);
+  }, work);
+  if (sample.count === 0) {
+    // So few different vectors that all are held out.
+    sample = new TrainingSample(sampled);
+    await index.eachRow((row, _, own) => sample.offer(row, own), work);
+  }
+  const points = sample.points();
+  const space = await trainSpace(
+    untrained,
+    points,
+    { partitions, seed: String(wanted.seed) },
+    work,
+  );
+  return { space, sample: points, held };
+}
+
+/** The rows that have codes, and those of them that are held out. */
+class HeldOut {
+  readonly #all: number[] = [];
+  readonly #held: number[] = [];
+
+  take(row: number, isHeldOut: boolean): void {
+    this.#all.push(row);
+    if (isHeldOut) this.#held.push(row);
+  }
+
+  /** The held-out rows, or all where a space holds none out; all where there are not two. */
+  queries(hasSpace: boolean): { rows: Uint32Array; isFew: boolean } {
+    const isFew = this.#held.length < 2;
+    const rows = Uint32Array.from(hasSpace && !isFew ? this.#held : this.#all);
+    return { rows: rows.sort(), isFew };
+  }
 }
 
 /** Whether searches gain by copies, by the neighbours of evaluation queries. */
 async function payCopies(
-  { rows, dense }: IndexCore,
-  index: MemoryEvaluable,
+  index: Optimizable,
   { space, sample }: Trained,
   source: EvaluationSource,
-  { recall }: Wanted,
+  recall: number,
   work: LongWork,
 ): Promise<boolean> {
-  if (!hasEntries(dense)) return false;
+  if (space.bytesPerEntry === 0) return false;
   const asked = await source.first(COPY_QUERIES, work);
   const near = asked.flatMap(({ truth }) => Array.from(truth.rows.subarray(0, COPY_NEIGHBORS)));
-  const coded = near.filter((row) => rows.hasCode(row));
-  if (coded.length < near.length) return false;
-  const points = rows.pointsOf(Uint32Array.from(near), space);
+  const points = await index.pointsOf(Uint32Array.from(near), space, work);
   return copiesPay(space, { asked, points, rows: index.rows, sample }, recall);
 }
 
-/** Held-out rows in random order; if there are not two of them, all rows. */
-function rowSource(
-  core: IndexCore,
-  index: MemoryEvaluable,
-  hasTrained: boolean,
-  { k, queries, vectors }: Wanted,
-  seed: number,
-): EvaluationSource {
-  const all = () => core.rows.liveRows(true);
-  const held = hasTrained ? core.rows.heldOutRows() : all();
-  const isFew = held.length < 2;
-  const byIndex = (vectors ?? core.vectors) === null ? 'distance' : 'cosine';
-  const kind: QueriesKind = { source: 'rows', truth: byIndex, isTrained: isFew && hasTrained };
+/** Rows in random order as queries, each left out of its own answer. */
+async function rowSource(
+  index: Optimizable,
+  known: HeldOut | null,
+  hasSpace: boolean,
+  wanted: Pick<Wanted, 'k' | 'queries' | 'vectors' | 'seed'>,
+  work: LongWork,
+): Promise<EvaluationSource> {
+  const { k, queries } = wanted;
+  const held = known ?? new HeldOut();
+  if (known === null) await index.eachRow((row, isHeldOut) => held.take(row, isHeldOut), work);
+  const { rows, isFew } = held.queries(hasSpace);
+  const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
+  await index.loadQueries(order, work);
+  const hasVectors = index.storage !== 'none' || wanted.vectors !== null;
   return EvaluationSource.of(
-    kind,
-    shuffled(isFew ? all() : held, seed),
+    { source: 'rows', truth: hasVectors ? 'cosine' : 'distance', isTrained: isFew && hasSpace },
+    order,
     {
       ahead: queries,
       queryAt: (row) => ({ row, query: index.queryOfRow(row) }),
       truthAt: null,
     },
-    (asked, work) => index.nearest(asked, k, work),
+    (asked, own) => index.nearest(asked, k, own),
   );
 }
 
 /** Queries of the caller in random order, since those of a file may be sorted. */
-function givenSource(
-  core: IndexCore,
-  index: MemoryEvaluable,
-  { queries, truth }: { queries: RowsToAdd; truth: Neighbors | undefined },
-  { k, vectors }: Wanted,
-  seed: number,
-): EvaluationSource {
+function givenSource(core: IndexCore, index: MemoryEvaluable, wanted: Wanted): EvaluationSource {
+  const { k, vectors } = wanted;
+  const { queries, truth } = wanted.given as NonNullable<Wanted['given']>;
   const given = queriesOf(core, queries);
   checkTruth(core, truth, given.count, k);
   const asked: EvaluationQuery[] = [];
@@ -245,7 +286,7 @@ function givenSource(
   const byIndex = (vectors ?? core.vectors) === null ? 'distance' : 'cosine';
   return EvaluationSource.of(
     { source: 'queries', truth: truth === undefined ? byIndex : 'given', isTrained: false },
-    shuffled(Uint32Array.from(asked.keys()), seed),
+    shuffled(Uint32Array.from(asked.keys()), seedOf(wanted)),
     {
       ahead: asked.length,
       queryAt: (i) => asked[i],

@@ -8,8 +8,11 @@ import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import type { EvaluationRecall, QueryCost, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
+import type { RowsToPlace } from './place';
+import type { Query } from './query-parts';
 import type { Best, Setting } from './search';
 import type { Work } from './searched';
+import type { Space } from './space';
 import type { EvaluationQuery, Truth } from './truth';
 import type { VectorStorage } from './vectors/row-vectors';
 
@@ -30,7 +33,8 @@ export interface Evaluable {
   readonly storage: VectorStorage;
   readonly dimensions: number | undefined;
   readonly layout: Layout;
-  /** Rows that have codes: what a scan compares. */
+  /** Rows that are there, and those of them that have codes: what a scan compares. */
+  readonly count: number;
   readonly rows: number;
   /** Where rows lie that have codes. */
   partitionsOf(rows: Uint32Array): Promise<Partitions>;
@@ -49,6 +53,22 @@ export interface Evaluable {
     setting: Setting,
     work: LongWork,
   ): Promise<{ readonly found: readonly Found[]; readonly ms: number }>;
+}
+
+/** An index that is optimized, in memory or in files. */
+export interface Optimizable extends Evaluable {
+  /** Goes once through all rows that have codes, in any order. */
+  eachRow(
+    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    work: LongWork,
+  ): Promise<void>;
+  /** Makes rows ready to be queries. */
+  loadQueries(rows: Uint32Array, work: LongWork): Promise<void>;
+  queryOfRow(row: number): Query;
+  /** The points of rows; zeros for a row that has none. */
+  pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array>;
+  /** The same rows in the partitions of a space. */
+  placed(layout: Layout, work: LongWork): Promise<Optimizable>;
 }
 
 /** An evaluation query with its true neighbours. */

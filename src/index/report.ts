@@ -30,8 +30,7 @@ interface Reported {
 }
 
 export function reportOf(
-  { storage, layout: { space, hasCopies } }: Pick<Evaluable, 'storage' | 'layout'>,
-  rows: number,
+  { storage, layout: { space, hasCopies }, count: rows }: Evaluable,
   { wanted, choice, figures, byRows, heldOutShare }: Reported,
 ): RecallReport {
   const { probes, want } = choice;

@@ -143,7 +143,9 @@ export function settingOf(
 ): Setting & { readonly k: number } {
   if (method === 'bands') throw methodError('scan', 'partitions', rank, method);
   const most = Math.max(1, Math.min(k, rows));
-  const isPartitioned = partitions > 0 && (method === 'partitions' || method === 'auto');
+  // Partitions that optimize() found no faster than a scan are searched only when asked for.
+  const isAuto = method === 'auto' && report?.method !== 'scan';
+  const isPartitioned = partitions > 0 && (method === 'partitions' || isAuto);
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
   const want = Math.min(Math.ceil(times * most), Math.max(most, rows));

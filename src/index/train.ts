@@ -5,10 +5,12 @@
  */
 
 import type { LongWork } from '../base/long-work';
-import { mixed } from '../base/random';
+import { mixed, shareAt } from '../base/random';
 import { runStepsAsync } from '../base/steps';
+import { allocateIntegers } from '../k-means/points';
 import { trainTree } from '../k-means/two-level';
 import { product, UNIT } from '../kernels/products';
+import { pointsOf, type RowsToPlace } from './place';
 import { bytesPerEntryOf, Space } from './space';
 
 /** Of so many classes of hashes one is held out. */
@@ -32,6 +34,8 @@ const SAMPLE_PER_CENTROID = 40;
 const MIN_SAMPLE = 2 ** 14;
 /** Points whose cosines with their centroids are averaged. */
 const NEARNESS_POINTS = 8192;
+/** Makes the hashes of a sample others than those that order evaluation queries. */
+const SAMPLING = 0x5a4d_504c;
 
 /** Whether a row is held out, by its vector as it is held, or its code where none is held. */
 export function isHeldOut(values: Float32Array | Int8Array | Uint8Array): boolean {
@@ -77,6 +81,70 @@ export function usualPartitions(rows: number): number {
   let count = 1;
   while (count < MAX_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
   return count;
+}
+
+/** What a sample is drawn from, and how many points of which space it has. */
+interface Sampled {
+  readonly space: Space;
+  /** About how many points it has. */
+  readonly most: number;
+  readonly rows: number;
+  readonly seed: number;
+}
+
+/**
+ * Points of rows whose hashes are low enough that about `most` of `rows` are: the same rows, in the
+ * same random order, wherever they lie and in whatever order they come.
+ */
+export class TrainingSample {
+  readonly #space: Space;
+  readonly #seed: number;
+  /** Rows with hashes below this are in the sample. */
+  readonly #below: number;
+  readonly #points: Int16Array;
+  readonly #hashes: Float64Array;
+  count = 0;
+
+  constructor({ space, most, rows, seed }: Sampled) {
+    this.#space = space;
+    this.#seed = seed;
+    this.#below = most / rows;
+    // Six standard deviations more than expected: no sample is larger.
+    const room = Math.min(rows, Math.ceil(most + 6 * Math.sqrt(most)));
+    this.#points = allocateIntegers(room, space.width);
+    this.#hashes = new Float64Array(room);
+  }
+
+  /** Takes the row, or not. */
+  offer(row: number, own: RowsToPlace): void {
+    const hash = shareAt(this.#seed ^ SAMPLING, row);
+    if (hash >= this.#below || this.count === this.#hashes.length) return;
+    this.#points.set(pointsOf(this.#space, own), this.count * this.#space.width);
+    this.#hashes[this.count++] = hash;
+  }
+
+  /** The points in the order of their hashes. To be called once: it moves them. */
+  points(): Int16Array {
+    const { width } = this.#space;
+    const points = this.#points.subarray(0, this.count * width);
+    const hashes = this.#hashes;
+    const from = new Uint32Array(this.count).map((_, i) => i).sort((a, b) => hashes[a] - hashes[b]);
+    const first = new Int16Array(width);
+    for (let i = 0; i < from.length; i++) {
+      // Along a cycle each place takes the point that belongs there.
+      if (from[i] === i) continue;
+      first.set(points.subarray(i * width, (i + 1) * width));
+      let at = i;
+      for (let next = from[at]; next !== i; next = from[at]) {
+        points.copyWithin(at * width, next * width, (next + 1) * width);
+        from[at] = at;
+        at = next;
+      }
+      points.set(first, at * width);
+      from[at] = at;
+    }
+    return points;
+  }
 }
 
 /**

@@ -184,7 +184,7 @@ export async function nearestByVectors(
             const own = places.subarray(ends[query - 1] ?? 0, ends[query]);
             if (own.length > 0) collected[query].take(chunk, own, one);
           }
-          done += chunk.rows.length;
+          for (const row of chunk.rows) if (row !== NO_ROW) done++;
           return [done, total];
         },
       },

@@ -70,8 +70,8 @@ export class FolderChange {
   readonly stored: StoredRows | null;
   /** Makes the codes of new rows; its own rows are those that wait to be written. */
   readonly core: IndexCore;
-  /** The file of the space of a new folder, once it is written. */
-  spaceFile: FolderFile | undefined;
+  /** The file of another space than that of the generation before; null for none. */
+  spaceFile: FolderFile | null | undefined;
   removed = new RowSet();
   #segments: NextSegment[] = [];
   #columns: Manifest['columns'];
@@ -411,8 +411,9 @@ export class FolderChange {
   }
 
   #others(): Manifest['files'] {
-    const space = this.spaceFile ?? (this.content === null ? undefined : this.base?.files.space);
-    return space === undefined ? {} : { space };
+    const before = this.content === null ? undefined : this.base?.files.space;
+    const space = this.spaceFile === undefined ? before : this.spaceFile;
+    return space ? { space } : {};
   }
 
   /** Publishes the change; `changes` are what differs from the generation before. */
@@ -427,12 +428,10 @@ export class FolderChange {
       if (live === files.files.rows?.rows) continue;
       for (const row of this.removed.within(files.firstRow, files.endRow)) left.push(row);
     }
-    const files: { [kind in FileKind]?: FolderFile } = {
-      ...(content === null ? {} : base?.files),
-      ...this.#others(),
-      ...changes.files,
-    };
+    const files: { [kind in FileKind]?: FolderFile } = content === null ? {} : { ...base?.files };
+    delete files.space;
     delete files.removed;
+    Object.assign(files, this.#others(), changes.files);
     if (left.length > 0) {
       const rows = Uint32Array.from(left);
       files.removed = await writer.add('removed', removedToArrow(rows), rows.length);

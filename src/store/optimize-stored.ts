@@ -1,31 +1,17 @@
 /**
- * Makes searches of rows in files fast at a wanted recall: a space is trained on a sample, rows are
- * placed in it segment by segment, and the setting is chosen and measured with the new files before
- * they are published. Memory holds the rows of a segment, or of a part of one.
+ * Makes searches of rows in files fast at a wanted recall, as `index/optimize.ts` says: rows are
+ * placed in a space segment by segment, and the setting is chosen and measured with the new files
+ * before they are published. Memory holds the rows of a segment, or of a part of one.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LongWork } from '../base/long-work';
-import { alea } from '../base/random';
-import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from '../index/copies';
 import type { IndexCore } from '../index/index-core';
 import type { OptimizeOptions, RecallReport } from '../index/index-options';
-import { MemoryIndex } from '../index/memory-index';
-import { checkWanted, type Wanted } from '../index/optimize';
-import { pointsOf } from '../index/place';
-import { reportOf } from '../index/report';
+import { type Layout, MemoryIndex } from '../index/memory-index';
+import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Segment } from '../index/segment';
-import { EvaluationSource, settle, shuffled } from '../index/settle';
-import { bytesPerEntryOf, type Space } from '../index/space';
-import {
-  HELD_OUT_CLASSES,
-  MIN_PARTITIONED_ROWS,
-  sampleSize,
-  trainSpace,
-  untrainedSpace,
-  usualPartitions,
-} from '../index/train';
-import { allocateIntegers } from '../k-means/points';
+import type { Space } from '../index/space';
 import type { FolderChange } from './change';
 import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
@@ -41,8 +27,6 @@ import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 const OPTIMIZED = ['recall', 'k', 'partitions', 'copies', 'seed', 'queries'];
 /** Rows of a segment that are loaded take at most this share of a limit; they are there twice. */
 const LOAD_SHARE = 0.4;
-/** Times that a setting is chosen again: so many more evaluation queries may be needed. */
-const MAX_QUERY_TIMES = 3;
 
 /** Checks the options of `optimize` for rows that stay in files: these need dense vectors. */
 export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): Wanted {
@@ -70,135 +54,37 @@ export async function optimizeStored(
   await change.merge('removed');
   const place = new FolderPlace(change.folder, change.base?.generation ?? null);
   try {
-    const before = await openContent(place, change.provisional());
-    const evaluable = new StoredEvaluable(before, change.memory / 4);
-    const trained = given === null ? await train(change, evaluable, wanted, work) : null;
-    const held = trained?.held ?? (await heldRows(evaluable, work));
-    const seed = Number(BigInt.asUintN(32, wanted.seed));
-    const source = await sourceOf(evaluable, held, wanted, seed, work);
-    if (trained !== null) {
-      const { space } = trained;
-      const hasCopies =
-        wanted.copies ?? (await payCopies(change, evaluable, trained, source, wanted, work));
-      const { core } = change;
-      const layout = { space, hasCopies: hasCopies && space.count > 1 };
-      core.rows = new MemoryIndex(core.rows.options, layout, core.rows.nextRow);
-      change.spaceFile = await addSpace(change, space);
-      change.replaceSegments(await placeAll(change, before, space, work));
-    }
-    const after = await openContent(place, change.provisional());
-    const trial = new StoredEvaluable(after, change.memory / 2);
-    const { choice, figures } = await settle(trial, source, wanted, work);
-    const { k, recall } = wanted;
-    const heldOutShare = after.space === null ? 1 : 1 / HELD_OUT_CLASSES;
-    const reported = { wanted: { k, recall, seed }, choice, figures, byRows: null, heldOutShare };
-    return reportOf(trial, after.manifest.rows, reported);
+    const content = await openContent(place, change.provisional());
+    const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {
+      await placeAll(change, content, layout, own);
+      const placed = await openContent(place, change.provisional());
+      return new StoredEvaluable(placed, change.memory / 2, neverAgain);
+    });
+    const asked = { ...wanted, given: null, space: given };
+    return (await optimized(before, change.core.origin, asked, work)).report;
   } finally {
     await place.close();
   }
 }
+
+const neverAgain = () => Promise.reject(new Error('rows are placed once'));
 
 export async function addSpace(change: FolderChange, space: Space) {
   const { bytes, rows } = spaceToArrow(space);
   return change.writer.add('space', bytes, rows);
 }
 
-interface Trained {
-  readonly space: Space;
-  readonly sample: Int16Array;
-  /** Rows that are held out. */
-  readonly held: Uint32Array;
-}
-
-/** Trains a space on a sample of the rows; null where there are too few rows for one. */
-async function train(
-  { core }: FolderChange,
-  evaluable: StoredEvaluable,
-  { partitions, seed }: Wanted,
-  work: LongWork,
-): Promise<Trained | null> {
-  const coded = evaluable.rows;
-  if (coded === 0 || (partitions === undefined && coded < MIN_PARTITIONED_ROWS)) return null;
-  const count = partitions ?? usualPartitions(coded);
-  const untrained = untrainedSpace(core.origin);
-  const { width } = untrained;
-  const most = Math.min(coded, sampleSize(count));
-  const sample = allocateIntegers(most, width);
-  const random = alea(String(seed));
-  const held: number[] = [];
-  let seen = 0;
-  await evaluable.eachVector((row, values, norm, isHeld) => {
-    if (isHeld) held.push(row);
-    else {
-      // Each of the rows seen so far is in the sample with the same probability (Vitter 1985).
-      const at = seen < most ? seen : Math.floor(random() * (seen + 1));
-      seen++;
-      if (at >= most) return;
-      const own = { rows: Uint32Array.of(row), values, norms: Float64Array.of(norm), codes: null };
-      sample.set(pointsOf(untrained, own), at * width);
-    }
-  }, work);
-  const points = sample.subarray(0, Math.min(seen, most) * width);
-  const training = { partitions: count, seed: String(seed) };
-  const space = await trainSpace(untrained, points, training, work);
-  return { space, sample: points, held: Uint32Array.from(held).sort() };
-}
-
-async function heldRows(evaluable: StoredEvaluable, work: LongWork): Promise<Uint32Array> {
-  const [held, all]: number[][] = [[], []];
-  await evaluable.eachVector((row, _, __, isHeld) => {
-    all.push(row);
-    if (isHeld) held.push(row);
-  }, work);
-  return Uint32Array.from(held.length < 2 ? all : held).sort();
-}
-
-/** Held-out rows in random order as queries. */
-async function sourceOf(
-  evaluable: StoredEvaluable,
-  held: Uint32Array,
-  { k, queries }: Wanted,
-  seed: number,
-  work: LongWork,
-): Promise<EvaluationSource> {
-  const order = shuffled(held, seed).subarray(0, MAX_QUERY_TIMES * queries);
-  await evaluable.loadQueries(order, work);
-  return EvaluationSource.of(
-    { source: 'rows', truth: 'cosine', isTrained: false },
-    order,
-    {
-      ahead: queries,
-      queryAt: (row) => ({ row, query: evaluable.queryOfRow(row) }),
-      truthAt: null,
-    },
-    (asked, own) => evaluable.nearest(asked, k, own),
-  );
-}
-
-/** Whether searches gain by copies, by the neighbours of evaluation queries. */
-async function payCopies(
-  { core }: FolderChange,
-  evaluable: StoredEvaluable,
-  { space, sample }: Trained,
-  source: EvaluationSource,
-  { recall }: Wanted,
-  work: LongWork,
-): Promise<boolean> {
-  if (core.dense === null || bytesPerEntryOf(core.dense.dimensions) === 0) return false;
-  const asked = await source.first(COPY_QUERIES, work);
-  const near = asked.flatMap(({ truth }) => Array.from(truth.rows.subarray(0, COPY_NEIGHBORS)));
-  const points = await evaluable.pointsOf(Uint32Array.from(near), space, work);
-  return copiesPay(space, { asked, points, rows: evaluable.rows, sample }, recall);
-}
-
 /** Places all rows in a space; a segment becomes one with the same rows. */
 async function placeAll(
   change: FolderChange,
   content: Content,
-  space: Space,
+  to: Layout,
   work: LongWork,
-): Promise<{ files: SegmentFiles; live: number }[]> {
+): Promise<void> {
   const { core, memory } = change;
+  const { space } = to;
+  core.rows = new MemoryIndex(core.rows.options, to, core.rows.nextRow);
+  change.spaceFile = space && (await addSpace(change, space));
   const layout = layoutOf(change.header, space, 'Utf8');
   const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout, core.dense)));
   const placed: { files: SegmentFiles; live: number }[] = [];
@@ -207,8 +93,8 @@ async function placeAll(
     const pieces: SegmentFiles[] = [];
     for (const part of cut(segment, mostRows)) {
       const held = await loadSegment(content, reader, part, noVectorsOf(content), work.call.signal);
-      const own = MemoryIndex.of(core.rows.options, noSpace(content), [held], segment.endRow);
-      const index = await own.placed(core.rows.layout, work);
+      const own = MemoryIndex.of(core.rows.options, layoutIn(content), [held], segment.endRow);
+      const index = await own.placed(to, work);
       for (const made of index.sealed()) {
         pieces.push(await writeSegment(change.writer, change.header, ranged(made, segment), space));
       }
@@ -219,11 +105,11 @@ async function placeAll(
     const all = columns === undefined ? files.files : { ...files.files, columns };
     placed.push({ files: { ...files, files: all }, live: files.files.rows?.rows ?? 0 });
   }
-  return placed;
+  change.replaceSegments(placed);
 }
 
-/** The layout that rows have in files before they are placed. */
-function noSpace({ space, manifest }: Content) {
+/** The layout that rows have in files. */
+function layoutIn({ space, manifest }: Content): Layout {
   return { space, hasCopies: manifest.index.copies };
 }
 

@@ -1,10 +1,11 @@
-/** An index in files as its recall is measured: rows are read in passes, queries are searched. */
+/** An index in files as it is optimized: rows are read in passes, queries are searched. */
 
 import type { LongWork } from '../base/long-work';
-import { pointsOf } from '../index/place';
+import type { Layout } from '../index/memory-index';
+import { pointsOf, type RowsToPlace } from '../index/place';
 import { queryOf } from '../index/query';
 import type { Query } from '../index/query-parts';
-import type { Evaluable, Found, Partitions } from '../index/recall';
+import type { Found, Optimizable, Partitions } from '../index/recall';
 import { CosineSearch, type Setting } from '../index/search';
 import type { Work } from '../index/searched';
 import type { Space } from '../index/space';
@@ -31,8 +32,11 @@ const READ_BYTES = 2 ** 24;
 /** Queries that are searched for together. */
 const TOGETHER = 128;
 
+/** Writes all rows in the partitions of a space, and opens what was written. */
+type Placing = (layout: Layout, work: LongWork) => Promise<StoredEvaluable>;
+
 /** An index that holds dense vectors, which all rows that are not null have. */
-export class StoredEvaluable implements Evaluable {
+export class StoredEvaluable implements Optimizable {
   readonly rows: number;
   readonly #content: Content;
   readonly #stored: StoredRows;
@@ -40,9 +44,12 @@ export class StoredEvaluable implements Evaluable {
   /** Vectors of rows that are queries, by row. */
   readonly #queries = new Map<number, { vectors: DenseVectors; position: number }>();
 
+  readonly #place: Placing;
+
   /** `memory` is what searches may hold, besides what the content takes. */
-  constructor(content: Content, memory: number) {
+  constructor(content: Content, memory: number, place: Placing) {
     this.#content = content;
+    this.#place = place;
     this.#stored = new StoredRows(content, memory);
     this.#queue = new SearchQueue(this.#stored);
     let rows = 0;
@@ -54,11 +61,19 @@ export class StoredEvaluable implements Evaluable {
     this.rows = rows;
   }
 
+  get count(): number {
+    return this.#content.manifest.rows;
+  }
+
+  placed(layout: Layout, work: LongWork): Promise<StoredEvaluable> {
+    return this.#place(layout, work);
+  }
+
   get bits(): number {
     return this.#content.parts.bits;
   }
 
-  get storage(): Evaluable['storage'] {
+  get storage(): Optimizable['storage'] {
     return this.#content.parts.vectors?.kind ?? 'none';
   }
 
@@ -66,7 +81,7 @@ export class StoredEvaluable implements Evaluable {
     return this.#content.parts.hasher.dimensions;
   }
 
-  get layout(): Evaluable['layout'] {
+  get layout(): Optimizable['layout'] {
     return { space: this.#content.space, hasCopies: this.#content.manifest.index.copies };
   }
 
@@ -185,9 +200,8 @@ export class StoredEvaluable implements Evaluable {
     });
   }
 
-  /** Goes through all vectors once: those that are held out, and those that may train a space. */
-  async eachVector(
-    take: (row: number, values: Float32Array | Int8Array, norm: number, isHeld: boolean) => void,
+  async eachRow(
+    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
     work: LongWork,
   ): Promise<void> {
     for (const group of blockGroups(this.#content.segments, READ_BYTES / 4)) {
@@ -195,7 +209,9 @@ export class StoredEvaluable implements Evaluable {
         for (let i = 0; i < rows.length; i++) {
           if (rows[i] === NO_ROW) continue;
           const values = vectors.valuesAt(first + i);
-          take(rows[i], values, vectors.normOf(first + i), isHeldOut(values));
+          const norms = Float64Array.of(vectors.normOf(first + i));
+          const own = { rows: rows.subarray(i, i + 1), values, norms, codes: null };
+          take(rows[i], isHeldOut(values), own);
         }
         await work.step();
       }

@@ -3,7 +3,7 @@ import { LongWork } from '../../src/base/long-work';
 import { nearestByDistance } from '../../src/index/distance';
 import { FilterMemory } from '../../src/index/filter-memory';
 import { MemoryIndex } from '../../src/index/memory-index';
-import { trainSpace, untrainedSpace } from '../../src/index/train';
+import { TrainingSample, trainSpace, untrainedSpace } from '../../src/index/train';
 import { Draws } from '../reference/random';
 
 /** Codes of which some are near others, and null rows, in an index of several segments. */
@@ -64,8 +64,9 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
     append(plain, 0, 6000);
     const work = new LongWork({});
     const untrained = untrainedSpace({ bits, dimensions: null, seed: 0n });
-    const sample = await plain.sample(untrained, 3000, '0', work);
-    const space = await trainSpace(untrained, sample, { partitions: 8, seed: '0' }, work);
+    const sample = new TrainingSample({ space: untrained, most: 3000, rows: 6000, seed: 0 });
+    await plain.eachRow((row, _, own) => sample.offer(row, own), true, work);
+    const space = await trainSpace(untrained, sample.points(), { partitions: 8, seed: '0' }, work);
     const index = await plain.placed({ space, hasCopies: false }, work);
     append(index, 6000, count);
     for (let row = 0; row < count; row += 7) index.remove(row);
