@@ -312,17 +312,16 @@ export class FolderChange {
   /**
    * Merges neighbours: 'whole' all that fit into one; 'usual' the last ones while they are not
    * larger than twice those behind them, and segments that have lost half of their rows are written
-   * again; 'removed' none, but removed rows are left out.
+   * again.
    */
-  async merge(how: 'usual' | 'whole' | 'removed'): Promise<void> {
-    const layout = layoutOf(this.header, this.core.rows.layout.space, 'Utf8');
-    const mostRows = Math.floor(FILE_BYTES / fileBytesOfRow(layout, SPARSE_BYTES));
-    const groups = this.#groups(how, mostRows);
-    if (groups.every((group) => group.length === 1 && !this.#isHollow(group[0], how))) return;
-    const manifest = this.provisional();
+  async merge(how: 'usual' | 'whole'): Promise<void> {
+    const groups = this.groups(how);
+    const isChanged = (group: readonly number[]) =>
+      group.length > 1 || this.#isHollow(group[0], how);
+    if (!groups.some(isChanged)) return;
     const place = new FolderPlace(this.folder, this.base?.generation ?? null);
     try {
-      const content = await openContent(place, manifest, { signal: this.call.signal });
+      const content = await this.opened(place);
       const reader = new Reader(content);
       const next: NextSegment[] = [];
       let done = 0;
@@ -330,14 +329,13 @@ export class FolderChange {
       for (const group of groups) {
         const live = group.reduce((sum, i) => sum + this.#segments[i].live, 0);
         const passed = (rows: number) => this.call.onProgress?.(done + rows, total);
-        if (group.length === 1 && !this.#isHollow(group[0], how)) {
-          next.push(this.#segments[group[0]]);
-        } else if (live > 0) {
+        if (!isChanged(group)) next.push(this.#segments[group[0]]);
+        else if (live > 0) {
           const segments = group.map((i) => content.segments[i]);
           const { removed } = this;
           const merging = { content, reader, segments, removed, signal: this.call.signal, passed };
           const files = await mergeSegments(this.writer, this.header, merging);
-          next.push({ files: await this.#mergeColumns(files, segments, content), live });
+          next.push({ files: await this.mergeColumns(files, segments, content), live });
         }
         done += live;
         passed(0);
@@ -348,16 +346,23 @@ export class FolderChange {
     }
   }
 
-  /** Whether a segment has rows that are worth leaving out. */
-  #isHollow(i: number, how: 'usual' | 'whole' | 'removed'): boolean {
-    const { files, live } = this.#segments[i];
-    const { rows } = files.files.rows as FolderFile;
-    return live < rows && (how !== 'usual' || live < (1 - MAX_REMOVED) * rows);
+  /** What was written so far, opened as it would be read. */
+  async opened(place: FolderPlace): Promise<Content> {
+    const how = { signal: this.call.signal };
+    return { ...(await openContent(place, this.provisional(), how)), removed: this.removed };
   }
 
-  /** Neighbours that are merged, by their numbers. */
-  #groups(how: 'usual' | 'whole' | 'removed', mostRows: number): number[][] {
-    if (how === 'removed') return this.#segments.map((_, i) => [i]);
+  /** Whether a segment has rows that are worth leaving out. */
+  #isHollow(i: number, how: 'usual' | 'whole'): boolean {
+    const { files, live } = this.#segments[i];
+    const { rows } = files.files.rows as FolderFile;
+    return live < rows && (how === 'whole' || live < (1 - MAX_REMOVED) * rows);
+  }
+
+  /** Neighbours that become one segment, by their numbers. */
+  groups(how: 'usual' | 'whole'): number[][] {
+    const layout = layoutOf(this.header, this.core.rows.layout.space, 'Utf8');
+    const mostRows = Math.floor(FILE_BYTES / fileBytesOfRow(layout, SPARSE_BYTES));
     const groups: number[][] = [];
     let rows = 0;
     // From the last on: the newest rows are in the smallest segments.
@@ -372,7 +377,7 @@ export class FolderChange {
   }
 
   /** The carried columns of segments that were merged, read batch by batch. */
-  async #mergeColumns(
+  async mergeColumns(
     files: SegmentFiles,
     segments: readonly StoredSegment[],
     content: Content,
@@ -402,7 +407,7 @@ export class FolderChange {
   provisional(others: Manifest['files'] = this.#others()): Manifest {
     return {
       ...{ generation: this.writer.generation, previous: null, checksum: '', text: null },
-      rows: this.#segments.reduce((sum, { files }) => sum + (files.files.rows?.rows ?? 0), 0),
+      rows: this.#segments.reduce((sum, { live }) => sum + live, 0),
       index: this.header,
       columns: this.#columns,
       segments: this.segments,

@@ -4,6 +4,7 @@
  * checksum.
  */
 
+import { checkInteger } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { noVectors } from '../index/query-parts';
 import type { Space } from '../index/space';
@@ -88,6 +89,7 @@ export async function openContent(
       ? null
       : read(await wholeFile(place, file, signal), `${place.name}/${file.name}`);
   const [first, last] = range ?? [0, manifest.segments.length - 1];
+  if (range !== undefined) checkInteger('segments[1]', last, first, manifest.segments.length - 1);
   const some = manifest.segments.slice(first, last + 1);
   const [space, removed, tables, places] = await Promise.all([
     one(files.space, (bytes, name) => {

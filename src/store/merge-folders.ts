@@ -11,6 +11,7 @@ import { IndexCore } from '../index/index-core';
 import { checkIndexOptions, type OptimizeOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { IdRules } from '../index/row-ids';
+import type { Space } from '../index/space';
 import { FolderChange } from './change';
 import { openContent } from './content';
 import { FolderPlace } from './folder-place';
@@ -26,6 +27,11 @@ export interface MergeOptions extends LongCall {
   readonly optimize?: OptimizeOptions | undefined;
   /** What measuring may hold in memory, in bytes. */
   readonly memory?: number | undefined;
+  /**
+   * True where the files of the parts lie in the folder already, or will: only manifests are read,
+   * and ids are not compared.
+   */
+  readonly manifestsOnly?: boolean | undefined;
 }
 
 /** Bytes that measuring holds, where no limit is given. */
@@ -36,9 +42,9 @@ export async function mergeFolders(
   parts: readonly string[],
   options: MergeOptions | undefined,
 ): Promise<Manifest> {
-  const known = ['replace', 'optimize', 'memory', ...LONG_CALL];
+  const known = ['replace', 'optimize', 'memory', 'manifestsOnly', ...LONG_CALL];
   const given = checkOptions('options', options, known);
-  const { replace = false, optimize, memory = USUAL_MEMORY, ...rest } = given;
+  const { replace = false, optimize, memory = USUAL_MEMORY, manifestsOnly, ...rest } = given;
   checkByteCount('memory', memory);
   const call = checkLongCall(rest as LongCall);
   if (!Array.isArray(parts) || parts.length === 0) throw wrongType('parts', 'folders', parts);
@@ -55,30 +61,30 @@ export async function mergeFolders(
   core.isForeign = manifests.some(({ index }) => index.isForeign);
   const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
   core.ids = new IdRules(withIds.index.ids);
-  const place = new FolderPlace(parts[0], first.generation);
-  const { space } = await openContent(place, { ...first, segments: [], files: spaceOf(first) });
-  await place.close();
+  const space = await spaceIn(manifestsOnly ? folder : parts[0], first, optimize !== undefined);
   const nextRow = manifests[manifests.length - 1].index.nextRow;
   const layout = { space, hasCopies: first.index.copies };
   core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
   return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
     const taken: { files: SegmentFiles; live: number }[] = [];
+    const take = async (file: FolderFile, part: string) =>
+      manifestsOnly ? file : change.writer.take(file, part);
     for (const [i, manifest] of manifests.entries()) {
       for (const segment of manifest.segments) {
         call.signal?.throwIfAborted();
         const files: { [kind in FileKind]?: FolderFile } = {};
-        for (const file of Object.values(segment.files)) {
-          files[file.kind] = await change.writer.take(file, parts[i]);
-        }
+        for (const file of Object.values(segment.files))
+          files[file.kind] = await take(file, parts[i]);
         taken.push({ files: { ...segment, files }, live: files.rows?.rows ?? 0 });
       }
+      call.onProgress?.(i + 1, parts.length);
     }
     change.replaceSegments(taken);
     change.carry(first.columns);
     const { space: own, frequencies } = first.files;
-    if (own !== undefined) change.spaceFile = await change.writer.take(own, parts[0]);
-    const files = frequencies && { frequencies: await change.writer.take(frequencies, parts[0]) };
-    await change.checkIds();
+    if (own !== undefined) change.spaceFile = await take(own, parts[0]);
+    const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
+    if (!manifestsOnly) await change.checkIds();
     if (optimize === undefined || taken.length === 0) {
       return change.publish({ report: null, text: first.text, ...(files && { files }) });
     }
@@ -88,7 +94,19 @@ export async function mergeFolders(
   });
 }
 
-const spaceOf = ({ files: { space } }: Manifest) => (space === undefined ? {} : { space });
+/** The space of a part, which measuring needs. */
+async function spaceIn(
+  folder: string,
+  manifest: Manifest,
+  isNeeded: boolean,
+): Promise<Space | null> {
+  const { space } = manifest.files;
+  if (!isNeeded || space === undefined) return null;
+  const place = new FolderPlace(folder, manifest.generation);
+  const content = await openContent(place, { ...manifest, segments: [], files: { space } });
+  await place.close();
+  return content.space;
+}
 
 /** Throws unless the folders have one space, one set of options, and rows that follow. */
 function checkParts(parts: readonly string[], manifests: readonly Manifest[]): void {

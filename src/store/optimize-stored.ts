@@ -10,7 +10,6 @@ import type { IndexCore } from '../index/index-core';
 import type { OptimizeOptions, RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
-import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import type { FolderChange } from './change';
 import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
@@ -51,13 +50,12 @@ export async function optimizeStored(
   given: Space | null = null,
 ): Promise<RecallReport> {
   const work = new LongWork(change.call);
-  await change.merge('removed');
   const place = new FolderPlace(change.folder, change.base?.generation ?? null);
   try {
-    const content = await openContent(place, change.provisional());
+    const content = await change.opened(place);
     const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {
       await placeAll(change, content, layout, own);
-      const placed = await openContent(place, change.provisional());
+      const placed = await change.opened(place);
       return new StoredEvaluable(placed, change.memory / 2, neverAgain);
     });
     const asked = { ...wanted, given: null, space: given };
@@ -74,7 +72,7 @@ export async function addSpace(change: FolderChange, space: Space) {
   return change.writer.add('space', bytes, rows);
 }
 
-/** Places all rows in a space; a segment becomes one with the same rows. */
+/** Places all rows in a space; neighbours that fit into one segment become one. */
 async function placeAll(
   change: FolderChange,
   content: Content,
@@ -89,21 +87,22 @@ async function placeAll(
   const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout, core.dense)));
   const placed: { files: SegmentFiles; live: number }[] = [];
   const reader = new Reader(content);
-  for (const segment of content.segments) {
+  for (const group of change.groups('whole')) {
+    const segments = group.map((i) => content.segments[i]);
     const pieces: SegmentFiles[] = [];
-    for (const part of cut(segment, mostRows)) {
+    for (const part of segments.flatMap((segment) => cut(segment, mostRows))) {
       const held = await loadSegment(content, reader, part, noVectorsOf(content), work.call.signal);
-      const own = MemoryIndex.of(core.rows.options, layoutIn(content), [held], segment.endRow);
+      const own = MemoryIndex.of(core.rows.options, layoutIn(content), [held], part.endRow);
       const index = await own.placed(to, work);
       for (const made of index.sealed()) {
-        pieces.push(await writeSegment(change.writer, change.header, ranged(made, segment), space));
+        made.rows.cover(part.firstRow, part.endRow);
+        pieces.push(await writeSegment(change.writer, change.header, made, space));
       }
     }
     const files = await joined(change, pieces);
     if (files === null) continue;
-    const columns = segment.files.columns;
-    const all = columns === undefined ? files.files : { ...files.files, columns };
-    placed.push({ files: { ...files, files: all }, live: files.files.rows?.rows ?? 0 });
+    const live = files.files.rows?.rows ?? 0;
+    placed.push({ files: await change.mergeColumns(files, segments, content), live });
   }
   change.replaceSegments(placed);
 }
@@ -111,12 +110,6 @@ async function placeAll(
 /** The layout that rows have in files. */
 function layoutIn({ space, manifest }: Content): Layout {
   return { space, hasCopies: manifest.index.copies };
-}
-
-/** A segment in memory that covers the numbers of one in files. */
-function ranged(made: Segment, { firstRow, endRow }: StoredSegment): Segment {
-  made.rows.cover(firstRow, endRow);
-  return made;
 }
 
 /** A segment in parts of some blocks each, with about so many rows. */
@@ -145,7 +138,7 @@ function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
   return parts;
 }
 
-/** Pieces of a segment as one; null where no row is left. */
+/** Pieces as one segment; null where no row is left. */
 async function joined(
   change: FolderChange,
   pieces: readonly SegmentFiles[],

@@ -7,7 +7,9 @@ import { IndexFolder, type OptimizeOptions, type RecallReport } from '../../node
 import type { Call } from '../call';
 
 /** What does not go with a merge, whose rows and partitions are there. */
-const NOT_MERGED = ['append', 'remove', 'compact', 'queries', 'partitions', 'first-row'];
+const NOT_MERGED = [
+  ...['append', 'remove', 'compact', 'queries', 'partitions', 'first-row', 'like'],
+];
 
 /** Merges the folders of the call into `output`; resolves to what was measured, null if nothing. */
 export async function mergeFolders(
@@ -20,12 +22,11 @@ export async function mergeFolders(
   }
   const other = NOT_MERGED.find((name) => call.has(name));
   if (other !== undefined) call.misuse(`--${other} is not for --merge`);
-  const [like, memory] = [call.text('like'), call.number('memory')];
+  const memory = call.number('memory');
   const options = {
     replace: call.has('force'),
     manifestsOnly: call.has('manifests-only'),
     ...(optimize && { optimize }),
-    ...(like !== undefined && { like }),
     ...(memory !== undefined && { memory }),
   };
   const { report } = await call.long(`merging ${output}`, (long) =>

@@ -119,11 +119,7 @@ def _trained(chosen, total, words):
                 pass
             with open(f"{made}/{MANIFEST}", "rb") as file:
                 manifest = file.read()
-            files = json.loads(manifest)["files"]
-            # Also which rows trained the centroids, by the hashes of their codes: these measure nothing.
-            kinds = ("centroids", "frequencies", "blocks", "hashes", "buckets")
-            names = [one["name"] for one in files if one["kind"] in kinds]
-            for name in (MANIFEST, *names):
+            for name in (MANIFEST, *_files(json.loads(manifest), [])):
                 with open(f"{made}/{name}", "rb") as file:
                     yield pa.RecordBatch.from_pylist([{"name": name, "bytes": file.read()}])
 
@@ -147,7 +143,6 @@ def _merged(manifests, words=(), model=None, storage=None, root=None):
         paths = [_written(f"{folder}/{i}.hs", {MANIFEST: one}) for i, one in enumerate(manifests)]
         made = _written(f"{folder}/all.hs", {})
         if model:
-            words = [*words, "--like", _written(f"{folder}/like.hs", model)]
             for one in manifests:
                 _brought(made, _files(json.loads(one)), storage, root)
         run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
@@ -169,7 +164,8 @@ def _publish(storage, root, merged):
     there = [one.base_name for one in storage.get_file_info(fs.FileSelector(root))]
     if _manifests(storage, root):
         raise FileExistsError(f"{root} holds an index, which was made meanwhile")
-    named = {file["name"] for file in json.loads(merged)["files"]}
+    index = json.loads(merged)
+    named = {file["name"] for part in (index, *index["segments"]) for file in part["files"].values()}
     missing = named.difference(there)
     if missing:
         raise FileNotFoundError(f"{root} lacks {min(missing)}, which a task wrote: was it deleted?")
@@ -206,7 +202,7 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     with storage.open_input_stream(f"{root}/{newest}") as file:
         manifest = file.read()
     index = json.loads(manifest)
-    segments = sum(one["kind"] == "rows" for one in index["files"])
+    segments = len(index["segments"])
     kind = "vector" if index["text"] is None else "text"
     words = ["-", "-q", "--id", "id", f"--{kind}", "source", *options(k=k, rank=rank)]
 
@@ -222,7 +218,7 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
         source, root = fs.FileSystem.from_uri(path)
         with tempfile.TemporaryDirectory() as folder:
             local = _written(f"{folder}/index.hs", {newest: manifest})
-            _brought(local, _files(index, segment), source, root)
+            _brought(local, _files(index, [segment]), source, root)
             where = ["--memory", MEMORY, "--segments", f"{segment}-{segment}"]
             for found in stream(["search", local, *words, *where], asked):
                 there = found.schema.names
@@ -246,11 +242,8 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     return ranked.select("query", "rank", "id", "distance", "cosine", "estimatedCosine")
 
 
-def _files(index, segment=None):
-    """Names of the files that a search reads, of one segment or of all."""
-    place = slice(segment, None if segment is None else segment + 1)
-    for kind in ("rows", "vectors", "blocks"):
-        yield from [one["name"] for one in index["files"] if one["kind"] == kind][place]
-    for one in index["files"]:
-        if one["kind"] in ("centroids", "removed", "frequencies"):
-            yield one["name"]
+def _files(index, segments=None):
+    """Names of the files that a search reads: those of the index, and of some segments or of all."""
+    own = index["segments"] if segments is None else [index["segments"][i] for i in segments]
+    for part in (index, *own):
+        yield from (file["name"] for kind, file in part["files"].items() if kind not in ("hashes", "buckets", "columns"))
