@@ -45,7 +45,7 @@ async function buildAndSearch() {
   const [start, cpu] = [performance.now(), process.cpuUsage()];
   const { report } = await IndexFolder.build(folder, batches(), {
     ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'int8' },
-    ...{ memory, expectedRows: rows, optimize: { recall: 0.95 } },
+    ...{ memory, optimize: { recall: 0.95 } },
   });
   const seconds = (performance.now() - start - apartMs) / 1000;
   const { user, system } = process.cpuUsage(cpu);

@@ -19,7 +19,8 @@ const NO_SIGNS: Signs = { hasNegative: false, hasHuge: false };
 /** Ids that were checked, of rows that will be added. */
 interface CheckedIds {
   readonly ids: readonly Id[] | null;
-  readonly kind: IdKind;
+  /** Null where there are no rows, old or new. */
+  readonly kind: IdKind | null;
   readonly signs: Signs;
 }
 
@@ -38,6 +39,10 @@ export class IdRules {
    */
   check(given: unknown, count: number): CheckedIds {
     const signs = this.#signs;
+    if (count === 0) {
+      if (given !== undefined && given !== null) checkIds(typedIfBig(given), count);
+      return { ids: null, kind: this.kind, signs };
+    }
     if (given === undefined || given === null) {
       if (this.kind !== null && this.kind !== 'row') {
         throw wrongType('ids', `ids of kind ${this.kind}, as the rows before have`, given);
@@ -45,7 +50,6 @@ export class IdRules {
       return { ids: null, kind: 'row', signs };
     }
     const checked = checkIds(typedIfBig(given), count);
-    if (count === 0) return { ids: [], kind: this.kind ?? 'row', signs };
     const kind = typeof (given as Ids)[0] as IdKind;
     if (this.kind === 'row') {
       throw wrongType('ids', 'none, since the rows before have none', given);

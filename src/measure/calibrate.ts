@@ -107,7 +107,7 @@ const OPTIONS = ['pairs', 'minCosine', 'minJaccard', 'vectors', ...LONG_CALL];
  *
  * @example
  * const index = new SimHashIndex({ bits: 256, dimensions: 2, vectors: 'float32' });
- * index.addAll([[1, 0], [0.9, 0.1], [0.9, 0.4]]);
+ * await index.addAll([[1, 0], [0.9, 0.1], [0.9, 0.4]]);
  * const known = { a: Uint32Array.of(0, 0), b: Uint32Array.of(1, 2), same: [true, false] };
  * const { lines, recommended } = await calibrate(index, { pairs: known });
  * console.log(lines[0]?.found, lines[0]?.wrong, recommended); // 1 1 0.99

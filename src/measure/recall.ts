@@ -68,8 +68,9 @@ export interface MeasuredRecall extends QueryRecall {
  * @example
  * const index = new SimHashIndex({ bits: 256, dimensions: 6, vectors: 'float32' });
  * const row = (_: unknown, i: number) => [1, 2, 3, 4, 5, 6].map((n) => Math.cos(i * n));
- * index.addAll(Array.from({ length: 500 }, row));
- * console.log((await measureRecall(index, { k: 5 })).recall); // 0.692
+ * await index.addAll(Array.from({ length: 500 }, row));
+ * const search = { rank: 'estimate' } as const; // by codes alone
+ * console.log((await measureRecall(index, { k: 5, search })).recall); // 0.407
  */
 export async function measureRecall(
   index: SimHashIndex,

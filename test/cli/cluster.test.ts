@@ -117,7 +117,7 @@ describe('halfspace cluster', () => {
     const index = new SimHashIndex({
       ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
     });
-    index.addAll(vectors, ids);
+    await index.addAll(vectors, ids);
     await saveIndex(index, at('index.hs'));
     const { code, stdout } = await run(['cluster', at('index.hs'), '--clusters', '3']);
     expect(code).toBe(0);

@@ -222,7 +222,7 @@ describe('other files', () => {
 
   it('plans the rows of an index, and names the ids to remove', async () => {
     const index = new SimHashIndex({ bits: 64, dimensions: 2 });
-    index.addAll(
+    await index.addAll(
       [
         [1, 0],
         [0, 1],

@@ -401,7 +401,7 @@ describe('decisions', () => {
       return values[4 * Math.floor(at / 8) + (at % 4)];
     });
     const index = new SimHashIndex({ bits: 64, dimensions: 4, seed: 3 });
-    index.addAll({ values: doubled, dimensions: 4 });
+    await index.addAll({ values: doubled, dimensions: 4 });
     const codes = Array.from({ length: count }, (_, row) => row);
     const pairs = codes.map((row) => row - (row % 2));
     const plan = {

@@ -59,7 +59,7 @@ describe('index', () => {
     const own = new SimHashIndex({
       ...{ bits: 128, projection: 'hadamard', dimensions: 100, vectors: 'float32' },
     });
-    own.addAll(vectors);
+    await own.addAll(vectors);
     expect(index.count).toBe(17_824);
     for (const [row, word] of [
       [0, index.idOf(0)],
@@ -532,7 +532,7 @@ describe('changes to an index', () => {
     const read = await openIndex(join(cwd, 'ab.hs'));
     expect(read.report).toMatchObject({ wanted: 0.9, stale: false, rows: count, warnings: [] });
     const whole = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
-    whole.addAll({ values: values.subarray(0, count * dimensions), dimensions });
+    await whole.addAll({ values: values.subarray(0, count * dimensions), dimensions });
     let share = 0;
     for (let i = 1; i < count; i += 60) {
       const others = (rows: Uint32Array) => [...rows].filter((row) => row !== i).slice(0, 10);

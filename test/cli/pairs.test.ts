@@ -206,7 +206,7 @@ describe('halfspace pairs', () => {
   it('pairs the rows of an index, and those of a file, hashed alike, with them', async () => {
     const index = new SimHashIndex({ bits: 96, dimensions: 12, seed: 5, vectors: 'float32' });
     const names = vectors.map((_, row) => `v${row}`);
-    index.addAll(vectors, names);
+    await index.addAll(vectors, names);
     index.remove('v3');
     await saveIndex(index, at('index.hs'));
     const alone = await run(['pairs', at('index.hs'), '--max-distance', '4']);

@@ -186,8 +186,8 @@ describe('search by vectors', () => {
     const found = await search(
       ...['nouns.hs', join(folder, 'queries.jsonl'), '--id', 'name', '-k', '1', '-q'],
     );
-    expect(found.map(({ query, id, distance }) => [query, id, distance])).toEqual(
-      rows.map((row) => [`query of ${words[row]}`, words[row], 0]),
+    expect(found.map(({ query, id }) => [query, id])).toEqual(
+      rows.map((row) => [`query of ${words[row]}`, words[row]]),
     );
     for (const one of found) expect(one.cosine).toBeCloseTo(1, 6);
   });
@@ -241,9 +241,23 @@ describe('search by text', () => {
   it('shows the columns that are asked for', async () => {
     const [first] = await search('docs.hs', '--query', 'sourdough starter', '--columns', 'title');
     expect(first).toMatchObject({ id: 'bread-3', title: 'Keeping a sourdough alive' });
-    expect(Object.keys(first)).toEqual([
-      ...['query', 'rank', 'id', 'distance', 'estimatedCosine', 'title'],
-    ]);
+    expect(Object.keys(first)).toEqual(['query', 'rank', 'id', 'estimatedCosine', 'title']);
+  });
+
+  it('has a distance where rows are ranked by it, and these columns without a row too', async () => {
+    const words = ['docs.hs', '--query', 'tea', '--columns', 'none'];
+    for (const [rank, more] of [
+      ['hamming', ['distance']],
+      ['estimate', []],
+    ] as const) {
+      const columns = ['query', 'rank', 'id', ...more, 'estimatedCosine'].join(',');
+      for (const filter of ["id = 'tea-1'", "id = 'none'"]) {
+        const csv = ['--rank', rank, '--filter', filter, '--to', 'csv'];
+        const { stdout } = await run(['search', ...words, ...csv], { cwd });
+        expect(stdout.split('\n')[0]).toBe(columns);
+        expect(stdout.split('\n')).toHaveLength(filter.includes('none') ? 2 : 3);
+      }
+    }
   });
 
   it('shows the texts of an index of texts, which are carried unless told otherwise', {
@@ -254,7 +268,7 @@ describe('search by text', () => {
     const query = ['search', 'docs.hs', '--query', 'sourdough starter', '-k', '1'];
     const [first] = await search(...query.slice(1));
     expect(first).toMatchObject({ id: 'bread-3', body });
-    const told = ['query', 'rank', 'id', 'distance', 'estimatedCosine'];
+    const told = ['query', 'rank', 'id', 'estimatedCosine'];
     expect(Object.keys(first)).toEqual([...told, 'body']);
     const folder = await ownFolder();
     for (const format of ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json']) {

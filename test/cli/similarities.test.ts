@@ -116,7 +116,7 @@ it('an index of sets is searched by Jaccard similarity', { tags: 'thorough' }, a
     '--to',
     'csv',
   ]);
-  expect(stdout).toMatch(/^query,rank,id,distance,jaccard\n6,1,\d+,\d+,0\.\d+\n$/);
+  expect(stdout).toMatch(/^query,rank,id,distance,estimatedJaccard\n6,1,\d+,\d+,0\.\d+\n$/);
   const exact = await run(['pairs', index, '--min-jaccard', '0.9']);
   for (const line of exact.stdout.trim().split('\n')) {
     const { a, b, jaccard } = JSON.parse(line);

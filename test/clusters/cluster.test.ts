@@ -235,7 +235,7 @@ describe('sources', () => {
       ...{ bits: 64, dimensions: 16, projection: 'hadamard', vectors: keep, zero: 'null' },
     });
     const zero = new Float64Array(16);
-    index.addAll([...(vectors as Float64Array[]), zero], [...vectors.keys(), 80].map(String));
+    await index.addAll([...(vectors as Float64Array[]), zero], [...vectors.keys(), 80].map(String));
     index.remove('5');
     const kept = [...vectors, null].map((vector, row) =>
       vector === null || row === 5 ? null : (index.get(String(row))?.vector as Float32Array),
@@ -260,7 +260,7 @@ describe('sources', () => {
 
   it('without kept vectors an index goes by its bits', async () => {
     const index = new SimHashIndex({ bits: 64, dimensions: 16 });
-    index.addAll(planted(3, 10, 16, 0.3) as Float64Array[]);
+    await index.addAll(planted(3, 10, 16, 0.3) as Float64Array[]);
     expect((await cluster(index, { clusters: 3 })).by).toBe('bits');
   });
 

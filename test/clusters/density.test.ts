@@ -273,7 +273,7 @@ it('tells of groups by the vectors that an index keeps, and leaves out rows that
     }
   }
   vectors.push(new Float64Array(dimensions));
-  index.addAll(vectors, [...vectors.keys()].map(String));
+  await index.addAll(vectors, [...vectors.keys()].map(String));
   index.remove('4');
   const found = await clusterByDensity(index, { minClusterSize: 10, minSamples: 3 });
   expect(found.clusters.map(({ size }) => size)).toEqual([29, 30]);

@@ -149,7 +149,7 @@ describe('a calibration of sets', async () => {
 
   it('counts pairs of other rows that are compared already, and none of them as groups', async () => {
     const index = new SimHashIndex({ bits: 128, projection: 'minwise', vectors: 'sparse' });
-    index.addAll(vectors);
+    await index.addAll(vectors);
     const scored = [
       { similarity: 0.7, isSame: true },
       { similarity: 0.65, isSame: false },
@@ -175,7 +175,7 @@ it('a calibration of vectors counts as brute force does', async () => {
     draws.gaussians(24).map((value, j) => centres[i >> 2][j] + 0.2 * draws.uniform() * value),
   );
   const index = new SimHashIndex({ bits: 512, dimensions: 24, vectors: 'float32' });
-  index.addAll(rows);
+  await index.addAll(rows);
   const cosine = (a: number, b: number) => Math.cos(angleBetween(rows[a], rows[b]));
   const { known, pairs } = judged(rows.length, (a, b) => cosine(a, b) >= 0.985);
   const found = await calibrate(index, { pairs, minCosine: 0.8 });

@@ -10,9 +10,9 @@ const draws = new Draws('measured rows');
 const vectors = Array.from({ length: 240 }, () => draws.gaussians(DIMENSIONS));
 const REMOVED = [3, 100, 239];
 
-function made(): SimHashIndex {
+async function made(): Promise<SimHashIndex> {
   const index = new SimHashIndex({ bits: 96, dimensions: DIMENSIONS, vectors: 'float32' });
-  index.addAll(
+  await index.addAll(
     vectors,
     vectors.map((_, i) => `row ${i}`),
   );
@@ -25,8 +25,8 @@ const cosine = (a: number, b: number) =>
   dot(vectors[a], vectors[b]) /
   Math.sqrt(dot(vectors[a], vectors[a]) * dot(vectors[b], vectors[b]));
 
-describe('rows of an index', () => {
-  const index = made();
+describe('rows of an index', async () => {
+  const index = await made();
 
   it('are those that are there', () => {
     expect([...liveRows(index)]).toEqual(there);

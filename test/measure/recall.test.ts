@@ -12,14 +12,14 @@ const vectors = Array.from({ length: 400 }, (_, i) =>
 const REMOVED = [0, 77, 399];
 const live = vectors.map((_, row) => row).filter((row) => !REMOVED.includes(row));
 
-function made(keep: 'float32' | 'none', bits = 64): SimHashIndex {
+async function made(keep: 'float32' | 'none', bits = 64): Promise<SimHashIndex> {
   const index = new SimHashIndex({
     bits,
     dimensions: DIMENSIONS,
     projection: 'hadamard',
     vectors: keep,
   });
-  index.addAll(vectors);
+  await index.addAll(vectors);
   for (const row of REMOVED) index.remove(row);
   return index;
 }
@@ -35,8 +35,8 @@ function nearest(query: ArrayLike<number>, self: number | null): Set<number> {
   return new Set(others.sort(byCosine).slice(0, K));
 }
 
-describe('recall against brute force', () => {
-  const index = made('float32');
+describe('recall against brute force', async () => {
+  const index = await made('float32');
 
   it('of all rows of an index is the share that its searches find', async () => {
     let found = 0;
@@ -79,7 +79,7 @@ describe('recall against brute force', () => {
   });
 
   it('without vectors is by distance, which scans rank exactly', async () => {
-    const codesOnly = made('none');
+    const codesOnly = await made('none');
     const measured = await measureRecall(codesOnly, { k: K, sample: 40 });
     expect(measured).toMatchObject({ recall: 1, truth: 'distance', queries: 40 });
     const wrong = measureRecall(codesOnly, { search: { rank: 'estimate' } });
@@ -91,7 +91,7 @@ describe('recall against brute force', () => {
   it('of sparse vectors is by their cosines', async () => {
     const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     const rows = vectors.map((row) => ({ indices: [...row.keys()], values: [...row] }));
-    sparse.addAll(rows);
+    await sparse.addAll(rows);
     for (const row of REMOVED) sparse.remove(row);
     const queries = rows.slice(5, 15);
     let found = 0;

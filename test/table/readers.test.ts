@@ -326,7 +326,7 @@ describe('ids', () => {
       new Int32(),
     );
     for (const path of await filesOf({ id, code }, true)) {
-      const read = await inBatches(path, (batch) => listed(batch.ids('id')));
+      const read = inBatches(path, (batch) => listed(batch.ids('id')));
       await expect(read).rejects.toThrow(`${path}: row 12: the id is null`);
       if (!isParquet(path)) {
         await expect(readCodes(path)).rejects.toThrow('row 12: the id is null');

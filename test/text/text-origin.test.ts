@@ -73,10 +73,10 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
     await refusing(() => Codes.join([left, right], { bits: 64 }));
     const { hasher, origin } = new TextHasher({ bits: 64, ...one });
     const index = new SimHashIndex({ ...hasher.options, texts: origin.texts as string });
-    index.addAll(left);
+    await index.addAll(left);
     await refusing(() => index.addAll(right));
     await refusing(() => indexFromArrow(indexToArrow(index)).addAll(right));
-    index.addAll(silent(right));
+    await index.addAll(silent(right));
     expect(index.count).toBe(8);
     await refusing(() => pairs(index, right, near));
   });

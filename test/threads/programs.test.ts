@@ -24,12 +24,12 @@ const PROGRAM = `
   async function main() {
     const codes = await hasher.hashAll({ values, dimensions }, { threads: 3 });
     const index = new SimHashIndex({ bits: 256 });
-    index.addAll(codes);
+    await index.addAll(codes);
     const queries = await hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });
     const scan = { method: 'scan' };
     const found = await index.searchAll(queries, { ...scan, threads: 3 });
     const one = await hasher.hashAll({ values, dimensions }, { threads: 1 });
-    const expected = [one.bytes, index.searchAll(queries, scan)];
+    const expected = [one.bytes, await index.searchAll(queries, { ...scan, threads: 1 })];
     const isEqual = isDeepStrictEqual([codes.bytes, found], expected);
     console.log(JSON.stringify({ isEqual, workers }));
   }

@@ -22,7 +22,7 @@ function shrunk() {
 
 const hasher = new SimHasher({ bits: 64, dimensions: 2 });
 const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
-index.addAll([
+await index.addAll([
   [1, 2],
   [2, 1],
 ]);

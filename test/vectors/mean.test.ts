@@ -19,7 +19,7 @@ describe('meanOf', () => {
     expect(of(1)[0]).toBeGreaterThan(0.5);
   });
 
-  it('makes distances of vectors that share a direction tell their angles again', () => {
+  it('makes distances of vectors that share a direction tell their angles again', async () => {
     const draws = new Draws('mean');
     const dimensions = 32;
     const values = Float64Array.from(draws.gaussians(1000 * dimensions));
@@ -27,14 +27,14 @@ describe('meanOf', () => {
     const vectors = { values, dimensions };
     const plain = new SimHashIndex({ bits: 64, dimensions });
     const centred = new SimHashIndex({ bits: 64, dimensions, mean: meanOf(vectors) });
-    const meanDistance = (index: SimHashIndex) => {
-      index.addAll(vectors);
+    const meanDistance = async (index: SimHashIndex) => {
+      await index.addAll(vectors);
       let sum = 0;
       for (let row = 1; row < 1000; row++) sum += index.compare(row, row - 1).distance;
       return sum / 999;
     };
-    expect(meanDistance(plain)).toBeLessThan(8);
-    expect(meanDistance(centred)).toBeGreaterThan(28);
+    expect(await meanDistance(plain)).toBeLessThan(8);
+    expect(await meanDistance(centred)).toBeGreaterThan(28);
   });
 
   it('refuses what is no matrix, and samples of none', () => {

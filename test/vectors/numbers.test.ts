@@ -157,7 +157,7 @@ it.each(['float32', 'int8'] as const)('an index with %s is right or refuses', as
       DIMENSIONS,
     );
     try {
-      index.addAll(both);
+      await index.addAll(both);
     } catch (error) {
       expect(error).toBeInstanceOf(RangeError);
       expect((error as Error).message).toMatch('its values do not fit float32');

@@ -191,9 +191,8 @@ async function openNewRows(call: Call, input: string) {
   const { source, storage, carried } = await openRowsFor(call, input);
   if (call.has('optimize')) needDense(call, storage);
   const { settings: text, frequencies } = source.choice.text ?? {};
-  const expectedRows = source.reader.rowCount ?? undefined;
   const optionsOf = (vectors: RowVectorsOrCodes) => {
-    const options = { ...optionsFor(source, vectors, storage), text, expectedRows };
+    const options = { ...optionsFor(source, vectors, storage), text };
     return frequencies ? { ...options, frequencies } : options;
   };
   return { source, rows: batchesFor(source, carried), optionsOf };

@@ -90,15 +90,15 @@ export async function run(call: Call): Promise<0> {
   let empty: RowBatch | null = null;
   const answer = async (queries: Queries) => {
     const found = await search(call, index, queries, { ...request, allowed });
-    const isExact = isRankedExactly(index, queries, request);
+    const rank = rankOfRows(index, queries, request);
+    const isExact = rank === 'exact';
     const columns: Record<string, ColumnData> = {
       query: columnOfIds(queries.kind, found, 'query'),
       rank: Int32Array.from(found, ({ rank }) => rank),
       id: columnOfIds(folder.idKind, found, 'id'),
-      ...(!isExact &&
-        found.every(({ distance }) => distance !== null) && {
-          distance: Int32Array.from(found, ({ distance }) => distance as number),
-        }),
+      ...(rank === 'hamming' && {
+        distance: Int32Array.from(found, ({ distance }) => distance as number),
+      }),
       [isExact ? measure.name : estimatedName(measure)]: Float64Array.from(
         found,
         ({ similarity }) => similarity,
@@ -282,14 +282,15 @@ async function search(
   });
 }
 
-/** True if similarities are exact: of vectors that the index holds, not estimated from codes. */
-function isRankedExactly(
+/** What ranks the rows that are found: it decides the columns, also where no row is found. */
+function rankOfRows(
   index: SearchedIndex,
   { vectors }: Queries,
-  { maxDistance, rank = 'exact' }: Pick<SearchRequest, 'maxDistance' | 'rank'>,
-): boolean {
-  const isByVectors = index.vectors !== 'none' && !(vectors instanceof Codes);
-  return isByVectors && rank === 'exact' && maxDistance === undefined;
+  { maxDistance, rank }: Pick<SearchRequest, 'maxDistance' | 'rank'>,
+): Rank {
+  if (maxDistance !== undefined) return 'hamming';
+  if (rank !== undefined) return rank;
+  return vectors instanceof Codes ? 'hamming' : index.rank;
 }
 
 /** The ids in field `name` as a column: texts, 64-bit integers, or float64 of rows and numbers. */
