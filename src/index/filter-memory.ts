@@ -34,6 +34,11 @@ export class FilterMemory {
     return this.#accepted / Math.max(1, this.calls);
   }
 
+  /** True if a function of the user decides, which is given the ids of rows. */
+  get isUserCode(): boolean {
+    return this.#filter.isUserCode;
+  }
+
   accepts(row: number): boolean {
     const known = this.#answers.get(row);
     if (known !== undefined) return known;

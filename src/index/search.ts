@@ -58,6 +58,12 @@ interface Candidates {
   readonly error: number;
 }
 
+/** Candidates that were found, and whether there are no others. */
+interface Seen {
+  readonly candidates: Candidates;
+  readonly isAll: boolean;
+}
+
 /** Partitions of the first round of a search, and of the first two, as shares of all. */
 const ROUNDS = [1 / 16, 1 / 4, 1];
 /** A filter that accepts less than this share of the rows that it is asked for is narrow, */
@@ -88,6 +94,8 @@ type Task =
     }
   /** Weighs the codes of a block, or asks the filter for its rows. */
   | { readonly kind: 'block' | 'ask'; readonly block: number }
+  /** Asks a function about candidates, whose ids must be at hand. */
+  | { readonly kind: 'filter' }
   /** Ranks candidates exactly. */
   | { readonly kind: 'rank' };
 
@@ -104,6 +112,7 @@ export class CosineSearch implements Stepped {
   #next = 0;
   #entries: EntrySearch | null = null;
   #byCode: ByCode | null = null;
+  #seen: Seen | null = null;
   #ranking: Ranking | null = null;
   #best: Best | null = null;
 
@@ -136,6 +145,10 @@ export class CosineSearch implements Stepped {
     if (task === undefined || this.isDone) return null;
     if ('block' in task) return { kind: 'block', block: task.block };
     if ('probes' in task) return { kind: task.kind, partitions: task.probes.map(({ p }) => p) };
+    if (task.kind === 'filter') {
+      const keys = this.#seen?.candidates.keys ?? [];
+      return { kind: 'ids', rows: Uint32Array.from(keys, rowOf) };
+    }
     const rows = (this.#ranking as Ranking).wanted;
     return rows === null ? null : { kind: 'vectors', rows };
   }
@@ -148,11 +161,12 @@ export class CosineSearch implements Stepped {
     const task = this.#tasks[this.#next++];
     if (task.kind === 'rank') this.#rankSome();
     else if (task.kind === 'ask') this.#ask(task.block);
+    else if (task.kind === 'filter') this.#found();
     else {
       if ('block' in task) this.#byCode?.lookAt(task.block);
       else if (task.kind === 'entries') this.#lookAt(task.probes, task.begins);
       else this.#byCode?.lookIn(task.probes);
-      if (this.#next === this.#tasks.length) this.#found();
+      if (this.#next === this.#tasks.length) this.#looked();
     }
   }
 
@@ -177,7 +191,7 @@ export class CosineSearch implements Stepped {
       : new ByCode(this.#index, this.#query, this.#wanted, this.#work);
     if (space === null || this.#probes === null) this.#scan('block');
     else this.#visit(space, this.#probes, byEntries ? 'entries' : 'codes');
-    if (this.#tasks.length === 0) this.#found();
+    if (this.#tasks.length === 0) this.#looked();
   }
 
   #scan(kind: 'block' | 'ask'): void {
@@ -218,10 +232,18 @@ export class CosineSearch implements Stepped {
     }
   }
 
+  /** All partitions or blocks were looked at. */
+  #looked(): void {
+    this.#seen = this.#candidates();
+    const needsIds = this.#asked.filter?.isUserCode && this.#index.vectorsAhead !== null;
+    if (needsIds) this.#setTasks([{ kind: 'filter' }]);
+    else this.#found();
+  }
+
   /** All candidates of the setting were found: they are filtered and ranked, or more are sought. */
   #found(): void {
     const { filter, want, k } = this.#asked;
-    const { candidates, isAll } = this.#candidates();
+    const { candidates, isAll } = this.#seen as Seen;
     let { keys } = candidates;
     if (filter !== null) {
       keys = keys.filter((key) => filter.accepts(rowOf(key)));
@@ -247,8 +269,8 @@ export class CosineSearch implements Stepped {
     else this.#best = estimated({ ...candidates, keys }, isUnranked ? keys.length : k);
   }
 
-  /** The candidates in the order of (weight, row), and whether there are no others to be found. */
-  #candidates(): { candidates: Candidates; isAll: boolean } {
+  /** The candidates in the order of (weight, row). */
+  #candidates(): Seen {
     if (this.#entries === null) return (this.#byCode as ByCode).found();
     const { space, hasCopies } = this.#index;
     const keys = this.#entries.keys().sort();
@@ -343,7 +365,7 @@ class ByCode {
     }
   }
 
-  found(): { candidates: Candidates; isAll: boolean } {
+  found(): Seen {
     const { cosineOf } = this.#weights;
     const keys = this.#best.result();
     const candidates = { keys, cosineOf, error: Number.POSITIVE_INFINITY };
@@ -371,6 +393,8 @@ export class Ranking {
   readonly #stepRows: number;
   readonly #work: Work;
   #done = 0;
+  /** Candidates that are ranked before it is asked again whether those that follow can enter. */
+  #groupEnd = 0;
   /** Candidates whose vectors are at hand. */
   #loaded: number;
 
@@ -395,15 +419,17 @@ export class Ranking {
   /** The rows whose vectors the next step needs; null where they are at hand. */
   get wanted(): Uint32Array | null {
     const end = this.#end();
-    if (end <= this.#loaded) return null;
+    if (end <= this.#loaded || this.#index.vectorsAhead === null) return null;
     const { keys } = this.#candidates;
-    const last = Math.min(keys.length, Math.max(end, this.#done + (this.#index.vectorsAhead ?? 0)));
+    const { least, most } = this.#index.vectorsAhead;
+    const last = Math.min(keys.length, this.#done + most, Math.max(end, this.#done + least));
     return Uint32Array.from(keys.subarray(this.#done, last), rowOf);
   }
 
-  /** Where the rows of the next step end. */
+  /** Where the rows end that are ranked together. */
   #end(): number {
     const { keys } = this.#candidates;
+    if (this.#done < this.#groupEnd) return this.#groupEnd;
     let end = Math.min(this.#done + this.#stepRows, keys.length);
     // Equal estimates are ranked together, since their order is not that of the cosines.
     while (end < keys.length && weightOf(keys[end]) === weightOf(keys[end - 1])) end++;
@@ -416,9 +442,11 @@ export class Ranking {
     this.#loaded = Math.max(this.#loaded, this.#done + (this.wanted?.length ?? 0));
     while (this.#done < keys.length) {
       const estimate = cosineOf(weightOf(keys[this.#done]));
-      if (this.#done > 0 && estimate + this.#margin * error < this.#best.bound) break;
-      const end = this.#end();
-      if (end > this.#loaded) return false;
+      const isBegun = this.#done < this.#groupEnd || this.#done === 0;
+      if (!isBegun && estimate + this.#margin * error < this.#best.bound) break;
+      this.#groupEnd = this.#end();
+      const end = Math.min(this.#groupEnd, this.#loaded);
+      if (end === this.#done) return false;
       const rows = Uint32Array.from(keys.subarray(this.#done, end), rowOf);
       const cosines = similaritiesOf(this.#index, this.#query, rows);
       for (let i = 0; i < rows.length; i++) this.#best.take(cosines[i], rows[i]);

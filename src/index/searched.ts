@@ -72,8 +72,8 @@ export interface Searched {
   blockAt(block: number): Block;
   /** Partitions in groups that fit into memory one at a time. */
   groupsOf(partitions: readonly number[]): readonly (readonly number[])[];
-  /** How many vectors are wanted together; null where all are at hand. */
-  readonly vectorsAhead: number | null;
+  /** How many vectors are wanted together, if so many are needed; null where all are at hand. */
+  readonly vectorsAhead: { readonly least: number; readonly most: number } | null;
 }
 
 /** A search that goes on step by step, until `isDone`. */

@@ -56,7 +56,7 @@ export class StoredRows implements Searched, SearchedPart {
   readonly hasCopies: boolean;
   readonly parts: readonly SearchedPart[] = [this];
   readonly blockCount: number;
-  readonly vectorsAhead: number;
+  readonly vectorsAhead: { readonly least: number; readonly most: number };
   readonly entries: EntryList | null;
   readonly partitions: PartitionCache;
   readonly vectors: VectorCache;
@@ -88,7 +88,6 @@ export class StoredRows implements Searched, SearchedPart {
     );
     this.#groups = groups.filter((group) => group.length > 0);
     this.blockCount = this.#groups.length;
-    this.vectorsAhead = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
     this.#known = segments.map(({ firstRow, endRow, count }) => ({
       positions: new Uint32Array(endRow - firstRow),
       checks: new Uint32Array(parts.vectors === null ? 0 : count),
@@ -102,6 +101,8 @@ export class StoredRows implements Searched, SearchedPart {
       (block) => this.#note(block),
     );
     this.vectors = new VectorCache(content, this.reader, Math.max(0, room - this.partitions.bytes));
+    const least = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
+    this.vectorsAhead = { least, most: this.vectors.room };
     const { residuals } = this.partitions;
     this.entries =
       residuals === null

@@ -65,17 +65,11 @@ export class VectorCache {
     return cell !== undefined;
   }
 
-  /** Reads vectors, by row; all of `wanted` stay in memory until the next call. */
+  /** Reads vectors, by row, `room` at most; all stay in memory until the next call. */
   async load(
     wanted: ReadonlyMap<number, VectorPlace>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    if (wanted.size > this.room) {
-      throw new RangeError(
-        `"memory" is too small: a search ranks ${wanted.size} vectors, there is room for ` +
-          `${this.room}`,
-      );
-    }
     // Freed only here: the vectors of the last load must stay until the next one.
     if (this.#vectors?.kind === 'sparse' && this.#vectors.bytes > this.#limit) {
       this.#vectors = noVectorsOf(this.#content);
