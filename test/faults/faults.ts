@@ -134,8 +134,9 @@ export async function kills(works: readonly Work[], count: number, seed: string)
         await child.printed(/ready/);
         const begun = performance.now();
         child.go();
-        // Some die in their first step, most in a later one.
-        if (draws.integer(4) > 0) {
+        // Some die in their first step, most in a later one; the last one always, so that the states
+        // of few kills go on too.
+        if (draws.integer(4) > 0 || kill === share - 1) {
           await child.printed(/^\d+$/m);
           stepMs = Math.max(LEAST_STEP_MS, performance.now() - begun);
         }
@@ -155,7 +156,7 @@ export async function kills(works: readonly Work[], count: number, seed: string)
           ?.at(-1)
           ?.replace(' reads', '') ?? 0,
       );
-      if (state < share / 4) throw new Error(`${work.name}: ${share} kills and ${state} steps`);
+      if (state < 1 || state < share / 4) throw new Error(`${work.name}: ${share} kills and ${state} steps`);
     });
   }
   return `${died} kills, ${reads} reads next to them`;
