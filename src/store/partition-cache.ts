@@ -57,8 +57,12 @@ export class PartitionCache {
   /** In the order in which they may be evicted. */
   readonly #partitions = new Map<number, Partition>();
   readonly #free: number[] = [];
+  /** Rows of a page, how many bytes it takes, and how many pages there are. */
   readonly #page: number;
+  readonly #pageBytes: number;
   readonly #pageCount: number;
+  /** Bytes that pages may take, for the error where they are too few. */
+  readonly #limit: number;
   /** What the last `load` was for: these partitions are not evicted. */
   #wanted: ReadonlySet<number> = new Set();
 
@@ -96,6 +100,8 @@ export class PartitionCache {
     this.#pageCount = Math.floor(most / this.#page);
     const cells = this.#page * this.#pageCount;
     this.bytes = cells * rowBytes;
+    this.#pageBytes = this.#page * rowBytes;
+    this.#limit = Math.floor(limit);
     this.residuals = residualBytes > 0 ? new ResidualMemory(residualBytes, cells) : null;
     this.#codes = residualBytes > 0 || count === 0 ? null : new CodeMemory(width, cells);
     this.#rowOf = this.#codes?.rows ?? new Uint32Array(cells).fill(NO_ROW);
@@ -153,10 +159,9 @@ export class PartitionCache {
     this.counts.misses += missing.length;
     const largest = Math.max(0, ...missing.map((p) => this.#pagesOf(p)));
     if (largest > this.#pageCount) {
-      const bytes = this.bytes / Math.max(1, this.#pageCount);
       throw new RangeError(
-        `"memory" is too small: a partition has ${largest * bytes} bytes, there is room for ` +
-          `${this.bytes}`,
+        `"memory" is too small: a partition takes ${largest * this.#pageBytes} bytes, ` +
+          `there is room for ${this.#limit}`,
       );
     }
     // Reads are copied to cells, so only a few bytes are read at a time, unless each read is a

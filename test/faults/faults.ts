@@ -156,7 +156,8 @@ export async function kills(works: readonly Work[], count: number, seed: string)
           ?.at(-1)
           ?.replace(' reads', '') ?? 0,
       );
-      if (state < 1 || state < share / 4) throw new Error(`${work.name}: ${share} kills and ${state} steps`);
+      if (state < 1 || state < share / 4)
+        throw new Error(`${work.name}: ${share} kills and ${state} steps`);
     });
   }
   return `${died} kills, ${reads} reads next to them`;

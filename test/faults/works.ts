@@ -160,6 +160,89 @@ const build: Work = {
     state === 0 ? null : `${vectorsOf(state).length} rows, the first is ${state}/0`,
 };
 
+const SPILLED_ROWS = 80;
+const BATCH_ROWS = 10;
+
+/** Rows that state `from` adds: more than the limits of `spill` hold. */
+function spilledFrom(from: number): { ids: string[]; vectors: number[][] }[] {
+  const draws = new Draws(`spilled ${from}`);
+  return Array.from({ length: SPILLED_ROWS / BATCH_ROWS }, (_, batch) => ({
+    ids: Array.from({ length: BATCH_ROWS }, (_, i) => `${from}/${BATCH_ROWS * batch + i}`),
+    vectors: Array.from({ length: BATCH_ROWS }, () => [...draws.gaussians(DIMENSIONS)]),
+  }));
+}
+
+/** The steps whose rows are there in a state: a build, and up to two that append. */
+const spilledIn = (state: number) =>
+  Array.from({ length: 1 + ((state - 1) % 3) }, (_, i) => state - 1 - ((state - 1) % 3) + i);
+
+/**
+ * Builds and appends of more rows than their limits of memory hold: a change writes several
+ * segments and merges them before it is published.
+ */
+const spill: Work = {
+  name: 'spill',
+  errorSteps: 2,
+  prepare: () => undefined,
+  async step(root, from) {
+    const path = join(root, 'docs.hs');
+    const batches = spilledFrom(from);
+    if (from % 3 === 0) {
+      const optimize = { k: 1, queries: 2, partitions: 2, recall: 0.5 };
+      const index = { bits: 24, dimensions: DIMENSIONS, vectors: 'float32' } as const;
+      const built = await api.IndexFolder.build(path, batches, {
+        ...{ ...index, memory: 10_000, replace: true, optimize },
+      });
+      checkSpilled(built, 2, 3);
+      return;
+    }
+    const opened = await api.IndexFolder.open(path);
+    await opened.appendAll(batches, { replace: false, memory: 4096 });
+    checkSpilled(opened, 1, 5);
+  },
+  async found(root) {
+    const path = join(root, 'docs.hs');
+    if (!existsSync(path)) return null;
+    let opened: api.IndexFolder;
+    try {
+      opened = await api.IndexFolder.open(path);
+    } catch (error) {
+      if (/no manifest/.test((error as Error).message)) return null; // no build was committed
+      throw error;
+    }
+    const index = await opened.index();
+    const rows = spilledIn(opened.generation).flatMap(spilledFrom);
+    const found = rows.flatMap(({ ids }) => ids.map((id) => `${id}=${codeOf(index.get(id))}`));
+    return `${opened.generation}, ${index.count} rows: ${found.join(' ')}`;
+  },
+  expected(state) {
+    if (state === 0) return null;
+    const known = SPILLED.get(state);
+    if (known !== undefined) return known; // a reader compares with a thousand states
+    const rows = spilledIn(state).flatMap(spilledFrom);
+    const all = rows.flatMap(({ ids, vectors }) =>
+      ids.map((id, i) => `${id}=${hex(hasher.hash(vectors[i]))}`),
+    );
+    const expected = `${state}, ${all.length} rows: ${all.join(' ')}`;
+    SPILLED.set(state, expected);
+    return expected;
+  },
+};
+
+const SPILLED = new Map<number, string>();
+
+const codeOf = (row: api.IndexRow | undefined) =>
+  row === undefined || row.code === null ? 'none' : hex(row.code);
+
+/** Fails where a change did not write as many segments as it was made for. */
+function checkSpilled(folder: api.IndexFolder, segments: number, written: number): void {
+  const rows = folder.files.filter(({ kind }) => kind === 'rows');
+  // A name has the number of files that the change wrote before this one, three a segment.
+  const before = Number(/^rows-\d+-(\d+)-/.exec(rows.at(-1)?.name ?? '')?.[1]);
+  if (rows.length >= segments && before >= 3 * (written - 1)) return;
+  throw new Error(`no change that spills: ${rows.length} segments, ${before} files before`);
+}
+
 const ROWS = 40;
 /** Rows of a source, and a plan over them that is another one in every state. */
 const codes = api.Codes.from(new Draws('source').bytes(ROWS), { bits: 8 });
@@ -295,7 +378,7 @@ const rows = file(
   (state) => numbersOf(state).join(),
 );
 
-export const WORKS: readonly Work[] = [folder, build, plan, review, applied, codeFile, rows];
+export const WORKS: readonly Work[] = [folder, build, spill, plan, review, applied, codeFile, rows];
 
 /** A writer as it must not be, by which the faults themselves are tested. */
 const inPlace = file(

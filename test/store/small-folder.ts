@@ -1,6 +1,8 @@
-/** A small index in a folder that has a file of each kind, and all that it answers as text. */
+/** A small index in a folder that has a file of each kind but those of hashes, and its answers as text. */
 
-import { indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
+import { Codes, indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
+import { similaritiesIn } from '../../src/index/result';
+import { MIN_HASHED_ROWS } from '../../src/store/id-hashes';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { saveIndex } from '../../src/store/save-index';
 import { RowBatch } from '../../src/table/row-batch';
@@ -35,9 +37,30 @@ export async function writeSmallFolder(folder: string): Promise<void> {
   await (await IndexFolder.open(folder)).remove(['row 3', 'late 1']);
 }
 
-/** What is read from files of a kind, and told by them. */
-export async function answersOf(folder: string, kind: string): Promise<string> {
-  if (kind === 'hashes' || kind === 'buckets') return foundByHash(folder);
+/** An index of so many rows that their ids are found by hashes. */
+export async function writeHashedFolder(folder: string): Promise<void> {
+  const index = new SimHashIndex({ bits: 8 });
+  const codes = Codes.from(new Draws(6).bytes(HASHED_ROWS), { bits: 8 });
+  await index.addAll(
+    codes,
+    Array.from({ length: HASHED_ROWS }, (_, row) => `row ${row}`),
+  );
+  await saveIndex(index, folder);
+}
+
+const HASHED_ROWS = MIN_HASHED_ROWS + 1;
+
+/** What readers of files of a kind answer, as text: each of them is one that users call. */
+export function readersOf(kind: string): ((folder: string) => Promise<string>)[] {
+  if (kind === 'hashes' || kind === 'buckets') return [foundByHash];
+  if (kind === 'columns' || kind === 'frequencies' || kind === 'manifest.json') {
+    return [(folder) => answersOf(folder, kind)];
+  }
+  return [(folder) => answersOf(folder, kind), storedAnswers];
+}
+
+/** What is read from files of a kind by an index that is loaded. */
+async function answersOf(folder: string, kind: string): Promise<string> {
   const opened = await IndexFolder.open(folder);
   if (kind === 'columns') return JSON.stringify((await opened.columns())?.values('title'));
   if (kind === 'frequencies') {
@@ -49,11 +72,50 @@ export async function answersOf(folder: string, kind: string): Promise<string> {
   return JSON.stringify([opened.generation, opened.rowCount, opened.text, opened.files]);
 }
 
-/** The rows of all ids, which a stored index finds by their hashes. */
+/** All searches of an index whose rows stay in their files, and all that it tells of them. */
+async function storedAnswers(folder: string): Promise<string> {
+  const stored = await openIndex(folder, { memory: '1MB' });
+  try {
+    const queries = [
+      [1, 2, 3],
+      [-3, 1, 0],
+    ] as number[][];
+    const found: unknown[] = [];
+    for (const query of queries) {
+      for (const rank of ['exact', 'estimate', 'hamming'] as const) {
+        for (const method of ['auto', 'scan', 'partitions'] as const) {
+          if (rank === 'hamming' && method === 'partitions') continue;
+          const { rows, ids, distances, ...rest } = await stored.search(query, {
+            k: 20,
+            rank,
+            method,
+          });
+          found.push(
+            [...rows],
+            [...ids],
+            [...(distances ?? [])],
+            [...similaritiesIn({ rows, ids, distances, ...rest })],
+          );
+        }
+      }
+      const { rows, ids } = await stored.within(query, { maxDistance: 3 });
+      found.push([...rows], [...ids]);
+    }
+    for (const id of ['row 0', 'row 6', 'row 3', 'late 2']) {
+      const row = await stored.get(id);
+      found.push([row?.row, [...(row?.code ?? [])], [...((row?.vector as Float32Array) ?? [])]]);
+    }
+    return JSON.stringify(found);
+  } finally {
+    await stored.close();
+  }
+}
+
+/** The rows of some ids, which a stored index finds by their hashes. */
 async function foundByHash(folder: string): Promise<string> {
   const stored = await openIndex(folder, { memory: '64MB' });
   try {
-    const ids = [...Array.from({ length: 12 }, (_, i) => `row ${i}`), 'late 1', 'late 2'];
+    const ids = ['row 0', 'row 17', 'row 4000', 'no row'];
     const rows = await Promise.all(ids.map((id) => stored.get(id)));
     return JSON.stringify(rows.map((one) => one?.row ?? null));
   } finally {
