@@ -1,11 +1,13 @@
 /**
- * Positions of rows by the hash of their id: a hash table with linear probing of 4 bytes a cell,
- * at most two thirds full, so that 6 to 12 bytes a row find an id. It holds no ids: the caller
- * compares them.
+ * Positions of rows by the hash of their id: a hash table with linear probing of 8 bytes a cell,
+ * at most two thirds full, that grows by a quarter, so that 12 to 15 bytes a row find an id. It
+ * holds no ids: the caller compares them.
  */
 
 import { newSecret, scrambled } from '../base/secret';
 import type { Id } from './ids';
+
+const MIN_CELLS = 16;
 
 export class IdLookup {
   readonly #secret = newSecret();
@@ -16,8 +18,7 @@ export class IdLookup {
   #count = 0;
 
   constructor(expected: number) {
-    let size = 16;
-    while (size * 2 < expected * 3) size *= 2;
+    const size = Math.max(MIN_CELLS, Math.ceil((expected * 3) / 2));
     this.#cells = new Uint32Array(size);
     this.#hashes = new Int32Array(size);
   }
@@ -33,34 +34,48 @@ export class IdLookup {
   }
 
   #put(hash: number, cell: number): void {
-    const mask = this.#cells.length - 1;
-    let at = hash & mask;
-    while (this.#cells[at] !== 0) at = (at + 1) & mask;
+    let at = this.#homeOf(hash);
+    while (this.#cells[at] !== 0) at = this.#after(at);
     this.#cells[at] = cell;
     this.#hashes[at] = hash;
   }
 
+  /** The cell where the search for a hash begins. */
+  #homeOf(hash: number): number {
+    return Math.floor(((hash >>> 0) / 2 ** 32) * this.#cells.length);
+  }
+
+  #after(at: number): number {
+    return at + 1 < this.#cells.length ? at + 1 : 0;
+  }
+
+  /** How many cells lie between two, in the order of the search. */
+  #distance(from: number, to: number): number {
+    return to >= from ? to - from : to - from + this.#cells.length;
+  }
+
   #grow(): void {
     const [cells, hashes] = [this.#cells, this.#hashes];
-    this.#cells = new Uint32Array(2 * cells.length);
-    this.#hashes = new Int32Array(2 * cells.length);
+    const size = Math.ceil(1.25 * cells.length);
+    this.#cells = new Uint32Array(size);
+    this.#hashes = new Int32Array(size);
     for (let at = 0; at < cells.length; at++) if (cells[at] > 0) this.#put(hashes[at], cells[at]);
   }
 
   /** Removes what `add` added: what follows moves up, so that no cell is lost. */
   remove(id: Id, position: number): void {
-    const mask = this.#cells.length - 1;
-    let at = hashOfId(id, this.#secret) & mask;
+    let at = this.#homeOf(hashOfId(id, this.#secret));
     while (this.#cells[at] !== position + 1) {
       if (this.#cells[at] === 0) return;
-      at = (at + 1) & mask;
+      at = this.#after(at);
     }
     this.#count--;
     for (let next = at; ; ) {
-      next = (next + 1) & mask;
+      next = this.#after(next);
       if (this.#cells[next] === 0) break;
       // A cell may move to where its search begins or behind, not before.
-      const isBehind = ((next - this.#hashes[next]) & mask) < ((next - at) & mask);
+      const home = this.#homeOf(this.#hashes[next]);
+      const isBehind = this.#distance(home, next) < this.#distance(at, next);
       if (isBehind) continue;
       this.#cells[at] = this.#cells[next];
       this.#hashes[at] = this.#hashes[next];
@@ -72,8 +87,7 @@ export class IdLookup {
   /** The position of this id for which `isIt` is true; -1 where there is none. */
   find(id: Id, isIt: (position: number) => boolean): number {
     const hash = hashOfId(id, this.#secret);
-    const mask = this.#cells.length - 1;
-    for (let at = hash & mask; this.#cells[at] !== 0; at = (at + 1) & mask) {
+    for (let at = this.#homeOf(hash); this.#cells[at] !== 0; at = this.#after(at)) {
       if (this.#hashes[at] === hash && isIt(this.#cells[at] - 1)) return this.#cells[at] - 1;
     }
     return -1;

@@ -1,8 +1,8 @@
 /**
  * The rows of an index in memory: segments and a tail that share one space. Adding appends to the
  * tail, which becomes a segment when it is long; neighbours of similar size are merged, so that
- * there are at most a logarithm of the rows of them. Removed rows are freed when a fifth of a
- * segment is gone.
+ * there are at most a logarithm of the rows of them. Removed rows are freed before there are
+ * more than a quarter as many as rows.
  */
 
 import type { LongWork } from '../base/long-work';
@@ -23,11 +23,13 @@ const TAIL_ROWS = 4096;
 /** Segments are not merged to larger ones, so that a merge takes some seconds at most. */
 const MAX_SEGMENT_ROWS = 2 ** 22;
 /**
- * Removed rows are freed when they are more than this, and than this share of the others: each row
- * is then copied at most four times for a removal.
+ * A part is copied without its removed rows when it has lost more than this share of the rows that
+ * are left in it, and more than this share of the mean of all parts: so there are at most a quarter
+ * as many removed rows as rows, and a removal costs eight copies of a row at most.
  */
-const MIN_FREED = 1024;
-const MAX_REMOVED = 1 / 4;
+const MAX_REMOVED = 1 / 8;
+/** Fewer removed rows than this stay until their part is merged. */
+const MIN_FREED = 16;
 
 /** What all rows of an index have in common. */
 export interface MemoryOptions {
@@ -103,7 +105,7 @@ export class MemoryIndex {
   get bytes(): MemoryBytes {
     const sum = { codes: 0, vectors: 0, ids: 0, partitions: 0 };
     for (const { rows, entries } of this.parts) {
-      sum.codes += rows.count * (rows.codes.bytesPerCode + 4);
+      sum.codes += rows.count * (rows.codes.bytesPerCode + 4) + rows.positionBytes;
       sum.vectors += rows.vectors?.bytes ?? 0;
       sum.ids += rows.idBytes;
       if (entries !== null) sum.partitions += entries.bytes;
@@ -178,6 +180,7 @@ export class MemoryIndex {
     const { count, liveCount } = part.rows;
     const removed = count - liveCount;
     if (removed <= MIN_FREED || removed <= MAX_REMOVED * liveCount) return true;
+    if (removed * (this.segmentCount + 1) <= MAX_REMOVED * this.count) return true;
     const at = this.#segments.indexOf(part as Segment);
     if (at < 0) this.#seal();
     else {

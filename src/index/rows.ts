@@ -46,7 +46,7 @@ export class Rows {
   #states: Uint8Array = new Uint8Array(64);
   /** Rows by position; null where they are in order without gaps, from `firstRow` on. */
   #rows: Uint32Array | null = null;
-  /** Positions by row, from `firstRow` on; null where most rows are gone, or in order. */
+  /** Positions by row, from `firstRow` on; null where most rows are gone, or they ascend. */
   #positions: Uint32Array | null = null;
   /** Positions by ascending row, where most rows between the first and the last are gone. */
   #ascending: Uint32Array | null = null;
@@ -116,7 +116,7 @@ export class Rows {
     const wanted = this.count + count;
     this.codes.reserve(wanted);
     if (wanted <= this.#states.length) return;
-    const states = new Uint8Array(Math.max(wanted, 2 * this.#states.length));
+    const states = new Uint8Array(Math.max(wanted, Math.ceil(1.25 * this.#states.length)));
     states.set(this.#states);
     this.#states = states;
   }
@@ -202,10 +202,14 @@ export class Rows {
     this.#findPositions(this.#rows as Uint32Array, this.endRow);
   }
 
-  /** Makes a column from row to position: one a row number, or a sorted one where few are left. */
+  /**
+   * Makes a column from row to position: one a row number, or a sorted one where few are left; none
+   * where rows ascend, as they do without partitions.
+   */
   #findPositions(rows: Uint32Array, endRow: number): void {
     this.#positions = null;
     this.#ascending = null;
+    if (isAscending(rows)) return;
     const numbers = endRow - this.firstRow;
     if (numbers > MAX_GAPS * rows.length) {
       this.#ascending = ascending(rows.length).sort((a, b) => rows[a] - rows[b]);
@@ -246,15 +250,17 @@ export class Rows {
 
   #find(row: number): number {
     if (this.#positions !== null) return this.#positions[row - this.firstRow];
-    if (this.#rows === null || this.#ascending === null) return row - this.firstRow;
+    if (this.#rows === null) return row - this.firstRow;
     const [rows, order] = [this.#rows, this.#ascending];
-    let [low, high] = [0, order.length];
+    let [low, high] = [0, rows.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (rows[order[middle]] < row) low = middle + 1;
+      if (rows[order === null ? middle : order[middle]] < row) low = middle + 1;
       else high = middle;
     }
-    return low < order.length && rows[order[low]] === row ? order[low] : NO_ROW;
+    if (low === rows.length) return NO_ROW;
+    const position = order === null ? low : order[low];
+    return rows[position] === row ? position : NO_ROW;
   }
 
   /** The row at a position, removed or not. */
@@ -378,8 +384,13 @@ export function similaritiesWith(
   return Float64Array.from(rows, (row) => sets.jaccardOf(row, queries, 0));
 }
 
+function isAscending(rows: Uint32Array): boolean {
+  for (let i = 1; i < rows.length; i++) if (rows[i] <= rows[i - 1]) return false;
+  return true;
+}
+
 /** Row numbers for each row that is left, up to which a column has an entry for each number. */
-const MAX_GAPS = 4;
+const MAX_GAPS = 2;
 /** Rows whose vectors are copied together. */
 const TAKEN_AT_ONCE = 4096;
 

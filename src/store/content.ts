@@ -6,6 +6,7 @@
 
 import { checkInteger } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
+import type { IdKind } from '../index/ids';
 import { noVectors } from '../index/query-parts';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
@@ -54,6 +55,13 @@ export interface Content {
   /** Bytes of memory that all this takes, about. */
   readonly bytes: number;
 }
+
+/** The types of columns that hold ids of each kind. */
+const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
+  string: ['Utf8'],
+  number: ['Int32', 'Uint32', 'Int64', 'Uint64'],
+  bigint: ['Int64', 'Uint64'],
+};
 
 /** Bytes of memory that a block takes in the tables. */
 const TABLE_BYTES = 64;
@@ -107,7 +115,7 @@ export async function openContent(
         ? null
         : { file: segment.files.copies as FolderFile, table: places[i] as BlockTable };
     const opened = { ...segment, number: i, count: rows.file.rows, rows, copies };
-    checkTables(place, opened, space, parts);
+    checkTables(place, opened, space, parts, index.ids);
     return opened;
   });
   const set = new RowSet();
@@ -150,6 +158,7 @@ function checkTables(
   { rows, copies, files }: StoredSegment,
   space: Space | null,
   { bits, vectors: held }: Content['parts'],
+  ids: IdKind | null,
 ): void {
   const lists = [
     {
@@ -171,6 +180,8 @@ function checkTables(
         layout.residualBytes === (space?.bytesPerEntry ?? 0) &&
         layout.link === link;
       if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
+      // A file without rows may have no column.
+      if (file.rows > 0 || layout.id !== null) checkIdType(layout.id, ids);
       let [count, at, vectorsAt, before] = [0, 0, 0, 0];
       for (let i = 0; i < table.count; i++) {
         const partition = table.partitions[i];
@@ -188,6 +199,13 @@ function checkTables(
       if (count !== file.rows) throw new Error(`damaged: ${count} rows in its blocks`);
     });
   }
+}
+
+/** Throws unless a column of this type, or none, can hold ids of a kind. */
+function checkIdType(type: string | null, kind: IdKind | null): void {
+  const hasIds = kind !== null && kind !== 'row';
+  if (hasIds ? type !== null && ID_COLUMNS[kind].includes(type) : type === null) return;
+  throw new Error(`damaged: ids are of kind ${kind}, the column is of type ${type ?? 'none'}`);
 }
 
 /** The error for an index of which a place has no manifest. */

@@ -28,7 +28,7 @@ export interface FileDamage {
   /** Damaged folders that were opened, of them those with a file cut, and what came of it. */
   opened: number;
   cuts: number;
-  /** Of them those in which a byte was changed that all readers use. */
+  /** Of them those in which a byte was changed that a reader uses. */
   used: number;
   refused: number;
   equal: number;
@@ -39,6 +39,8 @@ export interface FileDamage {
 
 /** Bytes at each end of a file that are all tried. */
 const END_BYTES = 48;
+/** Places between the ends that are tried, at most. */
+const PLACES = 700;
 /** How often `verify` looks too. */
 const VERIFY_STEP = 60;
 
@@ -51,7 +53,7 @@ function* placesOf(length: number, step: number): Generator<number> {
   }
 }
 
-/** Where the bytes of a file lie that all readers use: blocks or buckets, else the whole file. */
+/** Where the bytes of a file lie that readers use: blocks or buckets, or the whole file. */
 async function usedSpans(folder: string, name: string): Promise<Span[]> {
   const place = new FolderPlace(folder);
   try {
@@ -73,7 +75,8 @@ async function usedSpans(folder: string, name: string): Promise<Span[]> {
         return [{ at: table.at[own], length: table.bytes[own] }];
       }
     }
-    const isRead = name !== 'manifest.json'; // the copy for people is not
+    // Not the copy for people. Of columns the bodies of batches are used, wherever they are.
+    const isRead = name !== 'manifest.json' && !name.startsWith('columns-');
     const named = filesOf(manifest).find((file) => file.name === name);
     const length = named?.bytes ?? readFileSync(join(folder, name)).length;
     return isRead ? [{ at: 0, length }] : [];
@@ -104,7 +107,8 @@ async function sweep(folder: string, name: string, isFirst: boolean): Promise<Fi
     ...{ slowestMs: 0, failures: [] as string[] },
   };
   // Of the copy for people nothing is read, of further files of a kind little is new.
-  const step = kind === 'manifest' ? 1 : isFirst && name !== 'manifest.json' ? 7 : 61;
+  const usual = isFirst && name !== 'manifest.json' ? 7 : 61;
+  const step = kind === 'manifest' ? 1 : Math.max(usual, Math.floor(bytes.length / PLACES));
   const fail = (message: string) => damage.failures.length < 10 && damage.failures.push(message);
   const open = async (what: string, isTold: boolean, isUsed: boolean) => {
     damage.opened++;
@@ -114,7 +118,6 @@ async function sweep(folder: string, name: string, isFirst: boolean): Promise<Fi
     for (const [i, read] of readers.entries()) {
       try {
         if ((await read(folder)) !== sound[i]) fail(`${what}: reader ${i} gives another answer`);
-        else if (isUsed) fail(`${what}: reader ${i} does not notice`);
       } catch (error) {
         refusals++;
         const isNamed = error instanceof FormatError && error.message.includes(name);
@@ -123,6 +126,7 @@ async function sweep(folder: string, name: string, isFirst: boolean): Promise<Fi
     }
     if (refusals > 0) damage.refused++;
     else damage.equal++;
+    if (isUsed && refusals === 0) fail(`${what}: no reader notices`);
     const { user, system } = process.cpuUsage(start);
     damage.slowestMs = Math.max(damage.slowestMs, (user + system) / 1000);
     if (!isTold) return;

@@ -14,11 +14,11 @@ describe('a file of an index folder that is cut, changed or gone', () => {
   beforeAll(async () => {
     const start = await bundled('damage.child.ts');
     const child = start([], ['--max-old-space-size=96']);
-    const timer = setTimeout(() => child.process.kill('SIGKILL'), 280_000);
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), 900_000);
     expect([await child.end, child.output.stderr]).toEqual([0, '']);
     clearTimeout(timer);
     files = JSON.parse(child.output.stdout);
-  }, 300_000);
+  }, 920_000);
 
   it('is of every kind there is', () => {
     const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
@@ -39,8 +39,8 @@ describe('a file of an index folder that is cut, changed or gone', () => {
       // Every byte of a manifest was changed. Of the copy for people none is used.
       const least = name.startsWith('manifest-') ? bytes : 100;
       expect([name, opened - cuts > least]).toEqual([name, true]);
-      const leastUsed = name === 'manifest.json' ? -1 : cuts + Math.min(40, least);
-      expect([name, used > leastUsed]).toEqual([name, true]);
+      if (name.startsWith('columns-')) expect([name, refused > 0.8 * opened]).toEqual([name, true]);
+      else if (name !== 'manifest.json') expect([name, used > cuts + 1]).toEqual([name, true]);
       if (name === 'manifest.json') expect([name, refused]).toEqual([name, 0]);
     }
   });

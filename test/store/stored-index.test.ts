@@ -146,7 +146,9 @@ it('refuses a limit that a partition does not fit, and takes vectors as they fit
   const { fixed } = large.figures;
   await large.close();
   const index = await openIndex(sound, { memory: fixed + 6000 });
-  await expect(index.search(query)).rejects.toThrow(/^"memory" is too small: a partition takes [1-9]\d* bytes/);
+  await expect(index.search(query)).rejects.toThrow(
+    /^"memory" is too small: a partition takes [1-9]\d* bytes/,
+  );
   await index.close();
   const small = await openIndex(sound, { memory: fixed + 40_000 });
   const whole = await openIndex(sound);
