@@ -19,7 +19,32 @@ const MIN_CAPACITY = 128;
 /** A key: keys compare as (weight, row) do. `weightOf` and `rowOf` give back its parts. */
 export const keyOf = (weight: number, row: number): number => weight * ROWS + row;
 export const weightOf = (key: number): number => Math.floor(key / ROWS);
-export const rowOf = (key: number): number => key % ROWS;
+// The last 32 bits, as a shift takes them.
+export const rowOf = (key: number): number => key >>> 0;
+
+/** The rows of keys, in their order. */
+export function rowsOf(keys: Float64Array): Uint32Array<ArrayBuffer> {
+  const rows = new Uint32Array(keys.length);
+  for (let i = 0; i < keys.length; i++) rows[i] = rowOf(keys[i]);
+  return rows;
+}
+
+/** How many places keys may move on average before another method sorts them. */
+const MOVES = 8;
+
+/** Sorts keys of which few are far from their place, in linear time. */
+export function sortNear(keys: Float64Array): Float64Array {
+  let moves = 0;
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i];
+    let at = i;
+    for (; at > 0 && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
+    keys[at] = key;
+    moves += i - at;
+    if (moves > MOVES * keys.length) return keys.sort();
+  }
+  return keys;
+}
 
 /**
  * The k smallest (weight, row). Keys are appended to a buffer of about 2 * k, which is cut to its k

@@ -154,7 +154,7 @@ export function workOf(
 /** The place of each partition in the order in which a search for the query visits them. */
 export function placesOf(space: Space, query: Evaluated['query']): Uint16Array {
   const places = new Uint16Array(space.count);
-  space.route(query, space.count).order.forEach((p, place) => {
+  space.route(query, space.count).partitions.forEach((p, place) => {
     places[p] = place;
   });
   return places;

@@ -5,7 +5,7 @@
  * second search of a segment that they could answer, so that a single search does not pay for them.
  */
 
-import { rowOf, Smallest, weightOf } from '../base/top-k';
+import { rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
 import { distance } from '../kernels/hamming';
 import { copyOfHits, NO_ROW } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
@@ -98,8 +98,9 @@ export class DistanceSearch implements Stepped {
 
   get near(): NearRows {
     const keys = this.#best.result();
-    const rows = Uint32Array.from(keys, rowOf);
-    return { rows, distances: Uint16Array.from(keys, weightOf) };
+    const distances = new Uint16Array(keys.length);
+    for (let i = 0; i < keys.length; i++) distances[i] = weightOf(keys[i]);
+    return { rows: rowsOf(keys), distances };
   }
 
   /** The largest distance at which a row can still enter. */

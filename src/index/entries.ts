@@ -5,6 +5,7 @@
  * beginning with a block; those of the tail lie in the order of its rows.
  */
 
+import { grown } from '../base/arrays';
 import { ResidualMemory } from '../kernels/residual-memory';
 import {
   BLOCK_ROWS,
@@ -104,29 +105,31 @@ export function firstEntries(counts: Uint32Array): Uint32Array {
 
 /** Ranges of entries for the kernel, as they are found. */
 export class Ranges {
-  #numbers: Uint32Array<ArrayBuffer>;
-  #floats: Float32Array;
+  #numbers: Uint32Array<ArrayBuffer> = new Uint32Array(64 * RANGE);
+  #floats = new Float32Array(this.#numbers.buffer);
   #length = 0;
+  /** How many entries are in the ranges. */
+  entryCount = 0;
 
-  /** With room for `count` of them at first. */
-  constructor(count = 64) {
-    this.#numbers = new Uint32Array(count * RANGE);
-    this.#floats = new Float32Array(this.#numbers.buffer);
+  /** Takes all ranges out. */
+  clear(): this {
+    this.#length = 0;
+    this.entryCount = 0;
+    return this;
   }
 
   /** Entries `first` to `first + count - 1`, and 2,048 times the product of query and centroid. */
   add(first: number, count: number, product: number): void {
     if (this.#length === this.#numbers.length) {
-      const numbers = new Uint32Array(2 * this.#length + RANGE);
-      numbers.set(this.#numbers);
-      this.#numbers = numbers;
-      this.#floats = new Float32Array(numbers.buffer);
+      this.#numbers = grown(this.#numbers);
+      this.#floats = new Float32Array(this.#numbers.buffer);
     }
     this.#numbers[this.#length] = first;
     this.#numbers[this.#length + 1] = first;
     this.#numbers[this.#length + 2] = count;
     this.#floats[this.#length + 3] = product;
     this.#length += RANGE;
+    this.entryCount += count;
   }
 
   /** A view of all ranges so far. */

@@ -317,7 +317,7 @@ export function searchedOf(
     parts,
     blockCount: parts.length,
     blockAt: (i) => ({ codes: parts[i].codes, first: 0, end: parts[i].rows.count, part: parts[i] }),
-    groupsOf: (partitions) => [partitions],
+    groupsOf: (probes) => [probes],
     vectorsAhead: null,
   };
 }

@@ -277,7 +277,10 @@ function givenSource(core: IndexCore, index: MemoryEvaluable, wanted: Wanted): E
     needComparable(core, query, i);
     // With true neighbours by distance of codes, what is measured is a search for the code.
     const isByDistance = core.vectors === null && vectors === null && truth === undefined;
-    asked.push({ row: null, query: isByDistance ? { ...query, sums: null, unit: null } : query });
+    asked.push({
+      row: null,
+      query: isByDistance ? { code: query.code, sums: null, unit: null } : query,
+    });
     if (truth === undefined) continue;
     const rows = Uint32Array.from(truth[i]).subarray(0, k);
     known.push({ rows, size: rows.length });

@@ -58,6 +58,11 @@ function ofVector(parts: QueryMaker, given: Vector): Query | null {
   const query = ofUsualLength(given, length);
   const { hasher, mean } = parts;
   const isSet = hasher.projection === 'minwise';
+  const isUsual = length > 0 && length < Number.POSITIVE_INFINITY && !isSet;
+  const isLazy = isUsual && hasher.projection !== 'direct';
+  if (isLazy && isDense(query) && query.length === hasher.dimensions) {
+    return new DenseQuery(hasher, mean, query, query === given ? length : lengthOf(query));
+  }
   const sums = isSet
     ? null
     : hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
@@ -71,6 +76,34 @@ function ofVector(parts: QueryMaker, given: Vector): Query | null {
     return { code, sums, unit: unitOf(query, query === given ? length : lengthOf(query)) };
   }
   return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
+}
+
+/** A dense vector, whose sums and code are made when a search needs them: most need neither. */
+class DenseQuery implements Query {
+  readonly unit: Float64Array;
+  readonly #hasher: SimHasher;
+  readonly #mean: Float64Array | null;
+  readonly #vector: DenseVector;
+  #sums: Float64Array | null = null;
+  #code: Uint8Array | null = null;
+
+  /** Copies the vector, which the caller may change before the sums are made. */
+  constructor(hasher: SimHasher, mean: Float64Array | null, vector: DenseVector, length: number) {
+    this.#hasher = hasher;
+    this.#mean = mean;
+    this.#vector = vector.slice();
+    this.unit = unitOf(vector, length);
+  }
+
+  get sums(): Float64Array {
+    this.#sums ??= this.#hasher.accumulate(centred(this.#vector, this.#mean));
+    return this.#sums;
+  }
+
+  get code(): Uint8Array {
+    this.#code ??= codeOf(this.sums);
+    return this.#code;
+  }
 }
 
 /**

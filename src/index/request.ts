@@ -116,8 +116,8 @@ export function rankOf(index: RequestedIndex, query: Query, { rank }: Request): 
     throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
   }
   if (rank !== null) return rank;
-  if (query.sums === null) return 'hamming';
-  return index.canCompare(query) ? 'exact' : 'estimate';
+  if (index.measure !== JACCARD && index.canCompare(query)) return 'exact';
+  return query.sums === null ? 'hamming' : 'estimate';
 }
 
 /** The rank of the answer to a query that has no direction. */

@@ -281,17 +281,22 @@ export class Rows {
     const { vectors } = this;
     if (vectors === null) return;
     const positions = new Uint32Array(rows.length);
-    const places = new Uint32Array(rows.length);
-    let count = 0;
+    let isAll = true;
     for (let i = 0; i < rows.length; i++) {
-      const position = this.positionOf(rows[i]);
-      if (position < 0) continue;
-      positions[count] = position;
-      places[count++] = i;
+      positions[i] = this.positionOf(rows[i]); // NO_ROW where it is elsewhere
+      if (positions[i] === NO_ROW) isAll = false;
     }
-    if (count === 0) return;
-    const found = similaritiesWith(vectors, positions.subarray(0, count), query);
-    for (let i = 0; i < count; i++) out[places[i]] = found[i];
+    if (isAll) {
+      out.set(similaritiesWith(vectors, positions, query));
+      return;
+    }
+    const found = similaritiesWith(
+      vectors,
+      positions.filter((position) => position !== NO_ROW),
+      query,
+    );
+    let next = 0;
+    for (let i = 0; i < rows.length; i++) if (positions[i] !== NO_ROW) out[i] = found[next++];
   }
 
   codeAt(position: number): Uint8Array {

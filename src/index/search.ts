@@ -10,13 +10,14 @@
  *    until those that follow are too unlikely to enter.
  */
 
-import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
+import { Highest, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
 import { EntrySearch, ONE_WEIGHT } from '../kernels/residuals';
 import { weightedKernel } from '../kernels/weighted';
+import { Ranges } from './entries';
 import type { FilterMemory } from './filter-memory';
 import type { Query } from './query-parts';
 import {
-  type Probe,
+  type Probes,
   run,
   type Searched,
   type SearchedPart,
@@ -26,6 +27,9 @@ import {
 } from './searched';
 import type { Space } from './space';
 import { sumsOf, weightsOf } from './weights';
+
+/** Ranges of one call of the kernel, of whichever search. */
+const ranges = new Ranges();
 
 /** How candidates are found. */
 export interface Setting {
@@ -89,7 +93,7 @@ type Task =
   /** Scores entries, or weighs codes, of partitions; a round begins with this group. */
   | {
       readonly kind: 'entries' | 'codes';
-      readonly probes: readonly Probe[];
+      readonly probes: Probes;
       readonly begins: boolean;
     }
   /** Weighs the codes of a block, or asks the filter for its rows. */
@@ -144,10 +148,9 @@ export class CosineSearch implements Stepped {
     const task = this.#tasks[this.#next];
     if (task === undefined || this.isDone) return null;
     if ('block' in task) return { kind: 'block', block: task.block };
-    if ('probes' in task) return { kind: task.kind, partitions: task.probes.map(({ p }) => p) };
+    if ('probes' in task) return { kind: task.kind, partitions: task.probes.partitions };
     if (task.kind === 'filter') {
-      const keys = this.#seen?.candidates.keys ?? [];
-      return { kind: 'ids', rows: Uint32Array.from(keys, rowOf) };
+      return { kind: 'ids', rows: rowsOf((this.#seen as Seen).candidates.keys) };
     }
     const rows = (this.#ranking as Ranking).wanted;
     return rows === null ? null : { kind: 'vectors', rows };
@@ -200,21 +203,21 @@ export class CosineSearch implements Stepped {
 
   /** Visits the nearest partitions in rounds, each in groups that fit into memory. */
   #visit(space: Space, count: number, kind: 'entries' | 'codes'): void {
-    const route = space.route(this.#query, count);
-    const products = new Map<number, number>();
-    for (const [i, p] of route.order.entries()) {
-      products.set(p, ONE_WEIGHT * space.shortened(route.cosines[i]));
-    }
-    this.#work.probes = route.order.length;
+    const { partitions, products } = space.route(this.#query, count);
+    const { length } = partitions;
+    this.#work.probes = length;
     const tasks: Task[] = [];
     let first = 0;
     for (const share of ROUNDS) {
-      const { length } = route.order;
       const end = Math.min(length, Math.max(first + 1, Math.round(share * length)));
-      const round = Array.from(route.order.subarray(first, end));
-      for (const [i, group] of this.#index.groupsOf(round).entries()) {
-        const probes = group.map((p) => ({ p, product: products.get(p) as number }));
-        tasks.push({ kind, probes, begins: i === 0 });
+      const round = {
+        partitions: partitions.subarray(first, end),
+        products: products.subarray(first, end),
+      };
+      let begins = true;
+      for (const probes of this.#index.groupsOf(round)) {
+        tasks.push({ kind, probes, begins });
+        begins = false;
       }
       first = end;
       if (first === length) break;
@@ -222,13 +225,13 @@ export class CosineSearch implements Stepped {
     this.#setTasks(tasks);
   }
 
-  #lookAt(probes: readonly Probe[], begins: boolean): void {
+  #lookAt(probes: Probes, begins: boolean): void {
     if (begins) this.#entries?.begin();
     for (const part of this.#index.parts) {
       if (part.entries === null) continue;
-      const ranges = part.entriesIn(probes);
-      for (let at = 2; at < ranges.length; at += 4) this.#work.codesCompared += ranges[at];
-      this.#entries?.look(part.entries, ranges);
+      part.addEntries(probes, ranges.clear());
+      this.#work.codesCompared += ranges.entryCount;
+      this.#entries?.look(part.entries, ranges.numbers);
     }
   }
 
@@ -265,20 +268,19 @@ export class CosineSearch implements Stepped {
       return;
     }
     const { isUnranked = false } = this.#asked;
-    if (this.#isExact && !isUnranked) this.#rank({ ...candidates, keys });
-    else this.#best = estimated({ ...candidates, keys }, isUnranked ? keys.length : k);
+    const { cosineOf, error } = candidates;
+    if (this.#isExact && !isUnranked) this.#rank({ keys, cosineOf, error });
+    else this.#best = estimated({ keys, cosineOf, error }, isUnranked ? keys.length : k);
   }
 
   /** The candidates in the order of (weight, row). */
   #candidates(): Seen {
     if (this.#entries === null) return (this.#byCode as ByCode).found();
     const { space, hasCopies } = this.#index;
-    const keys = this.#entries.keys().sort();
+    const keys = this.#entries.keys();
     const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
-    const candidates = {
-      keys: hasCopies ? withoutCopies(keys) : keys,
-      ...{ cosineOf, error: (space as Space).error },
-    };
+    const own = hasCopies ? withoutCopies(keys) : keys;
+    const candidates = { keys: own, cosineOf, error: (space as Space).error };
     return { candidates, isAll: keys.length < (hasCopies ? 2 : 1) * this.#wanted };
   }
 
@@ -307,9 +309,9 @@ export class CosineSearch implements Stepped {
 
 const NOTHING: Best = { rows: new Uint32Array(), cosines: new Float64Array() };
 
-/** Rows whose order is not known yet. */
+/** Rows whose order is not known yet: all of weight 0, so that their keys are the rows. */
 export function candidatesOf(rows: Uint32Array): Candidates {
-  const keys = Float64Array.from(rows, (row) => keyOf(0, row));
+  const keys = Float64Array.from(rows);
   return { keys, cosineOf: () => 1, error: Number.POSITIVE_INFINITY };
 }
 
@@ -341,8 +343,7 @@ class ByCode {
     this.#work = work;
   }
 
-  lookIn(probes: readonly Probe[]): void {
-    const partitions = probes.map(({ p }) => p);
+  lookIn({ partitions }: Probes): void {
     for (const part of this.#index.parts) this.#look(part.codes, part.codesIn(partitions));
   }
 
@@ -375,8 +376,9 @@ class ByCode {
 
 function estimated({ keys, cosineOf }: Candidates, k: number): Best {
   const best = keys.subarray(0, k);
-  const rows = Uint32Array.from(best, rowOf);
-  return { rows, cosines: Float64Array.from(best, (key) => cosineOf(weightOf(key))) };
+  const cosines = new Float64Array(best.length);
+  for (let i = 0; i < cosines.length; i++) cosines[i] = cosineOf(weightOf(best[i]));
+  return { rows: rowsOf(best), cosines };
 }
 
 /**
@@ -423,7 +425,7 @@ export class Ranking {
     const { keys } = this.#candidates;
     const { least, most } = this.#index.vectorsAhead;
     const last = Math.min(keys.length, this.#done + most, Math.max(end, this.#done + least));
-    return Uint32Array.from(keys.subarray(this.#done, last), rowOf);
+    return rowsOf(keys.subarray(this.#done, last));
   }
 
   /** Where the rows end that are ranked together. */
@@ -447,7 +449,7 @@ export class Ranking {
       this.#groupEnd = this.#end();
       const end = Math.min(this.#groupEnd, this.#loaded);
       if (end === this.#done) return false;
-      const rows = Uint32Array.from(keys.subarray(this.#done, end), rowOf);
+      const rows = rowsOf(keys.subarray(this.#done, end));
       const cosines = similaritiesOf(this.#index, this.#query, rows);
       for (let i = 0; i < rows.length; i++) this.#best.take(cosines[i], rows[i]);
       this.#work.candidates += end - this.#done;

@@ -7,14 +7,15 @@
 import type { RowCodes } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { EntryList } from '../kernels/residuals';
+import type { Ranges } from './entries';
 import type { Query } from './query-parts';
 import type { Space } from './space';
 
-/** A partition that a search visits. */
-export interface Probe {
-  readonly p: number;
-  /** 2,048 times the product of the query and the shortened centroid. */
-  readonly product: number;
+/** Partitions that a search visits. */
+export interface Probes {
+  readonly partitions: Uint32Array;
+  /** Of each 2,048 times the product of the query and the shortened centroid. */
+  readonly products: Float64Array;
 }
 
 /** Places `first` to `end - 1`. */
@@ -26,7 +27,7 @@ export interface Range {
 /** What must be at hand before the next step of a search, all of it at once. */
 export type Want =
   /** Entries, or codes and rows, of these partitions. */
-  | { readonly kind: 'entries' | 'codes'; readonly partitions: readonly number[] }
+  | { readonly kind: 'entries' | 'codes'; readonly partitions: Uint32Array }
   /** A block of codes of all rows. */
   | { readonly kind: 'block'; readonly block: number }
   /** The vectors, or the ids, of rows that the search has seen in this or another want. */
@@ -38,10 +39,10 @@ export interface SearchedPart {
   readonly codes: RowCodes;
   /** Null in a space of codes, and without a space. */
   readonly entries: EntryList | null;
-  /** The entries of these partitions, as ranges for the kernel. */
-  entriesIn(probes: readonly Probe[]): Uint32Array;
+  /** Adds the entries of these partitions to the ranges of a call of the kernel. */
+  addEntries(probes: Probes, to: Ranges): void;
   /** The places of the codes of these partitions. */
-  codesIn(partitions: readonly number[]): Range[];
+  codesIn(partitions: Uint32Array): Range[];
   /** Writes the exact similarities of its rows among these to the same positions of `out`. */
   similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void;
 }
@@ -71,7 +72,7 @@ export interface Searched {
   readonly blockCount: number;
   blockAt(block: number): Block;
   /** Partitions in groups that fit into memory one at a time. */
-  groupsOf(partitions: readonly number[]): readonly (readonly number[])[];
+  groupsOf(probes: Probes): readonly Probes[];
   /** How many vectors are wanted together, if so many are needed; null where all are at hand. */
   readonly vectorsAhead: { readonly least: number; readonly most: number } | null;
 }

@@ -8,7 +8,7 @@
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { runJob } from '../threads/parallel';
-import { Entries, firstEntries, Ranges } from './entries';
+import { Entries, firstEntries, type Ranges } from './entries';
 import {
   entriesOf,
   PLACED_AT_ONCE,
@@ -19,7 +19,7 @@ import {
 } from './place';
 import type { Query } from './query-parts';
 import { Rows, type RowsToAppend } from './rows';
-import type { MemoryPart, Probe, Range } from './searched';
+import type { MemoryPart, Probes, Range } from './searched';
 import type { Space } from './space';
 import type { RowVectors } from './vectors/row-vectors';
 
@@ -147,16 +147,17 @@ export class Segment extends InMemory implements Placed {
     return this.#firsts[p] + position - this.#starts[p];
   }
 
-  entriesIn(probes: readonly Probe[]): Uint32Array {
-    const ranges = new Ranges(probes.length);
-    for (const { p, product } of probes) {
-      if (this.#counts[p] > 0) ranges.add(this.#firsts[p], this.#counts[p], product);
+  addEntries({ partitions, products }: Probes, to: Ranges): void {
+    for (let i = 0; i < partitions.length; i++) {
+      const p = partitions[i];
+      if (this.#counts[p] > 0) to.add(this.#firsts[p], this.#counts[p], products[i]);
     }
-    return ranges.numbers;
   }
 
-  codesIn(partitions: readonly number[]): Range[] {
-    return partitions.map((p) => ({ first: this.#starts[p], end: this.#starts[p + 1] }));
+  codesIn(partitions: Uint32Array): Range[] {
+    const ranges: Range[] = [];
+    for (const p of partitions) ranges.push({ first: this.#starts[p], end: this.#starts[p + 1] });
+    return ranges;
   }
 
   remove(position: number): void {
@@ -281,19 +282,18 @@ export class Tail extends InMemory implements Placed {
     return this.#entriesPerRow * position + Number(isSecond);
   }
 
-  entriesIn(probes: readonly Probe[]): Uint32Array {
-    const products = new Map(probes.map(({ p, product }) => [p, product]));
-    const ranges = new Ranges();
+  addEntries({ partitions, products }: Probes, to: Ranges): void {
+    const productOf = new Map<number, number>();
+    for (let i = 0; i < partitions.length; i++) productOf.set(partitions[i], products[i]);
     for (let position = 0; position < this.#assigned; position++) {
-      const product = products.get(this.#partitions[position]);
-      if (product !== undefined) ranges.add(this.entryOf(position, false), 1, product);
-      const second = this.#seconds === null ? undefined : products.get(this.#seconds[position]);
-      if (second !== undefined) ranges.add(this.entryOf(position, true), 1, second);
+      const product = productOf.get(this.#partitions[position]);
+      if (product !== undefined) to.add(this.entryOf(position, false), 1, product);
+      const second = this.#seconds === null ? undefined : productOf.get(this.#seconds[position]);
+      if (second !== undefined) to.add(this.entryOf(position, true), 1, second);
     }
-    return ranges.numbers;
   }
 
-  codesIn(partitions: readonly number[]): Range[] {
+  codesIn(partitions: Uint32Array): Range[] {
     const visited = new Set(partitions);
     const ranges: { first: number; end: number }[] = [];
     for (let position = 0; position < this.#assigned; position++) {

@@ -19,6 +19,7 @@ import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
 import type { Query } from './query-parts';
+import type { Probes } from './searched';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */
 const MIN_WIDTH = 96;
@@ -40,12 +41,6 @@ export interface SpaceParts {
   /** The mean cosine of rows with their centroids, to which a dense space shortens these. */
   readonly nearness: number;
   readonly tree: TreeState;
-}
-
-/** The partitions nearest to a query, nearest first, and the cosines with their centroids. */
-interface Route {
-  readonly order: Uint32Array;
-  readonly cosines: Float64Array;
 }
 
 /** A row's second centroid; see k-means/second-centroid.ts. */
@@ -120,23 +115,26 @@ export class Space {
     return this.#seconds.of(points, own);
   }
 
-  /** The `probes` partitions nearest to a query, of equally near ones the first. */
-  route({ sums, unit, code }: Query, probes: number): Route {
+  /** The `count` partitions nearest to a query, of equally near ones the first. */
+  route(query: Query, count: number): Probes {
+    const { kind, nearness, tree } = this.parts;
     const point = new Int16Array(this.width);
-    if (this.parts.kind === 'codes') {
-      if (sums === null) this.pointOfCode(code, point, 0);
-      else roundInto(sums, lengthOf(sums), point, 0);
-    } else roundInto(unit as Float64Array, 1, point, 0);
-    const order = new Uint32Array(Math.min(probes, this.count));
-    const products = new Int32Array(order.length);
-    const centroids = { values: this.parts.tree.centroids, width: this.width };
-    productsKernel.orderInto(centroids, point, order, products);
-    return { order, cosines: Float64Array.from(products, (product) => product / (UNIT * UNIT)) };
-  }
-
-  /** The part of a row's cosine with a query that the shortened centroid of its partition has. */
-  shortened(cosine: number): number {
-    return this.parts.nearness * cosine;
+    if (kind === 'dense') roundInto(query.unit as Float64Array, 1, point, 0);
+    else if (query.sums === null) this.pointOfCode(query.code, point, 0);
+    else roundInto(query.sums, lengthOf(query.sums), point, 0);
+    const partitions = new Uint32Array(Math.min(count, this.count));
+    const found = new Int32Array(partitions.length);
+    productsKernel.orderInto(
+      { values: tree.centroids, width: this.width },
+      point,
+      partitions,
+      found,
+    );
+    const products = new Float64Array(found.length);
+    for (let i = 0; i < found.length; i++) {
+      products[i] = ONE_WEIGHT * (nearness * (found[i] / (UNIT * UNIT)));
+    }
+    return { partitions, products };
   }
 
   /** Rotates a row, which `encode` then compares with centroids. */

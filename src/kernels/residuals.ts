@@ -19,7 +19,7 @@
  * the query, brings the limit near its final value.
  */
 
-import { keyOf } from '../base/top-k';
+import { keyOf, sortNear } from '../base/top-k';
 import { HitState } from './hits';
 import { homeOf, type LinearMemory } from './memory';
 
@@ -122,7 +122,7 @@ const BEFORE = 96;
 export class EntrySearch {
   readonly #query: ResidualTables;
   readonly #want: number;
-  readonly #looked = new Map<ResidualRows, { list: EntryList; one: Looked }>();
+  readonly #looked: Looked[] = [];
   #last: HitState | Suspended | null = null;
   /** Keys of (weight, row) that were taken out of the memories. */
   readonly #kept: number[] = [];
@@ -146,14 +146,14 @@ export class EntrySearch {
    */
   look(list: EntryList, ranges: Uint32Array): void {
     if (ranges.length === 0) return;
-    let own = this.#looked.get(list.memory);
+    let own = this.#looked.find((one) => one.list.memory === list.memory);
     if (own === undefined) {
-      own = { list, one: new Looked(list.memory, this.#query, this.#want) };
-      this.#looked.set(list.memory, own);
+      own = new Looked(list, this.#query, this.#want);
+      this.#looked.push(own);
     }
-    const { state } = own.one;
+    const { state } = own;
     if (this.#last !== null && this.#last !== state) state.carry(this.#last);
-    own.one.look(ranges, this.#before);
+    own.look(ranges, this.#before);
     this.#last = state;
   }
 
@@ -165,22 +165,29 @@ export class EntrySearch {
     this.#take(limit);
   }
 
-  /** Keys of (weight, row) of all entries within the last limit, in no order. */
+  /** Keys of (weight, row) of all entries within the last limit, ascending. */
   keys(): Float64Array {
+    const [only] = this.#looked;
+    if (this.#looked.length === 1 && this.#kept.length === 0) {
+      const { codes, weights, count } = only.state.sorted();
+      const keys = new Float64Array(count);
+      for (let i = 0; i < count; i++) keys[i] = keyOf(weights[i], only.list.rowOf(codes[i]));
+      return sortNear(keys);
+    }
     const limit = this.#last?.limit ?? 0;
     this.#take(limit);
     const end = keyOf(limit + 1, 0);
-    return Float64Array.from(this.#kept.filter((key) => key < end));
+    return Float64Array.from(this.#kept.filter((key) => key < end)).sort();
   }
 
   #take(limit: number): void {
-    for (const { list, one } of this.#looked.values()) {
-      const { codes, weights, count } = one.state.drain();
+    for (const { list, state } of this.#looked) {
+      const { codes, weights, count } = state.drain();
       for (let i = 0; i < count; i++) {
         if (weights[i] <= limit) this.#kept.push(keyOf(weights[i], list.rowOf(codes[i])));
       }
     }
-    this.#looked.clear();
+    this.#looked.length = 0;
   }
 }
 
@@ -200,17 +207,17 @@ function writeQuery({ bytes }: LinearMemory, at: number, query: ResidualTables):
 
 /** One memory during a search. Behind the state lie the query, space for sums, and ranges. */
 class Looked {
+  readonly list: EntryList;
   readonly state: HitState;
   readonly #memory: LinearMemory;
-  readonly #rows: ResidualRows;
   readonly #workAt: number;
   readonly #before: Int32Array;
 
-  constructor(rows: ResidualRows, query: ResidualTables, want: number) {
+  constructor(list: EntryList, query: ResidualTables, want: number) {
     const queryBytes = FORMULA_BYTES + query.tables.length;
     const extraBytes = queryBytes + WORK_BYTES + 4 * RANGE * MAX_RANGES;
-    this.#rows = rows;
-    this.#memory = homeOf(rows.bytes);
+    this.list = list;
+    this.#memory = homeOf(list.memory.bytes);
     this.state = new HitState(this.#memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
     this.#workAt = this.state.extraAt + queryBytes;
     const { bytes } = this.#memory;
@@ -222,7 +229,7 @@ class Looked {
   look(ranges: Uint32Array, limit: number): void {
     this.#before[0] = limit;
     const { kernels, bytes } = this.#memory;
-    const { bytes: codes, secondAt, bytesPerRow } = this.#rows;
+    const { bytes: codes, secondAt, bytesPerRow } = this.list.memory;
     const rangesAt = this.#workAt + WORK_BYTES;
     for (let from = 0; from < ranges.length; from += RANGE * MAX_RANGES) {
       const some = ranges.subarray(from, from + RANGE * MAX_RANGES);

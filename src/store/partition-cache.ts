@@ -6,8 +6,8 @@
  */
 
 import { bytesPerCode } from '../codes/codes';
-import { Ranges } from '../index/entries';
-import type { Probe, Range } from '../index/searched';
+import type { Ranges } from '../index/entries';
+import type { Probes, Range } from '../index/searched';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
@@ -122,21 +122,24 @@ export class PartitionCache {
   }
 
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
-  groupsOf(partitions: readonly number[]): number[][] {
-    const here = partitions.filter((p) => this.#partitions.has(p));
-    const others = partitions.filter((p) => !this.#partitions.has(p));
+  groupsOf({ partitions, products }: Probes): Probes[] {
+    const order = [...partitions.keys()];
+    const isHere = (i: number) => this.#partitions.has(partitions[i]);
     const groups: number[][] = [[]];
     let pages = 0;
-    for (const p of [...here, ...others]) {
-      const own = this.#pagesOf(p);
+    for (const i of [...order.filter(isHere), ...order.filter((i) => !isHere(i))]) {
+      const own = this.#pagesOf(partitions[i]);
       if (pages + own > this.#pageCount && groups[groups.length - 1].length > 0) {
         groups.push([]);
         pages = 0;
       }
-      groups[groups.length - 1].push(p);
+      groups[groups.length - 1].push(i);
       pages += own;
     }
-    return groups;
+    return groups.map((group) => ({
+      partitions: Uint32Array.from(group, (i) => partitions[i]),
+      products: Float64Array.from(group, (i) => products[i]),
+    }));
   }
 
   /** Whether all of these can be in memory at the same time. */
@@ -264,20 +267,20 @@ export class PartitionCache {
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number).sort();
   }
 
-  /** The entries of partitions in memory, as ranges for the kernel. */
-  entriesIn(probes: readonly Probe[]): Uint32Array {
-    const ranges = new Ranges();
-    for (const { p, product } of probes) {
-      for (const { first, end } of this.#partitions.get(p)?.runs ?? []) {
-        ranges.add(first, end - first, product);
+  /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
+  addEntries({ partitions, products }: Probes, to: Ranges): void {
+    for (let i = 0; i < partitions.length; i++) {
+      for (const { first, end } of this.#partitions.get(partitions[i])?.runs ?? []) {
+        to.add(first, end - first, products[i]);
       }
     }
-    return ranges.numbers;
   }
 
   /** The cells of partitions in memory. */
-  cellsIn(partitions: readonly number[]): Range[] {
-    return partitions.flatMap((p) => this.#partitions.get(p)?.runs ?? []);
+  cellsIn(partitions: Uint32Array): Range[] {
+    const runs: Range[] = [];
+    for (const p of partitions) runs.push(...(this.#partitions.get(p)?.runs ?? []));
+    return runs;
   }
 
   /** The id of a row in a partition that is in memory; undefined where it is not. */

@@ -5,10 +5,11 @@
 
 import { FormatError } from '../base/format-error';
 import { bytesPerCode } from '../codes/codes';
+import type { Ranges } from '../index/entries';
 import type { Id } from '../index/ids';
 import type { Query } from '../index/query-parts';
 import type { IndexRow } from '../index/result';
-import type { Block, Probe, Range, Searched, SearchedPart, Want } from '../index/searched';
+import type { Block, Probes, Range, Searched, SearchedPart, Want } from '../index/searched';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import type { EntryList } from '../kernels/residuals';
@@ -117,11 +118,11 @@ export class StoredRows implements Searched, SearchedPart {
     return this.partitions.codes ?? this.#scratch;
   }
 
-  entriesIn(probes: readonly Probe[]): Uint32Array {
-    return this.partitions.entriesIn(probes);
+  addEntries(probes: Probes, to: Ranges): void {
+    this.partitions.addEntries(probes, to);
   }
 
-  codesIn(partitions: readonly number[]): Range[] {
+  codesIn(partitions: Uint32Array): Range[] {
     if (this.partitions.codes !== null) return this.partitions.cellsIn(partitions);
     return [{ first: 0, end: this.#scratchCount }];
   }
@@ -130,8 +131,8 @@ export class StoredRows implements Searched, SearchedPart {
     return { codes: this.#scratch, first: 0, end: this.#scratchCount, part: null };
   }
 
-  groupsOf(partitions: readonly number[]): readonly (readonly number[])[] {
-    return this.partitions.groupsOf(partitions);
+  groupsOf(probes: Probes): readonly Probes[] {
+    return this.partitions.groupsOf(probes);
   }
 
   similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
