@@ -9,7 +9,6 @@ import { ANSWERING } from './index/answering';
 import { PLACING } from './index/place';
 import { NEAR_POINTS } from './index/truth';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
-import { SECONDS_IN_TREE } from './k-means/second-centroid';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
 import { JOINING } from './near/join-job';
 import { COMPARING } from './near/rows';
@@ -27,7 +26,6 @@ const tasks = [
   NEAREST_IN_TREE,
   NEAR_POINTS,
   PLACING,
-  SECONDS_IN_TREE,
   TEXT_HASHING,
 ];
 

@@ -32,14 +32,6 @@ export const HASHING: Task<HashSettings, Part, RowCodes> = {
   },
 };
 
-/** Where a batch lies in a longer one. */
-export interface WholeBatch {
-  /** The row of the whole that the batch begins with; 0 if the batch is the whole. */
-  readonly firstRow: number;
-  /** Rows of the whole, for progress; unknown if undefined. */
-  readonly total?: number | undefined;
-}
-
 /** The job that hashes a batch, and its codes when it is done. */
 interface Hashing {
   readonly job: Job<HashSettings, Part, RowCodes>;
@@ -54,7 +46,6 @@ export function hashingOf(
   hasher: RowHasher,
   origin: CodeOrigin | undefined,
   batch: VectorBatch,
-  { firstRow, total }: WholeBatch,
 ): Hashing {
   const { settings } = hasher;
   const matrix = matrixOf(batch, settings.dimensions);
@@ -73,7 +64,7 @@ export function hashingOf(
     part(i) {
       const [first, end] = [ends[i - 1] ?? 0, ends[i]];
       const rows = rowsOfMatrix(matrix, first, end);
-      return { matrix: rows, count: end - first, firstRow: firstRow + first };
+      return { matrix: rows, count: end - first, firstRow: first };
     },
     take({ bytes, isNull }, i) {
       const first = ends[i - 1] ?? 0;
@@ -83,7 +74,7 @@ export function hashingOf(
         validity[row >> 3] &= ~(1 << (row & 7));
         hasNulls = true;
       }
-      return [firstRow + ends[i], total ?? firstRow + count];
+      return [ends[i], count];
     },
   };
   return { job, codes: () => (hasNulls ? codes : codes.withoutValidity()) };

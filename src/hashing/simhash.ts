@@ -16,12 +16,11 @@ import {
   wrongValue,
 } from '../base/check';
 import { type LongCall, LongWork } from '../base/long-work';
-import type { Steps } from '../base/steps';
 import { bytesPerCode, type CodeOrigin, type Codes } from '../codes/codes';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
-import { inParallel, runJob } from '../threads/parallel';
+import { runJob } from '../threads/parallel';
 import type { SparseMatrix, Vector, VectorBatch } from '../vectors/vectors';
-import { hashingOf, type WholeBatch } from './hash-batch';
+import { hashingOf } from './hash-batch';
 import {
   allZero,
   type PatternFunction,
@@ -188,10 +187,7 @@ export class SimHasher {
    * must not change until the promise resolves.
    */
   async hashAll(batch: VectorBatch, options?: LongCall): Promise<Codes> {
-    const work = LongWork.of(options);
-    const { job, codes } = hashingOf(this.#rows, this.origin, batch, { firstRow: 0 });
-    await runJob(job, work);
-    return codes();
+    return this.hashBatch(batch, LongWork.of(options));
   }
 
   /**
@@ -203,17 +199,12 @@ export class SimHasher {
   }
 
   /**
-   * `hashAll` in the older protocol. If the batch is a part of a longer one, `whole` says where it
-   * begins, from which rows in errors and progress count. The codes record `origin`.
+   * `hashAll` as a part of a longer call.
    * @internal
    */
-  *hashInSteps(
-    batch: VectorBatch,
-    whole: WholeBatch = { firstRow: 0 },
-    origin = this.origin,
-  ): Steps<Codes> {
-    const { job, codes } = hashingOf(this.#rows, origin, batch, whole);
-    yield* inParallel(job);
+  async hashBatch(batch: VectorBatch, work: LongWork): Promise<Codes> {
+    const { job, codes } = hashingOf(this.#rows, this.origin, batch);
+    await runJob(job, work);
     return codes();
   }
 }

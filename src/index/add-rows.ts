@@ -2,7 +2,6 @@
 
 import { wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
-import { runStepsAsync } from '../base/steps';
 import { Codes, checkSameTexts } from '../codes/codes';
 import { checkFloat32 } from '../vectors/float32';
 import {
@@ -84,7 +83,7 @@ export async function additionOf(
   if (!isEmpty) checkKind(core, dense === null);
   if (dense === null) refuseMean(packed, mean);
   const hashed = dense !== null && mean !== null ? centredMatrix(dense, mean) : packed;
-  const codes = await runStepsAsync(hasher.hashInSteps(hashed), work.call);
+  const codes = await hasher.hashBatch(hashed, work);
   checkRoom(core, codes.count);
   const isNull = (i: number) => codes.isNull(i);
   const rows = { count: codes.count, codes: codes.bytes, isNull, isForeign: false };

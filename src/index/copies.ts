@@ -39,7 +39,7 @@ export function copiesPay(
   const { count, width } = space;
   if (count < 2 || points.length === 0) return false;
   const own = space.nearestTo(points);
-  const seconds = new SecondCentroids({ ...space.parts.tree, pairs: null }).of(points, own);
+  const seconds = new SecondCentroids(space.parts.tree).of(points, own);
   const sizes = new Float64Array(count);
   const sampled = Math.min(MAX_SAMPLED, sample.length / width);
   for (const p of space.nearestTo(sample.subarray(0, sampled * width))) sizes[p] += rows / sampled;

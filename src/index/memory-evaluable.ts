@@ -130,15 +130,15 @@ export class MemoryEvaluable implements Optimizable {
   }
 
   /** Chunks of the held vectors, those of a part as one group. */
-  *#chunks(): Iterable<VectorChunk<DenseVectors | SparseVectors>[]> {
-    for (const { rows } of this.held.parts) {
+  #chunks(): VectorChunk<DenseVectors | SparseVectors>[][] {
+    return this.held.parts.map(({ rows }) => {
       const starts = chunkStarts(rows.count);
-      yield starts.slice(0, -1).map((first, i) => ({
+      return starts.slice(0, -1).map((first, i) => ({
         rows: rows.codes.rows.subarray(first, starts[i + 1]),
         vectors: rows.vectors as DenseVectors | SparseVectors,
         first,
       }));
-    }
+    });
   }
 
   /** Chunks of the vectors of a caller, of rows that are there. */

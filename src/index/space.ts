@@ -12,7 +12,7 @@
 import { padded } from '../base/arrays';
 import { lengthOf } from '../base/length';
 import { roundInto } from '../k-means/points';
-import { SecondCentroids, type SecondsState } from '../k-means/second-centroid';
+import { SecondCentroids } from '../k-means/second-centroid';
 import { CentroidTree, type TreeState } from '../k-means/two-level';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
@@ -111,7 +111,7 @@ export class Space {
 
   /** The second partitions of points whose first ones are `own`. */
   secondsOf(points: Int16Array, own: Uint32Array): Uint32Array {
-    this.#seconds ??= new SecondCentroids({ ...this.#tree.state, pairs: null } as SecondsState);
+    this.#seconds ??= new SecondCentroids(this.#tree.state);
     return this.#seconds.of(points, own);
   }
 

@@ -6,7 +6,6 @@
 
 import type { LongWork } from '../base/long-work';
 import { mixed, shareAt } from '../base/random';
-import { runStepsAsync } from '../base/steps';
 import { allocateIntegers } from '../k-means/points';
 import { trainTree } from '../k-means/two-level';
 import { product, UNIT } from '../kernels/products';
@@ -159,7 +158,7 @@ export async function trainSpace(
 ): Promise<Space> {
   const { width, parts } = untrained;
   const count = Math.min(partitions, points.length / width);
-  const tree = await runStepsAsync(trainTree(points, width, { count, seed }), work.call);
+  const tree = await trainTree(points, width, { count, seed }, work);
   const space = new Space({ ...parts, tree: tree.state });
   if (parts.kind === 'codes') return space;
   return new Space({ ...parts, nearness: nearnessOf(space, points), tree: tree.state });

@@ -11,10 +11,7 @@
  * chooses alike.
  */
 
-import type { Steps } from '../base/steps';
-import { sharedValues } from '../kernels/memory';
-import { product, productsKernel, UNIT } from '../kernels/products';
-import type { Task } from '../threads/job';
+import { product, UNIT } from '../kernels/products';
 import { CentroidTree, LEAST_PRODUCT, NearestLists, type TreeState } from './two-level';
 
 /**
@@ -29,71 +26,15 @@ const CANDIDATES = 16;
 const ALONG = 1.5;
 /** The length of centroids in these differences: the mean cosine with them where copies pay. */
 const LENGTH = 0.5;
-/** Products of pairs of centroids are made beforehand for so many: they take a byte each. */
-const MAX_PAIRS = 8192;
-/** Centroids whose products with all are made in one step: some milliseconds. */
-const PAIRED = 64;
-/** A product of 1 in these bytes. */
+/** A product of 1, to integers of which products of two centroids are rounded. */
 const PAIR_UNIT = 127;
 
-/** A tree of centroids, and the products of all pairs of them; null where there are too many. */
-export interface SecondsState extends TreeState {
-  readonly pairs: Int8Array | null;
-}
-
-/** Some vectors, and the first centroid of each. */
-interface SecondsPart {
-  readonly points: Int16Array;
-  readonly own: Uint32Array;
-}
-
-export const SECONDS_IN_TREE: Task<SecondsState, SecondsPart, Uint32Array> = {
-  name: 'seconds in tree',
-  open(state) {
-    const seconds = new SecondCentroids(state);
-    return ({ points, own }) => seconds.of(points, own);
-  },
-};
-
-/** The state of a task that finds the second centroids of many vectors. */
-export function* secondsStateOf({ state }: CentroidTree): Steps<SecondsState> {
-  const { centroids, width } = state;
-  const count = centroids.length / width;
-  if (count > MAX_PAIRS) return { ...state, pairs: null };
-  const pairs = sharedValues(Int8Array, count * count);
-  const all = { values: centroids, width };
-  for (let from = 0; from < count; from += PAIRED) {
-    const queries = centroids.slice(from * width, (from + PAIRED) * width);
-    const least = new Int32Array(queries.length / width).fill(LEAST_PRODUCT);
-    productsKernel.productsOfMany(
-      all,
-      ...([0, count, queries, least] as const),
-      (first, some, query, found, at) => {
-        const to = (from + query) * count + first;
-        for (let i = 0; i < some; i++) pairs[to + i] = asPair(found[at + i]);
-      },
-    );
-    yield undefined;
-  }
-  return { ...state, pairs };
-}
-
-/** The state for a few vectors: compares all centroids, and makes nothing beforehand. */
-export function flatSecondsState(centroids: Int16Array, width: number): SecondsState {
-  const starts = Uint32Array.of(0, centroids.length / width);
-  return { centroids, coarse: new Int16Array(width), starts, width, pairs: null };
-}
-
-function asPair(product: number): number {
-  return Math.round((PAIR_UNIT * product) / (UNIT * UNIT));
-}
-
 export class SecondCentroids {
-  readonly #state: SecondsState;
+  readonly #state: TreeState;
   readonly #tree: CentroidTree;
   readonly #count: number;
 
-  constructor(state: SecondsState) {
+  constructor(state: TreeState) {
     this.#state = state;
     this.#tree = new CentroidTree(state);
     this.#count = state.centroids.length / state.width;
@@ -131,9 +72,9 @@ export class SecondCentroids {
 
   /** The product of two centroids, in units of 1 / PAIR_UNIT. */
   #pair(a: number, b: number): number {
-    const { pairs, centroids, width } = this.#state;
-    if (pairs !== null) return pairs[a * this.#count + b];
-    return asPair(product(centroids, a * width, centroids, b * width, width));
+    const { centroids, width } = this.#state;
+    const found = product(centroids, a * width, centroids, b * width, width);
+    return Math.round((PAIR_UNIT * found) / (UNIT * UNIT));
   }
 
   #ownProducts(vectors: Int16Array, own: Uint32Array): Int32Array {

@@ -6,11 +6,11 @@
  * draws are seeded, so that the same vectors and seed give the same centroids on every machine.
  */
 
+import type { LongWork } from '../base/long-work';
 import { alea } from '../base/random';
-import type { Steps } from '../base/steps';
 import { productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
-import { inParallel } from '../threads/parallel';
+import { runJob } from '../threads/parallel';
 import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
 import { integerPoints } from './points';
@@ -175,11 +175,12 @@ interface TreeTraining {
  * place. A centroid without vectors moves to a random vector of its group. The centroids are
  * rounded so that 8 bits a value store them without loss (vectors/byte-rows.ts).
  */
-export function* trainTree(
+export async function trainTree(
   sample: Int16Array,
   width: number,
   { count, seed }: TreeTraining,
-): Steps<CentroidTree> {
+  work: LongWork,
+): Promise<CentroidTree> {
   const points = integerPoints(sample, width);
   const { rows } = points;
   const groupCount = count < MIN_CENTROIDS ? 1 : Math.round(Math.sqrt(count));
@@ -191,11 +192,11 @@ export function* trainTree(
   coarse.begin(rows.subarray(0, groupCount));
   const nearest = new Uint32Array(rows.length);
   for (let round = 0; groupCount > 1 && round < COARSE_ROUNDS; round++) {
-    yield* inParallel(coarse.assignment(few, nearest.subarray(0, few.length), progress).job);
+    await runJob(coarse.assignment(few, nearest.subarray(0, few.length), progress).job, work);
     coarse.move();
   }
-  yield* inParallel(coarse.assignment(rows, nearest, progress).job);
-  const groups = yield* sortedByGroup(sample, width, nearest, groupCount);
+  await runJob(coarse.assignment(rows, nearest, progress).job, work);
+  const groups = await sortedByGroup(sample, width, { of: nearest, count: groupCount }, work);
   const starts = sharedOut(groups, count);
   const means = new KMeans(points, count);
   const { rounded: centroids } = means;
@@ -212,7 +213,7 @@ export function* trainTree(
   for (let round = 0; round < rounds; round++) {
     const isLast = groupCount > 1 && round >= GROUP_ROUNDS;
     const finder = (isLast ? routed : within) as Finder<object>;
-    yield* inParallel(means.assignment(rows, nearest, progress, finder).job);
+    await runJob(means.assignment(rows, nearest, progress, finder).job, work);
     means.move(rowForEmpty);
   }
   roundToByteRows(centroids, width, UNIT); // they take half of the bytes in a file
@@ -252,12 +253,12 @@ export const NEAREST_IN_GROUP: Task<GroupState, FinderPart, Uint32Array> = {
  * Sorts vectors by group, in place: follows each cycle of the permutation with one spare vector.
  * Returns the first vector of each group, and at last their number.
  */
-function* sortedByGroup(
+async function sortedByGroup(
   sample: Int16Array,
   width: number,
-  groupOf: Uint32Array,
-  count: number,
-): Steps<Uint32Array> {
+  { of: groupOf, count }: { readonly of: Uint32Array; readonly count: number },
+  work: LongWork,
+): Promise<Uint32Array> {
   const groups = new Uint32Array(count + 1);
   for (const group of groupOf) groups[group + 1]++;
   for (let group = 0; group < count; group++) groups[group + 1] += groups[group];
@@ -267,7 +268,7 @@ function* sortedByGroup(
   let moves = 0;
   for (let row = 0; row < target.length; row++) {
     while (target[row] !== row) {
-      if (++moves % 4096 === 0) yield undefined; // here, since one cycle may include all rows
+      if (++moves % 4096 === 0) await work.step(); // here, since one cycle may include all rows
       const to = target[row];
       spare.set(sample.subarray(to * width, (to + 1) * width));
       sample.copyWithin(to * width, row * width, (row + 1) * width);

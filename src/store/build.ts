@@ -6,8 +6,7 @@
 
 import { checkByteCount } from '../base/byte-count';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
-import { LongWork } from '../base/long-work';
-import { checkLongCall, type LongCall } from '../base/steps';
+import { checkLongCall, type LongCall, LongWork } from '../base/long-work';
 import { IndexCore } from '../index/index-core';
 import {
   checkIndexOptions,

@@ -5,8 +5,7 @@
  */
 
 import { join } from 'node:path';
-import { LongWork } from '../base/long-work';
-import type { LongCall } from '../base/steps';
+import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd, rowsOf } from '../index/add-rows';
 import type { Id } from '../index/ids';
 import { IndexCore } from '../index/index-core';

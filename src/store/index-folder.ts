@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { checkByteCount } from '../base/byte-count';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id, IdKind } from '../index/ids';

@@ -6,7 +6,7 @@
 import { checkByteCount } from '../base/byte-count';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { IndexCore } from '../index/index-core';
 import { checkIndexOptions, type OptimizeOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';

@@ -5,7 +5,7 @@
 
 import { checkByteCount } from '../base/byte-count';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
-import { checkLongCall, type LongCall } from '../base/steps';
+import { checkLongCall, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { BytePlace, type FilesAtHand } from './byte-place';
 import { type Content, contentOf, noManifest, type SegmentRange } from './content';

@@ -8,7 +8,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { ignore } from '../formats/file-io';
 import type { IndexCore } from '../index/index-core';
 import { MemoryIndex } from '../index/memory-index';

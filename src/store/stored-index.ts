@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { Answer, type AnsweredIndex } from '../index/answer';

@@ -22,7 +22,7 @@ export interface Task<S, P, R> {
 export interface Job<S, P, R> {
   /**
    * The task; without `open` the job runs on workers or, where none can be had, not at all:
-   * `inParallel` returns false and the caller does the whole work in its own way.
+   * `runJob` rejects.
    */
   readonly task: Pick<Task<S, P, R>, 'name'> & Partial<Task<S, P, R>>;
   /** Sent to each worker once. A getter may build it when it is read. */

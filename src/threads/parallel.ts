@@ -5,7 +5,6 @@
  */
 
 import { checkThreads, type LongCall, type LongWork } from '../base/long-work';
-import { Elsewhere, type Steps } from '../base/steps';
 import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';
 
@@ -54,43 +53,6 @@ async function runOnWorkers<S, P, R>(job: Job<S, P, R>, call: LongCall): Promise
   if (wanted === 0 || (job.sharesRows && !canShareMemory())) return false;
   pool ??= await loadPool();
   return pool.runJob(job, wanted, call);
-}
-
-/**
- * `runJob` in the older protocol: on worker threads if the caller's runner can wait for them
- * (`runStepsAsync`), else on the calling thread. Returns false if nothing was done, which happens
- * only to a job whose task has no `open` and which has no `here`.
- */
-export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<boolean> {
-  const step = new ParallelStep(job);
-  if (job.count > 1) yield step;
-  // A synchronous runner resumes without calling `step.run`: then `isDone` is still false.
-  if (step.isDone) return true;
-  const run = runnerOf(job);
-  if (run === undefined) return false;
-  for (let i = 0; i < job.count; i++) yield job.take(run(job.part(i)), i);
-  return true;
-}
-
-/** The step by which `runStepsAsync` runs the whole job on the pool. */
-class ParallelStep<S, P, R> extends Elsewhere {
-  readonly #job: Job<S, P, R>;
-  /** True after the pool did the whole job; while false, the calling thread must do it. */
-  isDone = false;
-
-  constructor(job: Job<S, P, R>) {
-    super();
-    this.#job = job;
-  }
-
-  async run({ threads, signal, onProgress }: LongCall): Promise<void> {
-    this.isDone = await runOnWorkers(this.#job, {
-      ...(threads !== undefined && { threads }),
-      ...(this.mayStop && signal && { signal }),
-      ...(onProgress && { onProgress }),
-    });
-    this.hasWaited = this.isDone;
-  }
 }
 
 /**

@@ -33,7 +33,7 @@ describe('the calls that are fuzzed', () => {
       [
         'entries',
         'of',
-        'hashInSteps',
+        'hashBatch',
         'hashPart',
         'hashWithKeys',
         'startingAt',

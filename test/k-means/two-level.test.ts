@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runSteps } from '../../src/base/steps';
+import { LongWork } from '../../src/base/long-work';
 import { roundInto } from '../../src/k-means/points';
 import { trainTree } from '../../src/k-means/two-level';
 import { integerWidth } from '../../src/kernels/products';
@@ -39,10 +39,10 @@ function largest(vectors: Int16Array, centroids: Int16Array): number[] {
   );
 }
 
-describe.each([40, 256])('%i centroids in two levels', (count) => {
+describe.each([40, 256])('%i centroids in two levels', async (count) => {
   const sample = sampled(6000);
   const before = sample.slice();
-  const tree = runSteps(trainTree(sample, width, { count, seed: '1' }), {});
+  const tree = await trainTree(sample, width, { count, seed: '1' }, new LongWork());
   const others = sampled(500);
   const found = new Uint32Array(500);
   tree.nearestInto(others, found);
@@ -81,15 +81,16 @@ describe.each([40, 256])('%i centroids in two levels', (count) => {
     expect(trained).toBeGreaterThan(drawn + 0.01 * 32_767 ** 2);
   });
 
-  it('are the same for the same sample and seed', () => {
-    const again = runSteps(trainTree(before.slice(), width, { count, seed: '1' }), {});
+  it('are the same for the same sample and seed', async () => {
+    const training = { count, seed: '1' };
+    const again = await trainTree(before.slice(), width, training, new LongWork());
     expect(again.centroids).toEqual(tree.centroids);
   });
 });
 
-it('of as many vectors as centroids each has one', () => {
+it('of as many vectors as centroids each has one', async () => {
   const sample = sampled(130);
-  const tree = runSteps(trainTree(sample, width, { count: 130, seed: '2' }), {});
+  const tree = await trainTree(sample, width, { count: 130, seed: '2' }, new LongWork());
   const found = new Uint32Array(130);
   tree.nearestInto(sample, found);
   expect(tree.centroids).toHaveLength(130 * width);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
-import { runStepsAsync } from '../../src/base/steps';
 import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { characters, shingles } from '../../src/text/tokens';
-import { closeThreads, inParallel, threadsFor } from '../../src/threads/parallel';
+import { closeThreads, runJob, threadsFor } from '../../src/threads/parallel';
 import { quickIf } from '../reference/tags';
 
 const THREADS = [1, 2, 3, 5];
@@ -236,9 +236,9 @@ describe('the pool', () => {
     const task = { name: 'hashing', open: () => () => 1 };
     const job = { task, state: {}, count: 8, part: (i: number) => i, take: () => undefined };
     const failing = { ...job, part: fail('part') };
-    await expect(runStepsAsync(inParallel(failing), { threads: 2 })).rejects.toThrow('part failed');
+    await expect(runJob(failing, new LongWork({ threads: 2 }))).rejects.toThrow('part failed');
     await expect(
-      runStepsAsync(inParallel({ ...job, take: fail('take') }), { threads: 1 }),
+      runJob({ ...job, take: fail('take') }, new LongWork({ threads: 1 })),
     ).rejects.toThrow('take failed');
   });
 });

@@ -8,8 +8,7 @@
  */
 
 import { drawnNumbers } from '../../base/draw';
-import type { InStages } from '../../base/long-work';
-import { LongWork } from '../../base/long-work';
+import { type InStages, LongWork } from '../../base/long-work';
 import { shareAt } from '../../base/random';
 import { cluster } from '../../clusters/cluster';
 import { Codes } from '../../codes/codes';
