@@ -39,30 +39,3 @@ export function scrambled(value: number, secret: Secret): number {
 export function hashOfPair(low: number, high: number, secret: Secret): number {
   return scrambled(low ^ scrambled(high, secret), secret);
 }
-
-/**
- * The hash of `count` bytes from `from` on: one round of `scrambled` for each 4 bytes, then for
- * each of the up to 3 that are left. With HalfSipHash, a stronger hash, adding codes of 64 bits
- * took twice as long.
- */
-export function hashOfBytes(
-  bytes: Uint8Array,
-  from: number,
-  count: number,
-  secret: Secret,
-): number {
-  const one = secret[1] | 1;
-  const other = secret[2] | 1;
-  let hash = secret[0] ^ count;
-  let at = from;
-  for (const end = from + (count & ~3); at < end; at += 4) {
-    const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-    hash = Math.imul(hash ^ word, one);
-    hash = Math.imul(hash ^ (hash >>> 15), other);
-  }
-  for (; at < from + count; at++) {
-    hash = Math.imul(hash ^ bytes[at], one);
-    hash = Math.imul(hash ^ (hash >>> 15), other);
-  }
-  return hash ^ (hash >>> 16);
-}

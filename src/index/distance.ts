@@ -11,15 +11,7 @@ import { copyOfHits, NO_ROW } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
 import { BlockTables, MAX_FLIPS } from './block-tables';
 import type { FilterMemory } from './filter-memory';
-import {
-  type Block,
-  type MemoryPart,
-  run,
-  type Searched,
-  type Stepped,
-  type Want,
-  type Work,
-} from './searched';
+import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
 
 /** Rows and their distances in bits, ordered by (distance, row). */
 export interface NearRows {
@@ -48,17 +40,6 @@ const MAX_GROWTH = 1.25;
 
 /** By part the tables of its codes, and how many searches could have used them. */
 const tables = new WeakMap<MemoryPart, { searches: number; made: BlockTables | null }>();
-
-/** The nearest rows to a code, all in memory. */
-export function nearestByDistance(
-  index: Searched,
-  code: Uint8Array,
-  asked: AskedByDistance,
-  work: Work,
-): NearRows & { readonly method: 'scan' | 'bands' } {
-  const search = run(new DistanceSearch(index, code, asked, work));
-  return { ...search.near, method: search.method };
-}
 
 export class DistanceSearch implements Stepped {
   /** What some block was searched by, tables where any was. */

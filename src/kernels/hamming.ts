@@ -80,13 +80,6 @@ export function hitsByQuery(
   }
 }
 
-/** Number of set bits of a 32-bit word, by sums of neighbouring fields of 1, 2 and 4 bits. */
-export function bitCount(word: number): number {
-  let a = word - ((word >>> 1) & 0x55555555);
-  a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
-  return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-}
-
 /** The distance in bits of `code` and one of equal length that begins at byte `from` of `bytes`. */
 export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number {
   let sum = 0; // at most 8 * length; bits are capped at 65,535 so that it fits 16 bits

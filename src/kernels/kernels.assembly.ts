@@ -11,7 +11,7 @@ export * from './signs.assembly';
 export { hitsOfTile, planesInto, slicesInto } from './slices.assembly';
 export * from './joins.assembly';
 export * from './minwise.assembly';
-export { largestInto, orderInto, productsInto, productsAmong } from './products.assembly';
+export { largestInto, orderInto, productsInto } from './products.assembly';
 export { residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
 export * from './sums.assembly';
 export { weightedHits } from './weighted.assembly';

@@ -193,32 +193,3 @@ export function orderInto(
   }
   return before;
 }
-
-/**
- * Writes the products of one other vector with some rows to `out`, as i32. The numbers of the rows
- * are `count` u32 at `among`, a multiple of 4.
- */
-export function productsAmong(
-  rows: usize, among: usize, count: usize, other: usize, width: usize, out: usize,
-): void {
-  const stride = width << 1;
-  for (const end = among + (count << 2); among < end; among += 16, out += 16) {
-    let r0 = rows + stride * <usize>load<u32>(among);
-    let r1 = rows + stride * <usize>load<u32>(among, 4);
-    let r2 = rows + stride * <usize>load<u32>(among, 8);
-    let r3 = rows + stride * <usize>load<u32>(among, 12);
-    let s0 = i32x4.splat(0);
-    let s1 = i32x4.splat(0);
-    let s2 = i32x4.splat(0);
-    let s3 = i32x4.splat(0);
-    const last = other + stride;
-    for (let at = other; at < last; at += 16, r0 += 16, r1 += 16, r2 += 16, r3 += 16) {
-      const x = v128.load(at);
-      s0 = i32x4.add(s0, pairs(x, r0));
-      s1 = i32x4.add(s1, pairs(x, r1));
-      s2 = i32x4.add(s2, pairs(x, r2));
-      s3 = i32x4.add(s3, pairs(x, r3));
-    }
-    v128.store(out, totals(s0, s1, s2, s3));
-  }
-}

@@ -114,39 +114,6 @@ export const productsKernel = {
     }
   },
 
-  /** The same for one query among some rows: of equal steps those that `among` has first. */
-  orderAmong(
-    rows: IntegerRows,
-    query: Int16Array,
-    among: Uint32Array,
-    order: Uint32Array,
-    products: Int32Array,
-  ): void {
-    const { values, width } = rows;
-    const padded = inFours(among.length);
-    // The query, for each row its number, its product and its place in the order, and the counts.
-    const workBytes = 2 * width + 12 * padded + ORDER_BYTES;
-    const { memory, at, free } = placed(rows, 0, values.length / width, workBytes);
-    const { kernels, bytes } = memory;
-    const { buffer } = bytes;
-    const amongAt = free + 2 * width;
-    const productsAt = amongAt + 4 * padded;
-    const countsAt = productsAt + 4 * padded;
-    const orderAt = countsAt + ORDER_BYTES;
-    new Int16Array(buffer, free, width).set(query);
-    const own = new Uint32Array(buffer, amongAt, padded);
-    own.set(among);
-    own.fill(0, among.length);
-    kernels.productsAmong(at, amongAt, padded, free, width, productsAt);
-    kernels.orderInto(productsAt, among.length, order.length, countsAt, orderAt);
-    const all = new Int32Array(buffer, productsAt, padded);
-    const places = new Uint32Array(buffer, orderAt, order.length);
-    for (let i = 0; i < order.length; i++) {
-      order[i] = among[places[i]];
-      products[i] = all[places[i]];
-    }
-  },
-
   /** Writes for each query the row of the largest product, the first of equal ones, to `out`. */
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void {
     const total = rows.values.length / rows.width;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { hashOfBytes, hashOfPair, newSecret, scrambled } from '../../src/base/secret';
+import { hashOfPair, newSecret, scrambled } from '../../src/base/secret';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
@@ -70,19 +70,8 @@ describe('a scramble', () => {
   });
 });
 
-const twoWords = new Uint32Array(2);
-const bytesOfTwo = new Uint8Array(twoWords.buffer);
-/** The bytes of two words, in one memory: millions of them are hashed. */
-function bytesOf(first: number, second: number): Uint8Array {
-  twoWords[0] = first;
-  twoWords[1] = second;
-  return bytesOfTwo;
-}
-
 describe.each<[string, (i: number, secret: Uint32Array) => number]>([
   ['pairs', (i, secret) => hashOfPair(i, Math.imul(i, 0x0101_0101), secret)],
-  ['bytes', (i, secret) => hashOfBytes(bytesOf(i, 5), 0, 8, secret)],
-  ['odd bytes', (i, secret) => hashOfBytes(bytesOf(i << 8, 9), 1, 3, secret)],
 ])('a hash of %s', (_, hashOf) => {
   it('spreads under another secret what collides under a known one', () => {
     const known = Uint32Array.of(1, 2, 3);

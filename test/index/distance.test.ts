@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { nearestByDistance } from '../../src/index/distance';
+import { DistanceSearch } from '../../src/index/distance';
 import { FilterMemory } from '../../src/index/filter-memory';
 import { MemoryIndex } from '../../src/index/memory-index';
+import { run } from '../../src/index/searched';
 import { TrainingSample, trainSpace, untrainedSpace } from '../../src/index/train';
 import { Draws } from '../reference/random';
 
@@ -86,13 +87,10 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
           : null;
       const rows = filter === null ? live : live.filter((one) => one % 2 === 0);
       const work = { codesCompared: 0, candidates: 0, probes: 0 };
-      const found = nearestByDistance(
-        index.searched(),
-        query,
-        { k, maxDistance, method, filter },
-        work,
-      );
-      methods.add(found.method);
+      const asked = { k, maxDistance, method, filter };
+      const done = run(new DistanceSearch(index.searched(), query, asked, work));
+      const found = done.near;
+      methods.add(done.method);
       const wanted = nearest(codes, bits / 8, query, rows, k, maxDistance);
       expect(Array.from(found.rows)).toEqual(wanted.map((one) => one.row));
       expect(Array.from(found.distances)).toEqual(wanted.map((one) => one.distance));

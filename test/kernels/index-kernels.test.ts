@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { rowOf, weightOf } from '../../src/base/top-k';
-import { allocateIntegers } from '../../src/k-means/points';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsKernel } from '../../src/kernels/dots';
 import { scalarHamming } from '../../src/kernels/hamming';
@@ -371,60 +370,5 @@ it('both kernels of the order of products agree', () => {
     for (let i = 1; i < count; i++) {
       expect(ordered[i]).toBeLessThanOrEqual(ordered[i - 1] + range / 512 + 1);
     }
-  }
-});
-
-it.each([
-  ['scalar', scalarProducts],
-  ['WebAssembly', productsKernel],
-] as const)('orders some rows by their products, %s kernel', (_, kernel) => {
-  const draws = new Draws(11);
-  const [count, width] = [300, 24];
-  const drawn = () => draws.integer(9000) - 4500;
-  const rows = { values: allocateIntegers(count, width), width };
-  rows.values.set(Int16Array.from({ length: count * width }, drawn));
-  rows.values.copyWithin(7 * width, 90 * width, 91 * width); // equal products
-  const query = Int16Array.from({ length: width }, drawn);
-  const products = new Int32Array(count);
-  scalarProducts.productsInto(rows, query, products);
-  for (const among of [
-    [5],
-    [90, 3, 7, 299, 0],
-    Array.from({ length: 99 }, (_, i) => 3 * i + (i % 2)),
-  ]) {
-    const some = Uint32Array.from(among);
-    const expected = [...some.keys()].sort(
-      (a, b) => products[some[b]] - products[some[a]] || a - b,
-    );
-    const range = products[some[expected[0]]] - products[some[expected.at(-1) as number]];
-    const order = new Uint32Array(some.length);
-    const own = new Int32Array(some.length);
-    kernel.orderAmong(rows, query, some, order, own);
-    expect([...own]).toEqual(Array.from(order, (row) => products[row]));
-    expect([...order].sort()).toEqual([...some].sort());
-    // Coarse: within a step of the exact order.
-    expected.forEach((at, i) => {
-      expect(Math.abs(own[i] - products[some[at]])).toBeLessThanOrEqual(range / 512 + 1);
-    });
-    const first = [new Uint32Array(1), new Int32Array(1)] as const;
-    kernel.orderAmong(rows, query, some, ...first);
-    expect([first[0][0], first[1][0]]).toEqual([order[0], own[0]]);
-  }
-});
-
-it('both kernels order some rows alike, also where more are asked for than fit the scratch space', () => {
-  const draws = new Draws(12);
-  const [count, width] = [60_000, 8];
-  const rows = { values: allocateIntegers(count, width), width };
-  rows.values.set(Int16Array.from({ length: count * width }, () => draws.integer(200) - 100));
-  const query = Int16Array.from({ length: width }, () => draws.integer(200) - 100);
-  for (const length of [1000, 54_000]) {
-    const among = Uint32Array.from({ length }, () => draws.integer(count));
-    const [a, b] = [scalarProducts, productsKernel].map((kernel) => {
-      const [order, products] = [new Uint32Array(500), new Int32Array(500)];
-      kernel.orderAmong(rows, query, among, order, products);
-      return { order, products };
-    });
-    expect(a).toEqual(b);
   }
 });

@@ -35,10 +35,11 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { ArrowEncoder } from '../../src/table/arrow/writer';
+import { concatenated } from '../../src/base/arrays';
+import { ArrowEncoder, ArrowWriter } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
 import { RowBatch } from '../../src/table/row-batch';
-import { columnsFromArrow, columnsToArrow } from '../../src/table/sealed/carried-columns';
+import { COLUMNS_HEADER, columnsFromArrow } from '../../src/table/sealed/carried-columns';
 
 const item = (type: DataType) => new Field('item', type, true);
 const point = new Struct([new Field('x', new Int32(), true), new Field('s', new Utf8(), true)]);
@@ -70,6 +71,13 @@ const COLUMNS: Record<string, [DataType, unknown[]]> = {
   struct: [point, [1, 2, 3, 4, 5, 6, 7].map((x) => ({ x, s: x === 3 ? null : `\ufeff${x}` }))],
   dictionary: [new Dictionary(new Utf8(), new Int32()), ['b', 'a', 'b', '\ufeff', 'a', 'a', 'c']],
 };
+
+/** The bytes of a file of carried columns. */
+function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
+  const writer = new ArrowWriter('file', COLUMNS_HEADER);
+  const parts = batches.flatMap((batch) => writer.write(batch));
+  return concatenated([...parts, ...writer.finish()]);
+}
 
 function days(count: number): Date[] {
   return Array.from({ length: count }, (_, i) => new Date(864e5 * i));

@@ -5,31 +5,17 @@
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
-import { concatenated } from '../../base/arrays';
 import { asFormatError, FormatError } from '../../base/format-error';
 import { bodiesOf, footerStart, readFooter, type Span, TAIL_BYTES } from '../arrow/messages';
 import { asArrow } from '../arrow/source';
-import { ArrowWriter } from '../arrow/writer';
 import { columnOf } from '../columns/make';
 import { RowBatch } from '../row-batch';
 import { checkColumn, headerText } from './seal';
-import { batchRanges, openTable } from './sealed-table';
+import { openTable } from './sealed-table';
 
 const KIND = 'columns';
 /** The JSON in the schema of such a file. */
 export const COLUMNS_HEADER = headerText({ kind: KIND });
-
-/**
- * The bytes of a file of carried columns. Throws where batches differ in names or types of columns.
- */
-export function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
-  const writer = new ArrowWriter('file', COLUMNS_HEADER);
-  const parts = batches.flatMap((batch) => {
-    const ranges = Array.from(batchRanges(batch.count));
-    return ranges.flatMap(([first, end]) => writer.write(batch.slice(first, end)));
-  });
-  return concatenated([...parts, ...writer.finish()]);
-}
 
 /**
  * Reads a file of carried columns: its batches, or only the columns `names` of them. `isSound` says

@@ -1,7 +1,6 @@
 /** The passes of a join in plain loops: what the kernel must equal. */
 
 import { scrambled } from '../../../src/base/secret';
-import { bitCount } from '../../../src/kernels/hamming';
 import {
   bucketOf,
   ENTRY,
@@ -151,4 +150,11 @@ function hitInto(
 function isEqual(codes: Uint32Array, a: number, b: number, words: number): boolean {
   for (let w = 0; w < words; w++) if (codes[a + w] !== codes[b + w]) return false;
   return true;
+}
+
+/** Number of set bits of a 32-bit word, by sums of neighbouring fields of 1, 2 and 4 bits. */
+function bitCount(word: number): number {
+  let a = word - ((word >>> 1) & 0x55555555);
+  a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
+  return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

@@ -37,12 +37,6 @@ export const scalarProducts: ProductsKernel = {
     }
   },
 
-  orderAmong({ values, width }, query, among, order, products) {
-    const all = Int32Array.from(among, (row) => product(values, row * width, query, 0, width));
-    orderOf(all, order, products);
-    for (let i = 0; i < order.length; i++) order[i] = among[order[i]];
-  },
-
   nearestInto({ values, width }, queries, out) {
     for (let query = 0; query * width < queries.length; query++) {
       let largest = -Infinity;
