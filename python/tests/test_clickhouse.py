@@ -15,7 +15,7 @@ from halfspace import command
 ROWS = 1000
 VECTORS = f"SELECT number AS id, [sin(number), cos(3 * number), number % 7 - 2.5] AS v FROM numbers({ROWS})"
 SCRIPT = """#!/bin/sh
-"{node}" "{command}" fingerprint - --from arrows --expect-end --to arrows --id id --vector v --bits 64 -q
+"{node}" "{command}" fingerprint - --from arrows --to arrows --id id --vector v --bits 64 -q
 {then}
 """
 

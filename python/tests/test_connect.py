@@ -35,12 +35,12 @@ class OnConnect(unittest.TestCase):
         hashing = {"bits": 64, "tokens": "shingles:2", "counting": "log"}
         codes = rows.select("id", fingerprint("body", **hashing).alias("code")).cache()
 
-        made = on_one_machine(table, "pairs", *text, "--measure", "cosine")
+        made = on_one_machine(table, "pairs", *text)
         expected = [(row["id_a"], row["id_b"], row["distance"]) for row in made]
         self.assertGreater(len(expected), ROWS // 10)
         self.assertEqual(digest(map(tuple, pairs(codes, 9).collect())), digest(expected))
 
-        made = on_one_machine(table, "dedup", *text)
+        made = on_one_machine(table, "dedup", *text, to="arrows")
         names = [row["id"] for row in made]
         expected = [(row["id"], names[row["group"]], row["action"]) for row in made]
         plan = dedup(rows, "id", text="body", max_distance=9).select("id", "group", "action")

@@ -8,7 +8,7 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { IndexCore } from '../index/index-core';
-import { checkIndexOptions, type OptimizeOptions } from '../index/index-options';
+import { afterChanges, checkIndexOptions, type OptimizeOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { IdRules } from '../index/row-ids';
 import type { Space } from '../index/space';
@@ -23,7 +23,7 @@ import { checkWantedInFiles, optimizeStored } from './optimize-stored';
 export interface MergeOptions extends LongCall {
   /** True to replace an index that the folder holds already. */
   readonly replace?: boolean | undefined;
-  /** Chooses a setting for all rows, and measures it. Without it there is no report. */
+  /** Chooses a setting for all rows, and measures it. Without it that of the first part stays. */
   readonly optimize?: OptimizeOptions | undefined;
   /** What measuring may hold in memory, in bytes. */
   readonly memory?: number | undefined;
@@ -86,7 +86,11 @@ export async function mergeFolders(
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
     if (!manifestsOnly) await change.checkIds();
     if (optimize === undefined || taken.length === 0) {
-      return change.publish({ report: null, text: first.text, ...(files && { files }) });
+      // The rows of the other parts are as rows that were added since the first one was measured.
+      const rowsAdded = taken.reduce((sum, { live }) => sum + live, -first.rows);
+      const before = first.index.report;
+      const report = before && afterChanges(before, { rowsAdded });
+      return change.publish({ report, text: first.text, ...(files && { files }) });
     }
     const wanted = checkWantedInFiles(core, optimize);
     const report = await optimizeStored(change, wanted, space);

@@ -15,14 +15,20 @@ import { readCodes, readVectors, writeCodes } from 'halfspace/node';
 const options: SimHasherOptions = { bits: 128, seed: 7n, projection: 'gaussian' };
 const hasher = new SimHasher(options);
 const code: Uint8Array = hasher.hash({ indices: [3, 17, 90210], values: [1.5, 0.2, 4] });
-const codes: Codes = hasher.hashAll([new Float32Array(4).fill(1), [1, 2, 3, 4]]);
-const bytes: Uint8Array = codesToArrow(codes, { ids: ['a', 'b'] });
-const { rows, distances }: Neighbors = scan(codesFromArrow(bytes).codes, code, { k: 10 });
-export const first: number = rows[0] + distances[0];
+export async function first(): Promise<number> {
+  const codes: Codes = await hasher.hashAll([new Float32Array(4).fill(1), [1, 2, 3, 4]]);
+  const bytes: Uint8Array = codesToArrow(codes, { ids: ['a', 'b'] });
+  const { rows, distances }: Neighbors = scan(codesFromArrow(bytes).codes, code, { k: 10 });
+  // @ts-expect-error a number is not the options
+  scan(codes, code, 10);
+  // @ts-expect-error codes are not bytes
+  scan(bytes, code);
+  return rows[0] + distances[0];
+}
 
 export async function files(path: string): Promise<Codes> {
   const { values, dimensions } = (await readVectors(path, { column: 'vector' })).vectors;
-  await writeCodes(path, hasher.hashAll({ values, dimensions }));
+  await writeCodes(path, await hasher.hashAll({ values, dimensions }));
   return (await readCodes(path)).codes;
 }
 
@@ -35,7 +41,3 @@ export function fileOf(error: unknown): string | undefined {
 new SimHasher({ bitz: 64 });
 // @ts-expect-error a projection that does not exist
 new SimHasher({ projection: 'sings' });
-// @ts-expect-error a number is not the options
-scan(codes, code, 10);
-// @ts-expect-error codes are not bytes
-scan(bytes, code);
