@@ -39,7 +39,7 @@ async function buildAndSearch() {
   await announce();
   const folder = join(mkdtempSync(join(words[2] ?? tmpdir(), 'halfspace-build-')), 'rows.hs');
   const draw = likeSentences(DIMENSIONS);
-  const queries = draw(QUERIES);
+  const queries = await draw(QUERIES);
   const nearest = nearestOfBatches(K);
   let apartMs = 0; // to make the vectors and to find the true neighbours
   const [start, cpu] = [performance.now(), process.cpuUsage()];
@@ -74,7 +74,7 @@ async function buildAndSearch() {
   async function* batches() {
     for (let row = 0; row < rows; row += STEP) {
       const begun = performance.now();
-      const vectors = draw(Math.min(STEP, rows - row));
+      const vectors = await draw(Math.min(STEP, rows - row));
       await nearest.add(row, vectors, queries);
       apartMs += performance.now() - begun;
       yield { vectors };
@@ -85,11 +85,11 @@ async function buildAndSearch() {
 /** In the child: three rounds over a folder that was just opened. */
 async function searched({ folder, memory }) {
   const draw = likeSentences(DIMENSIONS);
-  const queries = rowsOf(draw(QUERIES));
+  const queries = rowsOf(await draw(QUERIES));
   const isDropped = drop();
   const first = await round();
   const { openMs, speed, rows } = await round();
-  const last = await round(rowsOf(draw(OTHERS)));
+  const last = await round(rowsOf(await draw(OTHERS)));
   return {
     ...{ openMs, rows, dropped: isDropped ? first.speed : null },
     ...{ cached: speed, later: last.speed, peak: peak() },

@@ -14,7 +14,7 @@ const SEEDS = sized([1, 2, 3, 4, 5, 6, 7, 8], [1]);
 
 const python = await openPython();
 await announce(python);
-const name = gloveName(isSmall);
+const name = await gloveName(isSmall);
 await glove();
 await categories();
 python?.close();

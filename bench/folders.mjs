@@ -22,14 +22,14 @@ const DELAY_MS = 20;
 await announce();
 const folder = join(mkdtempSync(join(tmpdir(), 'halfspace-folders-')), 'rows.hs');
 const draw = likeSentences(DIMENSIONS);
-const asked = draw(QUERIES);
+const asked = await draw(QUERIES);
 const queries = rowsOf(asked);
 const index = new SimHashIndex({
   ...{ bits: 256, projection: 'hadamard', dimensions: DIMENSIONS, vectors: 'int8' },
 });
 const nearest = nearestOfBatches(K);
 for (let row = 0; row < ROWS; row += STEP) {
-  const rows = draw(Math.min(STEP, ROWS - row));
+  const rows = await draw(Math.min(STEP, ROWS - row));
   await nearest.add(row, rows, asked);
   await index.addAll(rows);
 }

@@ -28,7 +28,7 @@ const table = [];
 const totals = { cases: 0, inside: 0, met: 0, refused: 0 };
 for (const [seed, [name, make, count]] of SETS.entries()) {
   const options = { k: K, most: QUERIES, seed };
-  const { rows, queries, truth } = await heldOut(make(), sized(count, 3000), options);
+  const { rows, queries, truth } = await heldOut(await make(), sized(count, 3000), options);
   await addCases(name, truth, rows, queries, {
     vectors: 'float32',
     bits: 256,
@@ -66,8 +66,8 @@ console.log(
     `${totals.cases - totals.refused} cases that say so; the other ${totals.refused} say that it is not.`,
 );
 
-function glove() {
-  buildDataSet('glove');
+async function glove() {
+  await buildDataSet('glove');
   return vectorsOf('glove', 'train');
 }
 

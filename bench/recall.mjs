@@ -30,7 +30,7 @@ await byProjection();
 async function byDimensions() {
   const sets = [{ name: 'nouns × 100', ...(await asked(nouns().vectors)) }];
   for (const dimensions of [384, 768, 1536]) {
-    const { values } = likeSentences(dimensions)(ROWS + QUERIES);
+    const { values } = await likeSentences(dimensions)(ROWS + QUERIES);
     sets.push({ name: `${short(ROWS)} × ${dimensions}`, ...(await asked({ values, dimensions })) });
   }
   const lines = [];

@@ -36,7 +36,7 @@ const WARM_MS = sized(3000, 10);
 
 await announce();
 const rows = (count) => Math.round(sized(1, 0.01) * count);
-const name = gloveName(isSmall);
+const name = await gloveName(isSmall);
 const [dense, asked] = ['train', 'queries'].map((part) => vectorsOf(name, part));
 const hadamard = new SimHasher({ bits: 256, dimensions: 100, projection: 'hadamard' });
 const textHasher = new TextHasher({ bits: 256, tokens: shingles(2) });
@@ -69,16 +69,16 @@ const JOBS = [
   ['hash all rows, 384 wide', (call) => wideHasher.hashAll(wide, call)],
   ['hash all rows, 100 wide', (call) => hadamard.hashAll(dense, call)],
   ['texts to codes', (call) => textHasher.hashAll(someTexts, call)],
-  ['one query, scan', (call) => many.searchAllAsync(one, { method: 'scan', ...call })],
-  ['1,000 searches, optimized', (call) => optimized.searchAllAsync(queries, call)],
+  ['one query, scan', (call) => many.searchAll(one, { method: 'scan', ...call })],
+  ['1,000 searches, optimized', (call) => optimized.searchAll(queries, call)],
   ['k-means, 500 clusters', (call) => cluster(index, { clusters: sized(500, 20), ...call })],
   ['pairs within 3', (call) => allPairs(uniform, { maxDistance: 3 }, call)],
   [
     'adding and optimize',
     async (call) => {
       const fresh = new SimHashIndex(options);
-      await fresh.addAllAsync(dense, undefined, call);
-      return { ...(await fresh.optimizeAsync({ recall: 0.95, ...call })), queriesPerSecond: 0 };
+      await fresh.addAll(dense, undefined, call);
+      return { ...(await fresh.optimize({ recall: 0.95, ...call })), queriesPerSecond: 0 };
     },
   ],
 ].filter(([name]) => words.length === 0 || name.includes(words[0]));

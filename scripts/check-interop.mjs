@@ -105,7 +105,7 @@ async function writeOurs() {
   // A folder with two segments of rows, removed rows and carried columns.
   const stored = join(folder, 'stored.hs');
   const index = new SimHashIndex({ bits: 64, dimensions: 6, vectors: 'float32' });
-  index.addAll(matrixOf(vectors.slice(0, 30)), ids.slice(0, 30));
+  await index.addAll(matrixOf(vectors.slice(0, 30)), ids.slice(0, 30));
   const numbers = Int32Array.from({ length: 30 }, (_, i) => 100 + i);
   await library.saveIndex(index, stored, { columns: RowBatch.of({ number: numbers }) });
   await (await IndexFolder.open(stored)).append(matrixOf(vectors.slice(30)), ids.slice(30), {

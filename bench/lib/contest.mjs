@@ -62,7 +62,7 @@ export async function buildKept(set, names = null) {
 
 /** Those that are installed, each with its `version` and the `path` of its index. */
 async function contendersOf(set, names) {
-  buildDataSet(set);
+  await buildDataSet(set);
   const python = findPython();
   const { dimensions } = vectorsOf(set, 'queries');
   const versions =

@@ -21,14 +21,14 @@ export const DATA_SETS = {
 };
 
 /** Builds the files where they are missing or damaged; progress goes to stderr. */
-export function buildDataSet(name) {
+export async function buildDataSet(name) {
   if (name === 'nouns') return splitNouns();
   const build = fileURLToPath(new URL(`${name}/build.mjs`, datasets));
   execFileSync(process.execPath, [build], { stdio: ['ignore', process.stderr, 'inherit'] });
 }
 
 /** Every seventeenth noun is a query, the others are the rows. */
-function splitNouns() {
+async function splitNouns() {
   if (existsSync(pathOf('nouns', 'truth'))) return;
   const { vectors, ids } = nouns();
   const { values, dimensions } = vectors;
@@ -41,7 +41,7 @@ function splitNouns() {
     });
     return { labels: rows.map((row) => ids[row]), values: all, dimensions };
   };
-  const files = searchFiles({
+  const files = await searchFiles({
     name: 'nouns',
     train: part((row) => row % 17 !== 0),
     queries: part((row) => row % 17 === 0),
@@ -93,9 +93,9 @@ export function checksumOf(name) {
 }
 
 /** The vectors of GloVe, or of the nouns in a small run. */
-export function gloveName(isSmall) {
+export async function gloveName(isSmall) {
   const name = isSmall ? 'nouns' : 'glove';
-  buildDataSet(name);
+  await buildDataSet(name);
   return name;
 }
 

@@ -19,11 +19,11 @@ const METADATA = {
   licence: 'MIT',
 };
 
-export function makeFiles() {
+export async function makeFiles() {
   const temporary = mkdtempSync(join(tmpdir(), 'halfspace-images-'));
   try {
     const folder = process.env.FASHION_MNIST ?? installed() ?? downloaded(temporary);
-    return searchFiles({
+    return await searchFiles({
       name: 'images',
       train: readImages(folder, 'train', ROWS),
       queries: readImages(folder, 't10k', QUERIES),

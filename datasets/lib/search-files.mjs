@@ -27,11 +27,11 @@ const NEAREST = 100;
  * `{ labels, values, dimensions }`, with texts or a Uint8Array as labels; `column` is the name of
  * the labels' column, `metadata` has texts by name.
  */
-export function searchFiles({ name, train, queries, column, metadata }) {
+export async function searchFiles({ name, train, queries, column, metadata }) {
   return {
     'train.arrow': vectorsFile(train, column, metadata),
     'queries.arrow': vectorsFile(queries, column, metadata),
-    'truth.arrow': truthFile({ name, train, queries, column, metadata }),
+    'truth.arrow': await truthFile({ name, train, queries, column, metadata }),
   };
 }
 
@@ -42,9 +42,9 @@ export function vectorsFile({ labels, values, dimensions }, column, metadata) {
 }
 
 /** Queries, the rows of their nearest vectors, and the cosines of these. */
-export function truthFile({ name, train, queries, column, metadata }) {
+export async function truthFile({ name, train, queries, column, metadata }) {
   const { labels } = queries;
-  const neighbors = nearest(train, queries, NEAREST, printTenths(name));
+  const neighbors = await nearest(train, queries, NEAREST, printTenths(name));
   const rows = Uint32Array.from(neighbors.flatMap((one) => [...one.rows]));
   const cosines = Float64Array.from(neighbors.flatMap((one) => [...one.cosines]));
   const columns = {

@@ -8,8 +8,9 @@ import { scanVectorsAll } from '../../dist/index.js';
 const TOLERANCE = 1e-12;
 
 /** One `{ rows, cosines }` for each query, ordered by cosine, then row. */
-export function nearest(train, queries, k, onProgress) {
-  return scanVectorsAll(train, queries, { k, onProgress }).map(({ rows, cosines }, query) => {
+export async function nearest(train, queries, k, onProgress) {
+  const found = await scanVectorsAll(train, queries, { k, onProgress });
+  return found.map(({ rows, cosines }, query) => {
     const hits = Array.from(rows, (row, i) => {
       const exact = cosine(queries, query, train, row);
       if (!(Math.abs(exact - cosines[i]) < TOLERANCE)) {

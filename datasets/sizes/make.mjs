@@ -12,19 +12,30 @@ const MANY = 1_000_000;
 /** Length of the noise of a copy, as a fraction of its row's length, on average. */
 const NOISE = 0.6;
 
-export function makeFiles() {
+export async function makeFiles() {
   const { train, queries } = readSets();
   return {
-    ...filesOf('100k', fewer(train), queries, 'rows drawn of them'),
-    ...filesOf('1m', more(train), queries, `copies with noise of ${NOISE} of a row's length`),
+    ...(await filesOf('100k', fewer(train), queries, 'rows drawn of them')),
+    ...(await filesOf(
+      '1m',
+      more(train),
+      queries,
+      `copies with noise of ${NOISE} of a row's length`,
+    )),
   };
 }
 
-function filesOf(size, train, queries, how) {
+async function filesOf(size, train, queries, how) {
   const metadata = { ...METADATA, source: `${METADATA.source}; ${how}` };
   return {
     [`${size}-train.arrow`]: vectorsFile(train, 'word', metadata),
-    [`${size}-truth.arrow`]: truthFile({ name: size, train, queries, column: 'word', metadata }),
+    [`${size}-truth.arrow`]: await truthFile({
+      name: size,
+      train,
+      queries,
+      column: 'word',
+      metadata,
+    }),
   };
 }
 

@@ -1,4 +1,4 @@
-// Calls on three threads against the synchronous ones, of the packed library on any engine.
+// Calls on three threads against the same on one, of the packed library on any engine.
 
 /**
  * Whether each has equal answers, how many workers started, and whether the page is isolated
@@ -11,7 +11,7 @@ export async function threads(library) {
   const rows = { values, dimensions };
   const queries = { values: values.slice(0, 40 * dimensions), dimensions };
   const index = new library.SimHashIndex({ bits: 256, dimensions, vectors: 'float32' });
-  index.addAll(rows);
+  await index.addAll(rows);
   const near = { maxDistance: 40 };
   const texts = Array.from({ length: 3000 }, (_, i) =>
     `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
@@ -28,9 +28,12 @@ export async function threads(library) {
   const pairs = [
     [(await index.hasher.hashAll(rows, one)).bytes, (await index.hasher.hashAll(rows, many)).bytes],
     [(await hasher.hashAll(texts, one)).bytes, (await hasher.hashAll(texts, many)).bytes],
-    [index.searchAll(queries), await index.searchAllAsync(queries, many)],
+    [await index.searchAll(queries, one), await index.searchAll(queries, many)],
     [alone, listed],
-    [index.searchAll(queries, search), await index.searchAllAsync(queries, { ...search, ...many })],
+    [
+      await index.searchAll(queries, { ...search, ...one }),
+      await index.searchAll(queries, { ...search, ...many }),
+    ],
     [await library.clusterByDensity(index, one), await library.clusterByDensity(index, many)],
   ];
   await library.closeThreads();
