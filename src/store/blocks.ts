@@ -383,23 +383,33 @@ export function readBlock(
 }
 
 /**
- * The vectors of block `i` from its body in the file of vectors, views of it; sparse ones checked.
+ * The vectors of block `i` from its body in the file of vectors, views of it. Throws where a row with
+ * a code has no value other than 0, or a sparse row is not as `add` requires it.
  */
-export function readVectors(
-  { layout, rows }: BlockTable,
-  i: number,
-  body: Uint8Array,
-): VectorColumns {
-  const reader = new BodyReader(body, rows[i]);
-  const { dimensions } = layout;
-  if (layout.vectors === 'sparse') {
+export function readVectors(table: BlockTable, i: number, body: Uint8Array): VectorColumns {
+  const { layout, rows, partitions } = table;
+  const columns = vectorColumns(layout, new BodyReader(body, rows[i]));
+  const { vectors, sparse } = columns;
+  if (sparse !== null) checkSparse(sparse);
+  if (partitions[i] === NO_PARTITION) return columns;
+  const values = sparse?.weights ?? (vectors as Float32Array | Int8Array);
+  for (let row = 0; row < rows[i]; row++) {
+    let at = sparse?.offsets[row] ?? row * layout.dimensions;
+    const end = sparse?.offsets[row + 1] ?? at + layout.dimensions;
+    while (at < end && values[at] === 0) at++;
+    if (at === end) throw new Error(`damaged: row ${row} of block ${i} has a code and no vector`);
+  }
+  return columns;
+}
+
+function vectorColumns({ vectors: kind, dimensions }: Layout, reader: BodyReader): VectorColumns {
+  if (kind === 'sparse') {
     const offsets = reader.offsets();
     const indices = reader.list(offsets, BigUint64Array);
-    const sparse = { offsets, indices, weights: reader.list(reader.offsets(), Float32Array) };
-    checkSparse(sparse);
-    return { ...NO_VECTORS, sparse };
+    const weights = reader.list(reader.offsets(), Float32Array);
+    return { ...NO_VECTORS, sparse: { offsets, indices, weights } };
   }
-  if (layout.vectors === 'int8') {
+  if (kind === 'int8') {
     const bytes = reader.bytes(dimensions);
     const vectors = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     return { vectors, scales: reader.float32(), sparse: null };

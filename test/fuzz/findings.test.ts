@@ -63,9 +63,11 @@ async function changedBlocks(change: Change): Promise<string> {
 
 const firstIsZero: Change = { rows: (rows) => rows.fill(0, 0, 1) };
 const withoutIds: Change = { withoutIds: true };
+const firstIsNothing: Change = { vectors: (vectors) => vectors.fill(0, 0, 4) };
 
 it.each([
   ['a row is in two places', firstIsZero, /row 0\b/, null],
+  ['a row with a code has no vector', firstIsNothing, /row 0 of block \d+ has a code/, null],
   ['rows lack their ids', withoutIds, /ids are of kind/, /ids are of kind|lack/],
 ] as const)('refuses what searches find where %s', async (_, change, problem, error) => {
   const place = await changedBlocks(change);

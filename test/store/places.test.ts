@@ -8,10 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { FolderPlace } from '../../src/store/folder-place';
 import { newestManifest } from '../../src/store/generations';
+import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { openIndexUrl, openStored } from '../../src/store/open';
 import { loadIndex, saveIndex } from '../../src/store/save-index';
 import { verifyFolder } from '../../src/store/verify';
 import { Draws } from '../reference/random';
+import { temporaryFolder } from './collection';
+import { clustered, DIMENSIONS, found, KINDS, searchesOf, shaped, writeFolder } from './kinds';
+import { startHost } from './web-host';
 
 const dimensions = 24;
 
@@ -123,3 +127,50 @@ describe.each([
     for (const one of [stored, small, remote]) await one.close();
   });
 });
+
+// Rows that are sparse, or lack vectors; ids of each kind, in a column or not.
+describe.each(KINDS)('segments of $name', (kind) => {
+  it('answers alike in memory, from a folder with and without room, and from a host', async () => {
+    const folder = await writeFolder(await temporaryFolder(), kind);
+    const files = (await IndexFolder.open(folder)).files.filter(({ kind: of }) => of === 'rows');
+    expect(files.length).toBeGreaterThan(1);
+    const index = await openIndex(folder);
+    const host = await startHost(folder);
+    const [large, small] = [
+      await openIndex(folder, { memory: '64MB' }),
+      await openIndex(folder, { memory: '1MB' }),
+    ];
+    const remote = await openIndexUrl(host.url, { memory: '64MB' });
+    const queries = shaped(kind, clustered(3, QUERIES));
+    const searches = [...searchesOf(kind), { k: 900 }, { k: 900, rank: 'hamming' as const }];
+    const counts: number[] = [];
+    for (let i = 0; i < QUERIES; i++) {
+      const query = Array.isArray(queries)
+        ? queries[i]
+        : queries.values.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+      for (const options of searches) {
+        const wanted = found(index.search(query, options as never));
+        counts.push(wanted.rows.length);
+        for (const stored of [large, small, remote]) {
+          expect(found(await stored.search(query, options as never))).toEqual(wanted);
+        }
+      }
+      const maxDistance = Math.floor(index.bits / 4);
+      const near = found(index.within(query, { maxDistance }));
+      for (const stored of [large, small, remote]) {
+        const within = await stored.within(query, { maxDistance });
+        expect(found(within)).toEqual(near);
+      }
+    }
+    expect(Math.max(...counts)).toBe(900);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+    const ids = kind.ids(0, 20) ?? Uint32Array.from({ length: 20 }, (_, i) => i);
+    for (const id of Array.from(ids as unknown as ArrayLike<never>)) {
+      for (const stored of [large, remote]) expect(await stored.get(id)).toEqual(index.get(id));
+    }
+    for (const stored of [large, small, remote]) await stored.close();
+    await host.close();
+  });
+});
+
+const QUERIES = 2;
