@@ -9,14 +9,7 @@ import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
-import {
-  entriesOf,
-  PLACED_AT_ONCE,
-  PLACING,
-  type PlacedRows,
-  place,
-  type RowsToPlace,
-} from './place';
+import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './place';
 import type { Query } from './query-parts';
 import { Rows, type RowsToAppend } from './rows';
 import type { MemoryPart, Probes, Range } from './searched';
@@ -223,20 +216,6 @@ export class Tail extends InMemory implements Placed {
       },
       work,
     );
-  }
-
-  /** Gives all rows entries in partitions that are known. */
-  assignTo({ own, seconds }: { own: Uint32Array; seconds: Uint32Array | null }): void {
-    const space = this.#space as Space;
-    while (this.#assigned < this.rows.count) {
-      const rows = this.#next(0);
-      const end = this.#assigned + rows.rows.length;
-      const known = {
-        partitions: own.subarray(this.#assigned, end),
-        seconds: seconds?.subarray(this.#assigned, end) ?? null,
-      };
-      this.#take({ ...known, entries: entriesOf(space, known, rows) });
-    }
   }
 
   /** Some rows that follow the next `ahead` ones. */

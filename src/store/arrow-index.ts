@@ -1,7 +1,7 @@
 /**
- * An index as one Arrow file, which any Arrow reader opens: a row's id, code, vector and partition
- * in columns, all else as JSON in the schema. Rows ascend; entries are computed again when the file
- * is read. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
+ * An index as one Arrow file, which any Arrow reader opens: a row's id, code and vector in columns,
+ * all else as JSON in the schema. Rows ascend; they are placed in the space again when the file is
+ * read. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
 import { concatenated } from '../base/arrays';
@@ -77,7 +77,6 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
   }
   const core = coreOf(index);
   core.refuseIfBusy();
-  core.rows.searched(); // rows of the tail have partitions then
   const live = core.rows.liveRows();
   if (columns !== undefined && columns.count !== live.length) {
     throw wrongValue('columns', `${live.length} rows`, columns.count);
@@ -101,7 +100,7 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
   return bytesOf(header, live.length, runs, columns);
 }
 
-/** Codes, vectors and partitions of rows. */
+/** Codes and vectors of rows. */
 function columnsOf({ rows: held, vectors, hasher }: IndexCore, rows: Uint32Array): IndexRows {
   const places = Array.from(
     rows,
@@ -120,16 +119,9 @@ function columnsOf({ rows: held, vectors, hasher }: IndexCore, rows: Uint32Array
     validity[i >> 3] |= 1 << (i & 7);
     codes.set(part.rows.codeAt(position), i * bytesPerCode);
   }
-  const { space, hasCopies } = held.layout;
-  const partition = (of: (part: Placed, position: number) => number) =>
-    Uint32Array.from(places, ({ part, position }) =>
-      part.rows.isNull(position) ? 0 : of(part, position),
-    );
   return {
     ...{ count, rows: null, ids: null, codes, validity: nulls > 0 ? validity : null },
     ...vectorColumns(vectors?.kind, places, hasher.dimensions ?? 0),
-    partitions: space && partition((part, position) => part.partitionOf(position)),
-    seconds: hasCopies ? partition((part, position) => part.secondOf(position)) : null,
   };
 }
 
@@ -257,8 +249,6 @@ class Reading {
   readonly #layout: Layout;
   readonly #tail: Tail;
   readonly #numbers: Uint32Array[] = [];
-  readonly #partitions: Uint32Array[] = [];
-  readonly #seconds: Uint32Array[] = [];
   readonly #ids: Id[] = [];
   #last = -1;
 
@@ -288,16 +278,6 @@ class Reading {
         );
       },
     });
-    if (this.#layout.space === null) return;
-    this.#partitions.push(this.#checked('partition', given.partitions));
-    if (this.#layout.hasCopies) this.#seconds.push(this.#checked('second', given.seconds ?? null));
-  }
-
-  #checked(name: string, partitions: Uint32Array | null): Uint32Array {
-    if (partitions === null) throw new Error(`there is no column "${name}"`);
-    const { count } = this.#layout.space as Space;
-    for (const p of partitions) if (p >= count) checkInteger(name, p, 0, count - 1);
-    return partitions;
   }
 
   #numbersOf({ rows, count }: IndexRows): Uint32Array {
@@ -348,12 +328,7 @@ class Reading {
     const tail = this.#tail;
     this.#checkIds();
     tail.rows.number(concatenated([new Uint32Array(), ...this.#numbers]), nextRow);
-    if (this.#layout.space !== null) {
-      const seconds = this.#layout.hasCopies
-        ? concatenated([new Uint32Array(), ...this.#seconds])
-        : null;
-      tail.assignTo({ own: concatenated([new Uint32Array(), ...this.#partitions]), seconds });
-    }
+    tail.assign();
     const { bytesPerCode, newVectors } = options;
     const rest = { bytesPerCode, vectors: newVectors?.() ?? null, ...this.#layout };
     const segments = tail.rows.count === 0 ? [] : [merged([tail], rest)];

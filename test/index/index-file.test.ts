@@ -195,7 +195,7 @@ it('batches end where rows have too much for one', () => {
   };
   const rowsOf = (first: number, end: number) => ({
     ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
-    ...{ scales: null, sparse: null, partitions: null, seconds: null },
+    ...{ scales: null, sparse: null },
     codes: Uint8Array.from({ length: end - first }, (_, i) => 10 + first + i),
   });
   const endOf = (first: number, end: number) => Math.min(end, first + 3);
@@ -271,7 +271,7 @@ describe('a hostile file, its checksums right,', () => {
   };
   const rows = {
     ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },
-    ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, partitions: null, sparse: null },
+    ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, sparse: null },
   };
   const made = (head: object, columns: object = {}) =>
     rowsToArrow({ ...header, ...head } as never, 3, {
@@ -300,8 +300,8 @@ describe('a hostile file, its checksums right,', () => {
   it('is read when nothing is wrong', () => {
     expect(indexFromArrow(made({})).count).toBe(3);
     expect(indexFromArrow(made({ report })).report).toEqual({ ...report, stale: false });
-    const partitioned = made({ space }, { partitions: Uint32Array.of(0, 1, 1) });
-    expect(indexFromArrow(partitioned).count).toBe(3);
+    expect(indexFromArrow(made({ space })).count).toBe(3);
+    expect(indexFromArrow(made({ space, copies: true })).count).toBe(3);
   });
 
   it.each([
@@ -349,9 +349,6 @@ describe('a hostile file, its checksums right,', () => {
     [{ space: { ...space, starts: 7 } }, {}, /space.*starts/],
     [{ space: { ...space, starts: [0, 3] } }, {}, /space.*starts/],
     [{ space: { ...space, starts: [0, 1] } }, {}, /groups/],
-    [{ space }, {}, /partition/],
-    [{ space }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
-    [{ space, copies: true }, { partitions: Uint32Array.of(0, 1, 1) }, /second/],
     [{ copies: 1 }, {}, /copies/],
     [{ zeros: 'none' }, {}, /zeros/],
     [{ zeros: [-1, 0] }, {}, /zeros/],

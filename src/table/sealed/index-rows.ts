@@ -52,9 +52,6 @@ export interface IndexRows {
   /** For int8 vectors: the factor by which the values of a row are multiplied. */
   readonly scales: Float32Array | null;
   readonly sparse: SparseColumns | null;
-  readonly partitions: Uint32Array | null;
-  /** Second partitions, where rows have two. */
-  readonly seconds: Uint32Array | null;
 }
 
 /** Rows to write, which are given in runs that fit one batch each. */
@@ -65,8 +62,6 @@ interface RowRuns {
   endOf(first: number, end: number): number;
 }
 
-const SECOND: ColumnSchema = { name: 'second', type: 'uint32', isOptional: true };
-
 /** The columns of sparse vectors: lists of dimensions, and of their weights. */
 export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
   { name: 'indices', type: { list: 'uint64' }, isOptional: true },
@@ -76,7 +71,7 @@ export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
 /**
  * The columns that a file with this header may have, in their order.
  */
-function columnsFor({ bits, dimensions, vectors, copies }: Partial<IndexHeader>) {
+function columnsFor({ bits, dimensions, vectors }: Partial<IndexHeader>) {
   const vector = vectors === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
   const columns: ColumnSchema[] = [
@@ -86,8 +81,6 @@ function columnsFor({ bits, dimensions, vectors, copies }: Partial<IndexHeader>)
     { name: 'vector', type: { vector, width: Number(dimensions ?? 1) }, isOptional },
     { name: 'scale', type: 'float32', isOptional },
     ...(vectors === 'sparse' ? SPARSE_COLUMNS : []),
-    { name: 'partition', type: 'uint32', isOptional },
-    ...(copies ? [SECOND] : []),
   ];
   return columns;
 }
@@ -113,23 +106,22 @@ export function indexToArrow(
     do {
       const end = runs.endOf(first, Math.min(count, first + most));
       const rows = runs.rowsOf(first, end);
-      const own = carried && carriedColumns(carried.slice(first, end), taken);
+      const own = carried && carriedColumns(carried.slice(first, end));
       yield { count: rows.count, rows: tableOf(rows), ...(own && { carried: own }) };
       first = end;
     } while (first < count);
   }
-  const taken = [...OWN, ...(header.copies ? [SECOND.name] : [])];
   const names = carried?.columns.map(({ name }) => name);
   return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches());
 }
 
 /** The names of an index's own columns. */
-const OWN = ['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights', 'partition'];
+const OWN = ['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights'];
 
 /** Carried columns; a name that another column of the file has gets a `_` at its end. */
-function carriedColumns(batch: RowBatch, own: readonly string[]): Column[] {
+function carriedColumns(batch: RowBatch): Column[] {
   const { schema, data } = batch.toArrow();
-  const taken = new Set(own);
+  const taken = new Set(OWN);
   return schema.fields.map((field, i) => {
     let { name } = field;
     while (taken.has(name)) name += '_';
@@ -139,11 +131,10 @@ function carriedColumns(batch: RowBatch, own: readonly string[]): Column[] {
 }
 
 function tableOf(given: IndexRows): TableRows {
-  const { rows, ids, codes, validity, vectors, scales, sparse, partitions, seconds } = given;
+  const { rows, ids, codes, validity, vectors, scales, sparse } = given;
   return {
     ...{ id: ids, row: rows, code: { bytes: codes, validity }, vector: vectors, scale: scales },
     ...(sparse && sparseTable(sparse)),
-    ...{ partition: partitions, second: seconds },
   };
 }
 
@@ -227,8 +218,6 @@ function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> 
       vectors: table.vector as Float32Array | Int8Array | null,
       scales: table.scale as Float32Array | null,
       sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
-      partitions: table.partition as Uint32Array | null,
-      seconds: (table.second ?? null) as Uint32Array | null,
     };
     firstRow += batch.numRows;
   }
