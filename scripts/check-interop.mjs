@@ -1,5 +1,5 @@
-// Opens what we write in pyarrow, Polars and DuckDB, reads what they and NumPy write, and runs the
-// recipes of docs/command.md as they stand there. Values must be equal. The programs are installed from PyPI
+// Opens what we write in pyarrow, Polars and DuckDB, reads what they and NumPy write, searches an
+// index folder by docs/format.md alone, and runs the recipes of docs/command.md as they stand there. Values must be equal. The programs are installed from PyPI
 // into a virtual environment; without Python it says loudly that nothing was checked, and fails where
 // CI is set.
 
@@ -188,6 +188,50 @@ async function checkTheirs() {
   }
 }
 
+/** Answers of a reader that was written from docs/format.md alone, and of the command. */
+async function checkSearches() {
+  const [count, dimensions] = [6000, 16];
+  let state = 1;
+  const draw = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32 - 0.5;
+  };
+  const centres = Array.from({ length: 50 }, () => Array.from({ length: dimensions }, draw));
+  const values = new Float32Array(count * dimensions);
+  for (let i = 0; i < values.length; i++) {
+    const row = Math.floor(i / dimensions);
+    values[i] = centres[row % centres.length][i % dimensions] + 0.3 * draw();
+  }
+  const ids = Array.from({ length: count }, (_, i) => `row ${i}`);
+  const given = join(folder, 'searched.parquet');
+  const rows = await library.createRows(given);
+  await rows.write(library.RowBatch.of({ id: ids, vector: { values, dimensions } }));
+  await rows.close();
+  const cli = (...words) => run(process.execPath, [join(root, 'dist/cli.js'), ...words]);
+  for (const vectors of ['float32', 'int8']) {
+    const stored = join(folder, `searched-${vectors}.hs`);
+    const making = ['--vector', 'vector', '--vectors', vectors, '--optimize', '--quiet'];
+    await cli('index', given, ...making, '-o', stored);
+    await (await library.IndexFolder.open(stored)).remove(ids.slice(10, 40));
+    await check(`searches ${vectors} vectors of a folder by docs/format.md`, async () => {
+      for (const id of ['row 7', 'row 2500', 'row 5999']) {
+        const found = await run(python, [join(scripts, 'search.py'), stored, id, '5']);
+        // Asked for 50, the command re-ranks ten times as many: its first 5 are those of all rows.
+        const answer = await cli('search', stored, '--row-id', id, '-k', '50', '--json');
+        const [own, theirs] = [JSON.parse(found), JSON.parse(answer).slice(0, 5)];
+        assert.deepEqual(
+          own.map((row) => row.id),
+          theirs.map((row) => row.id),
+        );
+        own.forEach(({ cosine }, i) => {
+          assert.ok(Math.abs(cosine - theirs[i].cosine) < 1e-6, `${cosine}, ${theirs[i].cosine}`);
+        });
+        assert.equal(own.length, 5);
+      }
+    });
+  }
+}
+
 /** Lists with and without nulls, in every way that pyarrow packs them. */
 async function checkLists() {
   const lists = join(folder, 'lists');
@@ -270,6 +314,7 @@ async function main() {
       return `${PROGRAMS.join(', ')} agree on ${read.length} rows`;
     });
   }
+  await checkSearches();
   await checkTheirs();
   await checkLists();
   await checkRecipes();
