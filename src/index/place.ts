@@ -38,7 +38,7 @@ export function place(space: Space, hasCopies: boolean, given: RowsToPlace): Pla
 }
 
 /** The entries of rows in their partitions; null where the space has none. */
-export function entriesOf(
+function entriesOf(
   space: Space,
   { partitions, seconds }: Pick<PlacedRows, 'partitions' | 'seconds'>,
   { rows, values: all, norms }: RowsToPlace,
