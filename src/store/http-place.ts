@@ -6,7 +6,7 @@
  * checksums, so an index that is published again never mixes with the one that is open.
  */
 
-import { wrongType, wrongValue } from '../base/check';
+import { checkInteger, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { bytesOf, MissingError, type Wanted } from './http-requests';
 import { manifestName } from './manifest';
@@ -21,6 +21,9 @@ const MAX_GAP = 2 ** 13;
  */
 const MAX_MANIFEST_BYTES = 2 ** 26;
 
+/** Milliseconds without progress after which a request is given up. */
+const TIMEOUT_MS = 30_000;
+
 export class HttpPlace implements Place {
   readonly name: string;
   readonly isFar = true;
@@ -30,8 +33,11 @@ export class HttpPlace implements Place {
   /** The running reads; `close` aborts them. */
   readonly #running = new Set<AbortController>();
 
+  readonly #timeoutMs: number;
+
   /** `address` is the address of the folder; in a page it may be relative. */
-  constructor(address: string | URL) {
+  constructor(address: string | URL, timeoutMs = TIMEOUT_MS) {
+    this.#timeoutMs = checkInteger('timeoutMs', timeoutMs, 1, 2 ** 31 - 1);
     this.#base = folderAddress(address);
     this.name = `${this.#base.origin}${this.#base.pathname.slice(0, -1)}`;
   }
@@ -90,7 +96,7 @@ export class HttpPlace implements Place {
   #named(name: string) {
     const url = new URL(this.#base);
     url.pathname += name;
-    return { url, path: `${this.name}/${name}` };
+    return { url, path: `${this.name}/${name}`, timeoutMs: this.#timeoutMs };
   }
 
   /** The bodies of some requests, in the order given. The first error aborts the others. */

@@ -2,7 +2,8 @@
  * Requests a range of a file, or a whole file, from a web host by `fetch`. At most six requests run
  * at a time for each host. Failures that may be temporary (a lost connection, 408, 429, 5xx, a body
  * that ends early) are tried again after growing waits. The result has the length of the range, and
- * its headers do not contradict the range; every other answer throws an error with the address.
+ * its headers do not contradict the range; every other answer throws an error with the address. A
+ * host that neither answers nor sends 1 MiB, or what is left, within a limit of time is given up.
  */
 
 import { FormatError } from '../base/format-error';
@@ -15,8 +16,11 @@ const PARALLEL = 6;
 const TRIES = 5;
 /** Milliseconds before the second try; twice as many before each further one. */
 const FIRST_WAIT = 100;
-/** The longest wait in milliseconds that a host can ask for by Retry-After. */
-const MAX_WAIT = 10_000;
+/** Answers in a row that may name another address. */
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Bytes that must come within the limit of time. */
+const PROGRESS_BYTES = 2 ** 20;
 
 /**
  * A failure that may be temporary. `error` is thrown after the last try; `wait` is the least time
@@ -38,6 +42,8 @@ export interface Wanted extends ByteRange {
   /** The name of the file in errors. */
   readonly path: string;
   readonly fileBytes: number | null;
+  /** The limit of time without progress. */
+  readonly timeoutMs: number;
 }
 
 /** Thrown if the host does not have the file. */
@@ -46,14 +52,18 @@ export class MissingError extends FormatError {}
 /** Returns the wanted bytes after at most TRIES tries. Rejects as soon as the signal is aborted. */
 export async function bytesOf(wanted: Wanted, signal: AbortSignal): Promise<Uint8Array> {
   const { host } = wanted.url;
+  /** Milliseconds that were waited. */
+  let waited = 0;
   for (let tries = 1; ; tries++) {
     const got = await inTurn(host, () => attempt(wanted, signal)).catch((error) => {
       if (error instanceof Passing) return error;
       throw error;
     });
     if (!(got instanceof Passing)) return got;
-    if (tries === TRIES) throw got.error;
-    await pause(Math.max(got.wait, FIRST_WAIT * 2 ** (tries - 1)), signal);
+    const wait = Math.max(got.wait, FIRST_WAIT * 2 ** (tries - 1));
+    waited += wait;
+    if (tries === TRIES || waited > wanted.timeoutMs) throw got.error;
+    await pause(wait, signal);
   }
 }
 
@@ -94,29 +104,56 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Tries a request once. Throws a Passing if another try may succeed. */
+/** Tries a request once, as long as it makes progress. */
 async function attempt(wanted: Wanted, signal: AbortSignal): Promise<Uint8Array> {
   signal.throwIfAborted();
-  const { url, path, at, length, fileBytes } = wanted;
+  const { timeoutMs, path } = wanted;
+  const own = new AbortController();
+  const expire = () => {
+    const what = `gave nothing for ${timeoutMs / 1000} s, or less than 1 MiB`;
+    own.abort(new Error(`${path}: the host ${what}`));
+  };
+  let timer = setTimeout(expire, timeoutMs);
+  const stop = () => own.abort(signal.reason);
+  signal.addEventListener('abort', stop);
+  try {
+    return await answered(wanted, own.signal, () => {
+      clearTimeout(timer);
+      timer = setTimeout(expire, timeoutMs);
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** The bytes that one request brings. Throws a Passing if another try may succeed. */
+async function answered(
+  wanted: Wanted,
+  signal: AbortSignal,
+  progressed: () => void,
+): Promise<Uint8Array> {
+  const { path, at, length, fileBytes } = wanted;
   const isRange = fileBytes !== null;
   const reach = (what: string, cause: unknown) => {
     signal.throwIfAborted();
     const why = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
     return new Passing(new Error(`${path}: ${what}: ${why}`, { cause }));
   };
-  const response = await fetch(url, {
+  const response = await fetched(wanted, {
     ...(isRange && { headers: { range: `bytes=${at}-${at + length - 1}` } }),
     // Chromium's cache runs one request for a file at a time: 12 ranges take 1.4 s with it, 0.36 s
     // without.
     cache: isRange ? 'no-store' : 'no-cache',
     signal,
   }).catch((cause) => {
+    if (cause instanceof FormatError) throw cause;
     const what = 'the host cannot be reached, or does not allow this page to read it (CORS)';
     throw reach(what, cause);
   });
   try {
     checkStatus(response, wanted);
-    const bytes = await bodyOf(response, length).catch((cause) => {
+    const bytes = await bodyOf(response, length, progressed).catch((cause) => {
       throw reach('the answer broke off', cause);
     });
     if (bytes === null) throw new FormatError(`damaged: more than ${length} bytes came`, path);
@@ -125,6 +162,23 @@ async function attempt(wanted: Wanted, signal: AbortSignal): Promise<Uint8Array>
     throw new Passing(new FormatError(what, path));
   } finally {
     await response.body?.cancel().catch(() => undefined); // of an answer that is not wanted
+  }
+}
+
+/** `fetch` that goes to another address a few times at most. */
+async function fetched({ url: first, path }: Wanted, init: RequestInit): Promise<Response> {
+  let url = first;
+  for (let left = MAX_REDIRECTS; ; left--) {
+    const response = await fetch(url, { ...init, redirect: 'manual' });
+    // A page is not told the other address; the browser limits how often it goes on.
+    if (response.type === 'opaqueredirect') return fetch(url, init);
+    const other = response.headers.get('location');
+    if (!REDIRECTS.includes(response.status) || other === null) return response;
+    await response.body?.cancel();
+    if (left === 0) {
+      throw new FormatError(`the host names another address ${MAX_REDIRECTS} times in a row`, path);
+    }
+    url = new URL(other, url);
   }
 }
 
@@ -158,16 +212,23 @@ function checkStatus(response: Response, { path, at, length, fileBytes }: Wanted
   const error = new Error(`${path}: the host answered ${`${status} ${statusText}`.trim()}`);
   if (status !== 408 && status !== 429 && status < 500) throw error;
   const after = Number(headers.get('retry-after')); // NaN of a date: then as without
-  throw new Passing(error, Math.min(after > 0 ? after * 1000 : 0, MAX_WAIT));
+  throw new Passing(error, after > 0 ? after * 1000 : 0);
 }
 
 /** Reads a body; null if it has more than `max` bytes, none of which are kept. */
-async function bodyOf(response: Response, max: number): Promise<Uint8Array | null> {
+async function bodyOf(
+  response: Response,
+  max: number,
+  progressed: () => void,
+): Promise<Uint8Array | null> {
   const reader = response.body?.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;
+  progressed();
   for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    const before = length;
     length += next.value.length;
+    if (Math.floor(length / PROGRESS_BYTES) > Math.floor(before / PROGRESS_BYTES)) progressed();
     if (length > max) {
       await reader?.cancel();
       return null;

@@ -34,6 +34,12 @@ export interface OpenStoredOptions {
   signal?: AbortSignal;
 }
 
+/** How an index on a web host is opened. */
+export interface OpenUrlOptions extends Omit<OpenStoredOptions, 'segments'> {
+  /** Milliseconds without progress after which a request is given up: 30,000 by default. */
+  timeoutMs?: number | undefined;
+}
+
 /**
  * Opens the index at an address, which is that of a copy of an index folder on any web host that
  * answers range requests. Reads `manifest.json`, centroids and the places of rows; searches read
@@ -52,11 +58,13 @@ export interface OpenStoredOptions {
  */
 export async function openIndexUrl<I extends Id = Id>(
   url: string | URL | FilesAtHand,
-  options: OpenStoredOptions,
+  options: OpenUrlOptions,
 ): Promise<StoredIndex<I>> {
-  const given = checkOptions('options', options, ['memory', 'generation', 'signal']);
+  const known = ['memory', 'generation', 'signal', 'timeoutMs'];
+  const { timeoutMs, ...given } = checkOptions('options', options, known);
   checkLongCall({ signal: given.signal } as LongCall);
-  const place = url instanceof Map ? new BytePlace(url) : new HttpPlace(url as string | URL);
+  const place =
+    url instanceof Map ? new BytePlace(url) : new HttpPlace(url as string | URL, timeoutMs);
   return (await openStored(place, given)) as StoredIndex<I>;
 }
 

@@ -162,6 +162,42 @@ describe('a host that fails for a while', () => {
     expect(error.message).toMatch(/cut short: 7 bytes came of 500 from byte 1000 on/);
   });
 
+  it('is given up when nothing comes, or so little at a time that it never ends', async () => {
+    files = new HttpPlace(host.url, 300);
+    host.behave = () => true;
+    expect((await errorOf()).message).toMatch(
+      /rows.arrow: the host gave nothing for 0.3 s, or less/,
+    );
+    expect(host.asked.length).toBe(1);
+    host.behave = (_, response) => {
+      response.writeHead(206, { 'content-range': `bytes 1000-1499/${BYTES}` });
+      const drip = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(drip));
+      return true;
+    };
+    const start = performance.now();
+    expect((await errorOf()).message).toMatch(
+      /the host gave nothing for 0.3 s, or less than 1 MiB/,
+    );
+    expect(performance.now() - start).toBeLessThan(5000);
+    // A wait that the host asks for beyond the limit is an error at once.
+    host.behave = (_, response) => Boolean(response.writeHead(503, { 'retry-after': '9' }).end());
+    expect((await errorOf()).message).toMatch(/503/);
+    expect(host.asked.length).toBe(3);
+  });
+
+  it('is followed to another address, five times at most', async () => {
+    host.behave = ({ count }, response) => {
+      if (count <= 5) response.writeHead(302, { location: `./rows.arrow?${count}` }).end();
+      return count <= 5;
+    };
+    expect(await files.read(file, [{ at: 5, length: 5 }])).toEqual([content.slice(5, 10)]);
+    expect(host.asked.length).toBe(6);
+    host.behave = (_, response) => Boolean(response.writeHead(302, { location: '' }).end());
+    expect((await errorOf()).message).toMatch(/rows.arrow: the host names another address 5 times/);
+    expect(host.asked.length).toBe(12);
+  });
+
   it('cannot be reached', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
