@@ -310,9 +310,8 @@ function bitsAt(bytes: Uint8Array, at: number, width: number): number {
 function plain(content: Cursor, count: number, { type, typeLength }: Node): Stored {
   if (type in NUMBERS) {
     const Numbers = NUMBERS[type as keyof typeof NUMBERS];
-    return new Numbers(
-      content.take(count * Numbers.BYTES_PER_ELEMENT).slice().buffer as ArrayBuffer,
-    );
+    // Not `slice`, by which a Buffer, as zlib makes it, shares its memory.
+    return new Numbers(new Uint8Array(content.take(count * Numbers.BYTES_PER_ELEMENT)).buffer);
   }
   if (type === 'BOOLEAN') {
     const bits = content.take(Math.ceil(count / 8));
