@@ -51,7 +51,7 @@ describe('in a terminal', () => {
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(/reading .*many\.jsonl {2}\d+ % {2}[\d.]+ MB\/s {2}.* left/);
-    // What is left of a line that is drawn anew is what follows its last erasure.
+    // What is left of a line that is drawn again is what follows its last erasure.
     const shown = stdout.split('\r\n').map((line) => line.split(`${ESCAPE}[K`).at(-1));
     expect(shown.filter((line) => line?.includes('%'))).toEqual([]);
     expect(shown.some((line) => line?.includes('150,000 codes of 1024 bits'))).toBe(true);

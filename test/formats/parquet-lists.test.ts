@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterAll, expect, it } from 'vitest';
 import { openRows } from '../../src/node';
 
@@ -111,3 +113,28 @@ it.each([runs, packed])('an item outside of a list is refused', async (pack) => 
     await expect(listsOf(pages, 2, 1)).rejects.toThrow('an item outside of a list');
   }
 });
+
+it.each(['GZIP', 'BROTLI'] as const)(
+  'numbers are those of a page that %s has packed',
+  async (codec) => {
+    const floats = Array.from({ length: 300 }, (_, i) => Math.fround(Math.sin(i)));
+    const doubles = floats.map((value) => value / 3);
+    const written = parquetWriteBuffer({
+      columnData: [
+        { name: 'float', data: floats, type: 'FLOAT' },
+        { name: 'double', data: doubles, type: 'DOUBLE' },
+      ],
+      codec,
+      compressors: { GZIP: (page) => gzipSync(page), BROTLI: (page) => brotliCompressSync(page) },
+      pageSize: 256,
+    });
+    const file = join(folder, `${codec}.parquet`);
+    writeFileSync(file, Buffer.from(written));
+    const found: unknown[][] = [[], []];
+    for await (const batch of await openRows(file)) {
+      found[0].push(...batch.values('float'));
+      found[1].push(...batch.values('double'));
+    }
+    expect(found).toEqual([floats, doubles]);
+  },
+);

@@ -58,14 +58,14 @@ describe.each(['star', 'components'] as const)('by %s', async (grouping) => {
       if (grouping === 'star') expect(joinable.filter((other) => grown.kept[other])).toEqual([]);
     }
     if (grouping !== 'components') return;
-    // Where no two old groups are bridged, growing finds what planning anew does.
-    const anew = await dedup(codes, { maxDistance: 3, grouping });
+    // Where no two old groups are bridged, growing finds what a new plan of all rows does.
+    const replanned = await dedup(codes, { maxDistance: 3, grouping });
     const oldNames = new Set(first.groups);
     for (let row = 120; row < 200; row++) {
-      const bridged = rows.filter((other) => anew.groups[other] === anew.groups[row]);
+      const bridged = rows.filter((other) => replanned.groups[other] === replanned.groups[row]);
       const names = new Set(bridged.filter((other) => other < 120).map((r) => first.groups[r]));
       if (names.size > 1) expect(oldNames.has(grown.groups[row])).toBe(true);
-      else expect(grown.groups[row]).toBe(anew.groups[row]);
+      else expect(grown.groups[row]).toBe(replanned.groups[row]);
     }
   });
 });

@@ -37,7 +37,7 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
     """Makes an index folder at a path or an URI that pyarrow knows: the command opens it as any other.
     `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours:
     one task measures all rows, with a copy of the index on its disk. `together=False` needs no copy: each
-    task measures its own rows. Further options are those of `halfspace index`: vectors, bits, seed, tokens."""
+    task measures its own rows. Further options are those of `halfspace index`: vectors, bits, tokens."""
     if (vector is None) == (text is None):
         raise ValueError("give one of vector and text")
     if text is not None and recall is not None:
