@@ -227,6 +227,42 @@ function takeHits(
 }
 
 /**
+ * Hits among the rows of one range. False if the space for hits is full: the range is then changed
+ * to begin where to continue.
+ */
+function takeRange(
+  ranges: usize, full: u32, stride: usize, first: usize, second: usize, bytes: usize,
+  query: usize, work: usize, state: usize,
+): bool {
+  const from = load<u32>(ranges);
+  const end = from + load<u32>(ranges, 8);
+  for (let row = from & ~15; row < end; row += 2 * BLOCK) {
+    if (load<u32>(state, NEXT) > full) {
+      const done = max(row, from) - from;
+      store<u32>(ranges, from + done);
+      store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
+      store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
+      return false;
+    }
+    const block = first + <usize>row * (bytes + 4);
+    const scales = block + bytes * BLOCK;
+    const half = second + <usize>row * bytes;
+    if (end - row <= BLOCK) {
+      sumBlock(block, bytes, query + TABLES, work);
+      takeHits(ranges, row, work, scales, half, bytes, query, work, state);
+    } else {
+      sumTwoBlocks(block, stride, bytes, query + TABLES, work);
+      takeHits(ranges, row, work, scales, half, bytes, query, work, state);
+      const next = half + bytes * BLOCK;
+      takeHits(
+        ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
+      );
+    }
+  }
+  return true;
+}
+
+/**
  * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.ts), as
  * pairs of u32 (code, weight). `first` and `second` are the addresses of the halves of codes,
  * `bytes` the bytes of one, `query` those of the formulas and the tables, and `work` has 100 bytes
@@ -250,31 +286,7 @@ export function hitsOfResiduals(
       if (isFull && <f32>(ONE - limit) - load<f32>(ranges, 12) > gap) return i | 0x80000000;
       store<i32>(work, limit, BEFORE);
     }
-    const from = load<u32>(ranges);
-    const end = from + load<u32>(ranges, 8);
-    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
-      if (load<u32>(state, NEXT) > full) {
-        const done = max(row, from) - from;
-        store<u32>(ranges, from + done);
-        store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
-        store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
-        return i;
-      }
-      const block = first + <usize>row * (bytes + 4);
-      const scales = block + bytes * BLOCK;
-      const half = second + <usize>row * bytes;
-      if (end - row <= BLOCK) {
-        sumBlock(block, bytes, query + TABLES, work);
-        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-      } else {
-        sumTwoBlocks(block, stride, bytes, query + TABLES, work);
-        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-        const next = half + bytes * BLOCK;
-        takeHits(
-          ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
-        );
-      }
-    }
+    if (!takeRange(ranges, full, stride, first, second, bytes, query, work, state)) return i;
   }
   return rangeCount;
 }
@@ -291,31 +303,7 @@ export function entriesOfRound(
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
   const stride = <usize>BLOCK * (bytes + 4);
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
-    const from = load<u32>(ranges);
-    const end = from + load<u32>(ranges, 8);
-    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
-      if (load<u32>(state, NEXT) > full) {
-        const done = max(row, from) - from;
-        store<u32>(ranges, from + done);
-        store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
-        store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
-        return i;
-      }
-      const block = first + <usize>row * (bytes + 4);
-      const scales = block + bytes * BLOCK;
-      const half = second + <usize>row * bytes;
-      if (end - row <= BLOCK) {
-        sumBlock(block, bytes, query + TABLES, work);
-        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-      } else {
-        sumTwoBlocks(block, stride, bytes, query + TABLES, work);
-        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-        const next = half + bytes * BLOCK;
-        takeHits(
-          ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
-        );
-      }
-    }
+    if (!takeRange(ranges, full, stride, first, second, bytes, query, work, state)) return i;
   }
   return rangeCount;
 }
