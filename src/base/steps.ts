@@ -6,14 +6,6 @@
 
 import type { LongCall } from './long-work';
 
-export {
-  checkLongCall,
-  checkThreads,
-  type InStages,
-  LONG_CALL,
-  type LongCall,
-} from './long-work';
-
 /** Yielded where work must not be stopped: an update of several steps is half applied. */
 export const GO_ON = Symbol('go on');
 

@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/byte-count';
-import type { InStages } from '../base/steps';
+import type { InStages } from '../base/long-work';
 import { CommandError, optionNameOf } from './errors';
 import { type Option, type Parsed, parse } from './options';
 import { printable } from './output/figures';

@@ -5,8 +5,8 @@
  * is gone.
  */
 
+import type { LongCall } from '../base/long-work';
 import { alea } from '../base/random';
-import type { LongCall } from '../base/steps';
 import { runSteps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import type { DenseVectors } from '../index/vectors/dense-vectors';

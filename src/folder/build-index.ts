@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { checkByteCount } from '../base/byte-count';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { checkLongCall, type LongCall } from '../base/steps';
+import { checkLongCall, type LongCall } from '../base/long-work';
 import type { OptimizeOptions, SimHashIndexOptions } from '../index/index-options';
 import { checkIndexOptions } from '../index/index-options';
 import { IndexParts } from '../index/index-parts';

@@ -7,8 +7,9 @@
 
 import { wrongValue } from '../base/check';
 import { drawn } from '../base/draw';
+import type { LongCall } from '../base/long-work';
 import { alea } from '../base/random';
-import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
+import { runStepsAsync, type Steps } from '../base/steps';
 import { HeldOut } from '../index/evaluation';
 import { MIN_CODES, sampleSize, usualPartitions } from '../index/make-partitions';
 import { heldOutFor, type Wanted } from '../index/optimize';

@@ -6,8 +6,9 @@
  */
 
 import { lengthOf } from '../base/length';
+import type { LongCall } from '../base/long-work';
 import { alea } from '../base/random';
-import { Elsewhere, type LongCall, runStepsAsync, type Steps } from '../base/steps';
+import { Elsewhere, runStepsAsync, type Steps } from '../base/steps';
 import { Highest, rowOf } from '../base/top-k';
 import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from '../index/copies-pay';
 import type { RecallReport } from '../index/index-options';

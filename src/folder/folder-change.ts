@@ -4,7 +4,7 @@
  * limit, rows that wait. Like every generation, a change is published as a whole or not at all.
  */
 
-import type { LongCall } from '../base/steps';
+import type { LongCall } from '../base/long-work';
 import type { RowsToAdd } from '../index/add-rows';
 import type { IndexParts } from '../index/index-parts';
 import { maxRowNumbers } from '../index/write-index';

@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id, IdKind } from '../index/id-table';

@@ -6,7 +6,8 @@
 import { join } from 'node:path';
 import { checkBits } from '../base/check';
 import { asFormatError } from '../base/format-error';
-import { type LongCall, runStepsAsync } from '../base/steps';
+import type { LongCall } from '../base/long-work';
+import { runStepsAsync } from '../base/steps';
 import { bytesPerCode } from '../codes/codes';
 import { Restoring } from '../index/read-index';
 import { checkHeader, optionsOf } from '../index/saved-header';

@@ -10,7 +10,7 @@ import { equalBytes } from '../base/arrays';
 import { checkByteCount } from '../base/byte-count';
 import { checkOptions, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { afterChanges, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { MIN_CODES } from '../index/make-partitions';
 import type { Wanted } from '../index/optimize';

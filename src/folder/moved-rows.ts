@@ -6,7 +6,7 @@
  */
 
 import { ascending } from '../base/arrays';
-import type { LongCall } from '../base/steps';
+import type { LongCall } from '../base/long-work';
 import { RowSet } from '../stored/row-set';
 import { joined, picked } from '../table/sealed/segment-pieces';
 import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';

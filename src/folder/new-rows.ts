@@ -7,7 +7,8 @@
 import { ascending } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
-import { type LongCall, runStepsAsync } from '../base/steps';
+import type { LongCall } from '../base/long-work';
+import { runStepsAsync } from '../base/steps';
 import { additionOf, type RowsToAdd } from '../index/add-rows';
 import { type Id, type IdKind, IdTable } from '../index/id-table';
 import type { Addition, IndexParts } from '../index/index-parts';

@@ -5,7 +5,8 @@
  */
 
 import { lengthOf } from '../base/length';
-import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
+import type { LongCall } from '../base/long-work';
+import { runStepsAsync, type Steps } from '../base/steps';
 import { ResidualCodes } from '../index/partitions/residual-codes';
 import { type Space, spaceOf } from '../index/partitions/space';
 import type { QueryParts } from '../index/query-parts';

@@ -2,7 +2,7 @@
 
 import { checkByteCount } from '../base/byte-count';
 import { checkOptions } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions } from '../index/index-options';
 import { MIN_CODES } from '../index/make-partitions';
 import { filesOf, type Manifest } from '../stored/manifest';

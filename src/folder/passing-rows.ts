@@ -3,7 +3,7 @@
  * a build, or those of segments that stay where they are.
  */
 
-import type { LongCall } from '../base/steps';
+import type { LongCall } from '../base/long-work';
 import type { QueryParts } from '../index/query-parts';
 import { BlockReader } from '../stored/block-reader';
 import type { StoredContent, StoredSegment } from '../stored/content';

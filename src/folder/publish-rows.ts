@@ -6,7 +6,7 @@
 
 import { statfs } from 'node:fs/promises';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import type { LongCall } from '../base/steps';
+import type { LongCall } from '../base/long-work';
 import type { OptimizeOptions } from '../index/index-options';
 import type { IndexParts } from '../index/index-parts';
 import { MIN_CODES } from '../index/make-partitions';

@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL } from '../base/steps';
+import { checkLongCall, LONG_CALL } from '../base/long-work';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { Manifest } from '../stored/manifest';
 import { RowBatch } from '../table/row-batch';

@@ -1,6 +1,7 @@
 /** Appending, removing and compacting without loading an index: what `IndexFolder` offers. */
 
-import type { LongCall, Steps } from '../base/steps';
+import type { LongCall } from '../base/long-work';
+import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import { afterChanges } from '../index/index-options';
 import { checkReport } from '../index/saved-header';

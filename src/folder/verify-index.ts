@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { FormatError, messageOf } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { ByteSource } from '../formats/byte-source';
 import { eachPiece } from '../formats/file-io';
 import { contentNamed, type StoredContent } from '../stored/content';

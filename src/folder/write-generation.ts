@@ -5,7 +5,7 @@
  */
 
 import { lowerBound } from '../base/arrays';
-import type { LongCall } from '../base/steps';
+import type { LongCall } from '../base/long-work';
 import type { IndexParts } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { headerOf, SavedRows } from '../index/write-index';

@@ -9,7 +9,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { checkArguments, checkDeclared } from '../base/arguments';
 import { MAX_BITS } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import { checkLongCall, type LongCall } from '../base/steps';
+import { checkLongCall, type LongCall } from '../base/long-work';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import type { ColumnInfo } from '../table/columns/types';

@@ -6,16 +6,8 @@
 
 import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import {
-  checkLongCall,
-  continued,
-  GO_ON,
-  LONG_CALL,
-  type LongCall,
-  runSteps,
-  runStepsAsync,
-  type Steps,
-} from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { continued, GO_ON, runSteps, runStepsAsync, type Steps } from '../base/steps';
 import { estimateAngle } from '../codes/angle';
 import { Codes, hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';

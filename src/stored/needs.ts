@@ -4,7 +4,8 @@
  * that searches may see in any order are read once for all of them.
  */
 
-import { Elsewhere, type LongCall, pauser, type Steps } from '../base/steps';
+import type { LongCall } from '../base/long-work';
+import { Elsewhere, pauser, type Steps } from '../base/steps';
 
 /** A memory of limited size that reads numbered items. */
 export interface Store<T> {

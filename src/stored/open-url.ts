@@ -4,7 +4,7 @@
  */
 
 import { checkOptions } from '../base/check';
-import { checkLongCall } from '../base/steps';
+import { checkLongCall } from '../base/long-work';
 import type { Id } from '../index/id-table';
 import { ByteFiles, type FilesAtHand } from './byte-files';
 import { HttpFiles } from './http-files';

@@ -5,7 +5,8 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import type { Steps } from '../base/steps';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { findCandidates, wantOfFew } from '../index/candidates';
