@@ -6,12 +6,12 @@
  * all codes that have it, by a counting sort.
  */
 
-import { distance } from '../kernels/hamming';
+import { grown } from '../base/arrays';
 
 /** Widest block: a table has a start for each of its values. */
 const MAX_BLOCK_BITS = 24;
 /** Bits of a block that a search changes at most; more makes more look-ups than a scan costs. */
-export const MAX_FLIPS = 1;
+const MAX_FLIPS = 1;
 
 export class BlockTables {
   /** Codes that are in the tables. */
@@ -23,6 +23,12 @@ export class BlockTables {
   /** By position, the number of the last search that compared it. */
   readonly #compared: Uint32Array;
   #search = 0;
+  /** True during a search, in which no other may begin. */
+  isInUse = false;
+  /** What the last call of `lookUp` found. */
+  found = new Uint32Array(64);
+  /** The values of the blocks of the query. */
+  readonly #values: Uint32Array;
 
   /** Tables of the codes at positions 0 to `count - 1`; null where blocks would be too narrow. */
   static of(codes: Uint8Array, count: number, bits: number): BlockTables | null {
@@ -40,6 +46,7 @@ export class BlockTables {
       const end = Math.floor(((i + 1) * bits) / blocks);
       return { firstBit, bits: Math.min(MAX_BLOCK_BITS, end - firstBit) };
     });
+    this.#values = new Uint32Array(blocks);
     const sorted = this.#blocks.map((block) => this.#sorted(codes, block));
     this.#starts = sorted.map(({ starts }) => starts);
     this.#positions = sorted.map(({ positions }) => positions);
@@ -66,46 +73,54 @@ export class BlockTables {
     return { starts, positions };
   }
 
-  /** The largest distance within which tables find all codes when so many bits are changed. */
-  reach(flips: number): number {
-    return this.#blocks.length * (flips + 1) - 1;
+  /** The largest distance within which tables find all codes. */
+  get reach(): number {
+    return this.#blocks.length * (MAX_FLIPS + 1) - 1;
+  }
+
+  /** Begins a search for codes near this one, which must stay as it is. */
+  begin(query: Uint8Array): void {
+    this.#search++;
+    for (let i = 0; i < this.#blocks.length; i++) {
+      this.#values[i] = blockOf(query, 0, this.#blocks[i]);
+    }
   }
 
   /**
-   * Calls `take` with each position of the codes, whose first ones are those of the tables, that
-   * agrees with the query in a block but for `flips` bits, and its distance; each once. Returns
-   * false, and calls it for none, where there are more than `most`.
+   * Looks up the table of block `radius % m` by the value of the query with exactly
+   * `radius / m` bits changed, rounded down. After the calls for 0 to r, `found` had all codes
+   * within distance r: one that it had not would differ in more than that many bits of each block,
+   * more than r in all. Writes the positions that this search did not find before to `found`;
+   * returns how many, or -1 where the lists have more than `most`.
    */
-  search(
-    codes: Uint8Array,
-    query: Uint8Array,
-    flips: number,
-    most: number,
-    take: (position: number, distance: number) => void,
-  ): boolean {
-    const lists = this.#blocks.flatMap((block, i) => {
-      const value = blockOf(query, 0, block);
-      const values = [value];
-      for (let bit = 0; flips > 0 && bit < block.bits; bit++) values.push(value ^ (1 << bit));
-      return values.map((one) => {
-        return {
-          positions: this.#positions[i],
-          first: this.#starts[i][one],
-          end: this.#starts[i][one + 1],
-        };
-      });
-    });
-    if (lists.reduce((sum, { first, end }) => sum + end - first, 0) > most) return false;
-    this.#search++;
-    for (const { positions, first, end } of lists) {
-      for (let i = first; i < end; i++) {
-        const position = positions[i];
-        if (this.#compared[position] === this.#search) continue;
-        this.#compared[position] = this.#search;
-        take(position, distance(query, codes, position * this.#bytesPerCode));
-      }
+  lookUp(radius: number, most: number): number {
+    const block = radius % this.#blocks.length;
+    const value = this.#values[block];
+    if (radius < this.#blocks.length) return this.#take(block, value, 0, most);
+    let count = 0;
+    for (let bit = 0; bit < this.#blocks[block].bits && count >= 0; bit++) {
+      count = this.#take(block, value ^ (1 << bit), count, most);
     }
-    return true;
+    return count;
+  }
+
+  /** Appends what a table has of a value behind `count` positions. */
+  #take(block: number, value: number, count: number, most: number): number {
+    const starts = this.#starts[block];
+    const positions = this.#positions[block];
+    const end = starts[value + 1];
+    if (count + end - starts[value] > most) return -1;
+    if (count + end - starts[value] > this.found.length) {
+      this.found = grown(this.found, 2 * (count + end - starts[value]));
+    }
+    let next = count;
+    for (let i = starts[value]; i < end; i++) {
+      const position = positions[i];
+      if (this.#compared[position] === this.#search) continue;
+      this.#compared[position] = this.#search;
+      this.found[next++] = position;
+    }
+    return next;
   }
 }
 

@@ -5,11 +5,11 @@
  * second search of a segment that they could answer, so that a single search does not pay for them.
  */
 
-import { rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
-import { distance } from '../kernels/hamming';
-import { copyOfHits, NO_ROW } from '../kernels/hits';
+import { keyOf, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
+import { distance, distanceOfWords } from '../kernels/hamming';
+import { type HitSearch, NO_ROW } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
-import { BlockTables, MAX_FLIPS } from './block-tables';
+import { BlockTables } from './block-tables';
 import type { FilterMemory } from './filter-memory';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
 
@@ -35,11 +35,19 @@ const MIN_CODES = 4096;
  */
 const SCANNED_PER_FOUND = 16;
 
+/** The smallest share of this that is spent on tables where they fail. */
+const MIN_SHARE = 1 / 64;
+/** Rows that are asked for with a filter, in units of k; and how many times as many after that. */
+const FILTERED = 8;
+
 /** Tables are made again when a tail has so many times their codes. */
 const MAX_GROWTH = 1.25;
 
 /** By part the tables of its codes, and how many searches could have used them. */
-const tables = new WeakMap<MemoryPart, { searches: number; made: BlockTables | null }>();
+const tables = new WeakMap<
+  MemoryPart,
+  { searches: number; made: BlockTables | null; share: number }
+>();
 
 export class DistanceSearch implements Stepped {
   /** What some block was searched by, tables where any was. */
@@ -112,7 +120,7 @@ export class DistanceSearch implements Stepped {
   #byTables(part: MemoryPart, count: number): boolean {
     const { method, maxDistance, k } = this.#asked;
     if (method === 'scan' || count < MIN_CODES) return false;
-    const state = tables.get(part) ?? { searches: 0, made: null };
+    const state = tables.get(part) ?? { searches: 0, made: null, share: 1 };
     tables.set(part, state);
     state.searches++;
     const isOld = state.made !== null && count > MAX_GROWTH * state.made.count;
@@ -120,22 +128,56 @@ export class DistanceSearch implements Stepped {
       state.made = BlockTables.of(part.codes.codes, count, this.#index.bits);
     }
     const { made } = state;
-    if (made === null) return false;
-    const most = method === 'bands' ? count : Math.floor(count / SCANNED_PER_FOUND);
-    for (let flips = 0; flips <= MAX_FLIPS; flips++) {
-      const near = new Smallest(k);
-      const take = (place: number, found: number) => {
-        this.#work.codesCompared++;
-        if (found <= maxDistance) this.#offer(part.codes.rows[place], found, near);
-      };
-      if (!made.search(part.codes.codes, this.#code, flips, most, take)) return false;
-      // Rows beyond what the tables reach may be nearer than the last of these.
-      const last = Math.min(this.#limit(this.#best), this.#limit(near));
-      if (last > made.reach(flips)) continue;
-      for (const key of near.unordered()) this.#best.take(weightOf(key), rowOf(key));
-      // Codes of a tail that were added after the tables were made are scanned.
-      this.#scan({ codes: part.codes, first: made.count, end: count, part });
-      return true;
+    // Tables that a filter is called from are in use: a search of user code scans.
+    const isUseless = made === null || (k >= count && maxDistance > made.reach);
+    if (isUseless || made.isInUse) return false;
+    const near = new Smallest(k);
+    const most = (state.share * count) / SCANNED_PER_FOUND;
+    let isDone = false;
+    made.isInUse = true;
+    try {
+      isDone = this.#lookUp(part, made, near, method === 'bands' ? count : most);
+    } finally {
+      made.isInUse = false; // also where a filter throws
+    }
+    if (!isDone) {
+      // Where tables fail, the next searches spend less on them before they scan.
+      if (method === 'auto') state.share = Math.max(MIN_SHARE, state.share / 2);
+      return false;
+    }
+    state.share = Math.min(1, 2 * state.share);
+    for (const key of near.unordered()) this.#best.take(weightOf(key), rowOf(key));
+    // Codes of a tail that were added after the tables were made are scanned.
+    this.#scan({ codes: part.codes, first: made.count, end: count, part });
+    return true;
+  }
+
+  /** Offers codes of tables to `near` until all that can enter are there; false if that is long. */
+  #lookUp(part: MemoryPart, made: BlockTables, near: Smallest, most: number): boolean {
+    const { codes, bytesPerCode, rows } = part.codes;
+    const { buffer, byteOffset, length } = codes;
+    const isOfWords = bytesPerCode % 4 === 0 && byteOffset % 4 === 0;
+    const words = isOfWords ? new Int32Array(buffer, byteOffset, length >> 2) : null;
+    const code = words && new Int32Array(this.#code.slice().buffer);
+    let left = most;
+    made.begin(this.#code);
+    for (let radius = 0; radius <= made.reach; radius++) {
+      const count = made.lookUp(radius, left);
+      if (count < 0) return false;
+      left -= count;
+      this.#work.codesCompared += count;
+      let limit = Math.min(this.#limit(this.#best), this.#limit(near));
+      for (let i = 0; i < count; i++) {
+        const position = made.found[i];
+        const bits =
+          words !== null && code !== null
+            ? distanceOfWords(code, words, position * (bytesPerCode / 4))
+            : distance(this.#code, codes, position * bytesPerCode);
+        if (bits > limit) continue;
+        this.#offer(rows[position], bits, near);
+        limit = Math.min(limit, this.#limit(near));
+      }
+      if (limit <= radius) return true;
     }
     return false;
   }
@@ -145,21 +187,44 @@ export class DistanceSearch implements Stepped {
     if (first >= end) return;
     const { bits, kernel } = this.#index;
     const { filter, k } = this.#asked;
-    const want = filter === null ? Math.min(k, NO_ROW) : NO_ROW;
-    const search = hammingKernel(kernel, Math.ceil(bits / 8)).search(
-      codes,
-      this.#code,
-      want,
-      this.#limit(this.#best),
-    );
-    search.range(first, end);
-    this.#work.codesCompared += end - first;
-    const { limit } = search;
-    // A copy where a filter may be user code, whose own searches overwrite the hits.
-    const hits = filter === null ? search.hits() : copyOfHits(search.hits());
-    for (let i = 0; i < hits.count; i++) {
-      if (hits.weights[i] > limit) continue;
-      this.#offer(codes.rows[hits.codes[i]], hits.weights[i], this.#best);
+    const by = hammingKernel(kernel, Math.ceil(bits / 8));
+    const limit = this.#limit(this.#best);
+    // Of a filter more are sought until enough of the nearest are accepted.
+    let keys: Float64Array | null = null;
+    for (let want = filter === null ? k : FILTERED * k; keys === null; want *= FILTERED) {
+      const search = by.search(codes, this.#code, Math.min(want, NO_ROW), limit);
+      search.range(first, end);
+      this.#work.codesCompared += end - first;
+      const isAll = search.held < want;
+      // A copy of the hits, since searches of user code overwrite them.
+      const found = keysOf(codes, search);
+      keys = filter === null ? found : this.#accepted(found.sort(), filter, isAll);
     }
+    for (let i = 0; i < keys.length; i++) this.#best.take(weightOf(keys[i]), rowOf(keys[i]));
   }
+
+  /** The first k of ascending keys that are accepted and can enter; null if others may follow. */
+  #accepted(keys: Float64Array, filter: FilterMemory, isAll: boolean): Float64Array | null {
+    const { bound } = this.#best;
+    const { k } = this.#asked;
+    let [count, next] = [0, 0];
+    for (; next < keys.length && count < k && keys[next] < bound; next++) {
+      if (filter.accepts(rowOf(keys[next]))) keys[count++] = keys[next];
+    }
+    const isEnough = isAll || count === k || next < keys.length;
+    return isEnough ? keys.subarray(0, count) : null;
+  }
+}
+
+/** The keys of the hits within the limit of a search that stand for rows. */
+function keysOf({ rows }: Block['codes'], search: HitSearch): Float64Array {
+  const { limit } = search;
+  const hits = search.hits();
+  const keys = new Float64Array(hits.count);
+  let count = 0;
+  for (let i = 0; i < hits.count; i++) {
+    const row = rows[hits.codes[i]];
+    if (hits.weights[i] <= limit && row !== NO_ROW) keys[count++] = keyOf(hits.weights[i], row);
+  }
+  return keys.subarray(0, count);
 }

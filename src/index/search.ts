@@ -74,6 +74,9 @@ const ROUNDS = [1 / 16, 1 / 4, 1];
 const NARROW = 1 / 64;
 /** which is known after so many calls. */
 const CALLS = 1024;
+/** Candidates that are sought after too few were accepted: by the share of these, or so many times. */
+const SPARE = 1.25;
+const MAX_TIMES = 8;
 /** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
 const TOGETHER = 16;
 
@@ -249,17 +252,19 @@ export class CosineSearch implements Stepped {
     const { candidates, isAll } = this.#seen as Seen;
     let { keys } = candidates;
     if (filter !== null) {
-      keys = keys.filter((key) => filter.accepts(rowOf(key)));
+      const { length } = keys;
+      keys = acceptedOf(keys, filter, Math.max(want, k));
       if (keys.length < want && !isAll) {
         if (filter.known === null && filter.calls >= CALLS && filter.share < NARROW) {
           this.#scan('ask');
           return;
         }
-        this.#wanted *= 8;
+        // As many as would suffice if the filter went on to accept this share, and some more.
+        const times = (SPARE * want) / Math.max(1, keys.length);
+        this.#wanted = Math.ceil(Math.max(2 * this.#wanted, Math.min(times, MAX_TIMES) * length));
         this.#find();
         return;
       }
-      keys = keys.subarray(0, Math.max(want, k));
     }
     const count = this.#index.space?.count ?? 0;
     if (keys.length < k && this.#probes !== null && this.#probes < count) {
@@ -313,6 +318,16 @@ const NOTHING: Best = { rows: new Uint32Array(), cosines: new Float64Array() };
 export function candidatesOf(rows: Uint32Array): Candidates {
   const keys = Float64Array.from(rows);
   return { keys, cosineOf: () => 1, error: Number.POSITIVE_INFINITY };
+}
+
+/** The first `most` of keys whose rows the filter accepts. */
+function acceptedOf(keys: Float64Array, filter: FilterMemory, most: number): Float64Array {
+  const accepted = new Float64Array(Math.min(keys.length, most));
+  let count = 0;
+  for (let i = 0; i < keys.length && count < most; i++) {
+    if (filter.accepts(rowOf(keys[i]))) accepted[count++] = keys[i];
+  }
+  return accepted.subarray(0, count);
 }
 
 /** Keys of which no row occurs twice: the lower of two stays. */

@@ -87,6 +87,13 @@ export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number 
   return sum;
 }
 
+/** The same of a code in 32-bit words, and of the one that begins at word `from` of others. */
+export function distanceOfWords(code: Int32Array, words: Int32Array, from: number): number {
+  let sum = 0;
+  for (let i = 0; i < code.length; i++) sum += bitCount(code[i] ^ words[from + i]);
+  return sum;
+}
+
 export const scalarHamming: HammingKernel = {
   name: 'scalar',
 

@@ -46,11 +46,6 @@ export interface HitSearch extends Search {
   range(first: number, end: number): void;
 }
 
-/** Hits that stay as they are when another search begins. */
-export function copyOfHits({ codes, weights, count }: Hits): Hits {
-  return { codes: codes.slice(0, count), weights: weights.slice(0, count), count };
-}
-
 /**
  * A copy of the hits within a limit, by weight; equal weights stay in the order of the list. A
  * counting sort, in linear time.
