@@ -62,7 +62,7 @@ export class MemoryEvaluable implements Optimizable {
   }
 
   eachRow(
-    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
   ): Promise<void> {
     return this.held.eachRow(take, untrainedSpace(this.#core.origin).parts.kind === 'codes', work);
@@ -117,9 +117,9 @@ export class MemoryEvaluable implements Optimizable {
     const kernel = choice as KernelName;
     const dense = this.#given ?? this.#core.dense;
     if (dense !== null) {
-      const { dimensions } = dense;
+      const { dimensions, kind } = dense;
       const chunks = this.#given === null ? this.#chunks() : this.#chunksOf(this.#given);
-      const by = { k, dimensions, kernel, total: this.rows };
+      const by = { k, dimensions, kind, total: this.rows };
       return nearestByVectors(chunks as Iterable<VectorChunk<DenseVectors>[]>, asked, by, work);
     }
     if (this.storage === 'sparse') {

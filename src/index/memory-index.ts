@@ -237,7 +237,7 @@ export class MemoryIndex {
 
   /** Goes once through all rows that have codes, in any order. */
   async eachRow(
-    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     isByCode: boolean,
     work: LongWork,
   ): Promise<void> {
@@ -247,7 +247,7 @@ export class MemoryIndex {
         const row = rows.codes.rows[position];
         if (row === NO_ROW) continue;
         const isHeld = isHeldOut(heldValuesAt(rows, position));
-        take(row, isHeld, rows.toPlace(position, position + 1, isByCode));
+        take(row, isHeld, () => rows.toPlace(position, position + 1, isByCode));
       }
     }
   }

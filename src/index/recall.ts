@@ -57,9 +57,9 @@ export interface Evaluable {
 
 /** An index that is optimized, in memory or in files. */
 export interface Optimizable extends Evaluable {
-  /** Goes once through all rows that have codes, in any order. */
+  /** Goes once through all rows that have codes, in any order; `own` is valid during the call. */
   eachRow(
-    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
   ): Promise<void>;
   /** Makes rows ready to be queries. */

@@ -347,9 +347,13 @@ export class Rows {
       return { rows, values: null, norms: null, codes: own };
     }
     const vectors = this.vectors as DenseVectors;
-    const positions = Uint32Array.from(rows, (_, i) => first + i);
+    const positions = new Uint32Array(rows.length);
+    const norms = new Float64Array(rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      positions[i] = first + i;
+      norms[i] = vectors.normOf(first + i);
+    }
     const values = vectors.gather(positions).vectors as Float32Array | Int8Array;
-    const norms = Float64Array.from(positions, (position) => vectors.normOf(position));
     return { rows, values, norms, codes: null };
   }
 

@@ -115,10 +115,10 @@ export class TrainingSample {
   }
 
   /** Takes the row, or not. */
-  offer(row: number, own: RowsToPlace): void {
+  offer(row: number, own: () => RowsToPlace): void {
     const hash = shareAt(this.#seed ^ SAMPLING, row);
     if (hash >= this.#below || this.count === this.#hashes.length) return;
-    this.#points.set(pointsOf(this.#space, own), this.count * this.#space.width);
+    this.#points.set(pointsOf(this.#space, own()), this.count * this.#space.width);
     this.#hashes[this.count++] = hash;
   }
 

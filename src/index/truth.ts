@@ -150,11 +150,19 @@ export const NEAR_POINTS: Task<NearState, NearPart, NearPlaces> = {
   },
 };
 
-/** The nearest by dense vectors; `total` rows for progress. */
+interface NearestBy {
+  readonly k: number;
+  readonly dimensions: number;
+  readonly kind: DenseVectors['kind'];
+  /** Rows, for progress. */
+  readonly total: number;
+}
+
+/** The nearest by dense vectors. */
 export async function nearestByVectors(
   chunks: Chunks<VectorChunk<DenseVectors>>,
   asked: readonly EvaluationQuery[],
-  { k, dimensions, total }: { k: number; dimensions: number; total: number },
+  { k, dimensions, kind, total }: NearestBy,
   work: LongWork,
 ): Promise<Truth[]> {
   const width = integerWidth(dimensions);
@@ -162,7 +170,7 @@ export async function nearestByVectors(
   for (const [i, { query }] of asked.entries()) {
     roundInto(query.unit as Float64Array, 1, queries, i * width);
   }
-  const collected = asked.map(() => new NearVectors(k));
+  const collected = asked.map(() => new NearVectors(k, kind));
   // A product is off by at most half a unit a coordinate on both sides.
   const error = (Math.sqrt(dimensions) + 1) * UNIT;
   const leastOf = ({ bound }: NearVectors) =>
@@ -214,9 +222,9 @@ class NearVectors {
   /** With lost digits, by row: the nearest as held may not be so as they were given. */
   #given: Map<number, number> | null = null;
 
-  constructor(k: number) {
+  constructor(k: number, kind: DenseVectors['kind']) {
     this.#k = k;
-    this.#near = new Nearest(SPARE * k);
+    this.#near = new Nearest(kind === 'int8' ? SPARE * k : k);
   }
 
   get bound(): number {

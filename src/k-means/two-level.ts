@@ -80,11 +80,15 @@ export class CentroidTree {
       return;
     }
     const best = new Int32Array(out.length).fill(LEAST_PRODUCT);
-    this.compare(vectors, GROUPS, best, (row, first, count, products, at) => {
-      for (let i = 0; i < count; i++) {
-        if (products[at + i] <= best[row]) continue;
-        best[row] = products[at + i];
-        out[row] = first + i;
+    this.#eachGroup(vectors, GROUPS, (rows, some, first, end) => {
+      const own = { values: centroids.subarray(first * width, end * width), width };
+      const nearest = new Uint32Array(rows.length);
+      const products = new Int32Array(rows.length);
+      productsKernel.nearestInto(own, some, nearest, products);
+      for (let i = 0; i < rows.length; i++) {
+        if (products[i] <= best[rows[i]]) continue;
+        best[rows[i]] = products[i];
+        out[rows[i]] = first + nearest[i];
       }
     });
   }
@@ -96,10 +100,8 @@ export class CentroidTree {
    */
   compare(vectors: Int16Array, groups: number, least: Int32Array, take: TakeProducts): void {
     const { centroids, starts, width } = this.state;
-    const groupCount = starts.length - 1;
     const all = { values: centroids, width };
-    const members = groupCount > 1 ? this.#groupsOf(vectors, groups) : null;
-    if (members === null) {
+    if (starts.length <= 2) {
       const end = centroids.length / width;
       productsKernel.productsOfMany(
         all,
@@ -113,20 +115,8 @@ export class CentroidTree {
       );
       return;
     }
-    // Vectors of a group are copied behind all vectors: copies within an array are the fastest.
-    const block = new Int16Array(2 * vectors.length);
-    block.set(vectors);
-    for (let group = 0; group < groupCount; group++) {
-      const rows = members[group];
-      const [first, end] = [starts[group], starts[group + 1]];
-      if (rows.length === 0 || first === end) continue;
-      const own = new Int32Array(rows.length);
-      let to = vectors.length;
-      for (let i = 0; i < rows.length; i++, to += width) {
-        block.copyWithin(to, rows[i] * width, (rows[i] + 1) * width);
-        own[i] = least[rows[i]];
-      }
-      const some = block.subarray(vectors.length, to);
+    this.#eachGroup(vectors, groups, (rows, some, first, end) => {
+      const own = Int32Array.from(rows, (row) => least[row]);
       productsKernel.productsOfMany(
         all,
         first,
@@ -138,6 +128,30 @@ export class CentroidTree {
           own[query] = least[rows[query]];
         },
       );
+    });
+  }
+
+  /**
+   * Calls `visit` for each group that is one of the `most` nearest of some vectors: with the
+   * numbers of these, the vectors, and the centroids of the group, `first` to `end - 1`.
+   */
+  #eachGroup(
+    vectors: Int16Array,
+    most: number,
+    visit: (rows: readonly number[], some: Int16Array, first: number, end: number) => void,
+  ): void {
+    const { starts, width } = this.state;
+    // Vectors of a group are copied behind all vectors: copies within an array are the fastest.
+    const block = new Int16Array(2 * vectors.length);
+    block.set(vectors);
+    for (const [group, rows] of this.#groupsOf(vectors, most).entries()) {
+      const [first, end] = [starts[group], starts[group + 1]];
+      if (rows.length === 0 || first === end) continue;
+      let to = vectors.length;
+      for (let i = 0; i < rows.length; i++, to += width) {
+        block.copyWithin(to, rows[i] * width, (rows[i] + 1) * width);
+      }
+      visit(rows, block.subarray(vectors.length, to), first, end);
     }
   }
 

@@ -87,6 +87,13 @@ export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number 
   return sum;
 }
 
+/** Number of set bits of a 32-bit word, by sums of neighbouring fields of 1, 2 and 4 bits. */
+function bitCount(word: number): number {
+  let a = word - ((word >>> 1) & 0x55555555);
+  a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
+  return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
 /** The same of a code in 32-bit words, and of the one that begins at word `from` of others. */
 export function distanceOfWords(code: Int32Array, words: Int32Array, from: number): number {
   let sum = 0;

@@ -114,10 +114,21 @@ export const productsKernel = {
     }
   },
 
-  /** Writes for each query the row of the largest product, the first of equal ones, to `out`. */
-  nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void {
+  /**
+   * Writes for each query the row of the largest product, the first of equal ones, to `out`, and
+   * that product to `products`.
+   */
+  nearestInto(
+    rows: IntegerRows,
+    queries: Int16Array,
+    out: Uint32Array,
+    products: Int32Array | null = null,
+  ): void {
     const total = rows.values.length / rows.width;
-    eachTile(rows, 0, total, queries, false, ({ query, places }) => out.set(places, query));
+    eachTile(rows, 0, total, queries, false, ({ query, places, largest }) => {
+      out.set(places, query);
+      products?.set(largest, query);
+    });
   },
 
   /**

@@ -20,7 +20,6 @@ import {
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { withDigits } from '../index/vectors/rounding';
 import { NO_ROW } from '../kernels/hits';
-import type { KernelName } from '../kernels/kernels';
 import { NO_PARTITION } from './blocks';
 import { type Content, noVectorsOf } from './content';
 import { type BlockName, blockGroups } from './reader';
@@ -149,9 +148,8 @@ export class StoredEvaluable implements Optimizable {
   }
 
   nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
-    const { dense, kernel } = this.#content.parts;
-    const { dimensions } = dense as DenseVectors;
-    const by = { k, dimensions, kernel: kernel as KernelName, total: this.rows };
+    const { dimensions, kind } = this.#content.parts.dense as DenseVectors;
+    const by = { k, dimensions, kind, total: this.rows };
     return nearestByVectors(this.#chunks(work), asked, by, work);
   }
 
@@ -201,7 +199,7 @@ export class StoredEvaluable implements Optimizable {
   }
 
   async eachRow(
-    take: (row: number, isHeldOut: boolean, own: RowsToPlace) => void,
+    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
   ): Promise<void> {
     for (const group of blockGroups(this.#content.segments, READ_BYTES / 4)) {
@@ -209,9 +207,10 @@ export class StoredEvaluable implements Optimizable {
         for (let i = 0; i < rows.length; i++) {
           if (rows[i] === NO_ROW) continue;
           const values = vectors.valuesAt(first + i);
-          const norms = Float64Array.of(vectors.normOf(first + i));
-          const own = { rows: rows.subarray(i, i + 1), values, norms, codes: null };
-          take(rows[i], isHeldOut(values), own);
+          take(rows[i], isHeldOut(values), () => {
+            const norms = Float64Array.of(vectors.normOf(first + i));
+            return { rows: rows.subarray(i, i + 1), values, norms, codes: null };
+          });
         }
         await work.step();
       }
