@@ -447,7 +447,8 @@ export class Ranking {
   #end(): number {
     const { keys } = this.#candidates;
     if (this.#done < this.#groupEnd) return this.#groupEnd;
-    let end = Math.min(this.#done + this.#stepRows, keys.length);
+    // As many again as were ranked, so that a long list takes few calls of the kernel.
+    let end = Math.min(this.#done + Math.max(this.#stepRows, this.#done), keys.length);
     // Equal estimates are ranked together, since their order is not that of the cosines.
     while (end < keys.length && weightOf(keys[end]) === weightOf(keys[end - 1])) end++;
     return end;
