@@ -67,7 +67,6 @@ export {
   type CalibrationLine,
   calibrate,
   type KnownPairs,
-  type UnjudgedPair,
 } from './measure/calibrate';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export { type DedupOptions, dedup } from './near/dedup';

@@ -200,9 +200,6 @@ const DEDUP: Verb = {
       '--keep WHICH = first':
         'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
         'highest:COLUMN, random or random:SEED',
-      '--pairs FILE':
-        'Near are these pairs, as halfspace pairs writes them, in place of a distance: columns ' +
-        'a and b (rows) or id_a and id_b; - is an Arrow stream on stdin',
       '--keep-at-most N: integer 1.. = 1':
         'Keep so many rows of a group, those preferred by --keep',
       '--target-rows N: integer 1..':
@@ -274,10 +271,8 @@ const CALIBRATE: Verb = {
   options: [
     ...options({
       '--pairs FILE':
-        'Judge by labelled pairs: id, id, and whether they are the same (true or false)',
-      '--edits E: number 0.01..0.5 = 0.1':
-        'Else judge by planted copies of texts: with up to this share of the words edited they ' +
-        'are the same, with twice as many they are not',
+        'Judge by labelled pairs: id, id, and whether they are the same (true or false); without, ' +
+        'copies of texts are planted with up to 10 % of the words edited (the same) or 20 % (not)',
       '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
       '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
     }),

@@ -2,14 +2,13 @@
  * Which threshold of similarity fits a collection, judged by pairs of which is known whether they
  * are the same: labelled by a person, or copies that were made for this (planted.ts). One join at
  * the lowest threshold gives the whole table: by threshold the known pairs that are found, rightly
- * and wrongly, the pairs that are not judged, and the groups that `dedup` would make. Pairs that
- * are not known count neither as right nor as wrong; some are returned, to be judged by eye.
+ * and wrongly, and the groups that `dedup` would make. Pairs that are not known count neither as
+ * right nor as wrong.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { reaches } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
-import { alea } from '../base/random';
 import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
 import { checkPairs, firstAlike } from '../near/groups';
 import { eachPairs, type PairBatch } from '../near/pairs';
@@ -51,18 +50,9 @@ export interface CalibrationLine {
   readonly found: number;
   /** Known pairs that are not the same. */
   readonly wrong: number;
-  /** Pairs of rows that are not known to be the same or not; equal rows are compared once. */
-  readonly unjudged: number;
   /** Groups of two rows or more that `dedup` makes, and rows that it drops. */
   readonly groups: number;
   readonly dropped: number;
-}
-
-/** A pair of rows that is not known to be the same or not. */
-export interface UnjudgedPair {
-  readonly a: number;
-  readonly b: number;
-  readonly similarity: number;
 }
 
 /** The table of thresholds, and the one that fits the known pairs best. */
@@ -79,12 +69,10 @@ export interface Calibration {
   readonly lines: readonly CalibrationLine[];
   /**
    * The threshold with the fewest mistakes, missed and wrong pairs, among those that may be
-   * recommended; of equally good ones the highest, which finds the fewest unjudged pairs. A Jaccard
+   * recommended; of equally good ones the highest, which drops the fewest rows. A Jaccard
    * similarity below .6, the default of the command `dedup`, is never recommended.
    */
   readonly recommended: number;
-  /** One unjudged pair from each threshold to the next, drawn at random; the nearest first. */
-  readonly unjudged: readonly UnjudgedPair[];
 }
 
 /** The similarity of two texts of which is known whether they are the same. */
@@ -173,8 +161,6 @@ export async function calibrateRows(
       tally.join(a[i], b[i], level);
       const answers = judged.get(a[i] * tally.rows + b[i]);
       for (const isSame of answers ?? []) tally.score(isSame, level);
-      if (answers !== undefined) continue;
-      tally.meet({ a: distinct[a[i]], b: distinct[b[i]], similarity: similarities[i] }, level);
     }
   };
   const own = await reordered(rows, distinct, work);
@@ -196,7 +182,6 @@ export async function calibrateRows(
       same,
       least: leastRecommended ?? (measure === JACCARD ? NEAR_JACCARD : least),
     }),
-    unjudged: tally.unjudgedPairs(),
   };
 }
 
@@ -276,21 +261,16 @@ class ThresholdTally {
   readonly #thresholds: readonly number[];
   readonly #found: Float64Array;
   readonly #wrong: Float64Array;
-  readonly #unjudged: Float64Array;
   /** By row the thresholds at which it joins an earlier row, and those at which a row joins it. */
   readonly #joins: Uint32Array;
   readonly #heads: Uint32Array;
   #repeats = 0;
-  /** By level a pair drawn from those met. */
-  readonly #drawn: (UnjudgedPair | undefined)[] = [];
-  readonly #random = alea('unjudged pairs');
 
   constructor(thresholds: readonly number[], rows: number) {
     const levels = thresholds.length + 1;
     this.#thresholds = thresholds;
     this.#found = new Float64Array(levels);
     this.#wrong = new Float64Array(levels);
-    this.#unjudged = new Float64Array(levels);
     this.#joins = new Uint32Array(rows);
     this.#heads = new Uint32Array(rows);
   }
@@ -318,12 +298,6 @@ class ThresholdTally {
     (isSame ? this.#found : this.#wrong)[level]++;
   }
 
-  /** Counts a pair that is not judged. */
-  meet(pair: UnjudgedPair, level: number): void {
-    const met = ++this.#unjudged[level];
-    if (this.#random() * met < 1) this.#drawn[level] = pair;
-  }
-
   /** At the thresholds at which both rows are still free, the second joins the first. */
   join(a: number, b: number, level: number): void {
     const joined = (2 ** level - 1) & ~this.#joins[a] & ~this.#joins[b];
@@ -342,11 +316,7 @@ class ThresholdTally {
         groups += (this.#heads[row] >>> i) & 1 & ~joins;
       }
       const [found, wrong] = [from(this.#found, i + 1), from(this.#wrong, i + 1)];
-      return { threshold, found, wrong, unjudged: from(this.#unjudged, i + 1), groups, dropped };
+      return { threshold, found, wrong, groups, dropped };
     });
-  }
-
-  unjudgedPairs(): UnjudgedPair[] {
-    return this.#drawn.flatMap((pair) => pair ?? []).reverse();
   }
 }

@@ -193,8 +193,6 @@ it('--target-rows keeps so many rows, the nearest ones going first', {
   const more = await planned('--target-rows', '9');
   expect(dropped('sizes-plan.jsonl')).toEqual([]);
   expect(more.stderr).toContain('--target-rows 9: 5 rows stay, since there are no more');
-  const refused = await planned('--target-rows', '3', '--pairs', at('sizes.jsonl'));
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--pairs')]);
 });
 
 it('a plan of one line for more rows than the input can have takes no memory for them', async () => {

@@ -13,18 +13,9 @@ function tableOf(
   similarity: (a: number, b: number) => number,
   known: ReadonlyMap<string, boolean>,
 ) {
-  // Rows that are equal are compared once, by the first of them.
-  const first = Array.from({ length: count }, (_, row) => {
-    for (let a = 0; a < row; a++) if (similarity(a, row) === 1) return a;
-    return row;
-  });
-  const firstKeyOf = (a: number, b: number) => [first[a], first[b]].sort((x, y) => x - y).join();
-  const knownFirst = new Set(
-    [...known.keys()].map((key) => firstKeyOf(...(key.split(',').map(Number) as [number, number]))),
-  );
   return (threshold: number) => {
     const isNear = (a: number, b: number) => similarity(a, b) >= threshold - 1e-9;
-    let [found, wrong, unjudged] = [0, 0, 0];
+    let [found, wrong] = [0, 0];
     const kept: number[] = [];
     const groups = new Set<number>();
     for (let b = 0; b < count; b++) {
@@ -33,14 +24,12 @@ function tableOf(
         const answer = known.get(`${a},${b}`);
         if (answer === true) found++;
         else if (answer === false) wrong++;
-        const areFirst = first[a] === a && first[b] === b;
-        if (areFirst && !knownFirst.has(`${a},${b}`)) unjudged++;
       }
       const head = kept.find((row) => isNear(row, b));
       if (head === undefined) kept.push(b);
       else groups.add(head);
     }
-    return { threshold, found, wrong, unjudged, groups: groups.size, dropped: count - kept.length };
+    return { threshold, found, wrong, groups: groups.size, dropped: count - kept.length };
   };
 }
 
@@ -132,19 +121,6 @@ describe('a calibration of sets', async () => {
       low.lines.find(({ threshold }) => threshold === 0.6)?.found as number,
     );
     expect(low.recommended).toBe(0.6);
-  });
-
-  it('shows a pair that is not known from each threshold to the next, the nearest first', () => {
-    const { lines, unjudged } = found;
-    const counts = lines.map((line, i) => line.unjudged - (lines[i + 1]?.unjudged ?? 0));
-    const steps = lines.filter((_, i) => counts[i] > 0).map(({ threshold }) => threshold);
-    expect(unjudged.length).toBe(steps.length);
-    for (const [i, { a, b, similarity }] of [...unjudged].reverse().entries()) {
-      expect(similarity).toBeCloseTo(jaccard(a, b), 12);
-      expect(known.has(`${a},${b}`)).toBe(false);
-      expect(similarity).toBeGreaterThanOrEqual(steps[i] - 1e-9);
-      expect(similarity).toBeLessThan((steps[i + 1] ?? 2) + 1e-9);
-    }
   });
 
   it('counts pairs of other rows that are compared already, and none of them as groups', async () => {

@@ -17,7 +17,6 @@ import {
   readCollection,
 } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
-import { openPairs, readPairs } from '../input/known-pairs';
 import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
@@ -43,8 +42,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   refuseOptions(call);
   const rule = new KeepRule(call);
   const within = call.has('within') ? new Within(call) : null;
-  const given = call.has('pairs') ? await openPairs(call, input) : null;
-  const output = await PlanOutput.open(call, [input, call.list('pairs')].flat());
+  const output = await PlanOutput.open(call, [input].flat());
   const marks = output === null ? null : await marksOf(call, input);
   /** Of each text a hash of 53 bits, to count exact copies. */
   const hashes: number[] = [];
@@ -52,9 +50,9 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const needs: CollectionNeeds = {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
-    bands: given === null ? bandsOf(call) : undefined,
+    bands: bandsOf(call),
     begin(rows) {
-      if (given === null && !call.has('against')) checkNearness(call, rows);
+      if (!call.has('against')) checkNearness(call, rows);
       if (rows?.choice.kind === 'text') [textColumn] = rows.choice.columns;
       rule.check(call, rows);
       within?.check(rows);
@@ -75,10 +73,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const old = extend === undefined ? null : (await readPlanFor(call, extend, input)).plan;
   const rows = await readCollection(call, input, needs);
   const extended = old === null ? null : extension(call, rows, old);
-  const { known, ...near } =
-    given === null
-      ? await nearnessOf(call, rows, old?.count)
-      : { known: undefined, pairs: await readPairs(call, given, rows) };
+  const { known, ...near } = await nearnessOf(call, rows, old?.count);
   const options = {
     ...near,
     group: within?.ofRows,
@@ -104,9 +99,6 @@ function refuseOptions(call: Call): void {
   const others = ['extend', 'against'].find((name) => call.has(name));
   const only = ['within', 'keep-at-most', 'target-rows'].find((name) => call.has(name));
   if (only && others) call.misuse(`--${only} does not go with --${others}`);
-  if (call.has('target-rows') && call.has('pairs')) {
-    call.misuse('--target-rows does not go with --pairs: which of them are nearest is not known');
-  }
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
     call.misuse(
