@@ -293,8 +293,13 @@ export class GenerationWriter {
     if (later === undefined) return;
     const next = await readManifest(this.#folder, later).catch(ignore(['ENOENT']));
     if (next?.previous === manifest.checksum) return;
-    await rm(to);
-    throw this.#lost();
+    // Where others have saved so often that they deleted this manifest, they may have followed it.
+    const isThere = await rm(to).then(() => true, ignore(['ENOENT']));
+    if (isThere || later === this.generation + 1) throw this.#lost();
+    throw new Error(
+      `${this.#folder}: others saved several generations meanwhile, so it cannot be told whether ` +
+        'this one is among them: open it again and look',
+    );
   }
 
   #lost(): LostError {
@@ -317,7 +322,10 @@ export class GenerationWriter {
     if (this.#base !== null) needed.add(manifestName(this.#base.generation));
     for (const { name } of filesOf(manifest)) needed.add(name);
     for (const { name } of this.#base === null ? [] : filesOf(this.#base)) needed.add(name);
-    for (const name of await readdir(this.#folder).catch(() => [])) {
+    // Older manifests first: `#claim` relies on it.
+    const names = await readdir(this.#folder).catch(() => []);
+    const order = (name: string) => manifestGeneration(name) ?? Number.POSITIVE_INFINITY;
+    for (const name of names.sort((a, b) => order(a) - order(b) || 0)) {
       const generation = generationOf(name);
       // Skips files of other programs, of later writers, and files that are still needed.
       if (generation === null || generation > this.generation || needed.has(name)) continue;
