@@ -113,7 +113,13 @@ export class Codes {
     if (given.origin !== undefined && typeof given.origin !== 'object') {
       throw wrongType('origin', 'an object', given.origin);
     }
-    return new Codes(allocateCodes(count * bytesPerCode(bits)), count, given);
+    let bytes: Uint8Array;
+    try {
+      bytes = allocateCodes(count * bytesPerCode(bits));
+    } catch {
+      throw wrongValue('count', `codes of ${bits} bits that fit one array`, count);
+    }
+    return new Codes(bytes, count, given);
   }
 
   /** Copies codes that were made elsewhere. Bits beyond `bits` must be 0; null rows become 0. */

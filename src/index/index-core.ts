@@ -10,7 +10,7 @@ import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { AnsweredIndex } from './answer';
 import type { HeldRows } from './held-rows';
-import type { Id } from './ids';
+import { type Id, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
 import { noVectors, QueryParts, queryFields } from './query-parts';
@@ -122,9 +122,8 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
 
   /** The row of an id that is there. */
   rowOf(id: Id): number | undefined {
-    return this.ids.kind !== null && (this.ids.kind === 'row' || typeof id === this.ids.kind)
-      ? this.rows.rowOf(id)
-      : undefined;
+    const own = idOfKind(id, this.ids.kind);
+    return own === null ? undefined : this.rows.rowOf(own);
   }
 
   /** Appends checked rows. */

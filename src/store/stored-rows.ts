@@ -6,7 +6,7 @@
 import { FormatError } from '../base/format-error';
 import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
-import type { Id } from '../index/ids';
+import { type Id, idOfKind } from '../index/ids';
 import type { Query } from '../index/query-parts';
 import type { IndexRow } from '../index/result';
 import type { Block, Probes, Range, Searched, SearchedPart, Want } from '../index/searched';
@@ -329,10 +329,12 @@ export class StoredRows implements Searched, SearchedPart {
   // Rows by id.
 
   /** For each id the place of its row; undefined where there is none. */
-  async find(ids: readonly Id[], signal?: AbortSignal): Promise<(FoundRow | undefined)[]> {
+  async find(given: readonly Id[], signal?: AbortSignal): Promise<(FoundRow | undefined)[]> {
     const { ids: kind } = this.#content.manifest.index;
-    const found: (FoundRow | undefined)[] = ids.map(() => undefined);
-    const usable = [...ids.keys()].filter((i) => isOfKind(ids[i], kind));
+    const found: (FoundRow | undefined)[] = given.map(() => undefined);
+    const own = given.map((id) => idOfKind(id, kind));
+    const usable = [...own.keys()].filter((i) => own[i] !== null);
+    const ids = own as readonly Id[]; // only the usable ones are read
     for (const segment of this.#content.segments) {
       const left = usable.filter((i) => {
         const isNumbered = kind === 'row';
@@ -543,12 +545,6 @@ function grouped(blocks: readonly number[]): number[][] {
     groups.push(blocks.slice(first, first + BUCKETS_TOGETHER));
   }
   return groups;
-}
-
-function isOfKind(id: Id, kind: string | null): boolean {
-  if (kind === 'bigint') return typeof id === 'bigint' && BigInt.asIntN(65, id) === id;
-  if (kind === 'string') return typeof id === 'string';
-  return typeof id === 'number' && Number.isSafeInteger(id) && kind !== null;
 }
 
 /** A table of buckets, each of which begins on 8 bytes and lies in the file of hashes. */

@@ -18,6 +18,15 @@ async function batchesOf(file: string, options?: OpenRowsOptions): Promise<RowBa
   return batches;
 }
 
+// It said "Maximum call stack size exceeded".
+it('values that are nested too deeply are an error with their line', async () => {
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  const file = written('deep.jsonl', `{"t":"a"}\n{"t":"b","x":${deep}}\n`);
+  const error = await batchesOf(file).catch((cause) => cause);
+  expect(error).toBeInstanceOf(FormatError);
+  expect(error.message).toBe(`${file}: line 2: values are nested too deeply to be read`);
+});
+
 describe('rows of many columns', () => {
   // 78 KB took 12 s and 591 MB in 0.1: a value of each of 5,000 columns for each of 5,000 rows.
   it('come in batches that are small whatever the number of columns', {

@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index/simhash-index';
+import { IndexFolder, openIndex, saveIndex } from '../../src/node';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { Draws } from '../reference/random';
+import { temporaryFolder } from '../store/collection';
 import { denseVectors, spreadIndex } from './spread';
 
 /** Wrong answers and lost memory that hostile tests found in earlier indexes. */
@@ -91,6 +94,41 @@ describe('memory after churn', () => {
       expect(churned.bytes.total).toBeLessThan(1.25 * fresh.bytes.total);
     },
   );
+});
+
+// Of an index with 64-bit ids, `get(77777)` was undefined.
+it.each([
+  ['bigints', [77_777n, 5n, 2n ** 60n]],
+  ['numbers', [77_777, 5, 2 ** 40]],
+])('an integer is one id as a number and as a bigint: %s', async (_, ids) => {
+  const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
+  await index.addAll(
+    [
+      [1, 2],
+      [2, 1],
+      [0, 1],
+    ],
+    ids as never,
+  );
+  const folder = join(await temporaryFolder(), 'ids.hs');
+  await saveIndex(index, folder);
+  const stored = await openIndex(folder, { memory: '8MB' });
+  for (const id of [77_777, 77_777n] as never[]) {
+    expect([index.has(id), index.get(id)?.row, index.get(id)?.id]).toEqual([true, 0, ids[0]]);
+    expect((await stored.get(id))?.row).toBe(0);
+  }
+  for (const id of [77_778, 77_778n, '77777', 2n ** 70n, 0.5, Number.NaN, 2 ** 60] as never[]) {
+    expect(index.has(id)).toBe(false);
+    expect(await stored.get(id)).toBe(undefined);
+  }
+  await stored.close();
+  const opened = await IndexFolder.open(folder);
+  expect(await opened.remove([77_777, 5n])).toBe(2);
+  expect([index.remove(5 as never), index.remove(77_777n as never), index.count]).toEqual([
+    true,
+    true,
+    1,
+  ]);
 });
 
 // A filter that few rows pass was asked for rows several times over, more after `optimize`.

@@ -162,14 +162,17 @@ function parseLine({ bytes, starts, ends, isText }: LineBlock, i: number): JsonO
   let value: unknown;
   try {
     value = JSON.parse(text);
+    if (hasLarge(value)) value = parseExact(text);
   } catch (error) {
     if (text.trim() === '') return null;
+    // The engine's words are "Maximum call stack size exceeded".
+    if (error instanceof RangeError) throw new Error('values are nested too deeply to be read');
     throw error;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error(`expected a JSON object, got ${text.slice(0, 40)}`);
   }
-  return hasLarge(value) ? (parseExact(text) as JsonObject) : (value as JsonObject);
+  return value as JsonObject;
 }
 
 /** Whether JSON.parse may have rounded an integer of a value. */
