@@ -4,7 +4,7 @@
  */
 
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
-export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
+export { readCodes, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';

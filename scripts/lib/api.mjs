@@ -30,7 +30,7 @@ const TOPICS = {
   ],
   'Files (Node)': [
     ...['openRows', 'createRows', 'RowBatch', 'readCodes', 'writeCodes', 'readVectors'],
-    ...['readSparse', 'readPlan', 'writePlan', 'applyPlan', 'writePairs', 'saveIndex'],
+    ...['readPlan', 'writePlan', 'applyPlan', 'writePairs', 'saveIndex'],
     ...['openIndex', 'IndexFolder'],
   ],
 };

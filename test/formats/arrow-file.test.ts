@@ -30,8 +30,13 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { readCodes, readSparse, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
-import type { CodesWithIds, SparseWithIds, VectorsWithIds } from '../../src/table/from-arrow';
+import { readCodes, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
+import {
+  type CodesWithIds,
+  type SparseWithIds,
+  sparseFromArrow,
+  type VectorsWithIds,
+} from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import { codesToArrow } from '../../src/table/sealed/codes';
 
@@ -43,7 +48,9 @@ type Reader = (
 const readers: Record<'codes' | 'vectors' | 'sparse', Reader> = {
   codes: readCodes,
   vectors: readVectors,
-  sparse: readSparse,
+  sparse: async (path, options) => {
+    return sparseFromArrow(readFileSync(path), { ...options, file: path });
+  },
 };
 const files = readdirSync(fixtures).filter((name) => /\.arrows?$/.test(name));
 
@@ -171,7 +178,7 @@ describe('writeCodes', () => {
   });
 });
 
-describe('readCodes, readVectors and readSparse', () => {
+describe('readCodes, readVectors and sparseFromArrow', () => {
   it.each(files)('read files of other programs: %s', async (name) => {
     const path = new URL(name, fixtures).pathname;
     const facts = JSON.parse(readFileSync(path.replace(/\.arrows?$/, '.json'), 'utf8'));

@@ -169,6 +169,17 @@ describe('what cannot be opened', () => {
     );
   });
 
+  it('is a .npy of the other order of bytes or axes: it says how to save it', async () => {
+    const big = await failure(new URL('refused-big-endian.npy', fixtures).pathname);
+    expect(big).toBeInstanceOf(FormatError);
+    expect(big.message).toContain(
+      "big-endian elements; save array.astype(array.dtype.newbyteorder('<'))",
+    );
+    const fortran = await failure(new URL('refused-fortran.npy', fixtures).pathname);
+    expect(fortran).toBeInstanceOf(FormatError);
+    expect(fortran.message).toContain('Fortran order; save numpy.ascontiguousarray(array)');
+  });
+
   it('is an option that is unknown or wrong', async () => {
     writeFileSync(path('one.csv'), 'a\n1\n');
     await expect(openRows(path('one.csv'), { colums: ['a'] } as object)).rejects.toThrow('columns');

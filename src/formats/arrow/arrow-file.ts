@@ -11,9 +11,6 @@ import {
   type CodesFromArrowOptions,
   type CodesWithIds,
   codesFromArrow,
-  type SparseFromArrowOptions,
-  type SparseWithIds,
-  sparseFromArrow,
   type VectorsFromArrowOptions,
   type VectorsWithIds,
   vectorsFromArrow,
@@ -54,25 +51,6 @@ export async function readVectors<I extends Ids | null = Ids | null>(
   options?: Omit<VectorsFromArrowOptions, 'file'>,
 ): Promise<VectorsWithIds<I>> {
   return vectorsFromArrow(await readPath(path), { ...options, file: path });
-}
-
-/**
- * Reads the sparse vectors of an Arrow file or stream. `I` as for `readCodes`.
- *
- * @example
- * import { writeFileSync } from 'node:fs';
- * const index = new SimHashIndex({ vectors: 'sparse' });
- * index.add({ indices: [3, 8], values: [1, 0.5] });
- * writeFileSync('sparse.arrow', indexToArrow(index));
- * const columns = { indices: 'indices', values: 'weights' };
- * const { vectors } = await readSparse('sparse.arrow', columns);
- * console.log(vectors.values); // Float32Array(2) [ 1, 0.5 ]
- */
-export async function readSparse<I extends Ids | null = Ids | null>(
-  path: string,
-  options?: Omit<SparseFromArrowOptions, 'file'>,
-): Promise<SparseWithIds<I>> {
-  return sparseFromArrow(await readPath(path), { ...options, file: path });
 }
 
 /**

@@ -1,11 +1,10 @@
 /**
- * Reads NumPy's .npy files: each row is a vector, in the column "vector". Both byte orders are
- * read; C order as a stream, Fortran order some rows at a time from all columns. Format:
+ * Reads NumPy's .npy files as a stream: each row is a vector, in the column "vector". Elements must
+ * be little-endian and in C order, as NumPy saves them unless it is asked for others. Format:
  * numpy.lib.format, versions 1 to 3.
  */
 
 import { FormatError } from '../../base/format-error';
-import type { ByteFile } from '../../table/arrow/batches';
 import { float16 } from '../../table/columns/values';
 import { BATCH_BYTES, RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
@@ -15,8 +14,6 @@ import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 interface Header {
   /** Kind and bytes of an element, such as "f4". */
   readonly type: keyof typeof ELEMENTS;
-  readonly isLittle: boolean;
-  readonly isFortran: boolean;
   readonly count: number;
   readonly dimensions: number;
 }
@@ -38,55 +35,27 @@ const ELEMENTS = {
 export async function npyRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
   checkColumns(options.columns ?? [], ['vector']);
-  const { header, headerBytes } = await readHeader(source);
-  const { count, dimensions } = header;
-  const width = Number(header.type[1]);
-  const rowBytes = width * dimensions;
+  const { type, count, dimensions } = await readHeader(source);
+  const rowBytes = Number(type[1]) * dimensions;
   const cut = () => new FormatError(`cut short: ${count} rows of ${rowBytes} bytes expected`, name);
-  if (source.byteCount !== null && source.byteCount < headerBytes + count * rowBytes) throw cut();
+  if (source.bytesLeft !== null && source.bytesLeft < count * rowBytes) throw cut();
   // Fewer rows a batch where vectors are wide.
   const step = Math.max(
     1,
     Math.min(options.batchRows, Math.floor(BATCH_BYTES / Math.max(1, rowBytes))),
   );
 
-  /** The bytes of the next rows, row after row. */
-  async function rowsInC(_: number, rows: number): Promise<Uint8Array> {
-    const bytes = await source.take(rows * rowBytes);
-    if (bytes.length < rows * rowBytes) throw cut();
-    return bytes;
-  }
-
-  let whole: ByteFile | null = null;
-  /**
-   * The same for a file whose columns lie one after another: rows are put together from all of
-   * them.
-   */
-  async function rowsInFortran(first: number, rows: number): Promise<Uint8Array> {
-    whole ??= await source.randomAccess();
-    const start = source.file === null ? 0 : headerBytes; // of a stream the header was taken
-    if (whole.byteCount < start + count * rowBytes) throw cut();
-    const bytes = new Uint8Array(rows * rowBytes);
-    const band = new Uint8Array(rows * width);
-    for (let j = 0; j < dimensions; j++) {
-      await whole.readInto(band, start + (j * count + first) * width);
-      for (let row = 0; row < rows; row++) {
-        const target = row * rowBytes + j * width;
-        for (let b = 0; b < width; b++) bytes[target + b] = band[row * width + b];
-      }
-    }
-    return bytes;
-  }
-
-  const read = header.isFortran ? rowsInFortran : rowsInC;
   const batchOf = (bytes: Uint8Array, firstRow: number) => {
-    const vector = { values: numbersOf(bytes, header), dimensions };
+    const vector = { values: numbersOf(bytes, type), dimensions };
     return RowBatch.of({ vector }, { firstRow, file: name });
   };
 
   async function* batches(): AsyncGenerator<RowBatch> {
     for (let first = 0; first < count; first += step) {
-      yield batchOf(await read(first, Math.min(step, count - first)), first);
+      const rows = Math.min(step, count - first);
+      const bytes = await source.take(rows * rowBytes);
+      if (bytes.length < rows * rowBytes) throw cut();
+      yield batchOf(bytes, first);
     }
     // Without rows, one empty batch shows the column.
     if (count === 0) yield batchOf(new Uint8Array(), 0);
@@ -95,15 +64,13 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
 }
 
 /**
- * The elements as floats. Little-endian float32 and float64 stay where they lie; others become the
- * narrower of the two that holds them exactly (64-bit integers: the nearest float64).
+ * The elements as floats. float32 and float64 stay where they lie; others become the narrower of
+ * the two that holds them exactly (64-bit integers: the nearest float64).
  */
-function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
+function numbersOf(bytes: Uint8Array, type: Header['type']): Numbers {
   const width = Number(type[1]);
-  // Copied where the source's bytes must not be reversed, or begin off 8 bytes.
-  const own = isLittle && bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-  for (let at = 0; !isLittle && at < own.length; at += width)
-    own.subarray(at, at + width).reverse();
+  // Copied where the source's bytes begin off 8 bytes.
+  const own = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   const elements = new ELEMENTS[type](
     own.buffer as ArrayBuffer,
     own.byteOffset,
@@ -117,8 +84,8 @@ function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
   return values;
 }
 
-/** Reads the magic, the version and the header, and counts their bytes. */
-async function readHeader(source: ByteSource): Promise<{ header: Header; headerBytes: number }> {
+/** Reads the magic, the version and the header. */
+async function readHeader(source: ByteSource): Promise<Header> {
   const fail = (message: string) =>
     new FormatError(`no .npy file that can be read: ${message}`, source.name);
   const magic = Buffer.from(await source.take(MAGIC_BYTES));
@@ -132,9 +99,11 @@ async function readHeader(source: ByteSource): Promise<{ header: Header; headerB
   if (length > MAX_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
   const text = Buffer.from(await source.take(length));
   if (text.length < length) throw fail('cut short');
-  const header = parseHeader(text.toString('latin1'), fail);
-  return { header, headerBytes: MAGIC_BYTES + size.length + length };
+  return parseHeader(text.toString('latin1'), fail);
 }
+
+const LITTLE = "array.astype(array.dtype.newbyteorder('<'))";
+const IN_C = 'numpy.ascontiguousarray(array)';
 
 /** Parses the header: a Python dictionary with three keys, as NumPy writes it. */
 function parseHeader(text: string, fail: (message: string) => FormatError): Header {
@@ -156,10 +125,9 @@ function parseHeader(text: string, fail: (message: string) => FormatError): Head
   if (dimensions < 1 || !Number.isSafeInteger(count * dimensions * 8)) {
     throw fail(`vectors of shape (${shape}) cannot be`);
   }
-  return {
-    ...{ type: type as Header['type'], count, dimensions },
-    isLittle: byteOrder !== '>',
-    // With one axis both orders are the same.
-    isFortran: order === 'True' && sizes.length === 2,
-  };
+  const width = Number(type[1]);
+  if (byteOrder === '>' && width > 1) throw fail(`big-endian elements; save ${LITTLE}`);
+  // With one axis, or vectors of one value, both orders are the same.
+  if (order === 'True' && dimensions > 1) throw fail(`Fortran order; save ${IN_C}`);
+  return { type: type as Header['type'], count, dimensions };
 }

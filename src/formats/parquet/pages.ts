@@ -64,11 +64,8 @@ export interface LeafValues {
 
 /** Kinds of pages, by number. */
 const PAGES = { data: 0, dictionary: 2, data2: 3 };
-/** Encodings of values, by number. */
-const ENCODINGS = {
-  ...{ plain: 0, bytesApart: 9, dictionary: 2, rleDictionary: 8, rle: 3 },
-  ...{ delta: 5, deltaLengths: 6, deltaBytes: 7 },
-};
+/** Encodings of values, by number. Those of differences are refused: only version 2 has them. */
+const ENCODINGS = { plain: 0, dictionary: 2, rle: 3, rleDictionary: 8 };
 /** Arrays of numbers of one width. */
 const NUMBERS = {
   INT32: Int32Array,
@@ -217,21 +214,14 @@ export class LeafReader {
   #stored(content: Cursor, count: number, encoding: number): Stored {
     const { node } = this;
     if (encoding === ENCODINGS.plain) return plain(content, count, node);
-    if (encoding === ENCODINGS.bytesApart) return bytesApart(content, count, node);
     if (encoding === ENCODINGS.rle && node.type === 'BOOLEAN') {
       content.uint32(); // the length of the runs
       const bits = new Uint8Array(count);
       runs(content, 1, bits);
       return bits;
     }
-    if (encoding === ENCODINGS.delta && node.type === 'INT64') return deltas(content, count);
-    if (encoding === ENCODINGS.delta && node.type === 'INT32') return narrowed(content, count);
-    const isBytes = node.type === 'BYTE_ARRAY' || node.type === 'FIXED_LEN_BYTE_ARRAY';
-    if (encoding === ENCODINGS.deltaLengths && isBytes) {
-      return Array.from(narrowed(content, count), (length) => content.take(length));
-    }
-    if (encoding === ENCODINGS.deltaBytes && isBytes) return prefixed(content, count, this.budget);
-    throw new Error(`values of type ${node.type} in encoding ${encoding}`);
+    const advice = 'write the file by version 1, plain or with dictionaries';
+    throw new Error(`values in encoding ${encoding} are not read: ${advice}`);
   }
 
   #turned(stored: Stored): Values {
@@ -327,73 +317,4 @@ function plain(content: Cursor, count: number, { type, typeLength }: Node): Stor
     values.push(content.take(isOfAnyLength ? content.uint32() : width));
   }
   return values;
-}
-
-/** Values of one width whose first bytes come first, then their second bytes, and so on. */
-function bytesApart(content: Cursor, count: number, node: Node): Stored {
-  const { BYTES_PER_ELEMENT: width } = NUMBERS[node.type as 'FLOAT'] ?? {
-    BYTES_PER_ELEMENT: node.typeLength,
-  };
-  const apart = content.take(count * width);
-  const bytes = new Uint8Array(apart.length);
-  for (let i = 0; i < count; i++) {
-    for (let b = 0; b < width; b++) bytes[i * width + b] = apart[b * count + i];
-  }
-  return plain(new Cursor(bytes), count, node);
-}
-
-/** Integers that are stored as differences, in blocks whose parts have a width each. */
-function deltas(content: Cursor, count: number): BigInt64Array {
-  const [block, perBlock] = [content.varint(), content.varint()];
-  const perPart = block / perBlock;
-  if (!(perBlock > 0 && perPart > 0 && perPart % 8 === 0)) {
-    throw new Error(`blocks of ${block} values in ${perBlock} parts`);
-  }
-  content.varint(); // the count once more
-  const values = new BigInt64Array(count);
-  let value = content.zigzag();
-  let filled = 0;
-  if (count > 0) values[filled++] = value;
-  while (filled < count) {
-    const least = content.zigzag();
-    for (const width of content.take(perBlock).slice()) {
-      if (width > 64) throw new Error(`differences of ${width} bits`);
-      const used = Math.min(perPart, count - filled);
-      // Parts after the last value have no bytes at all, and the last may be cut after its values.
-      const bytes = content.take(used === 0 ? 0 : Math.min((perPart * width) / 8, content.left));
-      if (used * width > 8 * bytes.length) throw new Error('differences are cut short');
-      for (let i = 0; i < used; i++) {
-        const low = bitsAt(bytes, i * width, Math.min(width, 32));
-        const high = width > 32 ? bitsAt(bytes, i * width + 32, width - 32) : 0;
-        const difference = BigInt(low) + (BigInt(high) << 32n);
-        value = BigInt.asIntN(64, value + least + difference);
-        values[filled++] = value;
-      }
-    }
-  }
-  return values;
-}
-
-/** The same, of integers of 32 bits. */
-function narrowed(content: Cursor, count: number): Int32Array {
-  return Int32Array.from(deltas(content, count), (value) => Number(BigInt.asIntN(32, value)));
-}
-
-/** Bytes that repeat the start of the value before. */
-function prefixed(content: Cursor, count: number, budget: Budget): Uint8Array[] {
-  const starts = narrowed(content, count);
-  const lengths = narrowed(content, count);
-  let before = new Uint8Array();
-  return Array.from(starts, (start, i) => {
-    const rest = content.take(lengths[i]);
-    if (start < 0 || start > before.length) {
-      throw new Error(`a value that begins as ${start} bytes of ${before.length}`);
-    }
-    budget.take(start + rest.length);
-    const value = new Uint8Array(start + rest.length);
-    value.set(before.subarray(0, start));
-    value.set(rest, start);
-    before = value;
-    return value;
-  });
 }
