@@ -1,10 +1,8 @@
 /**
  * The bytes of rows: of a file that can be read at any position, or of a stream that is read from
- * front to back, and the lines in them. A file is never held whole, so its size has no limit;
- * finding the end of a line takes time in proportion to the line's length.
+ * front to back. A file is never held whole, so its size has no limit.
  */
 
-import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
@@ -12,9 +10,6 @@ import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { COMPRESSION_BYTES, compressionOf, gunzipped } from './compressed';
 import { fill } from './file-io';
 import { zstdContent } from './zstd-content';
-
-const NEWLINE = 10;
-const RETURN = 13;
 
 const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
@@ -217,98 +212,4 @@ async function* bytesOf(chunks: AsyncIterable<Uint8Array>, name: string) {
     if (chunk instanceof Uint8Array) yield chunk;
     else throw new FormatError(`a stream of ${typeof chunk}s, not of bytes`, name);
   }
-}
-
-/** Whole lines: line i lies at `starts[i]` to `ends[i] - 1`, without its line end. */
-export interface LineBlock {
-  readonly bytes: Buffer;
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
-  /** Number of the first line, from 1. */
-  readonly firstLine: number;
-  /** False where some bytes are no UTF-8. */
-  readonly isText: boolean;
-}
-
-/**
- * The lines of a source, in blocks. A last line without a line end counts; after a last line end
- * there is no line. A line of more than `maxLineBytes` throws.
- */
-export async function* lineBlocks(
-  source: ByteSource,
-  maxLineBytes: number,
-): AsyncGenerator<LineBlock> {
-  let pending: Uint8Array[] = [];
-  let firstLine = 1;
-  let held = 0;
-  await skipMark(source);
-  for (;;) {
-    const chunk = await source.next();
-    const isLast = chunk.length === 0;
-    // Whole lines up to here; what follows waits for the next chunk.
-    const cut = isLast ? 0 : chunk.lastIndexOf(NEWLINE) + 1;
-    if (cut === 0 && !isLast) {
-      // Parts of a long line are joined once, when its end comes: no byte is copied twice.
-      pending.push(chunk);
-      held += chunk.length;
-      if (held > maxLineBytes) throw lineError(firstLine, tooLong(maxLineBytes), source.name);
-      continue;
-    }
-    const bytes = Buffer.concat([...pending, chunk.subarray(0, cut)]);
-    pending = [chunk.subarray(cut)];
-    held = chunk.length - cut;
-    if (bytes.length > 0) {
-      const block = blockOf(bytes, firstLine);
-      const long = block.starts.findIndex((start, i) => block.ends[i] - start > maxLineBytes);
-      if (long >= 0) throw lineError(firstLine + long, tooLong(maxLineBytes), source.name);
-      firstLine += block.starts.length;
-      yield block;
-    }
-    if (isLast) return;
-  }
-}
-
-/** Finds the lines in some bytes; a carriage return before a line feed belongs to the line end. */
-function blockOf(bytes: Buffer, firstLine: number): LineBlock {
-  const starts: number[] = [];
-  const ends: number[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const found = bytes.indexOf(NEWLINE, start);
-    const end = found < 0 ? bytes.length : found;
-    starts.push(start);
-    ends.push(end > start && bytes[end - 1] === RETURN ? end - 1 : end);
-    start = end + 1;
-  }
-  return { bytes, starts, ends, firstLine, isText: isUtf8(bytes) };
-}
-
-const MARK = [0xef, 0xbb, 0xbf];
-
-/** Skips a byte order mark, which is no part of the first line. */
-export async function skipMark(source: ByteSource): Promise<void> {
-  const head = await source.peek(MARK.length);
-  if (MARK.every((byte, i) => head[i] === byte)) await source.take(MARK.length);
-}
-
-/** The text of some bytes; throws where the engine has no string of that length. */
-export function textOf(bytes: Buffer, start: number, end: number): string {
-  if (end - start > MAX_CHARACTERS) throw new Error(`${end - start} bytes are too long for a text`);
-  return bytes.toString('utf8', start, end);
-}
-
-/** A little below what the engine allows in one string. */
-const MAX_CHARACTERS = 2 ** 29 - 1024;
-
-/** Fails where a line is no UTF-8. */
-export function checkUtf8(bytes: Buffer, start: number, end: number): void {
-  if (!isUtf8(bytes.subarray(start, end))) throw new Error('not UTF-8 text');
-}
-
-/** The message for a line that is longer than allowed. */
-export const tooLong = (maxLineBytes: number) =>
-  `more than ${maxLineBytes} bytes; maxLineBytes allows more`;
-
-/** An error at a line of a file. */
-export function lineError(line: number, message: string, file: string): FormatError {
-  return new FormatError(`line ${line}: ${message}`, file);
 }

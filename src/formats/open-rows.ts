@@ -128,7 +128,7 @@ export async function openRecords(
   inner: Inner = {},
 ): Promise<OpenRows> {
   checkArguments({ source }, { source: 'source' });
-  const { skips } = readOptions(given);
+  const read = readOptions(given);
   const isPath = typeof source === 'string';
   if ((isPath && given.format !== 'text') || Array.isArray(source)) {
     const shards = await shardsOf(source as string | readonly string[]);
@@ -136,7 +136,7 @@ export async function openRecords(
     const { isWanted } = inner;
     const from = (first: number) => isWanted && ((row: number) => isWanted(first + row));
     if (shards !== null) {
-      return openShards(shards, name, skips, (file, first) =>
+      return openShards(shards, name, read, (file, first) =>
         openOne(file, given, { ...inner, isWanted: from(first) }),
       );
     }
@@ -172,7 +172,7 @@ async function openOne(
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
     const rows = await READERS[format](bytes, { ...read, delimiter });
-    return new OpenRows(rows, format, bytes, read.skips);
+    return new OpenRows(rows, format, bytes, read);
   } catch (error) {
     await packed.close();
     throw error;
@@ -189,7 +189,7 @@ async function openFolder(
     throw new FormatError(`a folder, not a file of format ${format}`, folder);
   }
   const rows = await folderRows(folder, read);
-  return new OpenRows(rows, 'text', ByteSource.folder(folder), read.skips);
+  return new OpenRows(rows, 'text', ByteSource.folder(folder), read);
 }
 
 /** The options with their defaults. */

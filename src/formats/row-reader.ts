@@ -4,11 +4,11 @@
  */
 
 import { FormatError, messageOf } from '../base/format-error';
+import { iterated } from '../base/long-work';
 import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
-import { lineError } from './byte-source';
 import type { RowFormat } from './row-format';
 
 /** A line, counted from 1, that could not be read. */
@@ -68,8 +68,12 @@ export interface FormatRows {
   readonly shards?: readonly { readonly file: string; readonly firstRow: number }[];
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
-  readonly batches: () => AsyncGenerator<RowBatch>;
+  /** Sends all batches, once; a batch may have more rows than the options allow. */
+  readonly read: (send: SendBatch) => Promise<void>;
 }
+
+/** Takes a batch; resolves once the next one is wanted. */
+export type SendBatch = (batch: RowBatch) => Promise<void>;
 
 /** What a format's reader gets: the options of `openRows`, checked and with their defaults. */
 export interface ReadOptions {
@@ -105,10 +109,9 @@ export function checkColumnCount(count: number, { maxColumns }: ReadOptions, fil
   throw new FormatError(`more than ${maxColumns} columns; ${advice}`, file);
 }
 
-/** A batch in pieces of at most `rows` rows; nothing is copied. */
-export function piecesOf(batch: RowBatch, rows: number): RowBatch[] {
-  const pieces = Math.ceil(batch.count / rows);
-  return Array.from({ length: pieces }, (_, i) => batch.slice(i * rows, (i + 1) * rows));
+/** An error at a line of a file. */
+export function lineError(line: number, message: string, file: string): FormatError {
+  return new FormatError(`line ${line}: ${message}`, file);
 }
 
 /** The reader of any format, which reads once and then closes its source. */
@@ -121,13 +124,13 @@ export class OpenRows implements RowReader {
   readonly header: string | undefined;
   readonly #shards: FormatRows['shards'];
   /** Null once they were read: what they hold is free. */
-  #batches: FormatRows['batches'] | null;
+  #read: FormatRows['read'] | null;
 
   constructor(
     rows: FormatRows,
     readonly format: RowFormat,
     private readonly source: ByteSource,
-    private readonly skips: Skips,
+    private readonly options: Pick<ReadOptions, 'batchRows' | 'skips'>,
   ) {
     this.file = source.name;
     this.columns = rows.columns;
@@ -135,7 +138,7 @@ export class OpenRows implements RowReader {
     this.byteCount = source.byteCount;
     this.header = rows.header;
     this.#shards = rows.shards;
-    this.#batches = rows.batches;
+    this.#read = rows.read;
   }
 
   get bytesRead(): number {
@@ -147,26 +150,37 @@ export class OpenRows implements RowReader {
   }
 
   get skipped(): number {
-    return this.skips.count;
+    return this.options.skips.count;
   }
 
   get skippedLines(): readonly SkippedLine[] {
-    return this.skips.lines;
+    return this.options.skips.lines;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
-    const batches = this.#batches;
-    if (!batches) throw new Error(`${this.file}: its rows were read already, open it again`);
-    this.#batches = null;
+  [Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
+    return iterated((send) => this.read(send));
+  }
+
+  /** Sends all batches, cut to `batchRows`; closes the source however that ends. */
+  async read(send: SendBatch): Promise<void> {
+    const read = this.#read;
+    if (!read) throw new Error(`${this.file}: its rows were read already, open it again`);
+    this.#read = null;
+    const { batchRows } = this.options;
     try {
-      yield* batches();
+      await read(async (batch) => {
+        if (batch.count <= batchRows) return send(batch);
+        for (let first = 0; first < batch.count; first += batchRows) {
+          await send(batch.slice(first, first + batchRows));
+        }
+      });
     } finally {
       await this.close();
     }
   }
 
   async close(): Promise<void> {
-    this.#batches = null;
+    this.#read = null;
     await this.source.close();
   }
 }

@@ -12,7 +12,7 @@ import { FormatError } from '../base/format-error';
 import { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { formatOfPath, isRead } from './row-format';
-import { OpenRows, type Skips } from './row-reader';
+import { type FormatRows, OpenRows, type ReadOptions } from './row-reader';
 
 /** The files of a folder of shards, a pattern or a list; null for one file or a folder of texts. */
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
@@ -91,20 +91,21 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
 
 /**
  * The rows of all shards, one after another. `open` opens one of them, whose rows follow `firstRow`
- * others. `skips` counts the lines that are left out of all shards.
+ * others. `skips` of the options counts the lines that are left out of all shards.
  */
 export async function openShards(
   files: readonly string[],
   name: string,
-  skips: Skips,
+  options: ReadOptions,
   open: (file: string, firstRow: number) => Promise<OpenRows>,
 ): Promise<OpenRows> {
   if (files.length === 0) throw new FormatError('no shard', name);
+  const { skips } = options;
   const first = await open(files[0], 0);
   const names = first.columns.map((column) => column.name);
   const shards: { file: string; firstRow: number }[] = [];
 
-  async function* batches(): AsyncGenerator<RowBatch> {
+  const read: FormatRows['read'] = async (send) => {
     let firstRow = 0;
     for (const file of files) {
       const shard = file === files[0] ? first : await open(file, firstRow);
@@ -116,21 +117,17 @@ export async function openShards(
       }
       const start = firstRow;
       shards.push({ file, firstRow });
-      for await (const batch of shard) {
+      await shard.read((batch) => {
         firstRow = start + batch.firstRow + batch.count;
-        yield ordered(batch.startingAt(start + batch.firstRow), names);
-      }
+        return send(ordered(batch.startingAt(start + batch.firstRow), names));
+      });
       for (const { line, reason } of shard.skippedLines) skips.note(line, `${reason}, ${file}`);
       skips.count += shard.skipped;
     }
-  }
-  return new OpenRows(
-    { columns: first.columns, shards, batches },
-    first.format,
-    // The first shard is open before rows are read, which they may never be.
-    ByteSource.folder(name, () => first.close()),
-    skips,
-  );
+  };
+  // The first shard is open before rows are read, which they may never be.
+  const source = ByteSource.folder(name, () => first.close());
+  return new OpenRows({ columns: first.columns, shards, read }, first.format, source, options);
 }
 
 function sortedNames({ columns }: OpenRows): string {

@@ -368,9 +368,9 @@ export class RowAssembler {
     return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
   }
 
-  /** The last rows, as a batch; of a source without rows, one batch without rows. */
-  rest(): RowBatch[] {
-    return this.count > 0 || this.#isFirst ? [this.take()] : [];
+  /** True if a last batch must follow: a source without rows has one batch without rows. */
+  get hasRest(): boolean {
+    return this.count > 0 || this.#isFirst;
   }
 
   /** Ends the columns; the builders begin again without rows. */

@@ -207,8 +207,8 @@ describe('readCodes, readVectors and sparseFromArrow', () => {
     expect(error.message).toContain(path);
   });
 
-  it.each(each)('%s: a folder is an error that names it', async (_, read) => {
-    const error = await failure(read(folder));
+  it.each(['codes', 'vectors'] as const)('%s: a folder is an error that names it', async (kind) => {
+    const error = await failure(readers[kind](folder));
     expect(error.message).toContain(folder);
   });
 

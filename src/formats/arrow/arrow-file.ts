@@ -15,11 +15,10 @@ import {
   type VectorsWithIds,
   vectorsFromArrow,
 } from '../../table/from-arrow';
-import type { RowBatch } from '../../table/row-batch';
 import { type CodesToArrowOptions, codesToArrow } from '../../table/sealed/codes';
 import type { ByteSource } from '../byte-source';
 import { readWhole, writeWhole } from '../file-io';
-import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
+import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 /**
  * Reads the codes of an Arrow file or stream. `I` is the type of the ids where the caller knows it;
@@ -87,15 +86,15 @@ export async function arrowRows(source: ByteSource, options: ReadOptions): Promi
   checkColumns(wanted, names);
   const dropped = names.filter((name) => !wanted.has(name));
 
-  async function* batches(): AsyncGenerator<RowBatch> {
+  const read: FormatRows['read'] = async (send) => {
     let isFirst = true; // of a file of empty batches one is given
     for await (const batch of opened.batches()) {
-      const kept = dropped.length > 0 ? batch.without(dropped) : batch;
-      if (kept.count > 0) yield* piecesOf(kept, options.batchRows);
-      else if (isFirst) yield kept;
+      if (batch.count > 0 || isFirst)
+        await send(dropped.length > 0 ? batch.without(dropped) : batch);
       isFirst = false;
     }
-  }
+  };
   const columns = opened.columns.filter(({ name }) => wanted.has(name));
-  return { columns, rowCount: opened.rowCount, header: opened.header, batches };
+  const { rowCount, header } = opened;
+  return { columns, rowCount, header, read };
 }

@@ -5,21 +5,12 @@
  */
 
 import type { BytesBuilder, ColumnBuilder } from '../../table/columns/builder';
-import type { RowBatch } from '../../table/row-batch';
 import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';
-import {
-  checkColumnCount,
-  checkColumns,
-  type FormatRows,
-  type ReadOptions,
-  Skips,
-} from '../row-reader';
+import { sendRecords } from '../records';
+import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { CsvScan } from './csv-scan';
-
-/** How many rows decide the types, before the first batch; all are in one block. */
-const FIRST_ROWS = 5000;
 
 /** Numbers as programs write them. 007 and +1 stay texts: they may be names of something. */
 const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -36,9 +27,8 @@ const ITEM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Reads rows of CSV; memory holds one block of bytes and one batch. */
 export async function csvRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
-  const { types, skips, batchRows } = options;
-  const scan = new CsvScan(source, skips, options.maxLineBytes);
-  await scan.begin(options.delimiter);
+  const { types, batchRows } = options;
+  const scan = new CsvScan(source, options);
   const names = await scan.header();
   checkColumnCount(names.length, options, source.name);
   // The header line, and all before it, are the first record.
@@ -49,7 +39,13 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   // Columns are given in the order in which the caller wants them.
   const places = new Map(names.map((name, cell) => [name, cell]));
   const cells = wanted.map((name) => places.get(name) as number);
-  const first = await firstValues(scan, cells);
+  const first: unknown[][] = cells.map(() => []);
+  await scan.ahead(() => {
+    cells.forEach((cell, i) => {
+      const text = cell < scan.record.count ? scan.record.text(scan.bytes, cell) : null;
+      first[i].push(text !== null && isNumberText(text) ? numberOf(text) : text);
+    });
+  });
   const plans = wanted.map((name, i) => {
     const kind = kindOf(name, first[i], types[name]);
     return { name, kind: kind === 'json' ? ('text' as const) : kind };
@@ -63,22 +59,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   }));
   const add = recordAdder(scan, columns, names.length);
 
-  async function* batches(): AsyncGenerator<RowBatch> {
-    do {
-      while (scan.step()) {
-        try {
-          add();
-          assembler.count++;
-          options.onRecord?.(scan.bytes, scan.start, scan.next);
-        } catch (error) {
-          skips.skip(scan.line, error, source.name);
-        }
-        if (assembler.isFullAfter(scan.next - scan.start)) yield assembler.take();
-      }
-    } while (await scan.more());
-    yield* assembler.rest();
-  }
-  return { columns: assembler.columns, batches };
+  return { columns: assembler.columns, read: (send) => sendRecords(scan, assembler, send, add) };
 }
 
 /** A column that is read, and which cell of a record has its value. */
@@ -89,7 +70,11 @@ interface CellColumn extends ColumnPlan {
 }
 
 /** A function that adds the scan's record to the builders: all of its cells, or none. */
-function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: number): () => void {
+function recordAdder(
+  scan: CsvScan,
+  columns: readonly CellColumn[],
+  cellCount: number,
+): () => boolean {
   const values: unknown[] = [];
   return () => {
     const { bytes, record } = scan;
@@ -118,31 +103,8 @@ function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: n
         builder.append(null);
       else (builder as BytesBuilder).appendBytes(bytes, record.starts[cell], record.ends[cell]);
     }
+    return true;
   };
-}
-
-/** The values of the first rows by column; the scan stays where it is. */
-async function firstValues(scan: CsvScan, cells: readonly number[]): Promise<unknown[][]> {
-  const { skips } = scan;
-  scan.skips = new Skips('skip'); // reported when the rows are read
-  // The first record may be longer than a block: more is read until one is whole.
-  let before = scan.position;
-  while (!scan.step()) {
-    scan.rewind(before);
-    if (!(await scan.more())) break;
-    before = scan.position;
-  }
-  scan.rewind(before);
-  const values: unknown[][] = cells.map(() => []);
-  for (let row = 0; row < FIRST_ROWS && scan.step(); row++) {
-    cells.forEach((cell, i) => {
-      const text = cell < scan.record.count ? scan.record.text(scan.bytes, cell) : null;
-      values[i].push(text !== null && isNumberText(text) ? numberOf(text) : text);
-    });
-  }
-  scan.rewind(before);
-  scan.skips = skips;
-  return values;
 }
 
 /** The value of a cell in a column of numbers or lists; throws if it does not fit. */

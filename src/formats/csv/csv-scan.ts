@@ -5,11 +5,10 @@
  * faster, too.
  */
 
-import { isUtf8 } from 'node:buffer';
 import { FormatError } from '../../base/format-error';
 import { grown } from '../../table/columns/builder';
-import { type ByteSource, joined, lineError, skipMark, tooLong } from '../byte-source';
-import type { Delimiter, Skips } from '../row-reader';
+import { RecordScan } from '../records';
+import { type Delimiter, lineError } from '../row-reader';
 
 const QUOTE = 34;
 const NEWLINE = 10;
@@ -103,6 +102,13 @@ class CsvRecord {
     this.quotes[this.count++] = quotes;
   }
 
+  /** Makes the record an empty line. */
+  setBlank(): void {
+    this.count = 0;
+    this.lines = 1;
+    this.#push(0, 0, 0);
+  }
+
   /** True of an empty line, which is no record. */
   get isBlank(): boolean {
     return this.count === 1 && this.quotes[0] === 0 && this.starts[0] === this.ends[0];
@@ -116,138 +122,60 @@ class CsvRecord {
   }
 }
 
-/** Bytes of a block, more where a record is longer. A block may end within a record. */
-const BLOCK_BYTES = 1 << 20;
-
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t', '|'];
 
-/** Visits the records of a source, whose bytes are read block by block. */
-export class CsvScan {
-  /** The block that has the current record. */
-  bytes: Buffer = Buffer.alloc(0);
-  /** Where the record begins, and where the next one does. */
-  start = 0;
-  next = 0;
-  /** The number of the record's first line, from 1. */
-  line = 1;
+/** Visits the records of CSV. Blank lines are none. */
+export class CsvScan extends RecordScan {
   record = new CsvRecord(0);
-  #nextLine = 1;
-  #isLast = false;
-  #isText = true;
+  protected readonly unended = 'a broken quote that is never closed, or ';
 
-  constructor(
-    readonly source: ByteSource,
-    public skips: Skips,
-    readonly maxBytes: number,
-  ) {}
-
-  /** Reads the first block; without a delimiter it is guessed from the first line. */
-  async begin(delimiter: Delimiter | undefined): Promise<void> {
-    await skipMark(this.source);
-    await this.more();
-    this.record = new CsvRecord((delimiter ?? guess(this.bytes)).charCodeAt(0));
+  protected get lines(): number {
+    return this.record.lines;
   }
 
-  /** Reads a block after the bytes that are left of this one; false at the end of the source. */
-  async more(): Promise<boolean> {
-    if (this.#isLast) return false;
-    const rest = this.bytes.subarray(this.next);
-    if (rest.length > this.maxBytes) {
-      const why = `a broken quote that is never closed, or ${tooLong(this.maxBytes)}`;
-      throw lineError(this.#nextLine, why, this.source.name);
-    }
-    const parts: Uint8Array[] = [rest];
-    // At least as much as is left, so that a long record is copied only a few times.
-    const wanted = Math.max(BLOCK_BYTES, rest.length);
-    for (let got = 0; got < wanted; ) {
-      const chunk = await this.source.next();
-      if (chunk.length === 0) {
-        this.#isLast = true;
-        break;
-      }
-      got += chunk.length;
-      parts.push(chunk);
-    }
-    const all = joined(parts);
-    this.bytes = Buffer.from(all.buffer, all.byteOffset, all.length);
-    this.start = 0;
-    this.next = 0;
-    this.#isText = isUtf8(this.bytes);
-    return true;
+  protected get isBlank(): boolean {
+    return this.record.isBlank;
   }
 
   /**
-   * Goes to the next record of the block; false where it has no further whole one. Skips blank
-   * lines.
+   * Reads the first block and the first record, which names the columns; without a delimiter it is
+   * guessed from the first line. Throws where two names are equal.
    */
-  step(): boolean {
-    const { record, bytes } = this;
-    while (this.next < bytes.length) {
-      const next = this.#parse();
-      if (next < 0) return false;
-      this.start = this.next;
-      this.next = next;
-      this.line = this.#nextLine;
-      this.#nextLine += record.lines;
-      if (next - this.start > this.maxBytes) {
-        throw lineError(this.line, tooLong(this.maxBytes), this.source.name);
-      }
-      if (record.isBlank) continue;
-      if (this.#isText || isUtf8(bytes.subarray(this.start, next))) return true;
-      this.skips.skip(this.line, 'not UTF-8 text', this.source.name);
-    }
-    return false;
-  }
-
-  /** Parses the next record; returns where the one after it begins, or -1. */
-  #parse(): number {
-    const { record, bytes } = this;
-    try {
-      return record.parse(bytes, this.next, this.#isLast);
-    } catch (error) {
-      // Where a broken record ends is not known: its line is skipped.
-      this.skips.skip(this.#nextLine, error, this.source.name);
-      const newline = bytes.indexOf(10, this.next);
-      if (newline < 0 && !this.#isLast) return -1;
-      // A blank record, which `step` passes over.
-      record.count = 1;
-      record.lines = 1;
-      record.starts[0] = 0;
-      record.ends[0] = 0;
-      record.quotes[0] = 0;
-      return newline < 0 ? bytes.length : newline + 1;
-    }
-  }
-
-  /** Goes back to an earlier position in the same block. */
-  rewind(to: { next: number; line: number }): void {
-    this.next = to.next;
-    this.#nextLine = to.line;
-  }
-
-  get position(): { next: number; line: number } {
-    return { next: this.next, line: this.#nextLine };
-  }
-
-  /** The names in the first record; throws where two are equal. */
   async header(): Promise<string[]> {
+    const { source, options } = this;
+    await this.more();
+    this.record = new CsvRecord((options.delimiter ?? guess(this.bytes)).charCodeAt(0));
     while (!this.step()) {
       if (!(await this.more()))
-        throw new FormatError('no line that names the columns', this.source.name);
+        throw new FormatError('no line that names the columns', source.name);
     }
-    const names = Array.from({ length: this.record.count }, (_, i) => {
-      return this.record.text(this.bytes, i) ?? '';
-    });
+    const { record } = this;
+    const names = Array.from({ length: record.count }, (_, i) => record.text(this.bytes, i) ?? '');
     const known = new Set<string>();
     const twice = names.find((name) => known.size === known.add(name).size);
     if (twice === undefined) return names;
-    throw lineError(this.line, `two columns are called "${twice}"`, this.source.name);
+    throw lineError(this.line, `two columns are called "${twice}"`, source.name);
+  }
+
+  protected find(): number {
+    const { record, bytes, isLast } = this;
+    try {
+      this.end = record.parse(bytes, this.next, isLast);
+    } catch (error) {
+      // Where a broken record ends is not known: its line is skipped.
+      this.skips.skip(this.nextLine, error, this.source.name);
+      const newline = bytes.indexOf(NEWLINE, this.next);
+      if (newline < 0 && !isLast) return -1;
+      record.setBlank();
+      this.end = newline < 0 ? bytes.length : newline + 1;
+    }
+    return this.end;
   }
 }
 
 /** The delimiter that is most often in the first line, quoted cells left out. */
 function guess(bytes: Buffer): Delimiter {
-  const newline = bytes.indexOf(10);
+  const newline = bytes.indexOf(NEWLINE);
   const line = bytes.toString('utf8', 0, newline < 0 ? bytes.length : newline);
   const plain = line.replaceAll(/"(?:[^"]|"")*"/g, '');
   const counts = DELIMITERS.map((delimiter) => plain.split(delimiter).length);

@@ -50,17 +50,17 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
     return RowBatch.of({ vector }, { firstRow, file: name });
   };
 
-  async function* batches(): AsyncGenerator<RowBatch> {
+  const read: FormatRows['read'] = async (send) => {
     for (let first = 0; first < count; first += step) {
       const rows = Math.min(step, count - first);
       const bytes = await source.take(rows * rowBytes);
       if (bytes.length < rows * rowBytes) throw cut();
-      yield batchOf(bytes, first);
+      await send(batchOf(bytes, first));
     }
     // Without rows, one empty batch shows the column.
-    if (count === 0) yield batchOf(new Uint8Array(), 0);
-  }
-  return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, batches };
+    if (count === 0) await send(batchOf(new Uint8Array(), 0));
+  };
+  return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, read };
 }
 
 /**

@@ -2,9 +2,9 @@
 
 import { asFormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
-import { RowAssembler, type RowBatch } from '../../table/row-batch';
+import { RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
-import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
+import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { appendColumn, kindOfNode, leafType } from './columns';
 import { type Node, type RowGroup, readFooter } from './metadata';
 import { Budget, LeafReader, type LeafValues } from './pages';
@@ -22,11 +22,10 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     .map((node) => ({ node, name: node.name, kind: kindOfNode(node) }));
   const assembler = new RowAssembler(plans, file);
 
-  async function* batches(): AsyncGenerator<RowBatch> {
-    const full = groups.filter(({ rows }) => rows > 0);
-    for (const group of full) {
+  const read: FormatRows['read'] = async (send) => {
+    const nodes = plans.map(({ node }) => node);
+    for (const group of groups.filter(({ rows }) => rows > 0)) {
       const { rows } = group;
-      const nodes = plans.map(({ node }) => node);
       const budget = new Budget(bytesOf(group, nodes, bytes.byteCount));
       for (const [i, plan] of plans.entries()) {
         await asParquet(file, async () => {
@@ -35,12 +34,11 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
         });
       }
       assembler.count = rows;
-      yield* piecesOf(assembler.take(), options.batchRows);
+      await send(assembler.take());
     }
-    // Without rows, one empty batch shows the columns.
-    if (full.length === 0) yield assembler.take();
-  }
-  return { columns: assembler.columns, rowCount, batches };
+    if (assembler.hasRest) await send(assembler.take());
+  };
+  return { columns: assembler.columns, rowCount, read };
 }
 
 /** Bytes of some columns of a row group. Chunks may overlap, so at most the bytes of the file. */

@@ -1,0 +1,186 @@
+/**
+ * Reads CSV, JSON lines and text by one loop: block by block, and in each block record by record. A
+ * record that is broken or too long is an error that names its line. The time to find the end of a
+ * record grows with its length alone.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import type { RowAssembler } from '../table/row-batch';
+import { type ByteSource, joined } from './byte-source';
+import { lineError, type ReadOptions, type SendBatch, Skips } from './row-reader';
+
+const NEWLINE = 10;
+const RETURN = 13;
+const MARK = [0xef, 0xbb, 0xbf];
+
+/** Bytes of the first block, whose records decide the types of columns. */
+const FIRST_BYTES = 1 << 22;
+/** Bytes of a later block, more where a record is longer. */
+const BLOCK_BYTES = 1 << 20;
+/** How many rows decide the types, before the first batch. */
+const FIRST_ROWS = 5000;
+/** A little below what the engine allows in one string. */
+const MAX_CHARACTERS = 2 ** 29 - 1024;
+
+/** Visits the records of a source, whose bytes are read block by block. */
+export abstract class RecordScan {
+  /** The block that has the current record. It may end within a record. */
+  bytes: Buffer = Buffer.alloc(0);
+  /** Where the record begins, where it ends without its line end, and where the next one begins. */
+  start = 0;
+  end = 0;
+  next = 0;
+  /** The number of the record's first line, from 1. */
+  line = 1;
+  /** Counts what cannot be read. */
+  skips: Skips;
+  protected nextLine = 1;
+  protected isLast = false;
+  #isText = true;
+  #isFirst = true;
+
+  constructor(
+    readonly source: ByteSource,
+    readonly options: ReadOptions,
+  ) {
+    this.skips = options.skips;
+  }
+
+  /** Finds the record at `next` and sets `end`; returns where the next begins, -1 for no whole one. */
+  protected abstract find(): number;
+  /** Line feeds in the record that was found. */
+  protected abstract get lines(): number;
+  /** True where the record that was found is none. */
+  protected abstract get isBlank(): boolean;
+  /** Why a record may be without an end, besides its length. */
+  protected abstract readonly unended: string;
+
+  /** Reads a block after the bytes that are left of this one; false at the end of the source. */
+  async more(): Promise<boolean> {
+    if (this.isLast) return false;
+    const { source } = this;
+    if (this.#isFirst) {
+      // A byte order mark is no part of the first line.
+      const head = await source.peek(MARK.length);
+      if (MARK.every((byte, i) => head[i] === byte)) await source.take(MARK.length);
+    }
+    const rest = this.bytes.subarray(this.next);
+    const { maxLineBytes } = this.options;
+    if (rest.length > maxLineBytes) throw this.#tooLong(this.nextLine, this.unended);
+    const parts: Uint8Array[] = rest.length > 0 ? [rest] : [];
+    // At least as much as is left, so that a long record is copied only a few times.
+    const wanted = Math.max(this.#isFirst ? FIRST_BYTES : BLOCK_BYTES, rest.length);
+    for (let got = 0; got < wanted && !this.isLast; ) {
+      const chunk = await source.next();
+      this.isLast = chunk.length === 0;
+      got += chunk.length;
+      parts.push(chunk);
+    }
+    const all = joined(parts);
+    this.bytes = Buffer.from(all.buffer, all.byteOffset, all.length);
+    this.start = 0;
+    this.next = 0;
+    this.#isFirst = false;
+    const whole = this.isLast ? all.length : all.lastIndexOf(NEWLINE) + 1;
+    this.#isText = isUtf8(all.subarray(0, whole));
+    return true;
+  }
+
+  /** Goes to the next record of the block; false where it has no further whole one. */
+  step(): boolean {
+    const { bytes } = this;
+    while (this.next < bytes.length) {
+      const next = this.find();
+      if (next < 0) return false;
+      this.start = this.next;
+      this.next = next;
+      this.line = this.nextLine;
+      this.nextLine += this.lines;
+      if (this.end - this.start > this.options.maxLineBytes) throw this.#tooLong(this.line);
+      if (this.isBlank) continue;
+      if (this.#isText || isUtf8(bytes.subarray(this.start, next))) return true;
+      this.skips.skip(this.line, 'not UTF-8 text', this.source.name);
+    }
+    return false;
+  }
+
+  #tooLong(line: number, why = ''): Error {
+    const most = `${why}more than ${this.options.maxLineBytes} bytes; maxLineBytes allows more`;
+    return lineError(line, most, this.source.name);
+  }
+
+  /**
+   * Calls `look` at each of the first records, which decide the types, and goes back before them.
+   * What is wrong with them is an error here, or counted when they are read as rows.
+   */
+  async ahead(look: () => void): Promise<void> {
+    const { skips } = this;
+    this.skips = new Skips(skips.onError);
+    // The first record may be longer than a block: more is read until one is whole.
+    let from = { next: this.next, line: this.nextLine };
+    const rewind = () => {
+      this.next = from.next;
+      this.nextLine = from.line;
+    };
+    while (!this.step()) {
+      rewind();
+      if (!(await this.more())) break;
+      from = { next: this.next, line: this.nextLine };
+    }
+    rewind();
+    for (let row = 0; row < FIRST_ROWS && this.step(); row++) look();
+    rewind();
+    this.skips = skips;
+  }
+}
+
+/** Visits lines. A last line without a line end counts; after a last line end there is no line. */
+export class LineScan extends RecordScan {
+  protected readonly lines = 1;
+  protected readonly isBlank = false;
+  protected readonly unended = '';
+
+  protected find(): number {
+    const { bytes, next } = this;
+    const found = bytes.indexOf(NEWLINE, next);
+    if (found < 0 && !this.isLast) return -1;
+    const end = found < 0 ? bytes.length : found;
+    // A carriage return before a line feed belongs to the line end.
+    this.end = end > next && bytes[end - 1] === RETURN ? end - 1 : end;
+    return found < 0 ? end : found + 1;
+  }
+
+  /** The text of the line; throws where the engine has no string of that length. */
+  text(): string {
+    const { bytes, start, end } = this;
+    const length = end - start;
+    if (length > MAX_CHARACTERS) throw new Error(`${length} bytes are too long for a text`);
+    return bytes.toString('utf8', start, end);
+  }
+}
+
+/**
+ * Sends all records as batches. `add` appends the record of the scan to the builders, all of it or
+ * nothing; it returns false for one that is no row, and throws for one that cannot be read.
+ */
+export async function sendRecords(
+  scan: RecordScan,
+  assembler: RowAssembler,
+  send: SendBatch,
+  add: () => boolean,
+): Promise<void> {
+  const { onRecord } = scan.options;
+  do {
+    while (scan.step()) {
+      try {
+        if (!add()) continue;
+        assembler.count++;
+        onRecord?.(scan.bytes, scan.start, scan.next);
+      } catch (error) {
+        scan.skips.skip(scan.line, error, scan.source.name);
+      }
+      if (assembler.isFullAfter(scan.next - scan.start)) await send(assembler.take());
+    }
+  } while (await scan.more());
+  if (assembler.hasRest) await send(assembler.take());
+}
