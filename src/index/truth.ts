@@ -21,7 +21,7 @@ import { runJob } from '../threads/parallel';
 import type { SparseUnit } from '../vectors/sparse-unit';
 import type { Query } from './query-parts';
 import type { DenseVectors } from './vectors/dense-vectors';
-import { lostDigits, type Zeros } from './vectors/rounding';
+import { lostDigits, MAX_INT8, type Zeros } from './vectors/rounding';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
 /** A query, and its row if it is one: that row is not its own neighbour. */
@@ -246,7 +246,10 @@ class NearVectors {
       const cosine = cosines[i];
       if (cosine < this.bound) continue;
       this.#near.take(cosine, row);
-      this.#given?.set(row, cosine + lostAt(vectors, positions[i], unit, cosine));
+      this.#given?.set(
+        row,
+        cosine + lostAt(vectors, { row, position: positions[i] }, unit, cosine),
+      );
     }
   }
 
@@ -259,13 +262,24 @@ class NearVectors {
   }
 }
 
+/** Rows that have so many digits in common were equal as they were given too. */
+const TELLING_DIGITS = 4;
+
 /** A random error of a cosine as lost digits may have caused it: alike for equal rows. */
-function lostAt(vectors: DenseVectors, position: number, unit: Float64Array, cosine: number) {
+function lostAt(
+  vectors: DenseVectors,
+  { row, position }: { row: number; position: number },
+  unit: Float64Array,
+  cosine: number,
+): number {
   const values = vectors.valuesAt(position);
   let hash = 0;
-  for (let i = 0; i < values.length; i++)
+  let digits = 0;
+  for (let i = 0; i < values.length; i++) {
     hash = Math.imul(hash ^ values[i], 0x9e37_79b1) ^ (hash >>> 15);
-  const random = alea(`${mixed(hash)} ${unit[0]}`);
+    if (values[i] !== 0 && Math.abs(values[i]) !== MAX_INT8) digits++;
+  }
+  const random = alea(`${digits < TELLING_DIGITS ? `row ${row}` : mixed(hash)} ${unit[0]}`);
   const held = { values, norm: vectors.normOf(position) };
   return lostDigits(held, vectors.zeros as Zeros, { unit, cosine }, random);
 }

@@ -37,7 +37,7 @@ export async function loadSegment(
   const entries = bytesPerEntry > 0 ? new Entries(bytesPerEntry, firsts[partitions], rows) : null;
   const seconds = copies === undefined ? null : new Uint32Array(coded);
   const isNumber = manifest.index.ids === 'number';
-  for (const group of blockGroups([segment], READ_BYTES)) {
+  for (const group of blockGroups([segment], READ_BYTES, 'rows and vectors')) {
     signal?.throwIfAborted();
     const blocks = await reader.blocks(group, 'whole', signal);
     const held = await reader.vectors(group, signal);

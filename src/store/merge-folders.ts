@@ -39,21 +39,30 @@ const USUAL_MEMORY = 2 ** 29;
 
 export async function mergeFolders(
   folder: string,
-  parts: readonly string[],
+  given: readonly string[],
   options: MergeOptions | undefined,
 ): Promise<Manifest> {
   const known = ['replace', 'optimize', 'memory', 'manifestsOnly', ...LONG_CALL];
-  const given = checkOptions('options', options, known);
-  const { replace = false, optimize, memory = USUAL_MEMORY, manifestsOnly, ...rest } = given;
+  const {
+    replace = false,
+    optimize,
+    memory = USUAL_MEMORY,
+    manifestsOnly,
+    ...rest
+  } = checkOptions('options', options, known);
   checkByteCount('memory', memory);
   const call = checkLongCall(rest as LongCall);
-  if (!Array.isArray(parts) || parts.length === 0) throw wrongType('parts', 'folders', parts);
-  const manifests: Manifest[] = [];
-  for (const part of parts) {
+  if (!Array.isArray(given) || given.length === 0) throw wrongType('parts', 'folders', given);
+  const found: { part: string; manifest: Manifest }[] = [];
+  for (const part of given) {
     const manifest = await newestManifest(part);
     if (manifest === null) throw new FormatError('no index: it has no manifest', part);
-    manifests.push(manifest);
+    found.push({ part, manifest });
   }
+  const firstRow = ({ manifest }: (typeof found)[0]) => manifest.segments[0]?.firstRow ?? 0;
+  found.sort((a, b) => firstRow(a) - firstRow(b));
+  const parts = found.map(({ part }) => part);
+  const manifests = found.map(({ manifest }) => manifest);
   checkParts(parts, manifests);
   const [first] = manifests;
   const base = await prepareNew(folder, replace);

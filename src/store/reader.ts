@@ -159,10 +159,14 @@ export function placeOf(segment: StoredSegment, position: number): BlockName & {
   return { segment, list: segment.rows, block, place: position - table.starts[block] };
 }
 
-/** The blocks of rows of segments, in the order of the files, in groups of about so many bytes. */
+/**
+ * The blocks of rows of segments, in the order of the files, in groups of about so many bytes, those
+ * of their vectors included where these are read too.
+ */
 export function blockGroups(
   segments: readonly StoredSegment[],
   groupBytes: number,
+  of: 'rows' | 'rows and vectors' = 'rows',
 ): (readonly BlockName[])[] {
   const groups: BlockName[][] = [];
   let bytes = groupBytes;
@@ -175,6 +179,7 @@ export function blockGroups(
       }
       groups[groups.length - 1].push({ segment, list: segment.rows, block });
       bytes += table.bytes[block];
+      if (of === 'rows and vectors') bytes += table.vectorsBytes[block];
     }
   }
   return groups;

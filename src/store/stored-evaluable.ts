@@ -155,7 +155,7 @@ export class StoredEvaluable implements Optimizable {
 
   /** All vectors, some MiB at a time. */
   #chunks(work: LongWork): AsyncIterable<VectorChunk<DenseVectors>[]> {
-    const groups = blockGroups(this.#content.segments, READ_BYTES / 4);
+    const groups = blockGroups(this.#content.segments, READ_BYTES, 'rows and vectors');
     let next = 0;
     const iterator: AsyncIterator<VectorChunk<DenseVectors>[]> = {
       next: async () => {
@@ -202,7 +202,7 @@ export class StoredEvaluable implements Optimizable {
     take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
   ): Promise<void> {
-    for (const group of blockGroups(this.#content.segments, READ_BYTES / 4)) {
+    for (const group of blockGroups(this.#content.segments, READ_BYTES, 'rows and vectors')) {
       for (const { rows, vectors, first } of await this.#read(group, work.call.signal)) {
         for (let i = 0; i < rows.length; i++) {
           if (rows[i] === NO_ROW) continue;

@@ -378,7 +378,7 @@ class ContentCheck {
     const rowAt = new Uint32Array(segment.count);
     const secondAt = new Uint32Array(segment.count).fill(NO_PARTITION);
     const hashes = new BigUint64Array(segment.count);
-    for (const group of blockGroups([segment], READ_BYTES)) {
+    for (const group of blockGroups([segment], READ_BYTES, 'rows and vectors')) {
       const blocks = await this.#reader.blocks(group, 'whole');
       // Readers of hosts read heads alone, by another checksum.
       await this.#reader.blocks(group, 'head');

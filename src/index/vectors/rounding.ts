@@ -8,7 +8,7 @@
 import { normal } from '../../base/mean-limits';
 import { alea } from '../../base/random';
 
-const MAX_INT8 = 127;
+export const MAX_INT8 = 127;
 /** Variance of a digit that is uniform within half a step. */
 const MEAN_SQUARE = 1 / 12;
 /**
