@@ -46,7 +46,7 @@ export abstract class RecordScan {
     this.skips = options.skips;
   }
 
-  /** Finds the record at `next` and sets `end`; returns where the next begins, -1 for no whole one. */
+  /** Finds the record at `next`, sets `end`; returns where the next begins, -1 for no whole one. */
   protected abstract find(): number;
   /** Line feeds in the record that was found. */
   protected abstract get lines(): number;

@@ -24,7 +24,7 @@ export interface RowFilter {
 
 /**
  * Checks a filter and copies its rows; null without one. A function of the user is called by `ask`,
- * which must refuse changes of the index meanwhile (`IndexParts.accepts`).
+ * which must refuse changes of the index meanwhile (`IndexCore.accepts`).
  */
 export function checkFilter(
   filter: unknown,

@@ -7,8 +7,8 @@ export type Id = string | number | bigint;
 export type IdKind = 'row' | 'number' | 'bigint' | 'string';
 
 /**
- * An id as an index with ids of this kind holds it: up to 2^53 an integer is the same id as a number
- * and as a bigint. Null where no row of such an index can have the id.
+ * An id as an index with ids of this kind holds it: up to 2^53 an integer is the same id as a
+ * number and as a bigint. Null where no row of such an index can have the id.
  */
 export function idOfKind(id: Id, kind: IdKind | null): Id | null {
   if (kind === null) return null;

@@ -1,8 +1,8 @@
 /**
  * Makes an index fast at a wanted recall, wherever its rows are, and reports what it measured: a
- * space is trained on a sample, rows are placed in it, and the cheapest setting that finds enough is
- * chosen and measured (settle.ts). Works on a copy, so an index whose optimizing is cancelled is as
- * it was.
+ * space is trained on a sample, rows are placed in it, and the cheapest setting that finds enough
+ * is chosen and measured (settle.ts). Works on a copy, so an index whose optimizing is cancelled is
+ * as it was.
  */
 
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
@@ -112,7 +112,7 @@ function hasEntries(dense: DenseVectors | null): boolean {
   return dense !== null && bytesPerEntryOf(dense.dimensions) > 0;
 }
 
-/** Optimizes an index in memory and returns the report. The index changes in the last step alone. */
+/** Optimizes an index in memory and returns the report. It changes in the last step alone. */
 export async function optimize(
   core: IndexCore,
   wanted: Wanted,

@@ -1,6 +1,6 @@
 /**
- * What an index makes queries by and compares them with, wherever its rows are: `IndexParts` adds
- * rows in memory, a stored index (`stored/content.ts`) reads rows from files. A web page that
+ * What an index makes queries by and compares them with, wherever its rows are: `IndexCore` adds
+ * rows in memory, a stored index (`store/content.ts`) reads rows from files. A web page that
  * searches a stored index loads this part alone.
  */
 

@@ -17,7 +17,6 @@ import { Ranges } from './entries';
 import type { FilterMemory } from './filter-memory';
 import type { Query } from './query-parts';
 import {
-  type Probes,
   run,
   type Searched,
   type SearchedPart,
@@ -25,7 +24,7 @@ import {
   type Want,
   type Work,
 } from './searched';
-import type { Space } from './space';
+import type { Probes, Space } from './space';
 import { sumsOf, weightsOf } from './weights';
 
 /** Ranges of one call of the kernel, of whichever search. */
@@ -74,7 +73,7 @@ const ROUNDS = [1 / 16, 1 / 4, 1];
 const NARROW = 1 / 64;
 /** which is known after so many calls. */
 const CALLS = 1024;
-/** Candidates that are sought after too few were accepted: by the share of these, or so many times. */
+/** Candidates that are sought after too few were accepted: by the share of these, or so often. */
 const SPARE = 1.25;
 const MAX_TIMES = 8;
 /** Candidates whose exact cosines are computed together, so that reads of memory overlap. */

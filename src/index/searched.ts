@@ -9,14 +9,7 @@ import type { KernelName } from '../kernels/kernels';
 import type { EntryList } from '../kernels/residuals';
 import type { Ranges } from './entries';
 import type { Query } from './query-parts';
-import type { Space } from './space';
-
-/** Partitions that a search visits. */
-export interface Probes {
-  readonly partitions: Uint32Array;
-  /** Of each 2,048 times the product of the query and the shortened centroid. */
-  readonly products: Float64Array;
-}
+import type { Probes, Space } from './space';
 
 /** Places `first` to `end - 1`. */
 export interface Range {

@@ -12,8 +12,8 @@ import { Entries, firstEntries, type Ranges } from './entries';
 import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './place';
 import type { Query } from './query-parts';
 import { Rows, type RowsToAppend } from './rows';
-import type { MemoryPart, Probes, Range } from './searched';
-import type { Space } from './space';
+import type { MemoryPart, Range } from './searched';
+import type { Probes, Space } from './space';
 import type { RowVectors } from './vectors/row-vectors';
 
 /** Rows that have partitions. The place of a row is its position. */

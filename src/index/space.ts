@@ -19,7 +19,6 @@ import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
 import type { Query } from './query-parts';
-import type { Probes } from './searched';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */
 const MIN_WIDTH = 96;
@@ -45,6 +44,13 @@ export interface SpaceParts {
 
 /** A row's second centroid; see k-means/second-centroid.ts. */
 type Seconds = Pick<SecondCentroids, 'of'>;
+
+/** Partitions that a search visits. */
+export interface Probes {
+  readonly partitions: Uint32Array;
+  /** Of each 2,048 times the product of the query and the shortened centroid. */
+  readonly products: Float64Array;
+}
 
 export class Space {
   readonly parts: SpaceParts;

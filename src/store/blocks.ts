@@ -383,8 +383,8 @@ export function readBlock(
 }
 
 /**
- * The vectors of block `i` from its body in the file of vectors, views of it. Throws where a row with
- * a code has no value other than 0, or a sparse row is not as `add` requires it.
+ * The vectors of block `i` from its body in the file of vectors, views of it. Throws where a row
+ * with a code has no value other than 0, or a sparse row is not as `add` requires it.
  */
 export function readVectors(table: BlockTable, i: number, body: Uint8Array): VectorColumns {
   const { layout, rows, partitions } = table;

@@ -53,16 +53,7 @@ export async function mergeFolders(
   checkByteCount('memory', memory);
   const call = checkLongCall(rest as LongCall);
   if (!Array.isArray(given) || given.length === 0) throw wrongType('parts', 'folders', given);
-  const found: { part: string; manifest: Manifest }[] = [];
-  for (const part of given) {
-    const manifest = await newestManifest(part);
-    if (manifest === null) throw new FormatError('no index: it has no manifest', part);
-    found.push({ part, manifest });
-  }
-  const firstRow = ({ manifest }: (typeof found)[0]) => manifest.segments[0]?.firstRow ?? 0;
-  found.sort((a, b) => firstRow(a) - firstRow(b));
-  const parts = found.map(({ part }) => part);
-  const manifests = found.map(({ manifest }) => manifest);
+  const { parts, manifests } = await inOrder(given);
   checkParts(parts, manifests);
   const [first] = manifests;
   const base = await prepareNew(folder, replace);
@@ -105,6 +96,21 @@ export async function mergeFolders(
     const report = await optimizeStored(change, wanted, space);
     return change.publish({ report, text: first.text, ...(files && { files }) });
   });
+}
+
+/** Folders with their newest manifests, in the order of their rows. */
+async function inOrder(given: readonly string[]) {
+  const found: { part: string; manifest: Manifest }[] = [];
+  for (const part of given) {
+    const manifest = await newestManifest(part);
+    if (manifest === null) throw new FormatError('no index: it has no manifest', part);
+    found.push({ part, manifest });
+  }
+  const firstRow = ({ manifest }: (typeof found)[0]) => manifest.segments[0]?.firstRow ?? 0;
+  found.sort((a, b) => firstRow(a) - firstRow(b));
+  const parts = found.map(({ part }) => part);
+  const manifests = found.map(({ manifest }) => manifest);
+  return { parts, manifests };
 }
 
 /** The space of a part, which measuring needs. */

@@ -7,7 +7,8 @@
 
 import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
-import type { Probes, Range } from '../index/searched';
+import type { Range } from '../index/searched';
+import type { Probes } from '../index/space';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';

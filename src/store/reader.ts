@@ -160,8 +160,8 @@ export function placeOf(segment: StoredSegment, position: number): BlockName & {
 }
 
 /**
- * The blocks of rows of segments, in the order of the files, in groups of about so many bytes, those
- * of their vectors included where these are read too.
+ * The blocks of rows of segments, in the order of the files, in groups of about so many bytes; with
+ * those of their vectors where these are read too.
  */
 export function blockGroups(
   segments: readonly StoredSegment[],

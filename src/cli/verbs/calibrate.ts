@@ -169,7 +169,8 @@ function pairsWords({ pairs, same }: CalibrationReport): string {
   }
   const shares = PARTS.map((part) => percentOf(part * EDITS)).join(', ');
   const found = `Found: planted copies of texts with ${shares} of the words edited in turn.`;
-  return `${found} Wrong: those with ${percentOf(OTHER * EDITS)} edited, other texts by that. ${best}`;
+  const wrong = `Wrong: those with ${percentOf(OTHER * EDITS)} edited, other texts by that.`;
+  return `${found} ${wrong} ${best}`;
 }
 
 /** A share as per cent with the digits that it has: `10 %`, `0.5 %`. */
