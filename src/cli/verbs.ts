@@ -46,10 +46,7 @@ const FINGERPRINT: Verb = {
       '--code-type TYPE: bytes|int64 = bytes':
         'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
         'engines such as Spark SQL',
-      '--bit-order ORDER: lsb|msb = lsb':
-        'Of ready codes: which bit of a byte comes first (msb: numpy.packbits)',
       '--counting HOW: raw|log|binary = raw': 'How often a word counts',
-      '--keywords N: integer 1..': 'Only the N heaviest words of a text',
     }),
     ...SOURCE_OPTIONS,
     ...ID_OPTION,
@@ -101,19 +98,11 @@ const INDEX: Verb = {
         'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
       '--force': 'Replace an index that exists',
     }),
-    ...hidden({
-      '--like DIR': 'With --memory or --merge: options and centroids of this folder',
-      '--first-row N: integer 0..2147483647': 'With --memory: the number of the first row',
-      '--merge': 'Make one index of folders that were built --like one folder',
-      '--manifests-only': 'With --merge: the files of the folders are elsewhere',
-      '--partitions N: integer 1..65535': 'Optimize with N partitions',
-    }),
     ...SOURCE_OPTIONS,
     ...ID_OPTION,
     ...BITS_OPTION,
     ...PROJECTION_OPTION,
     ...TEXT_OPTIONS,
-    ...FREQUENCIES_OPTION.map((one) => ({ ...one, isHidden: true })),
     ...INPUT_OPTIONS,
   ],
   example:
@@ -121,13 +110,32 @@ const INDEX: Verb = {
   load: () => import('./verbs/index'),
 };
 
+/** Parts of an index that tasks of the Spark package build and merge: not in the help. */
+export const INDEX_PARTS: Verb = {
+  ...INDEX,
+  name: 'index-parts',
+  summary: 'parts of an index, for the Spark package',
+  options: [
+    ...INDEX.options,
+    ...FREQUENCIES_OPTION,
+    ...options({
+      '--like DIR': 'Options and centroids of this folder',
+      '--first-row N: integer 0..2147483647': 'The number of the first row',
+      '--merge': 'Make one index of folders that were built --like one folder',
+      '--manifests-only': 'With --merge: the files of the folders are elsewhere',
+      '--partitions N: integer 1..65535': 'Optimize with N partitions',
+    }),
+  ],
+  load: () => import('./verbs/index-parts'),
+};
+
 const SEARCH: Verb = {
   name: 'search',
   summary: 'the nearest rows of an index',
   usage: 'DIR|FILE [QUERIES] [-o OUT]',
   first: [
-    ...['query', 'row-id', 'k', 'max-distance', 'min-cosine', 'filter', 'columns', 'full'],
-    ...['output', 'to'],
+    ...['query', 'row-id', 'k', 'max-distance', 'min-cosine', 'filter', 'columns', 'output'],
+    'to',
   ],
   options: [
     ...options({
@@ -147,7 +155,6 @@ const SEARCH: Verb = {
         'Leave the rows in their files, and hold at most so much of them, as 512M',
       '--columns NAMES: list':
         'Columns of the index to show, or none (the first text, as that of an index of texts)',
-      '--full': 'Whole texts in CSV and on a terminal, which show the first 200 characters',
     }),
     ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
     ...OUTPUT_OPTIONS,
@@ -169,15 +176,7 @@ const PAIRS: Verb = {
     ...['max-distance', 'min-cosine', 'min-jaccard', 'within', 'output', 'text', 'vector', 'id'],
     ...['to', 'from'],
   ],
-  options: [
-    ...NEAR_OPTIONS,
-    ...WITHIN_OPTION,
-    ...options({
-      '--columns NAMES: list': 'Columns to write, of a, b, id_a, id_b, distance and the cosine',
-    }),
-    ...NEAR_HASHING_OPTIONS,
-    ...OUTPUT_OPTIONS,
-  ],
+  options: [...NEAR_OPTIONS, ...WITHIN_OPTION, ...NEAR_HASHING_OPTIONS, ...OUTPUT_OPTIONS],
   example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
   load: () => import('./verbs/pairs'),
 };

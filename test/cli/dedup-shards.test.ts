@@ -56,7 +56,7 @@ describe('several inputs', () => {
     const listed = planOf('plan.jsonl').map(({ id }) => id);
     expect(listed.sort()).toEqual(['a0', 'a1', 'b1', 'c0']);
     expect(dropped('plan.jsonl')).toEqual(['b1', 'c0']);
-    expect(made.stderr).toContain('2 are exact copies of the text kept, 0 near ones');
+    expect(made.stderr).toContain('2 to drop (33.3 %), in 2 groups of two or more');
     const applied = await run([
       ...['dedup', ...inputs, '--apply', at('plan.jsonl'), '-o', at('kept')],
     ]);
@@ -68,16 +68,13 @@ describe('several inputs', () => {
     expect(JSON.parse(info.stdout)).toMatchObject({ rows: 1 });
   });
 
-  it('refuses a file given twice, and ids that are in two files, by name', async () => {
+  it('refuses a file given twice, and takes ids that are in two files', async () => {
     const twice = await run(['dedup', at('a.jsonl'), at('a.jsonl'), '--text', 'body']);
     expect([twice.code, twice.stderr]).toEqual([3, expect.stringContaining('given twice')]);
     write('again.jsonl', [doc('z', 5), doc('a1', 6)]);
     const inputs = ['dedup', at('a.jsonl'), at('again.jsonl'), '--text', 'body'];
-    const ids = await run(inputs);
-    expect(ids.code).toBe(1);
-    expect(ids.stderr).toContain(`again.jsonl: its "id" a1 is in ${at('a.jsonl')} too`);
-    const byNumbers = await run([...inputs, '--id', 'none']);
-    expect([byNumbers.code, byNumbers.stderr]).toEqual([0, expect.stringContaining('4 rows')]);
+    const made = await run(inputs);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('4 rows')]);
     const stdin = await run(['dedup', '-', at('a.jsonl'), '--text', 'body'], { input: '' });
     expect([stdin.code, stdin.stderr]).toEqual([2, expect.stringContaining('stdin is read alone')]);
   });
@@ -182,9 +179,7 @@ it('--target-rows keeps so many rows, the nearest ones going first', {
   expect([all.code, dropped('sizes-plan.jsonl').sort()]).toEqual([0, ['b', 'c', 'd']]);
   const three = await planned('--target-rows', '3');
   expect(dropped('sizes-plan.jsonl').sort()).toEqual(['c', 'd']);
-  expect(three.stderr).toMatch(
-    /rows 3: 3 rows stay; between .* the Jaccard similarity is 0\.[89]\d or more/,
-  );
+  expect(three.stderr).toContain('--target-rows 3: 3 rows stay\n');
   expect((await planned('--target-rows', '4')).code).toBe(0);
   expect(dropped('sizes-plan.jsonl')).toEqual(['c']);
   const one = await planned('--target-rows', '1');

@@ -118,14 +118,6 @@ describe('fingerprint of vectors', () => {
     );
     expect(Object.keys(rowsOf(stdout)[0])).toEqual(['b', 'code']);
   });
-
-  it('turns ready codes around that have the highest bit first', async () => {
-    const fixture = join(root, 'test/fixtures/arrow/pyarrow-codes-msb-64-bits.arrow');
-    const { codes } = await readCodes(fixture, { bitOrder: 'msb' });
-    const { code, out } = await fingerprint(fixture, '--code', 'code', '--bit-order', 'msb');
-    expect(code).toBe(0);
-    expect(Buffer.from((await readCodes(out)).codes.bytes)).toEqual(Buffer.from(codes.bytes));
-  });
 });
 
 describe('fingerprint of texts', () => {
@@ -146,7 +138,7 @@ describe('fingerprint of texts', () => {
 
   it('splits and weighs as it is told, and by frequencies in two readings', async () => {
     const { code, stderr, out } = await fingerprint(
-      ...[DOCS, '--tokens', 'shingles:2', '--counting', 'log', '--tf-idf', '--keywords', '40'],
+      ...[DOCS, '--tokens', 'shingles:2', '--counting', 'log', '--tf-idf'],
       ...['--bits', '64', '--projection', 'direct', '--hash', 'fnv1a64'],
     );
     expect(code).toBe(0);
@@ -155,7 +147,7 @@ describe('fingerprint of texts', () => {
     const tokens = shingles(2);
     const frequencies = new TextHasher({ tokens, hash: 'fnv1a64' }).fit(bodies);
     const hasher = new TextHasher({
-      ...{ tokens, frequencies, counting: 'log', keywords: 40, hash: 'fnv1a64' },
+      ...{ tokens, frequencies, counting: 'log', hash: 'fnv1a64' },
       ...{ bits: 64, projection: 'direct' },
     });
     const { codes } = await readCodes(out);

@@ -441,10 +441,6 @@ describe('changes to an index', () => {
     [[DOCS], 'say where to with -o DIR, or what to do'],
     [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [['docs.hs', '--compact', '--memory', '1G'], '--memory is for a new index'],
-    [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
-    [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--append is not for --merge'],
-    [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
-    [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
     [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
     [
       ['docs.hs', '--optimize', '--recall', '1.5'],
@@ -461,7 +457,7 @@ describe('changes to an index', () => {
     tags: 'thorough',
   }, async () => {
     const lines = (await readFile(DOCS, 'utf8')).trim().split('\n');
-    const { change, cwd } = await indexed(DOCS, '-o', 'model.hs', '--vectors', 'sparse', '-q');
+    const { cwd } = await indexed(DOCS, '-o', 'model.hs', '--vectors', 'sparse', '-q');
     const like = ['--like', 'model.hs', '--memory', '64M', '-q'];
     for (const [name, own] of [
       ['a', lines.slice(20)],
@@ -469,11 +465,12 @@ describe('changes to an index', () => {
     ] as const) {
       await writeFile(join(cwd, `${name}.jsonl`), `${own.join('\n')}\n`);
     }
-    expect((await change('a.jsonl', ...like, '-o', 'a.hs')).code).toBe(0);
-    expect((await change('b.jsonl', ...like, '-o', 'b.hs', '--first-row', '20')).code).toBe(0);
-    const merged = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs');
+    const parts = (...args: string[]) => run(['index-parts', ...args], { cwd });
+    expect((await parts('a.jsonl', ...like, '-o', 'a.hs')).code).toBe(0);
+    expect((await parts('b.jsonl', ...like, '-o', 'b.hs', '--first-row', '20')).code).toBe(0);
+    const merged = await parts('a.hs', 'b.hs', '--merge', '-o', 'ab.hs');
     expect([merged.code, merged.stderr]).toEqual([0, expect.stringContaining('ab.hs: 40 rows')]);
-    const again = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs');
+    const again = await parts('a.hs', 'b.hs', '--merge', '-o', 'ab.hs');
     expect([again.code, again.stderr]).toEqual([
       1,
       'halfspace: ab.hs holds an index: --append adds to it, --force replaces it\n',
@@ -516,7 +513,7 @@ describe('changes to an index', () => {
     );
     await fileOf('a.jsonl', numbers.slice(0, half));
     await fileOf('b.jsonl', numbers.slice(half));
-    const index = (...args: string[]) => run(['index', ...args], { cwd });
+    const index = (...args: string[]) => run(['index-parts', ...args], { cwd });
     const optimize = ['--optimize', '--recall', '0.9'];
     await index('sample.jsonl', '-o', 'sample.hs', '--bits', '128', ...optimize);
     const like = ['--like', 'sample.hs', '--memory', '64M'];
@@ -549,6 +546,16 @@ describe('changes to an index', () => {
     expect(Math.abs(share - (read.report?.recall ?? 0))).toBeLessThan(0.04);
     const wrong = await index('b.hs', 'a.hs', '--merge', '--like', 'sample.hs', '-o', 'b3.hs');
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--like is not for')]);
+  });
+
+  it.each([
+    [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
+    [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--append is not for --merge'],
+    [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
+    [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
+  ])('as parts are misused by %j', async (args, message) => {
+    const { code, stderr } = await run(['index-parts', ...args], { cwd: root });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
   it('are refused on what is no index', async () => {

@@ -151,19 +151,3 @@ describe('errors name what the user named', () => {
     expect(sentenceOf(error)).toMatch(/^a\/b\.csv: larger than/);
   });
 });
-
-it('search cuts long texts in CSV, unless --full asks for them', async () => {
-  const cwd = await ownFolder();
-  const body = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
-  writeFileSync(join(cwd, 'in.jsonl'), `${JSON.stringify({ body })}\n`);
-  expect((await run(['index', 'in.jsonl', '-o', 'in.hs'], { cwd })).code).toBe(0);
-  const found = async (...more: string[]) =>
-    (await run(['search', 'in.hs', '--query', 'word1', ...more], { cwd })).stdout;
-  expect(await found('--to', 'csv')).toMatch(/,word0 .{190,195}…\n$/);
-  for (const more of [
-    ['--to', 'csv', '--full'],
-    ['--to', 'jsonl'],
-  ]) {
-    expect(await found(...more)).toContain(body);
-  }
-});

@@ -287,8 +287,7 @@ describe('search by text', () => {
         const reader = await openRows(out);
         expect(reader.columns.map(({ name }) => name)).toEqual(columns);
         for await (const batch of reader) {
-          const shown = format === 'csv' ? `${body?.slice(0, 199)}…` : body;
-          if (words.length === 0) expect(batch.texts('body')).toEqual([shown]);
+          if (words.length === 0) expect(batch.texts('body')).toEqual([body]);
         }
       }
     }

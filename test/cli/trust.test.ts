@@ -197,10 +197,11 @@ describe('a page', () => {
 
   it('allows itself nothing but its own script and style, and names no folder', async () => {
     const cwd = await ownFolder();
-    const pages = [await pageOf(cwd)];
-    const plan = ['dedup', DOCS, '--text', 'body', '-o', join(cwd, 'plan.html')];
-    expect((await run(plan)).code).toBe(0);
-    pages.push(join(cwd, 'plan.html'));
+    const pages = [await pageOf(cwd), join(cwd, 'plan.html')];
+    const docs = [DOCS, '--text', 'body'];
+    expect((await run(['dedup', ...docs, '-o', 'plan.jsonl'], { cwd })).code).toBe(0);
+    const page = ['explore', ...docs, '--plan', 'plan.jsonl', '-o', 'plan.html'];
+    expect((await run(page, { cwd })).code).toBe(0);
     for (const path of pages) {
       const text = await readFile(path, 'utf8');
       const [, policy] =

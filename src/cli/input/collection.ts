@@ -136,14 +136,10 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
   const codes: Codes[] = [];
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
-  const shards = idColumn === null ? null : new ShardIds(call, rows);
   let count = 0;
   for await (const batch of rows) {
     const own = rows.idsOf(batch);
-    if (own !== null) {
-      ids.push(own);
-      shards?.take(own, batch.firstRow);
-    }
+    if (own !== null) ids.push(own);
     take?.(batch);
     count += batch.count;
     if (isIndexed) index = await rows.addTo(index, batch, null, optionsOf);
@@ -186,45 +182,6 @@ function joinedIds(parts: readonly Ids[]): Ids {
   return isOne
     ? concatenated(parts as Int32Array[])
     : parts.flatMap((part) => Array.from<Id, string>(part, String));
-}
-
-/** Maps over which ids are spread: one Map holds at most 2 ** 24 of them. */
-const ID_MAPS = 256;
-
-/** Refuses ids that are in several shards, by their names: a plan could not be reviewed by them. */
-class ShardIds {
-  readonly #shardOf = Array.from({ length: ID_MAPS }, () => new Map<Id, string>());
-
-  constructor(
-    readonly call: Call,
-    readonly rows: InputRows,
-  ) {}
-
-  /** Takes the ids of the next rows; those of one file may be repeated. */
-  take(ids: Ids, firstRow: number): void {
-    const file = this.rows.reader.shardAt(firstRow);
-    if (file === undefined) return;
-    for (const id of ids) {
-      const map = this.#shardOf[mapOf(id)];
-      const other = map.get(id);
-      if (other === undefined) map.set(id, file);
-      else if (other !== file) {
-        const { idColumn } = this.rows.choice;
-        this.call.fail(
-          `${file}: its "${idColumn}" ${id} is in ${other} too; --id COLUMN names a column whose ` +
-            'values are different in all shards, --id none goes by numbers of rows',
-        );
-      }
-    }
-  }
-}
-
-/** One of ID_MAPS numbers, the same for equal ids. */
-function mapOf(id: Id): number {
-  if (typeof id !== 'string') return Number(BigInt.asUintN(8, BigInt(id)));
-  let sum = 0;
-  for (let i = Math.max(0, id.length - 4); i < id.length; i++) sum = 31 * sum + id.charCodeAt(i);
-  return sum % ID_MAPS;
 }
 
 /**

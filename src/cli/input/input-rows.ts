@@ -7,7 +7,6 @@
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import type { BandKeys } from '../../hashing/min-bands';
 import {
-  type BitOrder,
   Codes,
   type DenseMatrix,
   type FrequencyTable,
@@ -192,8 +191,7 @@ export class InputRows {
       this.#dimensions = vectors.dimensions;
       return vectors;
     }
-    const bitOrder = this.call.text('bit-order') as BitOrder | undefined;
-    const codes = batch.codes(first, { bits: this.call.number('bits'), bitOrder });
+    const codes = batch.codes(first, { bits: this.call.number('bits') });
     this.#origin ??= codes.origin;
     const file = this.reader.shardAt(batch.firstRow) ?? this.reader.file;
     checkSameTexts(file, this.#hasher?.origin ?? this.#origin, codes.origin);

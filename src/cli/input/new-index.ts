@@ -122,7 +122,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
 }
 
 /** The rows of an input as those of a folder are. */
-async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
+export async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
   const source = await openSourceLike(call, input, folder);
   const carried = carriedAs(call, source, folder);
@@ -152,14 +152,36 @@ export function needDense(call: Call, storage: string | undefined): void {
   call.misuse('--memory with --optimize is for dense vectors, held as --vectors int8 or float32');
 }
 
-/** Builds an index of an input in a folder, within --memory. */
+/** The rows of a new folder, and its options by the first of their vectors. */
+interface NewRows {
+  readonly source: InputRows;
+  readonly rows: AsyncGenerator<NewBatch>;
+  readonly optionsOf: (vectors: RowVectorsOrCodes) => SimHashIndexOptions | { like: string };
+}
+
+/** The rows of an input for a new folder, by the options of the call. */
+export async function openNewRows(call: Call, input: string): Promise<NewRows> {
+  const { source, storage, carried } = await openRowsFor(call, input);
+  if (call.has('optimize')) needDense(call, storage);
+  const { settings: text, frequencies } = source.choice.text ?? {};
+  const optionsOf = (vectors: RowVectorsOrCodes) => ({
+    ...optionsFor(source, vectors, storage),
+    text,
+    ...(frequencies && { frequencies }),
+  });
+  return { source, rows: batchesFor(source, carried), optionsOf };
+}
+
+/** Builds an index in a folder, within --memory. */
 export async function buildFolder(
   call: Call,
-  input: string,
   folder: string,
-  optimize: OptimizeOptions | null,
+  { source, rows, optionsOf }: NewRows,
+  options: {
+    readonly optimize: OptimizeOptions | undefined;
+    readonly firstRow?: number | undefined;
+  },
 ): Promise<void> {
-  const { source, rows, optionsOf } = await openNewRows(call, input);
   const first = await rows.next();
   if (first.done) call.fail(`${source.reader.file} has no rows`);
   const all = (async function* () {
@@ -171,31 +193,13 @@ export async function buildFolder(
       IndexFolder.build(folder, all, {
         ...optionsOf(first.value.vectors as RowVectorsOrCodes),
         memory: call.number('memory') as number,
-        firstRow: call.number('first-row'),
+        firstRow: options.firstRow,
         replace: call.has('force'),
         ...long,
-        ...(optimize && { optimize }),
+        ...(options.optimize && { optimize: options.optimize }),
       }),
     ),
   );
-}
-
-/** The rows of a new folder, and its options by the first of their vectors. */
-async function openNewRows(call: Call, input: string) {
-  const like = call.text('like');
-  if (like !== undefined) {
-    const folder = await openFolder(call, like);
-    if (call.has('optimize')) needDense(call, folder.options.vectors);
-    return { ...(await openRowsLike(call, input, folder)), optionsOf: () => ({ like }) };
-  }
-  const { source, storage, carried } = await openRowsFor(call, input);
-  if (call.has('optimize')) needDense(call, storage);
-  const { settings: text, frequencies } = source.choice.text ?? {};
-  const optionsOf = (vectors: RowVectorsOrCodes) => {
-    const options = { ...optionsFor(source, vectors, storage), text };
-    return frequencies ? { ...options, frequencies } : options;
-  };
-  return { source, rows: batchesFor(source, carried), optionsOf };
 }
 
 /** What builds a carried column of a type, by the names that batches give to types. */

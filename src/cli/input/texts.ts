@@ -43,7 +43,6 @@ export function textSettingsOf(call: Call): TextSettings {
     ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
     stopWords: call.text('stop-words'),
     counting: call.text('counting') ?? 'raw',
-    keywords: call.number('keywords'),
     hash: call.text('hash') ?? 'xxhash64',
   };
 }

@@ -20,7 +20,7 @@ import { linesOfPlan, marksOf } from '../input/plan-source';
 import { isIndexFolder } from '../input/saved-index';
 import { counted, grouped } from '../output/figures';
 
-/** gzip makes a file at most so many times smaller; .zst is unpacked up to 1,024 times its size. */
+/** Rows for each byte of a file, at most: gzip makes no file smaller than by this. */
 const MAX_PACKING = 1032;
 
 /** Writes the rows of `input` that the plan of --apply keeps to -o, and says how many. */
@@ -77,14 +77,9 @@ export async function readPlanFor(
 ): Promise<{ plan: DedupPlan; reader: RowReader }> {
   const reader = await openInput(call, input);
   await reader.close();
-  const shards = await shardsOf(input);
-  const files = shards ?? [input].flat();
+  const files = (await shardsOf(input)) ?? [input].flat();
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  const isPacked = files.some((file) => /\.(gz|zst)$/i.test(file));
-  // The bytes of a folder of texts limit nothing: each of its files is a row.
-  const isKnown = shards !== null || reader.byteCount !== null;
-  const mostByBytes = isKnown ? bytes * (isPacked ? MAX_PACKING : 1) : undefined;
+  const mostByBytes = MAX_PACKING * sizes.reduce((sum, size) => sum + size, 0);
   const plan = await readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
   return { plan, reader };
 }

@@ -20,15 +20,14 @@ import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
-import { commandLine, counted, similarityWords } from '../output/figures';
-import { PlanOutput } from '../output/plan-output';
-import { type Review, reviewOf, reviewText, shownRows } from '../output/plan-summary';
+import { commandLine, counted } from '../output/figures';
+import { openPlan, writePlan } from '../output/plan-output';
+import { type PlanSummary, shownRows, summaryOf, summaryText } from '../output/plan-summary';
 import { applyPlanOf, readPlanFor } from './dedup-apply';
 import { extension, planAgainst } from './dedup-old';
 
-/** Names of plans that --apply and --extend read, and of a page that saves one. */
-const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
-const isPageName = (name = '') => /\.html$/i.test(name);
+/** Names of plans that --apply and --extend read. */
+const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
 /** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
@@ -42,31 +41,26 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   refuseOptions(call);
   const rule = new KeepRule(call);
   const within = call.has('within') ? new Within(call) : null;
-  const output = await PlanOutput.open(call, [input].flat());
-  const marks = output === null ? null : await marksOf(call, input);
-  /** Of each text a hash of 53 bits, to count exact copies. */
-  const hashes: number[] = [];
-  let textColumn: string | null = null;
+  const writer = await openPlan(call, [input].flat());
+  const marks = writer === null ? null : await marksOf(call, input);
   const needs: CollectionNeeds = {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
     bands: bandsOf(call),
     begin(rows) {
       if (!call.has('against')) checkNearness(call, rows);
-      if (rows?.choice.kind === 'text') [textColumn] = rows.choice.columns;
       rule.check(call, rows);
       within?.check(rows);
     },
     columns: () => [rule.column, within?.column].flatMap((name) => name ?? []),
     take(batch) {
-      for (const text of textColumn ? batch.texts(textColumn) : []) hashes.push(hashOf(text));
       rule.take(batch);
       within?.take(batch);
     },
   };
   if (call.has('against')) {
     const made = await planAgainst(call, input, needs, () => rule.keep());
-    await output?.write({ input, ...made, marks });
+    if (writer !== null) await writePlan(call, writer, { ...made, marks });
     return 0;
   }
   const extend = call.text('extend');
@@ -86,11 +80,12 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const plan = await call.long('grouping', (work) =>
     dedup(extended?.source ?? rows.source, { ...options, ...work }),
   );
-  const review = reviewOf(plan, allRows(rows).length, textColumn && hashes);
-  const shown = call.has('quiet') ? [] : shownRows(plan, review);
-  const made = { input, plan, rows, marks };
-  const texts = output === null ? await rows.texts.of(shown) : await output.write(made, shown);
-  if (!call.has('quiet')) await sayReview(call, { ...made, review, texts });
+  const summary = summaryOf(plan, allRows(rows).length);
+  const shown = call.has('quiet') ? [] : shownRows(plan, summary);
+  const texts = await (writer === null
+    ? rows.texts.of(shown)
+    : writePlan(call, writer, { plan, rows, marks }, shown));
+  if (!call.has('quiet')) await saySummary(call, { input, plan, rows, summary, texts });
   return 0;
 }
 
@@ -101,14 +96,9 @@ function refuseOptions(call: Call): void {
   if (only && others) call.misuse(`--${only} does not go with --${others}`);
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
-    call.misuse(
-      `--output expected a plan's name, one in .jsonl, .csv, .arrow or .html, got "${target}"`,
-    );
+    call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
   }
 }
-
-const encoder = new TextEncoder();
-const hashOf = (text: string | null) => Number(checksum(encoder.encode(text ?? '')) >> 11n);
 
 /** Within a folder of texts the plan would be one of the texts when it is applied. */
 function refusePlanWithin(call: Call, input: Input): void {
@@ -121,23 +111,23 @@ function refusePlanWithin(call: Call, input: Input): void {
   call.misuse(`the plan ${target} would be one of the files of ${place}: name another place`);
 }
 
-/** A plan with its review, and texts of the rows that this shows. */
-interface Reviewed {
+/** A plan with its summary, and texts of the rows that this shows. */
+interface Summarized {
   readonly input: Input;
   readonly plan: DedupPlan;
   readonly rows: Collection;
-  readonly review: Review;
+  readonly summary: PlanSummary;
   readonly texts: ReadonlyMap<number, string>;
 }
 
 /** Shows what would go, and the command that makes it so. */
-async function sayReview(call: Call, reviewed: Reviewed): Promise<void> {
-  const { input, plan, rows, review, texts } = reviewed;
+async function saySummary(call: Call, summarized: Summarized): Promise<void> {
+  const { input, plan, rows, summary, texts } = summarized;
   const { ids } = rows;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
-  call.say(`\n${reviewText(plan, review, { ...rows, nameOf, texts })}\n`);
-  sayTarget(call, reviewed);
-  if (review.dropped === 0) return;
+  call.say(`\n${summaryText(plan, summary, { ...rows, nameOf, texts })}\n`);
+  sayTarget(call, summary);
+  if (summary.dropped === 0) return;
   const { buffer, byteOffset, byteLength } = plan.duplicateOf;
   const digest = checksumText(checksum(new Uint8Array(buffer, byteOffset, byteLength)));
   call.say(`Digest of this answer: ${digest}. The same rows and options give it each time.`);
@@ -149,60 +139,44 @@ async function sayReview(call: Call, reviewed: Reviewed): Promise<void> {
   } else if (rows.isIndex) {
     call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
   } else {
-    const [first] = [input].flat();
-    const isFolder = (await stat(first).catch(() => null))?.isDirectory() === true;
-    const shards = input === '-' ? null : await shardsOf(input);
-    const name = shards === null ? keptName(first, isFolder) : keptFolder(first);
-    // What came by stdin is in a file of a name that is not known here.
-    const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), name];
-    const made = isPageName(target) ? 'plan.jsonl' : target;
     const from = call.text('from');
     const reading = from === undefined ? [] : ['--from', from];
-    const words = ['halfspace', 'dedup', ...files, ...reading, '--apply', made, '-o', kept];
+    // What came by stdin is in a file of a name that is not known here.
+    const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), await keptName(input)];
+    const words = ['halfspace', 'dedup', ...files, ...reading, '--apply', target, '-o', kept];
     call.say(
-      isPageName(target)
-        ? `Nothing is changed. Open ${target} in a browser, decide, save plan.jsonl, then:` +
-            `\n  ${commandLine(words)}`
-        : `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you ` +
-            `think otherwise, then:\n  ${commandLine(words)}`,
+      `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
+        `otherwise, then:\n  ${commandLine(words)}`,
     );
   }
 }
 
-/** Says whether as many rows stay as are wanted, and how near those are that go for it. */
-function sayTarget(call: Call, { plan, rows: { bits, measure }, review }: Reviewed): void {
+/** Says whether as many rows stay as are wanted. */
+function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
   const target = call.number('target-rows');
   if (target === undefined) return;
-  const { rows, dropped, byDistance } = review;
   const stay = rows - dropped;
-  const exact = plan.cosines ?? plan.jaccards;
-  // Of rows that stay it is 1.
-  const least = exact?.reduce((least, one) => Math.min(least, one), 1).toFixed(2);
-  const near =
-    least === undefined
-      ? `at most ${byDistance.length - 1} of ${bits} bits differ`
-      : `the ${similarityWords(measure)} is ${least} or more`;
   const advice = 'a larger --max-distance, or a lower --min-jaccard or --min-cosine, finds more';
   const counts = `--target-rows ${target}: ${counted(stay, 'row')} stay`;
   if (stay > target) call.say(`${counts}, although all duplicates go: ${advice}`);
   else if (dropped === 0) call.say(`${counts}, since there are no more`);
-  else call.say(`${counts}; between a row that goes and the one kept for it ${near}`);
+  else call.say(counts);
 }
 
-/** `docs.jsonl` as `docs-kept.jsonl`; of formats that are not written, as JSONL or Arrow. */
-function keptName(input: string, isFolder: boolean): string {
-  if (isFolder) return `${input.replace(/[/\\]+$/, '')}-kept.jsonl`;
-  const named = input.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
+/**
+ * A name for the rows that are kept: `docs-kept.jsonl` for `docs.jsonl`, of formats that are not
+ * written JSONL or Arrow; for shards, as `data/*.jsonl`, a folder `data-kept`.
+ */
+async function keptName(input: Input): Promise<string> {
+  const [first] = [input].flat();
+  if ((await shardsOf(input)) !== null) {
+    const folder = first.replace(/\/?[^/]*[*?].*$|\/?[^/]*\.[^/]+$|\/+$/g, '');
+    return `${folder || 'rows'}-kept`;
+  }
+  const isFolder = (await stat(first).catch(() => null))?.isDirectory() === true;
+  if (isFolder) return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
+  const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
-}
-
-/** `data/*.jsonl`, `data/a.jsonl` and `data` as `data-kept`. */
-function keptFolder(input: string): string {
-  const folder = input
-    .replace(/\/?[^/]*[*?].*$/, '')
-    .replace(/\/?[^/]*\.[^/]+$/, '')
-    .replace(/\/+$/, '');
-  return `${folder || 'rows'}-kept`;
 }
 
 type Value = string | number | bigint | null;

@@ -23,6 +23,7 @@ import {
   buildIndex,
   type FileQueries,
   needDense,
+  openNewRows,
   readQueries,
   rowsLike,
 } from '../input/new-index';
@@ -30,7 +31,6 @@ import { idNamed, idsNamed, isIndexFolder, openFolder } from '../input/saved-ind
 import { counted, grouped, percent } from '../output/figures';
 import { byRowsWords, recallWords } from '../output/recall-words';
 import { openBytes } from '../output/rows';
-import { mergeFolders } from './index-parts';
 
 /** What changes a folder that is there. */
 const CHANGES = ['remove', 'optimize', 'compact'] as const;
@@ -44,17 +44,7 @@ const FILE = /\.(arrow|feather|ipc)$/i;
  */
 export async function run(call: Call): Promise<0> {
   const output = call.text('output');
-  if (!call.has('optimize')) {
-    const unused = ['recall', 'k', 'queries', 'partitions'].find((name) => call.has(name));
-    if (unused !== undefined) call.misuse(`--${unused} is for --optimize`);
-  }
-  if (call.has('merge')) {
-    if (output !== undefined) await refuseOther(call, output);
-    const optimize = call.has('optimize') ? wantedOf(call) : null;
-    const report = await mergeFolders(call, output, optimize);
-    if (report !== null) sayReport(call, report, null);
-    return showIndex(call, output as string, report);
-  }
+  refuseUnused(call);
   const input = call.onlyInput();
   await checkOptions(call, input, output);
   if (output === undefined) return showIndex(call, input, await changeFolder(call, input));
@@ -74,6 +64,12 @@ export async function run(call: Call): Promise<0> {
     }
   }
   return showIndex(call, output, report);
+}
+
+/** Refuses options of --optimize without it. */
+export function refuseUnused(call: Call): void {
+  if (call.has('optimize')) return;
+  call.refuse(['recall', 'k', 'queries', 'partitions'], (name) => `--${name} is for --optimize`);
 }
 
 const isThere = (path: string) =>
@@ -109,7 +105,7 @@ async function checkOptions(call: Call, input: string, output: string | undefine
 }
 
 /** Fails where an index is there that no --force replaces. */
-async function refuseOther(call: Call, folder: string): Promise<void> {
+export async function refuseOther(call: Call, folder: string): Promise<void> {
   if (call.has('force') || !(await isIndexFolder(folder))) return;
   call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
 }
@@ -118,7 +114,8 @@ async function refuseOther(call: Call, folder: string): Promise<void> {
 async function makeFolder(call: Call, input: string, folder: string) {
   await refuseOther(call, folder);
   if (call.has('memory')) {
-    await buildFolder(call, input, folder, call.has('optimize') ? wantedOf(call) : null);
+    const optimize = call.has('optimize') ? wantedOf(call) : undefined;
+    await buildFolder(call, folder, await openNewRows(call, input), { optimize });
     const { report } = await IndexFolder.open(folder);
     if (report !== null) sayReport(call, report, null);
     return report;
@@ -217,14 +214,15 @@ async function measured(
   return report;
 }
 
-function wantedOf(call: Call): OptimizeOptions {
+/** What --optimize must reach; with so many --partitions in a task of Spark. */
+export function wantedOf(call: Call): OptimizeOptions {
   const [recall = 0.95, k = 10] = [call.number('recall'), call.number('k')];
   const partitions = call.number('partitions');
   return { recall, k, ...(partitions !== undefined && { partitions }) };
 }
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */
-function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
+export function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
   const byRows = byRowsWords(report);
   const finds = `finds ${recallWords(report, own)}${byRows === null ? '' : `, ${byRows}`}`;
   const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
@@ -254,7 +252,7 @@ function checkRecall(call: Call, report: RecallReport | null): 0 {
 }
 
 /** Says what the folder is now, and fails where it does not find what is wanted. */
-async function showIndex(call: Call, path: string, report: RecallReport | null): Promise<0> {
+export async function showIndex(call: Call, path: string, report: RecallReport | null): Promise<0> {
   const folder = await openFolder(call, path);
   const what = indexWords(folder.rowCount, folder.options);
   call.say(`${path}: ${what}, generation ${folder.generation}`);

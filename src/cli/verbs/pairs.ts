@@ -31,7 +31,7 @@ export async function run(call: Call): Promise<0> {
   // Between two collections similarities are exact only if both hold their vectors.
   const isExact = right === null || (left.vectors !== null && right.vectors !== null);
   const near = isExact ? await nearnessOf(call, left) : estimatedNearness(call, left);
-  const columnsOf = pairColumns(call, left, { a: left.ids, b: (right ?? left).ids });
+  const columnsOf = pairColumns(left, { a: left.ids, b: (right ?? left).ids });
   const found = await call.long('comparing', async (work) => {
     const options = { ...near, ...work, ...(within && { group: within.ofRows }) };
     const all =
@@ -85,23 +85,21 @@ async function collections(
 const DIGITS = 6;
 
 /**
- * Returns a function from a batch of pairs to its columns, or those that --columns names. An exact
- * similarity is `cosine` or `jaccard`; one that the distance estimates is `estimatedCosine` or
+ * Returns a function from a batch of pairs to its columns, An exact similarity
+ * is `cosine` or `jaccard`; one that the distance estimates is `estimatedCosine` or
  * `estimatedJaccard`.
  */
 function pairColumns(
-  call: Call,
   { bits, measure }: { readonly bits: number; readonly measure: Measure },
   idsOf: { a: Ids | null; b: Ids | null },
 ): (batch: PairBatch) => Record<string, ColumnData> {
-  const shown = call.has('columns') ? call.list('columns') : null;
   // By distance: there are at most bits + 1 of them, and many more pairs.
   const estimates = Float64Array.from({ length: bits + 1 }, (_, distance) =>
     Number(measure.estimateOf(distance, bits).toFixed(DIGITS)),
   );
   return ({ a, b, distances, cosines, jaccards }) => {
     const exact = cosines ?? jaccards;
-    const all: Record<string, ColumnData> = {
+    return {
       a,
       b,
       ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
@@ -110,11 +108,5 @@ function pairColumns(
       [exact === null ? estimatedName(measure) : measure.name]:
         exact ?? Float64Array.from(distances, (distance) => estimates[distance]),
     };
-    if (shown === null) return all;
-    const missing = shown.find((name) => !(name in all));
-    if (missing !== undefined) {
-      call.misuse(`--columns: no "${missing}" here, there are ${Object.keys(all).join(', ')}`);
-    }
-    return Object.fromEntries(shown.map((name) => [name, all[name]]));
   };
 }

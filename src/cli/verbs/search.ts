@@ -36,11 +36,7 @@ import {
   type SavedIndex,
 } from '../input/saved-index';
 import { textHasherOf, vectorsOfTexts } from '../input/texts';
-import { excerpt } from '../output/figures';
-import { openOutput, outputFormat } from '../output/rows';
-
-/** Characters of a text in CSV and on a terminal, unless --full is given. */
-const SHOWN_CHARACTERS = 200;
+import { openOutput } from '../output/rows';
 
 /** An index in memory, or one whose rows stay in their folder. */
 type SearchedIndex = SimHashIndex | StoredIndex;
@@ -85,7 +81,6 @@ export async function run(call: Call): Promise<0> {
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
-  const isCut = !call.has('full') && ['csv', null].includes(outputFormat(call));
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
   const answer = async (queries: Queries) => {
@@ -107,7 +102,7 @@ export async function run(call: Call): Promise<0> {
     // A carried column that is called like one of the above gets the prefix `row_`.
     const own = await columnsOf(Uint32Array.from(found, ({ row }) => row));
     for (const name of shown) {
-      columns[name in columns ? `row_${name}` : name] = isCut ? cut(own, name) : own.column(name);
+      columns[name in columns ? `row_${name}` : name] = own.column(name);
     }
     const batch = RowBatch.of(columns);
     if (found.length === 0) empty ??= batch;
@@ -120,13 +115,6 @@ export async function run(call: Call): Promise<0> {
   await out.close();
   if (!(index instanceof SimHashIndex)) await index.close();
   return 0;
-}
-
-/** A column whose long texts are cut; others as they are. */
-function cut(batch: RowBatch, name: string): ColumnData {
-  const column = batch.columns.find((one) => one.name === name);
-  if (!column?.fits.includes('text')) return batch.column(name);
-  return batch.texts(name).map((text) => text && excerpt(text, SHOWN_CHARACTERS));
 }
 
 /** Loads the index; with --memory opens it in its folder, and reads what searches need. */

@@ -29,7 +29,7 @@ def fingerprint(*columns, bits=256, seed=0, projection=None, on_error="stop", **
     """The codes of a column of vectors (arrays of numbers), of texts, or of sparse rows (a map, or
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
     vector have a null code. `on_error="null"`: so have rows that cannot be hashed. Further options,
-    for texts: tokens, stop_words, counting, keywords, hash, and `frequencies`: the table that a call of
+    for texts: tokens, stop_words, counting, hash, and `frequencies`: the table that a call of
     that name returns, or the path of one on every worker."""
     table = text.pop("frequencies", None)
     if not isinstance(table, bytes):

@@ -193,9 +193,10 @@ def _near_of(cells, near):
             if has_sides:  # two shards: the first becomes a file, the second a stream
                 left, parts = _file_of(parts, f"{folder}/left.arrows")
                 inputs = [left, "-"]
-            words = ["pairs", *inputs, *near, "-q", "--columns", "id_a,id_b,distance,a,b"]
+            words = ["pairs", *inputs, *near, "-q"]
             for found in stream(words, _noted(parts, codes if agree else None)):
-                *columns, distance, a, b = found.columns
+                columns = [found.column("id_a"), found.column("id_b")]
+                distance, a, b = (found.column(name) for name in ("distance", "a", "b"))
                 columns.append(distance.cast(pa.int32()))
                 found = pa.RecordBatch.from_arrays(columns, ["a", "b", "distance"])
                 if agree:
