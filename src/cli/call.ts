@@ -154,14 +154,10 @@ export class Call {
    * obey are replaced (`printable`); files and pipes get the text as it is.
    */
   print(text: string): Promise<void> {
-    return this.printStyled(this.isTerminal ? printable(text) : text);
-  }
-
-  /** As `print`, but replaces nothing: for text with our own escape sequences, as bold. */
-  printStyled(text: string): Promise<void> {
     this.#talk.clear();
     return new Promise((resolve, reject) => {
-      this.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+      const shown = this.isTerminal ? printable(text) : text;
+      this.stdout.write(shown, (error) => (error ? reject(error) : resolve()));
     });
   }
 

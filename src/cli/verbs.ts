@@ -270,9 +270,8 @@ const CALIBRATE: Verb = {
   options: [
     ...options({
       '--pairs FILE':
-        'Judge by labelled pairs: id, id, and whether they are the same (true or false); ' +
-        'without, copies of texts are planted with up to 10 % of the words edited (the same) ' +
-        'or 20 % (not)',
+        'Judge by labelled pairs: id, id, and whether they are the same (true or false); else by ' +
+        'copies of texts, of which 1 to 10 % of the words are edited (the same) or 20 % (not)',
       '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
       '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
     }),

@@ -32,13 +32,6 @@ export function durationText(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** A rate as `1.2 M`, `45 k` or `310`. */
-export function rateText(value: number): string {
-  if (value >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
-  if (value >= 1e4) return `${(value / 1e3).toFixed(0)} k`;
-  return value.toFixed(value < 10 ? 1 : 0);
-}
-
 /** A number with so many digits after the point, and a typographic minus; zero has no sign. */
 export function fixed(value: number, digits = 2): string {
   return value

@@ -1,11 +1,11 @@
 /**
- * Messages and progress on stderr. Progress is one line with the share, the rate and the time left;
+ * Messages and progress on stderr. Progress is one line with the share and the time left;
  * it is drawn at most ten times a second, and removed when the work ends or a message is written.
  * Messages contain names and ids of the user's files, so characters that a terminal would obey are
  * replaced in all that is written here.
  */
 
-import { bytesText, durationText, grouped, printable, rateText } from './figures';
+import { bytesText, durationText, grouped, printable } from './figures';
 
 /** The line of progress of one piece of work. */
 export interface Progress {
@@ -100,16 +100,13 @@ interface ProgressState {
   readonly seconds: number;
 }
 
-/** `reading  45 %  1.2 M rows/s  153,216 of 340,479 rows  3.1 s left` */
+/** `reading  45 %  153,216 of 340,479 rows  3.1 s left` */
 export function progressLine({ label, done, total, unit, seconds }: ProgressState): string {
-  const isBytes = unit === 'bytes';
-  const figure = isBytes ? bytesText : grouped;
-  const rate = seconds > 0 ? done / seconds : 0;
-  const speed = isBytes ? `${bytesText(rate)}/s` : `${rateText(rate)} rows/s`;
-  const noun = isBytes ? '' : ' rows';
-  if (total === null || total <= 0) return `${label}  ${figure(done)}${noun}  ${speed}`;
+  const figure = unit === 'bytes' ? bytesText : grouped;
+  const noun = unit === 'bytes' ? '' : ' rows';
+  if (total === null || total <= 0) return `${label}  ${figure(done)}${noun}`;
   const share = Math.min(1, done / total);
-  const left = rate > 0 ? `  ${durationText(Math.max(0, total - done) / rate)} left` : '';
-  const percent = `${Math.floor(100 * share)} %`;
-  return `${label}  ${percent}  ${speed}  ${figure(done)} of ${figure(total)}${noun}${left}`;
+  const left = share > 0 ? `  ${durationText((seconds * (1 - share)) / share)} left` : '';
+  const counts = `${figure(done)} of ${figure(total)}${noun}`;
+  return `${label}  ${Math.floor(100 * share)} %  ${counts}${left}`;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { RecallReport } from '../../node';
-import { bytesText, counted, percent } from './figures';
+import { counted, percent } from './figures';
 
 /** By which order neighbours are the true ones, by `truth` of a report. */
 const NEAREST = {
@@ -45,11 +45,4 @@ export function byRowsWords({ byRows }: RecallReport): string | null {
 /** `95 %: 93.9 % to 95.7 %`: the confidence interval of a mean recall. */
 function intervalWords([low, high]: RecallReport['interval']): string {
   return `95 %: ${percent(low)} to ${percent(high)}`;
-}
-
-/** `a search that finds nothing in memory reads 5.9 MB in 2 round trips`; null where unknown. */
-export function costWords({ cost }: RecallReport): string | null {
-  if (cost === null) return null;
-  const trips = counted(cost.roundTrips, 'round trip');
-  return `a search that finds nothing in memory reads ${bytesText(cost.bytes)} in ${trips}`;
 }

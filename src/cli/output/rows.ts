@@ -43,12 +43,6 @@ export async function openBytes(
   return output;
 }
 
-/** Refuses to write a binary format to a terminal. */
-function refuseTerminal(call: Call, format: string): void {
-  if (!call.isTerminal || !BINARY.includes(format)) return;
-  call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
-}
-
 /**
  * The format of rows: by --json or --to, else by the name of -o, null for an unknown one. Without
  * these rows go to stdout: as JSON lines, or on a terminal as a table, null.
@@ -85,11 +79,12 @@ async function writerFor(
   if (format === null) {
     return new PeopleTable({
       width: call.stdout.columns || 80,
-      isColored: isColored(call),
-      write: (text) => call.printStyled(text),
+      write: (text) => call.print(text),
     });
   }
-  refuseTerminal(call, format);
+  if (BINARY.includes(format)) {
+    call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
+  }
   // Through `print`, which replaces characters that the terminal would obey.
   const terminal = new Writable({
     write: (bytes, _, done) => void call.print(String(bytes)).then(() => done(), done),
@@ -103,12 +98,6 @@ async function writerFor(
  */
 export function isForPeople(call: Call): boolean {
   return call.isTerminal && !['output', 'to', 'json'].some((name) => call.has(name));
-}
-
-/** True for a terminal that has styles, and whose user has not set NO_COLOR (no-color.org). */
-function isColored({ isTerminal }: Call): boolean {
-  const { NO_COLOR, TERM } = process.env;
-  return isTerminal && !NO_COLOR && TERM !== 'dumb';
 }
 
 /** A file of -o that holds a page. */

@@ -22,7 +22,7 @@ interface TableLayout {
  * Returns a function that sets a row of cells as a line, in columns as wide as those of `rows`,
  * which must have one row at least. Longer cells are cut. Widths are in columns of a terminal.
  */
-export function lineSetter(
+function lineSetter(
   rows: readonly (readonly string[])[],
   { isRight = (column) => column > 0, width = Number.POSITIVE_INFINITY }: TableLayout = {},
 ): (cells: readonly string[]) => string {
@@ -62,8 +62,6 @@ function fitted(text: string, width: number, isRight: boolean): string {
 interface TableOptions {
   /** Columns of the terminal. */
   readonly width: number;
-  /** Whether the heading is bold, by an escape sequence. */
-  readonly isColored: boolean;
   write(text: string): Promise<void>;
 }
 
@@ -82,7 +80,7 @@ export class PeopleTable implements RowWriter {
 
   async write(batch: RowBatch): Promise<void> {
     if (batch.count === 0) return;
-    const { width, isColored, write } = this.options;
+    const { width, write } = this.options;
     const values = batch.columns.map(({ name }) => batch.values(name));
     const rows = Array.from({ length: batch.count }, (_, row) =>
       values.map((column) => cellText(column[row])),
@@ -93,8 +91,7 @@ export class PeopleTable implements RowWriter {
         values[i].every((one) => one === null || /number|bigint/.test(typeof one));
       const names = batch.columns.map(({ name }) => cellText(name));
       this.#line = lineSetter([names, ...rows.slice(0, FIRST_ROWS)], { isRight, width });
-      const heading = this.#line(names);
-      lines.push(isColored ? `\x1b[1m${heading}\x1b[0m` : heading);
+      lines.push(this.#line(names));
     }
     lines.push(...rows.map(this.#line));
     this.rowCount += batch.count;

@@ -6,15 +6,15 @@
  */
 
 import { idsAt } from '../../base/ids';
+import { namingSample, wordsApart } from '../../clusters/cluster-words';
 import { rowsOf } from '../../near/rows';
 import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
 import { builderOf, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
 import { allRows, type Collection, inBlocks, readCollection } from '../input/collection';
-import { namingSample, wordsApart } from '../output/cluster-words';
 import { counted, excerpt, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
-import { lineSetter } from '../output/table';
+import { aligned } from '../output/table';
 
 /** First characters of a text in which words are looked for that name its cluster. */
 const NAMED_CHARACTERS = 20_000;
@@ -159,20 +159,19 @@ function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords
       (inNone > 0 ? `, ${grouped(inNone)} in none` : ''),
   ];
   if (shown.length === 0) return lines[0];
-  const nearestOf = (exemplars: Uint32Array) =>
-    ids && [excerpt(Array.from(exemplars, (row) => String(ids[row])).join(', '))];
-  const words = keywords === null ? [] : ['words'];
-  const nearest = ids === null ? [] : ['nearest'];
+  // What a cluster is about: its words, or of rows that are no texts the ids nearest to its centre.
+  const about = keywords !== null ? ['words'] : ids !== null ? ['nearest'] : [];
+  const aboutOf = (number: number) =>
+    keywords?.[number].join(' ') ??
+    excerpt(Array.from(clusters[number].exemplars, (row) => String(ids?.[row])).join(', '));
   const table = [
-    ['cluster', 'rows', 'mean cosine', ...words, 'medoid', ...nearest],
-    ...shown.map(({ number, size, cohesion, medoid, exemplars }) => [
-      ...[String(number), String(size), cohesion.toFixed(3)],
-      ...(keywords === null ? [] : [keywords[number].join(' ')]),
-      ...[labelOf(medoid), ...(nearestOf(exemplars) ?? [])],
+    ['cluster', 'rows', 'mean cosine', 'medoid', ...about],
+    ...shown.map(({ number, size, cohesion, medoid }) => [
+      ...[String(number), String(size), cohesion.toFixed(3), labelOf(medoid)],
+      ...about.map(() => aboutOf(number)),
     ]),
   ];
-  const line = lineSetter(table, { width: WIDTH, isRight: (column) => column < 2 });
-  lines.push(...table.map(line));
+  lines.push(aligned(table, { width: WIDTH, isRight: (column) => column < 2 }));
   if (order.length > SHOWN) lines.push(`and ${counted(order.length - SHOWN, 'smaller one')}`);
   return lines.join('\n');
 }

@@ -8,8 +8,8 @@ import type { Call } from '../call';
 import { openInput } from '../input/open-input';
 import { isIndexFolder, openFolder } from '../input/saved-index';
 import { bytesText, counted, grouped, printable } from '../output/figures';
-import { costWords, recallWords } from '../output/recall-words';
-import { jsonOf, lineSetter } from '../output/table';
+import { recallWords } from '../output/recall-words';
+import { aligned, jsonOf } from '../output/table';
 
 /** A line for people: what it is, and its value; without a value the line is left out. */
 type Fact = readonly [name: string, value: unknown];
@@ -51,13 +51,11 @@ async function indexFacts(call: Call, path: string) {
     ['seed', options.seed ?? 0],
     ['dimensions', options.dimensions],
     ['vectors', options.vectors ?? 'none'],
-    ['mean', mean && 'subtracted from vectors before they are hashed'],
     ['texts', text && texts.join(', ')],
     ['columns', columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
     ['generation', generation],
     ['size', `${bytesText(bytes)} in ${counted(files.length, 'file')}`],
     ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
-    ['cost', report && costWords(report)],
     ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
   ];
   return { json, facts };
@@ -96,6 +94,5 @@ async function fileFacts(call: Call, path: string) {
 function listed(facts: readonly Fact[]): string {
   const there = facts.filter(([, value]) => value !== undefined && value !== null);
   const lines = there.map(([name, value]) => [name, String(value)]);
-  const line = lineSetter(lines, { isRight: () => false });
-  return lines.map((fact) => `${printable(line(fact))}\n`).join('');
+  return `${printable(aligned(lines, { isRight: () => false }))}\n`;
 }

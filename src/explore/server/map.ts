@@ -1,6 +1,6 @@
 /** The map as the page shows it, with names and sizes of its clusters. */
 
-import { namingSample, wordsApart } from '../../cli/output/cluster-words';
+import { namingSample, wordsApart } from '../../clusters/cluster-words';
 import type { PlacedRows } from '../layout/map-rows';
 import { type MapAnswer, packed } from '../messages';
 import type { Explored } from './explored';

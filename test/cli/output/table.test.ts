@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { cellText, PeopleTable } from '../../../src/cli/output/table';
 import { RowBatch } from '../../../src/table/row-batch';
 
-async function shown(batches: RowBatch[], width = 40, isColored = false): Promise<string> {
+async function shown(batches: RowBatch[], width = 40): Promise<string> {
   let text = '';
   const write = async (some: string) => {
     text += some;
   };
-  const table = new PeopleTable({ width, isColored, write });
+  const table = new PeopleTable({ width, write });
   for (const batch of batches) await table.write(batch);
   await table.close();
   return text;
@@ -44,12 +44,6 @@ describe('a table for people', () => {
 
   it('says that there are no rows', async () => {
     expect(await shown([])).toBe('no rows\n');
-  });
-
-  it('has a bold heading where colours are allowed, and only then', async () => {
-    const batch = RowBatch.of({ word: ['ox'] });
-    expect(await shown([batch], 40, true)).toContain('\x1b[1mword\x1b[0m');
-    expect(await shown([batch], 40, false)).not.toContain('\x1b');
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { wordsApart } from '../../../src/cli/output/cluster-words';
-import { Draws } from '../../reference/random';
+import { wordsApart } from '../../src/clusters/cluster-words';
+import { Draws } from '../reference/random';
 
 /** Clusters are named by what sets them apart, in texts that share most of their words. */
 

@@ -4,7 +4,7 @@
  * as those of a licence's head, scores 0; stop words, paths and addresses count as no words.
  */
 
-import { words } from '../../node';
+import { words } from '../text/tokens';
 
 /** Texts of a cluster that are read, about, and words of a name, at most. */
 const NAMING_TEXTS = 200;
