@@ -159,7 +159,7 @@ function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords
       (inNone > 0 ? `, ${grouped(inNone)} in none` : ''),
   ];
   if (shown.length === 0) return lines[0];
-  // What a cluster is about: its words, or of rows that are no texts the ids nearest to its centre.
+  // What a cluster is about: its words, or of rows that are no texts the ids nearest to its centroid.
   const about = keywords !== null ? ['words'] : ids !== null ? ['nearest'] : [];
   const aboutOf = (number: number) =>
     keywords?.[number].join(' ') ??
