@@ -165,10 +165,10 @@ function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords
     keywords?.[number].join(' ') ??
     excerpt(Array.from(clusters[number].exemplars, (row) => String(ids?.[row])).join(', '));
   const table = [
-    ['cluster', 'rows', 'mean cosine', 'medoid', ...about],
+    ['cluster', 'rows', 'mean cosine', ...about, 'medoid'],
     ...shown.map(({ number, size, cohesion, medoid }) => [
-      ...[String(number), String(size), cohesion.toFixed(3), labelOf(medoid)],
-      ...about.map(() => aboutOf(number)),
+      ...[String(number), String(size), cohesion.toFixed(3)],
+      ...[...about.map(() => aboutOf(number)), labelOf(medoid)],
     ]),
   ];
   lines.push(aligned(table, { width: WIDTH, isRight: (column) => column < 2 }));
