@@ -159,16 +159,16 @@ function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords
       (inNone > 0 ? `, ${grouped(inNone)} in none` : ''),
   ];
   if (shown.length === 0) return lines[0];
-  // What a cluster is about: its words, or of rows that are no texts the ids nearest to its centroid.
-  const about = keywords !== null ? ['words'] : ids !== null ? ['nearest'] : [];
-  const aboutOf = (number: number) =>
-    keywords?.[number].join(' ') ??
-    excerpt(Array.from(clusters[number].exemplars, (row) => String(ids?.[row])).join(', '));
+  // Rows that are no texts are shown by the ids nearest to the centroid.
+  const nearest = keywords === null && ids !== null ? ['nearest'] : [];
+  const nearestOf = (rows: Uint32Array) =>
+    excerpt(Array.from(rows, (row) => ids?.[row]).join(', '));
   const table = [
-    ['cluster', 'rows', 'mean cosine', ...about, 'medoid'],
-    ...shown.map(({ number, size, cohesion, medoid }) => [
+    ['cluster', 'rows', 'mean cosine', ...(keywords ? ['words'] : []), 'medoid', ...nearest],
+    ...shown.map(({ number, size, cohesion, medoid, exemplars }) => [
       ...[String(number), String(size), cohesion.toFixed(3)],
-      ...[...about.map(() => aboutOf(number)), labelOf(medoid)],
+      ...(keywords ? [keywords[number].join(' ')] : []),
+      ...[labelOf(medoid), ...nearest.map(() => nearestOf(exemplars))],
     ]),
   ];
   lines.push(aligned(table, { width: WIDTH, isRight: (column) => column < 2 }));
