@@ -6,6 +6,7 @@
  */
 
 import { checkOneOf } from '../base/check';
+import { environmentOf } from '../base/environment';
 import { type HammingKernel, scalarHamming } from './hamming';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
 import { allocateCodes, kernelModule } from './memory';
@@ -28,22 +29,13 @@ export type KernelName = (typeof KERNELS)[number];
 export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   checkOneOf('kernel', choice, KERNELS);
   if (choice !== 'auto') return refuseMissing(choice);
-  environment ??= readEnvironment();
+  environment ??= environmentOf('HALFSPACE_KERNEL');
   if (environment) return refuseMissing(checkOneOf('HALFSPACE_KERNEL', environment, KERNELS));
   return kernelModule() === null ? 'scalar' : 'auto';
 }
 
 /** The value of HALFSPACE_KERNEL when a kernel was first chosen; '' where there is none. */
 let environment: string | undefined;
-
-/** Reading a variable takes as long as hashing a word, and Deno may not allow it. */
-function readEnvironment(): string {
-  try {
-    return globalThis.process?.env?.HALFSPACE_KERNEL ?? '';
-  } catch {
-    return '';
-  }
-}
 
 /** Returns the choice if it can run here, and 'scalar' for 'auto' if not; else throws. */
 function refuseMissing(choice: KernelName): KernelName {

@@ -4,6 +4,7 @@
  * number of threads gives equal answers.
  */
 
+import { environmentOf } from '../base/environment';
 import { checkThreads, type LongCall, type LongWork } from '../base/long-work';
 import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';
@@ -41,7 +42,7 @@ function runnerOf<S, P, R>(job: Job<S, P, R>): ((part: P) => R) | undefined {
   return job.here?.bind(job) ?? job.task.open?.(job.state);
 }
 
-// Loaded on first use: it contains the worker's script, which calls without threads never need.
+// Loaded on first use: calls without threads never need it, nor the worker's script that it loads.
 const loadPool = () => import('./pool');
 let pool: Awaited<ReturnType<typeof loadPool>> | undefined;
 
@@ -76,8 +77,7 @@ export function threadsFor(
 /** The option, else the environment variable HALFSPACE_THREADS, else the number of cores. */
 export function threadsOf(option: Exclude<LongCall['threads'], undefined>): number {
   if (option !== 'auto') return option;
-  const { env } = globalThis.process ?? {};
-  const given = env?.HALFSPACE_THREADS || 'auto';
+  const given = environmentOf('HALFSPACE_THREADS') || 'auto';
   const forced = checkThreads('HALFSPACE_THREADS', given === 'auto' ? given : Number(given));
   if (forced !== 'auto') return forced;
   const os = globalThis.process?.getBuiltinModule?.('node:os');
