@@ -1,8 +1,15 @@
 // The package's files: the library as ES modules, one for each source file, so that bundlers take only
-// what a program imports; the library as CommonJS; and the command. `--no-dts` leaves out declarations.
+// what a page imports; as few files, with the command, for Node, Bun and Deno; as CommonJS; and as one
+// file for pages without a bundler. `--no-dts` leaves out declarations.
 
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { relative, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
+import { noticesPlugin } from './scripts/lib/notices.mjs';
+
+// esbuild is tsup's own.
+const esbuild: typeof import('esbuild') = createRequire(import.meta.resolve('tsup'))('esbuild');
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -15,14 +22,20 @@ const shared: Options = {
   noExternal: ['seedrandom'], // CommonJS, which browsers cannot import
   silent: true,
 };
+/**
+ * Written once, as those of CommonJS: ES modules may import from there, the other way is an error.
+ * The compiler that writes them still sets an option that TypeScript 6 deprecates.
+ */
 const declarations: Options = {
-  // The compiler that writes the .d.ts files still sets an option that TypeScript 6 deprecates.
   dts: { entry: library, compilerOptions: { ignoreDeprecations: '6.0' } },
 };
 /** Many source files in one output file, and what several of them need in chunks. */
 const bundled: Options = { ...shared, splitting: true };
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
+
+/** What every build of the package shares. */
+const plugins: Plugin[] = [noticesPlugin('THIRD-PARTY-NOTICES')];
 
 /** Leaves the imports of a module as they are, with the file ending that Node and browsers want. */
 const oneModulePerFile: Plugin = {
@@ -34,6 +47,18 @@ const oneModulePerFile: Plugin = {
   },
 };
 
+/** Leaves a long text in the file that has it as an ES module, next to whatever is built into dist/. */
+const left = (name: string): Plugin => ({
+  name: `left-${name}`,
+  setup(build) {
+    const filter = new RegExp(`/${name}\\.generated$`);
+    build.onResolve({ filter }, ({ resolveDir, path }) => {
+      const file = relative(resolve('src'), resolve(resolveDir, path)).replaceAll('\\', '/');
+      return { path: `./${file}.js`, external: true };
+    });
+  },
+});
+
 /** The command's entry begins with a line for the shell; nothing else does. */
 const shebang = {
   name: 'shebang',
@@ -42,17 +67,38 @@ const shebang = {
   },
 };
 
+/** A module that CommonJS cannot be, as text: what the package has besides what is compiled. */
+const WRITTEN = {
+  // Types of ES modules are those of CommonJS.
+  'index.d.ts': "export * from './index.cjs';\n",
+  'node.d.ts': "export * from './node.cjs';\n",
+  // Workers of Cloudflare compile no WebAssembly at run time, but import it compiled.
+  'workerd.js': `import kernels from './kernels.wasm';
+import { adoptModules } from './kernels/memory.js';
+adoptModules({ plain: kernels, shared: null });
+export * from './index.js';
+`,
+};
+
+/** The source files that an entry imports, however far one goes. */
+function modulesOf(entry: string): string[] {
+  const options = { bundle: true, write: false, metafile: true, packages: 'external' } as const;
+  const { metafile } = esbuild.buildSync({ ...options, entryPoints: [entry], format: 'esm' });
+  return Object.keys(metafile.inputs).filter((path) => path.startsWith('src/'));
+}
+
 const modules: Options = {
   ...shared,
-  ...declarations,
-  entry: [
-    ...['src/**/*.ts', '!src/cli', '!src/explore', '!src/worker.ts'],
-    ...['!src/**/*.assembly.ts', '!src/**/*.d.ts'],
-  ],
+  entry: modulesOf(library.index),
   format: 'esm',
   splitting: false,
-  esbuildPlugins: [oneModulePerFile],
+  esbuildPlugins: [...plugins, oneModulePerFile],
+  minify: true,
   clean: true,
+  onSuccess: async () => {
+    for (const [name, text] of Object.entries(WRITTEN)) writeFileSync(`dist/${name}`, text);
+    copyFileSync('src/kernels/kernels.generated.wasm', 'dist/kernels.wasm');
+  },
 };
 
 const commonjs: Options = {
@@ -61,6 +107,8 @@ const commonjs: Options = {
   entry: library,
   format: 'cjs',
   treeshake: true, // by Rollup: without it tsup's own step breaks `a ?? (yield* b())`
+  minify: true,
+  esbuildPlugins: [...plugins, left('worker')],
 };
 
 export const command: Options = {
@@ -69,6 +117,33 @@ export const command: Options = {
   format: 'esm',
   define: { HALFSPACE_VERSION: JSON.stringify(version) },
   plugins: [shebang],
+};
+
+/** The command, and the library for engines that load files one by one: what both need is there once. */
+const node: Options = {
+  ...command,
+  entry: {
+    cli: 'src/cli/main.ts',
+    'bundle/index': library.index,
+    'bundle/node': library.node,
+  },
+  minify: true,
+  esbuildPlugins: [...plugins, left('worker'), left('module')],
+};
+
+/** The library in one file, for pages without a bundler; threads load a second one. */
+const browser: Options = {
+  ...shared,
+  entry: { browser: library.index },
+  format: 'esm',
+  platform: 'browser',
+  splitting: false,
+  noExternal: [/.*/],
+  minify: true,
+  esbuildPlugins: [...plugins, left('worker')],
+  esbuildOptions: (options) => {
+    options.legalComments = 'none'; // THIRD-PARTY-NOTICES has them
+  },
 };
 
 /** The page that `explore` serves, with all that it needs: a script and a style next to the command. */
@@ -83,4 +158,10 @@ export const page: Options = {
   outExtension: () => ({ js: '.js' }),
 };
 
-export default defineConfig([modules, commonjs, command, page]);
+export default defineConfig([
+  modules,
+  commonjs,
+  node,
+  browser,
+  { ...page, esbuildPlugins: plugins },
+]);

@@ -2,7 +2,7 @@
 // module.generated.ts: the module as a string of ASCII characters, so that there is no file to serve or to
 // find and one source serves every bundler, and the types of its exports as the compiler states them.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,6 +25,8 @@ if (error) {
 }
 const wasm = await readFile(join(folder, 'kernels.wasm'));
 const types = await readFile(join(folder, 'kernels.d.ts'), 'utf8');
+// As a file too, for engines that compile no bytes at run time.
+await copyFile(join(folder, 'kernels.wasm'), join(kernels, 'kernels.generated.wasm'));
 await rm(folder, { recursive: true });
 
 /** The text that MODULE_TEXT describes below and `moduleBytes` in memory.ts reads. */

@@ -3,14 +3,18 @@
 
 import { readFileSync } from 'node:fs';
 import { build } from 'tsup';
+import { noticesPlugin } from './lib/notices.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const OPTIONAL = ['@node-rs/jieba', 'jieba-wasm', 'stopword'];
 
+const outDir = 'python/src/halfspace/node';
+
 await build({
   ...{ config: false, silent: true, clean: true, splitting: true, minify: true, dts: false },
   ...{ entry: { command: 'src/cli/main.ts' }, format: 'esm', target: 'es2022', platform: 'node' },
-  outDir: 'python/src/halfspace/node',
+  outDir,
+  esbuildPlugins: [noticesPlugin(`${outDir}/THIRD-PARTY-NOTICES`)],
   outExtension: () => ({ js: '.mjs' }),
   define: { HALFSPACE_VERSION: JSON.stringify(version) },
   noExternal: [/^(?!jieba-wasm|@node-rs|stopword|node:)/],

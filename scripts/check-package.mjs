@@ -3,16 +3,16 @@
 // to the committed ones. Stops at the first check that fails. One bundler; all with `--nightly`.
 
 import assert from 'node:assert/strict';
-import { access, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { access, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { publint } from 'publint';
-import { formatMessage } from 'publint/utils';
 import { checkChromium, openBrowser } from './check-package/browser.mjs';
 import { BUNDLERS } from './check-package/bundlers.mjs';
+import { RUNTIMES } from './check-package/runtimes.mjs';
 import { check, root, run, runChecks } from './lib/checks.mjs';
+import { checkTarball, installInto, kilobytes, packInto, tool } from './lib/packed.mjs';
 
 // esbuild is tsup's own: the same version that built the package.
 const esbuild = createRequire(import.meta.resolve('tsup'))('esbuild');
@@ -28,10 +28,13 @@ const FILES = [
   'CHANGELOG.md',
   'LICENSE',
   'README.md',
-  ...['index', 'node'].flatMap((entry) =>
-    ['cjs', 'd.cts', 'd.ts'].map((ending) => `dist/${entry}.${ending}`),
-  ),
+  'THIRD-PARTY-NOTICES',
+  ...['index', 'node'].flatMap((entry) => [
+    ...['cjs', 'd.cts', 'd.ts'].map((ending) => `dist/${entry}.${ending}`),
+    `dist/bundle/${entry}.js`,
+  ]),
   ...['cli.js', 'explorer.js', 'explorer-style.css'].map((file) => `dist/${file}`),
+  ...['browser.js', 'workerd.js', 'kernels.wasm'].map((file) => `dist/${file}`),
   ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),
   'docs/format.md',
   'package.json',
@@ -54,8 +57,13 @@ const BUNDLES = [
 /** The same of what is loaded when the first threads start. */
 const THREADS_LIMIT = 82.5;
 
-const tool = (name) => join(root, 'node_modules/.bin', name);
-const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
+/** A page without a bundler: the golden codes, and codes that threads make. */
+const BARE_PAGE = `
+import * as library from '/bare/browser.js';
+import { goldenDigests } from '/bare/golden.mjs';
+const rows = { values: new Float32Array(12000).fill(0.5), dimensions: 3 };
+const { count } = await new library.SimHasher({ bits: 64 }).hashAll(rows, { threads: 2 });
+globalThis.packed = { digests: await goldenDigests(library), count };`;
 
 const folder = await mkdtemp(join(tmpdir(), 'halfspace-package-'));
 const consumer = join(folder, 'consumer');
@@ -84,15 +92,16 @@ function checkReport(report, problems = [], digests = golden) {
   assert.deepEqual(report.job, expected.job, 'other results than in Node');
 }
 
-/** The ES modules of the library: one for each of its source files. */
+/** The ES modules of the library in a tarball: its entry, and all that this imports. */
 async function moduleFiles() {
-  const files = await readdir(join(root, 'src'), { recursive: true });
-  return files
-    .filter(
-      (file) =>
-        /\.ts$/.test(file) && !/^(cli\/|explore\/|worker\.ts)|\.assembly\.ts$|\.d\.ts$/.test(file),
-    )
-    .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`);
+  const files = new Set(['dist/index.js']);
+  for (const file of files) {
+    const text = await run('tar', ['-xzOf', tarball, `package/${file}`]);
+    for (const [, from] of text.matchAll(/(?:\bfrom|\bimport\(?) ?"(\.[^"]+)"/g)) {
+      files.add(join(file, '..', from));
+    }
+  }
+  return [...files];
 }
 
 /** Bundles an import of these names as a web page would, and returns a sentence with its size. */
@@ -182,12 +191,7 @@ async function main() {
 
   await check('there is a Chromium', checkChromium);
 
-  await check('builds and packs', async () => {
-    await run('npm', ['pack', '--pack-destination', folder]);
-    const name = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
-    tarball = join(folder, name);
-    return `${name}, ${kilobytes((await stat(tarball)).size)}`;
-  });
+  tarball = await packInto(folder);
 
   await check('the tarball has the files it should have and no others', async () => {
     const listing = (await run('tar', ['-tzf', tarball])).trim().split('\n');
@@ -201,23 +205,11 @@ async function main() {
     return `${FILES.length}, ${modules.length} modules and ${chunks.length} chunks`;
   });
 
-  await check('publint finds no problem', async () => {
-    const data = await readFile(tarball);
-    const { messages, pkg } = await publint({ pack: { tarball: data.buffer }, strict: true });
-    const found = messages.map((message) => formatMessage(message, pkg, { color: false }));
-    assert.deepEqual(found, []);
-  });
-
-  await check('attw finds the right types for node16 and bundlers', async () => {
-    // The profile leaves out Node 10's resolution, which ignores "exports" and finds no halfspace/node.
-    const options = ['--profile', 'node16', '--no-definitely-typed', '--no-color', '--no-emoji'];
-    await run(tool('attw'), [tarball, ...options, '--format', 'ascii']);
-  });
+  await checkTarball(tarball);
 
   await check('installs into an empty folder', async () => {
     await cp(join(root, 'scripts/check-package/consumer'), consumer, { recursive: true });
-    await writeFile(join(consumer, 'package.json'), '{ "private": true }');
-    await run('npm', ['install', tarball, '--no-audit', '--no-fund'], { cwd: consumer });
+    const packages = await installInto(consumer, tarball);
     for (const [name, source] of [
       ['golden', goldenSource],
       ['job', join(consumer, 'job.mjs')],
@@ -238,9 +230,7 @@ async function main() {
         });
       }
     }
-    const lock = JSON.parse(await readFile(join(consumer, 'package-lock.json'), 'utf8'));
-    const others = Object.keys(lock.packages).length - 2;
-    return `with ${others} packages below it`;
+    return `with ${packages.size - 1} packages below it, each once`;
   });
 
   await check('works with import', async () => {
@@ -255,6 +245,10 @@ async function main() {
     await check(`gives equal results in Node with the kernel '${kernel}'`, async () => {
       assert.deepEqual(await reportOf('main.mjs', kernel), expected);
     });
+  }
+
+  for (const [name, search] of Object.entries(isNightly ? RUNTIMES : {})) {
+    await check(`makes the golden code and searches in ${name}`, () => search(consumer, golden));
   }
 
   for (const script of ['threads-main.mjs', 'threads-main.cjs']) {
@@ -349,6 +343,22 @@ async function main() {
   await check('requests only the page and its script', async () => {
     const paths = ['/', '/isolated', '/no-workers', '/page.js', '/strict'];
     assert.deepEqual([...new Set(requests)].sort(), paths);
+  });
+  await check('is one file for a page without a bundler, and one more for threads', async () => {
+    const installed = join(consumer, 'node_modules/halfspace');
+    const { jsdelivr } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    const worker = 'threads/worker.generated.js';
+    const files = new Map([
+      ['browser.js', await readFile(join(installed, jsdelivr))],
+      [worker, await readFile(join(installed, 'dist', worker))],
+      ['golden.mjs', await readFile(join(consumer, 'golden.mjs'))],
+    ]);
+    browser.serve('bare', files, `<script type="module">${BARE_PAGE}</script>`);
+    const before = requests.length;
+    const { page: one, problems: own } = await browser.open('/bare');
+    const { digests, count } = await one.evaluate(() => globalThis.packed);
+    assert.deepEqual([digests, count, own], [golden, 4000, []]);
+    return `${requests.length - before - 2} files`; // without the page and the golden codes
   });
   const bundlers = Object.entries(BUNDLERS).slice(0, isNightly ? undefined : 1);
   for (const [name, { bundle, script: tag }] of bundlers) {

@@ -16,7 +16,6 @@ import {
 import { type Host, startHost } from './host';
 import type { Job } from './job';
 import { type FromWorker, Packed, type ToWorker } from './messages';
-import { WORKER_SCRIPT } from './worker.generated';
 
 /** Parts that a worker has at once: with two, the next part waits there when one is done. */
 const PARTS_AHEAD = 2;
@@ -42,11 +41,11 @@ class WorkerThread {
   #isReady: (value: boolean) => void = () => undefined;
   #hasEnded = false;
 
-  constructor() {
+  constructor(script: string) {
     this.ready = new Promise((resolve) => {
       this.#isReady = resolve;
     });
-    this.#host = startHost(WORKER_SCRIPT, {
+    this.#host = startHost(script, {
       onMessage: (message) => this.#take(message as FromWorker),
       onEnd: (reason) => this.endFor(`a worker thread ended (${reason})`),
     });
@@ -112,8 +111,10 @@ export async function closeThreads(): Promise<void> {
 
 /** Up to `count` workers that are ready; fewer, or none, where the engine refuses more. */
 async function readyWorkers(count: number): Promise<WorkerThread[]> {
+  // One file of the package, which its ES modules, CommonJS and the command share.
+  const { WORKER_SCRIPT } = await import('./worker.generated');
   try {
-    while (workers.length < count && !isForbidden) workers.push(new WorkerThread());
+    while (workers.length < count && !isForbidden) workers.push(new WorkerThread(WORKER_SCRIPT));
   } catch {
     isForbidden = workers.length === 0;
   }

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { expect, it } from 'vitest';
+import { packageFolders } from '../../scripts/lib/notices.mjs';
 import { changesOf, versions } from '../../scripts/lib/release.mjs';
 import { root } from './examples';
 
@@ -27,4 +29,20 @@ it('the package says whose it is, and leaves to a hosted CI what only such a one
   expect(publishConfig).toEqual({ access: 'public' });
   // npm runs these where a package is installed from its files, without the sources.
   for (const name of ['prepare', 'install', 'postinstall']) expect(scripts[name]).toBeUndefined();
+});
+
+it('the notices have the packages whose code is in an output, and no others', async () => {
+  const contents = `
+    import 'node:fs';
+    import { alea } from 'seedrandom';
+    import { html } from 'lit-html';
+    import * as unused from 'apache-arrow';
+    console.log(alea, html);`;
+  const stdin = { contents, resolveDir: root };
+  const { metafile } = await build({
+    ...{ stdin, bundle: true, write: false, metafile: true },
+    ...{ platform: 'node', external: ['apache-arrow'] },
+  });
+  const names = packageFolders(metafile).map((folder) => folder.replace(/^.*node_modules\//, ''));
+  expect(names.sort()).toEqual(['lit-html', 'seedrandom']);
 });
