@@ -124,8 +124,8 @@ const node: Options = {
   ...command,
   entry: {
     cli: 'src/cli/main.ts',
-    'bundle/index': library.index,
-    'bundle/node': library.node,
+    library: library.index,
+    node: library.node,
   },
   minify: true,
   esbuildPlugins: [...plugins, left('worker'), left('module')],

@@ -29,10 +29,10 @@ const FILES = [
   'LICENSE',
   'README.md',
   'THIRD-PARTY-NOTICES',
-  ...['index', 'node'].flatMap((entry) => [
-    ...['cjs', 'd.cts', 'd.ts'].map((ending) => `dist/${entry}.${ending}`),
-    `dist/bundle/${entry}.js`,
-  ]),
+  ...['index', 'node'].flatMap((entry) =>
+    ['cjs', 'd.cts', 'd.ts'].map((ending) => `dist/${entry}.${ending}`),
+  ),
+  ...['library.js', 'node.js'].map((file) => `dist/${file}`), // for Node
   ...['cli.js', 'explorer.js', 'explorer-style.css'].map((file) => `dist/${file}`),
   ...['browser.js', 'workerd.js', 'kernels.wasm'].map((file) => `dist/${file}`),
   ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),
