@@ -3,42 +3,42 @@
  * front to back. A file is never held whole, so its size has no limit.
  */
 
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { COMPRESSION_BYTES, compressionOf, gunzipped } from './compressed';
 import { fill } from './file-io';
-import { zstdContent } from './zstd-content';
+import { ZstdContent } from './zstd-content';
 
 const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
+const NOTHING = new Uint8Array(0);
+
+/** Gives the next bytes of a source, which are the caller's to hold; none only at the end. */
+export type NextBytes = () => Promise<Uint8Array>;
 
 /** Bytes of a file or a stream, read once from front to back; `close` closes the file. */
 export class ByteSource implements BytePipe {
   /** Bytes taken so far. */
   bytesRead = 0;
   #pending: Uint8Array[] = [];
-  #chunks: AsyncIterator<Uint8Array>;
   #isAtEnd = false;
 
   private constructor(
     /** Path, or what a stream is called. */
     readonly name: string,
-    chunks: AsyncIterable<Uint8Array>,
+    private readonly pull: NextBytes,
     /** Reads at any position; null for a stream. */
-    readonly file: ByteFile | null,
-    private readonly closeFile: () => Promise<void>,
-  ) {
-    this.#chunks = chunks[Symbol.asyncIterator]();
-  }
+    readonly file: ByteFile | null = null,
+    private readonly closeFile = async () => {},
+  ) {}
 
   /** Closes the file, and frees what is held of it. */
   async close(): Promise<void> {
     this.#isAtEnd = true;
     this.#pending = [];
-    this.#chunks = noChunks();
     await this.closeFile();
   }
 
@@ -51,9 +51,22 @@ export class ByteSource implements BytePipe {
         await handle.close();
         return null;
       }
-      const file = stat.isFile() ? fileAccess(handle, stat.size) : null;
-      const source: ByteSource = new ByteSource(path, chunksOf(handle), file, () => handle.close());
-      if (file !== null) file.onRead = (bytes) => (source.bytesRead += bytes);
+      const pull = async () => {
+        const bytes = new Uint8Array(CHUNK_BYTES);
+        const { bytesRead } = await handle.read(bytes, 0, CHUNK_BYTES, null);
+        return bytes.subarray(0, bytesRead);
+      };
+      const file: ByteFile = {
+        byteCount: stat.size,
+        async readInto(bytes, at) {
+          if ((await fill(handle, bytes, at)) < bytes.length) {
+            throw new Error('cut short: the file ends before its data');
+          }
+          source.bytesRead += bytes.length;
+        },
+      };
+      const close = () => handle.close();
+      const source = new ByteSource(path, pull, stat.isFile() ? file : null, close);
       return source;
     } catch (error) {
       await handle.close();
@@ -66,27 +79,30 @@ export class ByteSource implements BytePipe {
     const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
     if (compression === null) return this;
     const { byteCount, name } = this;
-    const content =
-      compression === 'gzip'
-        ? gunzipped(this.#left(), name)
-        : zstdContent(this, { name, byteCount });
+    const zstd = compression === 'zstd' ? new ZstdContent(this, { name, byteCount }) : null;
+    const pull = zstd === null ? gunzipped(() => this.next(), name) : () => zstd.next();
     // Compressed bytes cannot be read at any position, so there is no `file`.
-    return new ByteSource(name, content, null, () => this.close());
-  }
-
-  /** The bytes that were not read yet. */
-  async *#left(): AsyncGenerator<Uint8Array> {
-    for (let next = await this.next(); next.length > 0; next = await this.next()) yield next;
+    return new ByteSource(name, pull, null, () => this.close());
   }
 
   /** The bytes of a stream; a chunk of anything else throws a FormatError. */
   static of(chunks: AsyncIterable<Uint8Array>, name: string): ByteSource {
-    return new ByteSource(name, bytesOf(chunks, name), null, async () => {});
+    const iterator = chunks[Symbol.asyncIterator]();
+    return new ByteSource(name, async () => {
+      for (;;) {
+        const { done, value } = await iterator.next();
+        if (done) return NOTHING;
+        if (!(value instanceof Uint8Array)) {
+          throw new FormatError(`a stream of ${typeof value}s, not of bytes`, name);
+        }
+        if (value.length > 0) return value;
+      }
+    });
   }
 
   /** Stands for a folder, whose files are opened one by one; it has no bytes. */
   static folder(path: string, close = async () => {}): ByteSource {
-    return new ByteSource(path, noChunks(), null, close);
+    return new ByteSource(path, async () => NOTHING, null, close);
   }
 
   /** The size of a file; null for a stream. */
@@ -101,19 +117,10 @@ export class ByteSource implements BytePipe {
 
   /** The next bytes, however many there are; none only at the end. */
   async next(): Promise<Uint8Array> {
-    const chunk = this.#pending.shift() ?? (await this.#pull());
+    const chunk = this.#pending.shift() ?? (this.#isAtEnd ? NOTHING : await this.pull());
+    if (chunk.length === 0) this.#isAtEnd = true;
     this.bytesRead += chunk.length;
     return chunk;
-  }
-
-  /** The next chunk that is not empty. */
-  async #pull(): Promise<Uint8Array> {
-    while (!this.#isAtEnd) {
-      const result = await this.#chunks.next();
-      this.#isAtEnd = result.done === true;
-      if (!result.done && result.value.length > 0) return result.value;
-    }
-    return new Uint8Array();
   }
 
   /** The first `count` bytes, which stay to be read. */
@@ -166,8 +173,6 @@ export class ByteSource implements BytePipe {
   }
 }
 
-async function* noChunks(): AsyncGenerator<Uint8Array> {}
-
 /** All parts in one array; a single part is returned as it is. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 ? parts[0] : concatenated(parts);
@@ -181,35 +186,4 @@ function inMemory(bytes: Uint8Array): ByteFile {
       target.set(bytes.subarray(at, at + target.length));
     },
   };
-}
-
-/** Reads at any position of a file; `onRead` is called with the bytes of each read. */
-function fileAccess(handle: FileHandle, byteCount: number) {
-  return {
-    byteCount,
-    onRead: (_: number) => {},
-    async readInto(bytes: Uint8Array, at: number): Promise<void> {
-      if ((await fill(handle, bytes, at)) < bytes.length) {
-        throw new Error('cut short: the file ends before its data');
-      }
-      this.onRead(bytes.length);
-    },
-  };
-}
-
-async function* chunksOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    // New memory for each chunk, since callers hold chunks.
-    const bytes = new Uint8Array(CHUNK_BYTES);
-    const { bytesRead } = await handle.read(bytes, 0, CHUNK_BYTES, null);
-    if (bytesRead === 0) return;
-    yield bytes.subarray(0, bytesRead);
-  }
-}
-
-async function* bytesOf(chunks: AsyncIterable<Uint8Array>, name: string) {
-  for await (const chunk of chunks) {
-    if (chunk instanceof Uint8Array) yield chunk;
-    else throw new FormatError(`a stream of ${typeof chunk}s, not of bytes`, name);
-  }
 }

@@ -6,6 +6,7 @@
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { FormatError, messageOf } from '../base/format-error';
+import type { NextBytes } from './byte-source';
 
 type Compression = 'gzip' | 'zstd';
 
@@ -36,22 +37,26 @@ export function bareName(path: string): string {
   return path.replace(/\.(?:gz|zst)$/i, '');
 }
 
-/** The content of gzip in pieces. */
-export async function* gunzipped(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-): AsyncGenerator<Uint8Array> {
+/** Returns a function that gives the content of gzip piece by piece. */
+export function gunzipped(next: NextBytes, name: string): NextBytes {
   const gunzip = createGunzip();
-  const source = Readable.from(chunks);
-  // `pipe` does not pass errors on: without this line the loop below would wait for ever.
-  source.on('error', (error) => gunzip.destroy(error));
-  try {
-    for await (const piece of source.pipe(gunzip)) yield piece;
-  } catch (error) {
-    throw damaged('gzip', name, error);
-  } finally {
-    source.destroy();
-  }
+  const source = new Readable({
+    read() {
+      next().then(
+        (bytes) => this.push(bytes.length > 0 ? bytes : null),
+        (error) => gunzip.destroy(error), // `pipe` does not pass errors on
+      );
+    },
+  });
+  const pieces: AsyncIterator<Uint8Array> = source.pipe(gunzip)[Symbol.asyncIterator]();
+  return async () => {
+    try {
+      const { done, value } = await pieces.next();
+      return done ? new Uint8Array(0) : value;
+    } catch (error) {
+      throw damaged('gzip', name, error);
+    }
+  };
 }
 
 /** The error for compressed bytes that cannot be unpacked; an error that names its file stays. */

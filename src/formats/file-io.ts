@@ -10,17 +10,13 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import {
-  PIECE_BYTES as CHECKSUM_BYTES,
-  checkFileSize,
-  FileChecksum,
-} from '../table/sealed/file-checksum';
+import { checkFileSize, FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
 import { GzipOutput, type RowOutput } from './compressed';
 
 export type { RowOutput };
 
 /** Most bytes of one call to the system, which takes less than 2 GiB. */
-const PIECE_BYTES = 2 ** 30;
+const MAX_CALL_BYTES = 2 ** 30;
 
 /** What an output may replace. */
 export interface OutputOptions {
@@ -167,7 +163,7 @@ export class StreamOutput implements RowOutput {
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
   for (const chunk of chunks) {
     for (let at = 0; at < chunk.length; ) {
-      at += (await file.write(chunk, at, Math.min(chunk.length - at, PIECE_BYTES))).bytesWritten;
+      at += (await file.write(chunk, at, Math.min(chunk.length - at, MAX_CALL_BYTES))).bytesWritten;
     }
   }
 }
@@ -206,14 +202,25 @@ export async function writeSynced(path: string, bytes: Uint8Array): Promise<void
   }
 }
 
-/** All bytes of a file of any size. */
-export async function readWhole(path: string): Promise<Uint8Array> {
+/**
+ * All bytes of a file of any size. Where `byteLength` is given the size must be that: it is compared
+ * before memory is taken.
+ */
+export async function readWhole(path: string, byteLength?: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
     const stat = await file.stat();
+    const { size } = stat;
     if (stat.isDirectory()) throw new FormatError('a folder, not a file', path);
-    const bytes = new Uint8Array(stat.size);
-    return bytes.subarray(0, await fill(file, bytes)); // shorter where it shrank meanwhile
+    checkFileSize(size, byteLength ?? size, path);
+    if (size > constants.MAX_LENGTH) {
+      const most = constants.MAX_LENGTH;
+      throw new FormatError(`${size} bytes, this engine holds at most ${most} in one piece`, path);
+    }
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
+    const filled = await fill(file, bytes); // fewer where it shrank meanwhile
+    if (filled < (byteLength ?? 0)) throw new FormatError('cut short while it was read', path);
+    return bytes.subarray(0, filled);
   } finally {
     await file.close();
   }
@@ -232,7 +239,7 @@ export async function eachPiece(
   try {
     checkFileSize((await file.stat()).size, byteLength, path);
     // A file without bytes is one empty piece.
-    const piece = new Uint8Array(2 ** 20);
+    const piece = new Uint8Array(PIECE_BYTES);
     for (let at = 0; at === 0 || at < byteLength; at += piece.length) {
       const length = Math.min(piece.length, byteLength - at);
       if ((await fill(file, piece.subarray(0, length), at)) < length) {
@@ -240,25 +247,6 @@ export async function eachPiece(
       }
       take(piece.subarray(0, length));
     }
-  } finally {
-    await file.close();
-  }
-}
-
-/** All bytes of a file, whose size must be `byteLength`: it is compared before memory is taken. */
-export async function readExactly(path: string, byteLength: number): Promise<Uint8Array> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    checkFileSize(size, byteLength, path);
-    if (size > constants.MAX_LENGTH) {
-      const most = constants.MAX_LENGTH;
-      throw new FormatError(`${size} bytes, this engine holds at most ${most} in one piece`, path);
-    }
-    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
-    if ((await fill(file, bytes)) < size)
-      throw new FormatError('cut short while it was read', path);
-    return bytes;
   } finally {
     await file.close();
   }
@@ -278,7 +266,7 @@ export interface Readable {
 export async function fill(file: Readable, bytes: Uint8Array, at = 0): Promise<number> {
   let filled = 0;
   while (filled < bytes.length) {
-    const count = Math.min(PIECE_BYTES, bytes.length - filled);
+    const count = Math.min(MAX_CALL_BYTES, bytes.length - filled);
     const { bytesRead } = await file.read(bytes, filled, count, at + filled);
     if (bytesRead === 0) break;
     filled += bytesRead;
@@ -286,24 +274,14 @@ export async function fill(file: Readable, bytes: Uint8Array, at = 0): Promise<n
   return filled;
 }
 
-/**
- * A checksum of a file's bytes, for comparison with others of this function: xxHash64 chained over
- * pieces of 1 MiB, the last of which is empty where the size is a multiple of that.
- */
+/** The checksum of a file, as manifests state it. */
 export async function checksumOf(path: string, signal?: AbortSignal): Promise<string> {
-  const file = await open(path);
-  try {
-    const piece = new Uint8Array(CHECKSUM_BYTES);
-    const sum = new FileChecksum();
-    for (let at = 0, filled = piece.length; filled === piece.length; at += filled) {
-      signal?.throwIfAborted();
-      filled = await fill(file, piece, at);
-      sum.add(piece.subarray(0, filled));
-    }
-    return sum.text;
-  } finally {
-    await file.close();
-  }
+  const sum = new FileChecksum();
+  await eachPiece(path, (await stat(path)).size, (piece) => {
+    signal?.throwIfAborted();
+    sum.add(piece);
+  });
+  return sum.text;
 }
 
 /** Makes new names in a folder last; does nothing where folders cannot be synced (Windows). */

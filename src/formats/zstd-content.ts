@@ -7,7 +7,7 @@ import { FormatError } from '../base/format-error';
 import type { BytePipe } from '../table/arrow/batches';
 import { ZstdDecoder } from '../table/compression/zstd';
 import { Source } from '../table/compression/zstd-entropy';
-import { ZstdWindow } from '../table/compression/zstd-window';
+import { ZstdWindow } from '../table/compression/zstd-output';
 import { damaged } from './compressed';
 
 /** The largest window: that of `zstd --long`, and what `zstd -d` takes where it is not asked. */
@@ -15,7 +15,6 @@ const MAX_WINDOW_BYTES = 2 ** 27;
 /** Content is at most this many times the file, or `MIN_CONTENT`, which any file may have. */
 const MAX_RATIO = 1024;
 const MIN_CONTENT = 2 ** 26;
-const NOTHING = new Uint8Array(0);
 
 interface ZstdOptions {
   /** The file, for errors. */
@@ -24,36 +23,36 @@ interface ZstdOptions {
   readonly byteCount: number | null;
 }
 
-/** The content in pieces. */
-export async function* zstdContent(
-  source: BytePipe,
-  { name, byteCount }: ZstdOptions,
-): AsyncGenerator<Uint8Array> {
-  const output = new ZstdWindow();
-  const decoder = new ZstdDecoder(output);
-  let [packed, content] = [0, 0];
-  for (;;) {
-    const frame = decoder.frame();
-    const next = (bytes: Uint8Array, wanted: number) => {
+export class ZstdContent {
+  readonly #output = new ZstdWindow();
+  readonly #decoder = new ZstdDecoder(this.#output);
+  #packed = 0;
+  #content = 0;
+
+  constructor(
+    private readonly source: BytePipe,
+    private readonly options: ZstdOptions,
+  ) {}
+
+  /** The next piece of the content; without bytes at the end. */
+  async next(): Promise<Uint8Array> {
+    const { name, byteCount } = this.options;
+    for (;;) {
+      const { wanted, isBetweenFrames } = this.#decoder;
+      const bytes = await this.source.take(wanted);
+      if (isBetweenFrames && bytes.length === 0) return bytes;
+      this.#packed += bytes.length;
       try {
-        return frame.next(Source.of(bytes).part(wanted));
+        this.#decoder.take(Source.of(bytes).part(wanted));
+        checkWindow(this.#output.windowBytes, name);
+        const piece = this.#output.take();
+        this.#content += piece.length;
+        const most = Math.max(MIN_CONTENT, MAX_RATIO * (byteCount ?? this.#packed));
+        if (this.#content > most) throw new Error(`it makes more than ${most} bytes`);
+        if (piece.length > 0) return piece;
       } catch (error) {
         throw damaged('zstd', name, error);
       }
-    };
-    for (let step = next(NOTHING, 0), isFirst = true; !step.done; isFirst = false) {
-      const bytes = await source.take(step.value);
-      if (isFirst && bytes.length === 0) return;
-      packed += bytes.length;
-      step = next(bytes, step.value);
-      checkWindow(output.windowBytes, name);
-      const piece = output.take();
-      if (piece.length === 0) continue;
-      content += piece.length;
-      const most = Math.max(MIN_CONTENT, MAX_RATIO * (byteCount ?? packed));
-      if (content > most)
-        throw damaged('zstd', name, new Error(`it makes more than ${most} bytes`));
-      yield piece;
     }
   }
 }

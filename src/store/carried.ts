@@ -118,7 +118,7 @@ export async function eachBatch(
   const source = await ByteSource.open(path);
   try {
     const opened = await openArrowFile((await source?.randomAccess()) as ByteFile, path);
-    for await (const batch of opened.batches()) await take(batch);
+    await opened.read(take);
   } finally {
     await source?.close();
   }

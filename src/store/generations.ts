@@ -21,7 +21,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { ignore, readExactly, syncFolder, writeSynced } from '../formats/file-io';
+import { ignore, readWhole, syncFolder, writeSynced } from '../formats/file-io';
 import { fileChecksum } from '../table/sealed/file-checksum';
 import { GenerationFile } from './generation-file';
 import {
@@ -103,7 +103,7 @@ export async function checkCopy(folder: string, newest: Manifest): Promise<void>
 /** The bytes of a file, whose size and checksum were compared with the manifest. */
 export async function readFolderFile(folder: string, file: FolderFile): Promise<Uint8Array> {
   const path = join(folder, file.name);
-  const bytes = await readExactly(path, file.bytes);
+  const bytes = await readWhole(path, file.bytes);
   checkFileChecksum(fileChecksum(bytes), file, path);
   return bytes;
 }

@@ -303,10 +303,10 @@ async function batchesOf(
       throw new FormatError(`it holds no ${file.kind}, its schema does not say so`, path);
     }
     let rows = 0;
-    for await (const batch of opened.batches()) {
+    await opened.read(async (batch) => {
       rows += batch.count;
       passed((file.bytes * batch.count) / Math.max(1, file.rows));
-    }
+    });
     return { rows, bodies: opened.bodies };
   } finally {
     await source?.close();

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { zstdContent } from '../../src/formats/zstd-content';
+import { ZstdContent } from '../../src/formats/zstd-content';
 import { decodeZstd, ZstdDecoder } from '../../src/table/compression/zstd';
 import { Source } from '../../src/table/compression/zstd-entropy';
-import { ZstdWindow } from '../../src/table/compression/zstd-window';
+import { ZstdWindow } from '../../src/table/compression/zstd-output';
 import { Draws } from '../reference/random';
 import { frames } from '../table/frames.json';
 
@@ -60,7 +60,10 @@ async function read(
   { byteCount = null }: { byteCount?: number | null } = {},
 ): Promise<[string, number[]]> {
   const parts: Uint8Array[] = [];
-  for await (const part of zstdContent(source, { name: 'a.zst', byteCount })) parts.push(part);
+  const content = new ZstdContent(source, { name: 'a.zst', byteCount });
+  for (let part = await content.next(); part.length > 0; part = await content.next()) {
+    parts.push(part);
+  }
   return [Buffer.concat(parts).toString('latin1'), parts.map(({ length }) => length)];
 }
 
@@ -74,11 +77,12 @@ class MeasuredWindow extends ZstdWindow {
 /** Bytes of the memory that the content of one frame passes through. */
 function windowBytesOf(bytes: readonly number[]): number {
   const window = new MeasuredWindow();
-  const frame = new ZstdDecoder(window).frame();
+  const decoder = new ZstdDecoder(window);
   const source = Source.of(Uint8Array.from(bytes));
-  for (let step = frame.next(source.part(0)); !step.done; window.take()) {
-    step = frame.next(source.part(step.value));
-  }
+  do {
+    decoder.take(source.part(decoder.wanted));
+    window.take();
+  } while (!decoder.isBetweenFrames);
   return window.size;
 }
 

@@ -3,7 +3,7 @@ import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync, writeSync } 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readExactly } from '../../src/formats/file-io';
+import { readWhole } from '../../src/formats/file-io';
 import { Codes, SimHashIndex } from '../../src/index';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { fileName, type Manifest, manifestName, manifestText } from '../../src/store/manifest';
@@ -58,7 +58,7 @@ describe('a file above 2 GiB', { tags: 'full' }, () => {
     const path = join(root, 'large');
     const byteLength = 2 * GIB + 4096;
     sparseFile(path, byteLength);
-    const bytes = await readExactly(path, byteLength);
+    const bytes = await readWhole(path, byteLength);
     expect(bytes.length).toBe(byteLength);
     expect(Buffer.from(bytes.subarray(-9)).toString('latin1')).toBe('\0\0the end');
     rmSync(path);
@@ -72,7 +72,7 @@ describe('a file above 2 GiB', { tags: 'full' }, () => {
       const byteLength = constants.MAX_LENGTH + 8;
       sparseFile(path, byteLength);
       const before = process.memoryUsage().arrayBuffers;
-      await expect(readExactly(path, byteLength)).rejects.toThrow(
+      await expect(readWhole(path, byteLength)).rejects.toThrow(
         `larger: ${byteLength} bytes, this engine holds at most ${constants.MAX_LENGTH} in one piece`,
       );
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(GIB);

@@ -15,6 +15,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, it, vi } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
+import { iterated } from '../../src/base/long-work';
 import { Codes } from '../../src/codes/codes';
 import { type ByteFile, openArrowFile, openArrowStream } from '../../src/table/arrow/batches';
 import { openArrow } from '../../src/table/arrow/source';
@@ -179,7 +180,7 @@ describe('files and streams of other programs, a batch at a time', () => {
     let count = 0;
     const lines: string[] = [];
     const text = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
-    for await (const rows of opened.batches()) {
+    for await (const rows of iterated<RowBatch>((send) => opened.read(send))) {
       expect(rows.firstRow).toBe(count);
       count += rows.count;
       for (const row of new Table([rows.toArrow()])) lines.push(JSON.stringify(row, text));
@@ -202,7 +203,7 @@ describe('many columns', () => {
     const bytes = bytesOf(recordBatch(schema, data, 1));
     const assign = vi.spyOn(Schema.prototype, 'assign');
     const opened = await openArrowFile(fileOf(bytes), 'wide.arrow');
-    for await (const rows of opened.batches()) {
+    for await (const rows of iterated<RowBatch>((send) => opened.read(send))) {
       expect(rows.columns.map(({ type }) => type)).toEqual(['Int32', 'Utf8', 'Float64']);
       expect(rows.toArrow().numRows).toBe(1);
     }
@@ -219,8 +220,9 @@ describe('a file of our own', () => {
 
   const read = async (of: Uint8Array) => {
     let count = 0;
-    for await (const rows of (await openArrowFile(fileOf(of), 'own.arrow')).batches())
+    await (await openArrowFile(fileOf(of), 'own.arrow')).read(async (rows) => {
       count += rows.count;
+    });
     return count;
   };
 

@@ -88,11 +88,11 @@ export async function arrowRows(source: ByteSource, options: ReadOptions): Promi
 
   const read: FormatRows['read'] = async (send) => {
     let isFirst = true; // of a file of empty batches one is given
-    for await (const batch of opened.batches()) {
+    await opened.read(async (batch) => {
       if (batch.count > 0 || isFirst)
         await send(dropped.length > 0 ? batch.without(dropped) : batch);
       isFirst = false;
-    }
+    });
   };
   const columns = opened.columns.filter(({ name }) => wanted.has(name));
   const { rowCount, header } = opened;

@@ -5,7 +5,7 @@
 
 import type { ColumnBuilder } from '../../table/columns/builder';
 import type { ColumnKind } from '../../table/columns/types';
-import { float16 } from '../../table/columns/values';
+import { float16, timeText } from '../../table/columns/values';
 import { exactJson } from '../jsonl/json-text';
 import type { Node } from './metadata';
 import type { Budget, LeafValues } from './pages';
@@ -56,17 +56,6 @@ export function leafType({ type, typeLength, meaning, digits }: Node): LeafType 
 /** Bytes that are no UTF-8 become U+FFFD, as Arrow's readers have it. */
 function textOf({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString('utf8');
-}
-
-/** A time as text, from a count of units of 10^-digits seconds. */
-function timeText(value: bigint, digits: number): string {
-  const per = 10n ** BigInt(digits);
-  // Never negative, also for times before 1970.
-  const rest = ((value % per) + per) % per;
-  const date = new Date(Number((value - rest) / per) * 1000);
-  if (Number.isNaN(date.getTime())) return String(value);
-  const seconds = date.toISOString().slice(0, -5);
-  return digits === 0 ? seconds : `${seconds}.${String(rest).padStart(digits, '0')}`;
 }
 
 /** A time of old writers: nanoseconds of a day in 8 bytes, then the Julian day in 4. */

@@ -15,21 +15,24 @@ import { KEY, SealChecker } from '../sealed/seal';
 import {
   BATCH_MESSAGE,
   type Columns,
+  checkBlock,
+  checkBody,
+  checkBodyBytes,
   checkLeft,
+  checkNoBatch,
+  checkOrder,
   DICTIONARY_MESSAGE,
+  END,
   FIRST_MESSAGE,
   footerStart,
-  type Message,
+  type Head,
+  headOf,
+  isMarked,
+  metadataBytes,
   readFooter,
   SCHEMA_MESSAGE,
   type Span,
   TAIL_BYTES,
-  type Walk,
-  walkBlock,
-  walkHead,
-  walkMessage,
-  walkStream,
-  walkToBatch,
 } from './messages';
 import { asArrow, decoded } from './source';
 
@@ -48,8 +51,26 @@ export interface BytePipe {
   readonly bytesLeft?: number | null;
 }
 
+type Take = BytePipe['take'];
+
+/** A message; `parts` are all of its bytes. */
+type Message = Pick<Head, 'header' | 'parts' | 'dictionary'>;
+
+/** How the messages of a file or a stream are read. */
+interface Messages {
+  /** The bytes of the schema's message. */
+  readonly schema: readonly Uint8Array[];
+  /** The next dictionary or batch; null at the end. */
+  readonly next: () => Promise<Message | null>;
+  /** Batches and rows of a file; null for a stream, which does not say how many it has. */
+  readonly batchCount: number | null;
+  readonly rowCount: number | null;
+  /** Where the bodies of the batches lie in a file; empty for a stream. */
+  readonly bodies: readonly Span[];
+}
+
 /** A file or stream that was opened; its batches can be read once. */
-interface ArrowRows {
+class ArrowRows {
   readonly columns: readonly ColumnInfo[];
   /** Rows of a file; null for a stream, which does not say how many it has. */
   readonly rowCount: number | null;
@@ -57,60 +78,74 @@ interface ArrowRows {
   readonly header: string | undefined;
   /** Where the bodies of the batches lie in a file; empty for a stream. */
   readonly bodies: readonly Span[];
-  /** The batches as they were written. */
-  batches(): AsyncGenerator<RowBatch>;
-}
-
-/**
- * The messages that a batch needs before it: the schema, and the dictionaries up to here. A batch
- * is decoded as a stream of these and of itself.
- */
-class Preamble {
-  readonly schema: Schema;
-  readonly header: string | undefined;
-  #dictionaries: { id: number | undefined; bytes: Uint8Array }[] = [];
+  readonly #schema: Schema;
   readonly #seals: SealChecker;
+  #dictionaries: Message[] = [];
 
-  /** `message` are the bytes of the schema's message, `columns` what it says. */
   constructor(
-    readonly message: readonly Uint8Array[],
-    readonly columns: Columns,
+    private readonly messages: Messages,
     readonly file: string,
   ) {
-    this.schema = decoded(message, 0).schema;
-    this.#seals = new SealChecker(this.schema);
-    this.header = this.schema.metadata.get(KEY);
+    this.#schema = decoded(messages.schema, 0).schema;
+    this.#seals = new SealChecker(this.#schema);
+    this.columns = this.#schema.fields.map(columnInfo);
+    this.header = this.#schema.metadata.get(KEY);
+    this.rowCount = messages.rowCount;
+    this.bodies = messages.bodies;
+  }
+
+  /** Sends the batches as they were written, each after the promise of the one before. */
+  async read(send: (batch: RowBatch) => Promise<void>): Promise<void> {
+    const { file } = this;
+    const { batchCount, next } = this.messages;
+    let sent = 0;
+    // The last batch of a sealed stream says that it is the last, so each is held until the next.
+    let held: RecordBatch | null = null;
+    for (;;) {
+      const message = await asArrow(file, next);
+      if (message === null) break;
+      if (message.header === DICTIONARY_MESSAGE) {
+        this.#addDictionary(message);
+        continue;
+      }
+      let batch: RecordBatch | null = asArrow(file, () => this.#batchOf(message));
+      if (batchCount === null) [held, batch] = [batch, held];
+      if (batch !== null) await send(this.#rowsOf(batch, ++sent === batchCount));
+    }
+    if (held !== null) await send(this.#rowsOf(held, true));
+    else if (sent === 0) {
+      asArrow(file, () => this.#seals.checkEnd());
+      // Without batches, one batch without rows shows the columns.
+      const none = this.#schema.fields.map(({ type }) => makeData({ type }));
+      await send(RowBatch.fromArrow(recordBatch(this.#schema, none, 0), { file }));
+    }
   }
 
   /** Keeps a dictionary for later batches; unless it is a delta, it replaces the one before. */
-  addDictionary({ dictionary, parts }: Message): void {
+  #addDictionary(message: Message): void {
+    const { dictionary } = message;
     if (!dictionary?.isDelta) {
-      this.#dictionaries = this.#dictionaries.filter(({ id }) => id !== dictionary?.id);
+      this.#dictionaries = this.#dictionaries.filter((one) => {
+        return one.dictionary?.id !== dictionary?.id;
+      });
     }
-    this.#dictionaries.push({ id: dictionary?.id, bytes: concatenated(parts) });
+    this.#dictionaries.push({ ...message, parts: [concatenated(message.parts)] });
   }
 
-  /** Decodes the message of a batch; its bitmaps are checked. */
-  batchOf({ parts }: Message): RecordBatch {
-    const dictionaries = this.#dictionaries.map(({ bytes }) => bytes);
-    const [batch] = decoded([...this.message, ...dictionaries, ...parts], 1).batches;
+  /** Decodes the message of a batch as a stream of what it needs; its bitmaps are checked. */
+  #batchOf({ parts }: Message): RecordBatch {
+    const dictionaries = this.#dictionaries.flatMap((one) => one.parts);
+    const [batch] = decoded([...this.messages.schema, ...dictionaries, ...parts], 1).batches;
     for (const data of batch.data.children) checkBitmaps(data);
     return batch;
   }
 
-  /**
-   * A decoded batch as rows; that of a sealed file is compared with its checksums and place first.
-   */
-  rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
+  /** A batch as rows; that of a sealed file is compared with its checksums and place first. */
+  #rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
     const { file } = this;
     const { row: firstRow } = this.#seals;
     asArrow(file, () => this.#seals.check(batch, isLast));
     return RowBatch.fromArrow(batch, { firstRow, file });
-  }
-
-  /** Fails for a sealed file without any batch. */
-  checkEnd(): void {
-    asArrow(this.file, () => this.#seals.checkEnd());
   }
 }
 
@@ -143,23 +178,31 @@ function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): 
   return message;
 }
 
-/** Runs a walk over bytes that `take` gives in order. */
-async function run<T>(walk: Walk<T>, take: BytePipe['take']): Promise<T> {
-  for (let step = walk.next(); ; ) {
-    if (step.done) return step.value;
-    step = walk.next(await take(step.value));
-  }
-}
-
 /** A `take` that gives the bytes of a file from `at` on, up to `last`. */
-function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
+function takeFrom(file: ByteFile, at: number, last: number): Take {
   let from = at;
   return async (count) => {
-    const bytes = new Uint8Array(Math.min(count, last - from));
+    const bytes = new Uint8Array(Math.max(0, Math.min(count, last - from)));
     await file.readInto(bytes, from);
     from += bytes.length;
     return bytes;
   };
+}
+
+/** Reads and verifies the next metadata. */
+async function headFrom(take: Take, areMarked = false): Promise<Head> {
+  const first = await take(4);
+  const prefix = isMarked(first) ? concatenated([first, await take(4)]) : first;
+  return headOf(prefix, await take(metadataBytes(prefix, areMarked)));
+}
+
+/** Reads and verifies the body of a message. */
+async function messageFrom(take: Take, head: Head, columns: Columns | null): Promise<Message> {
+  checkBodyBytes(head);
+  const body = await take(head.bodyBytes);
+  checkBody(head, body, columns);
+  const { header, dictionary } = head;
+  return { header, dictionary, parts: [...head.parts, body] };
 }
 
 /**
@@ -167,35 +210,42 @@ function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
  * batches, but no body.
  */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
-  const { byteCount } = file;
-  const bodies: Span[] = [];
-  let rowCount = 0;
-  const { start, blocks, preamble } = await asArrow(name, async () => {
+  return asArrow(name, async () => {
+    const { byteCount } = file;
     const tail = await takeFrom(file, Math.max(0, byteCount - TAIL_BYTES), byteCount)(TAIL_BYTES);
     const start = footerStart(tail, byteCount);
     const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
     const { blocks, columns, schemaAt, version } = readFooter(footer, start);
+    const bodies: Span[] = [];
+    let rowCount = 0;
     // Checks each message that the footer names, and notes where its body lies.
     for (const block of blocks) {
-      const walk = walkBlock(block, walkHead());
-      const { rows, parts, bodyBytes } = await run(walk, takeFrom(file, block.offset, start));
-      const at = parts.reduce((sum, part) => sum + part.length, block.offset);
-      if (block.header === BATCH_MESSAGE) bodies.push({ at, length: bodyBytes });
-      rowCount += rows;
+      const head = await headFrom(takeFrom(file, block.offset, start));
+      checkBlock(head, block);
+      const at = head.parts.reduce((sum, part) => sum + part.length, block.offset);
+      if (block.header === BATCH_MESSAGE) bodies.push({ at, length: head.bodyBytes });
+      rowCount += head.rows;
     }
-    if (bodies.length === 0) await run(walkToBatch(), takeFrom(file, FIRST_MESSAGE, start));
-    const message = schemaOfFooter(footer, schemaAt, version);
-    return { start, blocks, preamble: new Preamble([message], columns, name) };
+    if (bodies.length === 0) await checkUnnamed(file, start);
+    let index = 0;
+    const next = async () => {
+      if (index === blocks.length) return null;
+      const take = takeFrom(file, blocks[index++].offset, start);
+      return messageFrom(take, await headFrom(take), columns);
+    };
+    const schema = [schemaOfFooter(footer, schemaAt, version)];
+    const batchCount = bodies.length;
+    return new ArrowRows({ schema, next, batchCount, rowCount, bodies }, name);
   });
-  const batchCount = blocks.filter(({ header }) => header === BATCH_MESSAGE).length;
+}
 
-  async function* messages(): AsyncGenerator<Message> {
-    for (const block of blocks) {
-      const message = walkBlock(block, walkMessage(preamble.columns));
-      yield await run(message, takeFrom(file, block.offset, start));
-    }
+/** Fails where a file has a batch although its footer, which begins at `start`, names none. */
+async function checkUnnamed(file: ByteFile, start: number): Promise<void> {
+  const take = takeFrom(file, FIRST_MESSAGE, start);
+  for (let head = await headFrom(take); head.header !== END; head = await headFrom(take)) {
+    checkNoBatch(head.header);
+    await take(head.bodyBytes);
   }
-  return { ...rowsOf(preamble, messages(), { batchCount, rowCount }), bodies };
 }
 
 /** Opens an Arrow stream, which errors name; `expectEnd` refuses a stream without its end mark. */
@@ -204,59 +254,22 @@ export async function openArrowStream(
   name: string,
   { expectEnd = false }: { readonly expectEnd?: boolean } = {},
 ): Promise<ArrowRows> {
-  const next = (schema: Message | null) =>
-    run(walkStream(schema, expectEnd), (count) => pipe.take(count));
-  const schema = (await asArrow(name, () => next(null))) as Message;
-  const preamble = await asArrow(name, async () => {
-    return new Preamble(schema.parts, schema.columns as Columns, name);
-  });
-
-  async function* messages(): AsyncGenerator<Message> {
-    for (;;) {
-      const message = await next(schema);
-      if (message !== null) yield message;
-      else return checkLeft(pipe.bytesLeft ?? 0);
-    }
-  }
-  return rowsOf(preamble, messages(), { batchCount: null, rowCount: null });
-}
-
-/**
- * The rows of messages. A stream does not state how many batches and rows it has: both counts are
- * null.
- */
-function rowsOf(
-  preamble: Preamble,
-  messages: AsyncGenerator<Message>,
-  { batchCount, rowCount }: { batchCount: number | null; rowCount: number | null },
-): ArrowRows {
-  const { schema, header, file } = preamble;
-
-  async function* batches(): AsyncGenerator<RowBatch> {
-    let index = 0;
-    let isEmpty = true;
-    // The last batch of a sealed stream says that it is the last, so each is held until the next.
-    let held: RecordBatch | null = null;
-    for (;;) {
-      const { value: message } = await asArrow(file, () => messages.next());
-      if (message === undefined) break;
-      if (message.header === DICTIONARY_MESSAGE) {
-        preamble.addDictionary(message);
-        continue;
+  const take = (count: number) => pipe.take(count);
+  return asArrow(name, async () => {
+    const first = await headFrom(take);
+    checkOrder(first, null);
+    const schema = await messageFrom(take, first, null);
+    const next = async () => {
+      const head = await headFrom(take, isMarked(first.parts[0]));
+      checkOrder(head, first);
+      if (head.header !== END) return messageFrom(take, head, first.columns);
+      if (expectEnd && head.parts[0].length === 0) {
+        throw new Error('cut short: the stream ends without its end mark');
       }
-      const batch = asArrow(file, () => preamble.batchOf(message));
-      isEmpty = false;
-      if (batchCount !== null) yield preamble.rowsOf(batch, ++index === batchCount);
-      else if (held !== null) yield preamble.rowsOf(held, false);
-      held = batchCount === null ? batch : null;
-    }
-    if (held !== null) yield preamble.rowsOf(held, true);
-    preamble.checkEnd();
-    // Without batches, one batch without rows shows the columns.
-    if (isEmpty) {
-      const none = schema.fields.map(({ type }) => makeData({ type }));
-      yield RowBatch.fromArrow(recordBatch(schema, none, 0), { file });
-    }
-  }
-  return { columns: schema.fields.map(columnInfo), header, bodies: [], rowCount, batches };
+      checkLeft(pipe.bytesLeft ?? 0);
+      return null;
+    };
+    const unknown = { batchCount: null, rowCount: null, bodies: [] };
+    return new ArrowRows({ schema: schema.parts, next, ...unknown }, name);
+  });
 }

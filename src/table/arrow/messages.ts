@@ -2,7 +2,6 @@
  * The messages of an IPC file or stream, verified before the Arrow library parses them: every
  * offset, length and row count is bounded by the bytes that are there. What passes cannot make a
  * reader loop, or allocate more than the file justifies; whether values are right is not checked.
- * The same walks read bytes in memory and bytes that are waited for.
  */
 
 import { Flatbuffer, type Kind, type Table } from './flatbuffer';
@@ -70,7 +69,10 @@ const FOOTER: Table = {
 const MESSAGE: Table = { slots: { 4: tables(() => KEY_VALUE) } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
-/** What a message is: the `header` of its metadata. */
+const NONE = new Uint8Array(0);
+
+/** What a message is: the `header` of its metadata; 0 stands for the end of a stream. */
+export const END = 0;
 export const SCHEMA_MESSAGE = 1;
 export const DICTIONARY_MESSAGE = 2;
 export const BATCH_MESSAGE = 3;
@@ -80,15 +82,9 @@ const MAX_BODY_BYTES = 2 ** 31 - 1;
 /** Most bytes of metadata, which is read before it can be checked. */
 const MAX_METADATA_BYTES = 2 ** 28;
 
-/**
- * Reads bytes in order: yields how many it needs next, and is given these, or fewer where the bytes
- * end. Callers have the bytes, or wait for them.
- */
-export type Walk<T> = Generator<number, T, Uint8Array>;
-
-/** The metadata of a message. */
-interface Head {
-  /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
+/** The metadata of a message, verified. */
+export interface Head {
+  /** 1 for a schema, 2 for a dictionary, 3 for a batch; 0 for the end of a stream. */
   readonly header: number;
   /** The length of the metadata, as it stands before it, and the metadata. */
   readonly parts: readonly Uint8Array[];
@@ -99,38 +95,37 @@ interface Head {
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /** For a schema. */
   readonly columns: Columns | null;
-  /** True of messages with the newer prefix, which all have or none. */
-  readonly isMarked: boolean;
   readonly buffer: Flatbuffer;
   /** The address in `buffer` of the table of a batch, or of a dictionary's values. */
   readonly batch: number;
 }
 
-/** A whole message; `parts` are all of its bytes. */
-export type Message = Pick<Head, 'header' | 'parts' | 'dictionary' | 'columns' | 'isMarked'>;
+/** True of messages with the newer prefix, which is 4 bytes of 255 and then the length. */
+export const isMarked = (prefix: Uint8Array) => prefix.length >= 4 && int32At(prefix) === -1;
 
 /**
- * Reads and verifies the metadata of a message; null at a stream's end mark, and at the end of the
- * bytes unless the mark is expected.
+ * Bytes of the metadata of a message that begins with these 4 bytes, or 8 where it is marked; 0 at
+ * the end mark of a stream, and where there are no bytes. All messages are marked, or none.
  */
-export function* walkHead({ expectEnd = false, isMarked = false } = {}): Walk<Head | null> {
-  const parts = [yield 4];
-  if (parts[0].length === 0 && expectEnd) {
-    throw new Error('cut short: the stream ends without its end mark');
-  }
-  if (parts[0].length === 0) return null;
-  let length = int32At(parts[0]);
-  if (length === -1) {
-    parts.push(yield 4); // the newer prefix: 4 bytes of 255, then the length
-    length = int32At(parts[1]);
-  }
+export function metadataBytes(prefix: Uint8Array, areMarked = false): number {
+  if (prefix.length === 0) return 0;
+  const length = int32At(isMarked(prefix) ? prefix.subarray(4) : prefix);
   // Zeros that follow lost bytes look like the end mark of streams without the newer prefix.
-  if (isMarked && parts.length === 1)
+  if (areMarked && !isMarked(prefix)) {
     throw new Error('damaged: bytes where a message should begin');
-  if (length === 0) return null;
-  const metadata = length < 0 || length > MAX_METADATA_BYTES ? null : yield length;
-  if (metadata?.length !== length) throw new Error('cut short, or no Arrow data');
+  }
+  if (length >= 0 && length <= MAX_METADATA_BYTES) return length;
+  throw new Error('cut short, or no Arrow data');
+}
+
+/** Verifies the metadata of a message, which may be fewer bytes than its prefix says. */
+export function headOf(prefix: Uint8Array, metadata: Uint8Array): Head {
+  const length = metadataBytes(prefix);
+  if (metadata.length < length) throw new Error('cut short, or no Arrow data');
   const buffer = new Flatbuffer(metadata);
+  const parts = [prefix, metadata];
+  const none = { parts, buffer, bodyBytes: 0, rows: 0, dictionary: null, columns: null };
+  if (length === 0) return { ...none, header: END, batch: 0 };
   const root = buffer.root();
   buffer.verify(root, MESSAGE);
   const header = buffer.uint8(root, 1);
@@ -140,19 +135,14 @@ export function* walkHead({ expectEnd = false, isMarked = false } = {}): Walk<He
     throw new Error(`a message of unknown kind ${header}`);
   }
   buffer.verify(content, HEADERS[header]);
-  const isDictionary = header === DICTIONARY_MESSAGE;
-  const batch = isDictionary ? buffer.reference(content, 1) : content;
-  if (batch === 0) throw new Error('a dictionary without values');
   if (bodyBytes < 0) throw new Error('cut short within a batch');
-  return {
-    ...{ header, bodyBytes, buffer, batch, parts: [...parts, metadata] },
-    isMarked: parts.length === 2,
-    rows: header === BATCH_MESSAGE ? buffer.int64Slot(batch, 0) : 0,
-    dictionary: isDictionary
-      ? { id: buffer.int64Slot(content, 0), isDelta: buffer.uint8(content, 2) !== 0 }
-      : null,
-    columns: header === SCHEMA_MESSAGE ? columnsOf(buffer, content) : null,
-  };
+  const own = { ...none, header, bodyBytes, batch: content };
+  if (header === SCHEMA_MESSAGE) return { ...own, columns: columnsOf(buffer, content) };
+  if (header === BATCH_MESSAGE) return { ...own, rows: buffer.int64Slot(content, 0) };
+  const batch = buffer.reference(content, 1);
+  if (batch === 0) throw new Error('a dictionary without values');
+  const isDelta = buffer.uint8(content, 2) !== 0;
+  return { ...own, batch, dictionary: { id: buffer.int64Slot(content, 0), isDelta } };
 }
 
 function int32At(bytes: Uint8Array): number {
@@ -160,90 +150,70 @@ function int32At(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true);
 }
 
-/** Reads a message with its body; a batch must have the `columns` of the schema before it. */
-export function* walkMessage(
-  columns: Columns | null,
-  end?: { readonly expectEnd: boolean; readonly isMarked: boolean },
-): Walk<Message | null> {
-  const head = yield* walkHead(end);
-  if (head === null) return null;
-  const { header, parts, bodyBytes, dictionary, isMarked } = head;
-  if (bodyBytes > MAX_BODY_BYTES) {
-    const held = `a batch of ${bodyBytes} bytes, at most ${MAX_BODY_BYTES} can be read`;
-    throw new Error(`${held}; write it with fewer rows a batch`);
-  }
-  const body = yield bodyBytes;
-  if (body.length < bodyBytes) throw new Error('cut short within a batch');
-  if (header !== SCHEMA_MESSAGE) verifyBatch(head, body, columns);
-  return { header, parts: [...parts, body], dictionary, columns: head.columns, isMarked };
+/** The message that begins at `at`, and where its body does. */
+export function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body: number } {
+  const start = at + (isMarked(bytes.subarray(at, at + 4)) ? 8 : 4);
+  const prefix = bytes.subarray(at, start);
+  const body = start + metadataBytes(prefix, areMarked);
+  return { ...headOf(prefix, bytes.subarray(start, body)), body };
 }
 
-/** Reads the next message of a stream after that of its `schema`, which is null at first. */
-export function* walkStream(schema: Message | null, expectEnd = false): Walk<Message | null> {
-  const isMarked = schema?.isMarked ?? false;
-  const message = yield* walkMessage(schema?.columns ?? null, { expectEnd, isMarked });
-  if (schema === null && message?.header !== SCHEMA_MESSAGE) {
-    throw new Error('no Arrow file or stream');
-  }
-  if (schema !== null && message?.header === SCHEMA_MESSAGE) {
+/** Fails for a message that cannot follow those before it in a stream: its schema, null at first. */
+export function checkOrder({ header }: Head, schema: Head | null): void {
+  if (schema === null && header !== SCHEMA_MESSAGE) throw new Error('no Arrow file or stream');
+  if (schema !== null && header === SCHEMA_MESSAGE)
     throw new Error('a second schema in the stream');
-  }
-  return message;
 }
 
-/** Reads the message that the footer names at `block`; fails where it is another kind. */
-export function* walkBlock<T extends { header: number }>(
-  { offset, header }: Block,
-  walk: Walk<T | null>,
-): Walk<T> {
-  const message = yield* walk;
-  if (message === null) throw new Error(`the footer points to no message at ${offset}`);
-  if (message.header !== header) throw new Error(`the footer mistakes the message at ${offset}`);
-  return message;
+/** Fails for a body of more bytes than the library reads: it is checked before memory is taken. */
+export function checkBodyBytes({ bodyBytes }: Head): void {
+  if (bodyBytes <= MAX_BODY_BYTES) return;
+  const held = `a batch of ${bodyBytes} bytes, at most ${MAX_BODY_BYTES} can be read`;
+  throw new Error(`${held}; write it with fewer rows a batch`);
 }
 
-/** Runs walks over bytes in memory from `at` on, before `last`; `at` moves on with them. */
-export class Cursor {
-  constructor(
-    readonly bytes: Uint8Array,
-    public at: number,
-    readonly last = bytes.length,
-  ) {}
-
-  run<T>(walk: Walk<T>): T {
-    for (let step = walk.next(); ; ) {
-      if (step.done) return step.value;
-      const end = Math.min(this.last, this.at + step.value);
-      step = walk.next(this.bytes.subarray(this.at, end));
-      this.at = end;
-    }
-  }
+/** Fails unless the footer names a message of this kind. */
+export function checkBlock(head: Head, { header, offset }: Block): void {
+  if (head.header === END) throw new Error(`the footer points to no message at ${offset}`);
+  if (head.header !== header) throw new Error(`the footer mistakes the message at ${offset}`);
 }
 
 /** Verifies a file or stream in memory; returns its number of batches, or throws what is wrong. */
 export function verifyArrow(bytes: Uint8Array): number {
   if (bytes.length === 0) throw new Error('empty, not an Arrow file or stream');
-  let batchCount = 0;
-  if (hasMagic(bytes, 0)) {
-    const start = footerStart(bytes.subarray(-TAIL_BYTES), bytes.length);
-    const { blocks, columns } = readFooter(bytes.subarray(start, -TAIL_BYTES), start);
-    for (const block of blocks) {
-      new Cursor(bytes, block.offset, start).run(walkBlock(block, walkMessage(columns)));
-      if (block.header === BATCH_MESSAGE) batchCount++;
-    }
-    if (batchCount === 0) new Cursor(bytes, FIRST_MESSAGE, start).run(walkToBatch());
-    return batchCount;
+  const isBatch = ({ header }: { readonly header: number }) => header === BATCH_MESSAGE;
+  if (!hasMagic(bytes, 0)) return verifyStream(bytes);
+  const start = footerStart(bytes.subarray(-TAIL_BYTES), bytes.length);
+  const { blocks, columns } = readFooter(bytes.subarray(start, -TAIL_BYTES), start);
+  const messages = bytes.subarray(0, start);
+  for (const block of blocks) {
+    const head = headAt(messages, block.offset);
+    checkBlock(head, block);
+    checkBody(head, messages.subarray(head.body), columns);
   }
-  const cursor = new Cursor(bytes, 0);
-  let schema: Message | null = null;
-  for (;;) {
-    const message: Message | null = cursor.run(walkStream(schema));
-    if (message === null) {
-      checkLeft(bytes.length - cursor.at);
+  for (let at = FIRST_MESSAGE; !blocks.some(isBatch); ) {
+    const { header, body, bodyBytes } = headAt(messages, at);
+    if (header === END) break;
+    checkNoBatch(header);
+    at = body + bodyBytes;
+  }
+  return blocks.filter(isBatch).length;
+}
+
+function verifyStream(bytes: Uint8Array): number {
+  let schema: Head | null = null;
+  let batchCount = 0;
+  for (let at = 0; ; ) {
+    const head: Head & { body: number } = headAt(bytes, at, isMarked(schema?.parts[0] ?? NONE));
+    checkOrder(head, schema);
+    if (head.header === END) {
+      checkLeft(bytes.length - Math.min(bytes.length, head.body));
       return batchCount;
     }
-    schema ??= message;
-    if (message.header === BATCH_MESSAGE) batchCount++;
+    checkBody(head, bytes.subarray(head.body), schema?.columns ?? null);
+    schema ??= head;
+    if (head.header === BATCH_MESSAGE) batchCount++;
+    at = head.body + head.bodyBytes;
   }
 }
 
@@ -252,14 +222,10 @@ export function checkLeft(byteCount: number): void {
   if (byteCount > 0) throw new Error(`${byteCount} bytes after the end of the stream`);
 }
 
-/** Reads a file whose footer names no batch; fails where there is one all the same. */
-export function* walkToBatch(): Walk<void> {
-  for (let head = yield* walkHead(); head !== null; head = yield* walkHead()) {
-    if (head.header === BATCH_MESSAGE) {
-      throw new Error('damaged: the footer names no batch, and the file has one');
-    }
-    yield head.bodyBytes;
-  }
+/** Fails for a batch in a file whose footer names none. */
+export function checkNoBatch(header: number): void {
+  if (header !== BATCH_MESSAGE) return;
+  throw new Error('damaged: the footer names no batch, and the file has one');
 }
 
 function hasMagic(bytes: Uint8Array, at: number): boolean {
@@ -363,14 +329,16 @@ function columnsOf(buffer: Flatbuffer, schema: number): Columns {
 }
 
 /**
- * Buffers must lie within the body, columns claim no more rows than bytes can hold, and all columns
- * have as many rows as the batch: the library would fill up shorter ones with nulls.
+ * Verifies the body of a message, which `rest` begins with. Buffers must lie within it, columns
+ * claim no more rows than bytes can hold, and all `columns` have as many rows as the batch: the
+ * library would fill up shorter ones with nulls.
  */
-function verifyBatch(
-  { header, buffer, batch }: Head,
-  body: Uint8Array,
-  columns: Columns | null,
-): void {
+export function checkBody(head: Head, rest: Uint8Array, columns: Columns | null): void {
+  const { header, buffer, batch, bodyBytes } = head;
+  checkBodyBytes(head);
+  const body = rest.subarray(0, bodyBytes);
+  if (body.length < bodyBytes) throw new Error('cut short within a batch');
+  if (header === SCHEMA_MESSAGE) return;
   const compression = buffer.reference(batch, 3);
   const codec = compression === 0 ? -1 : buffer.uint8(compression, 0);
   if (codec > 1) throw new Error(`a body compressed by an unknown codec, ${codec}`);
@@ -430,13 +398,12 @@ export interface Span {
 export function bodiesOf(file: Uint8Array): (Span & { readonly buffers: readonly Span[] })[] {
   const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
   const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
-  return blocks.map((block) => {
-    const cursor = new Cursor(file, block.offset, start);
-    const { bodyBytes, buffer, batch } = cursor.run(walkBlock(block, walkHead()));
+  return blocks.map(({ offset }) => {
+    const { body, bodyBytes, buffer, batch } = headAt(file, offset);
     const buffers = buffer.structsAt(batch, 2, 16).map((own) => ({
-      at: cursor.at + buffer.int64(own),
+      at: body + buffer.int64(own),
       length: buffer.int64(own + 8),
     }));
-    return { at: cursor.at, length: bodyBytes, buffers };
+    return { at: body, length: bodyBytes, buffers };
   });
 }

@@ -143,8 +143,6 @@ function mapReader(data: Data): ReadValue {
   };
 }
 
-/** Units of a second, by Arrow's number of the unit: seconds to nanoseconds. */
-const PER_SECOND = [1n, 1000n, 1_000_000n, 1_000_000_000n];
 const DAY_MS = 86_400_000;
 
 /** Returns a reader of dates, timestamps or times of day; null for other types. */
@@ -158,10 +156,10 @@ function timeReader(data: Data): ReadValue | null {
         : (row) => isoOf(Number(values[row]));
     case Type.Timestamp: {
       const zone = (data.type as Timestamp).timezone ? 'Z' : '';
-      return (row) => timestamp(values[row], unit) + zone;
+      return (row) => timeText(values[row], 3 * unit) + zone;
     }
     case Type.Time:
-      return (row) => timestamp(BigInt(values[row]), unit).slice(11);
+      return (row) => timeText(BigInt(values[row]), 3 * unit).slice(11);
     default:
       return null;
   }
@@ -173,13 +171,18 @@ function isoOf(ms: number): string {
   return Number.isNaN(date.getTime()) ? `${ms}` : date.toISOString().slice(0, -1);
 }
 
-/** A time without a zone, with as many digits of a second as its unit has. */
-function timestamp(value: bigint, unit: number): string {
-  const per = PER_SECOND[unit];
+/**
+ * A time without a zone, from a count of units of 10^-digits seconds; the count where no Date holds
+ * it.
+ */
+export function timeText(value: bigint, digits: number): string {
+  const per = 10n ** BigInt(digits);
   // Never negative, also for times before 1970.
   const rest = ((value % per) + per) % per;
-  const seconds = isoOf(Number((value - rest) / per) * 1000).replace(/\.000$/, '');
-  return per === 1n ? seconds : `${seconds}.${String(rest).padStart(3 * unit, '0')}`;
+  const date = new Date(Number((value - rest) / per) * 1000);
+  if (Number.isNaN(date.getTime())) return String(value);
+  const seconds = date.toISOString().slice(0, -5);
+  return digits === 0 ? seconds : `${seconds}.${String(rest).padStart(digits, '0')}`;
 }
 
 /** A decimal number: two's complement of 128 or 256 bits, lowest word first, and a scale. */

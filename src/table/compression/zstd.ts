@@ -72,37 +72,10 @@ export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): 
   const output = new ZstdOutput(most);
   const decoder = new ZstdDecoder(output);
   do {
-    const steps = decoder.frame(source.left);
-    for (let step = steps.next(); !step.done; ) step = steps.next(source.part(step.value));
-  } while (source.left > 0);
+    if (decoder.isBetweenFrames) decoder.inputBytes = source.left;
+    decoder.take(source.part(decoder.wanted));
+  } while (source.left > 0 || !decoder.isBetweenFrames);
   return output.content();
-}
-
-/** Reads the header of a frame behind its magic number, by as many bytes as it wants. */
-function* readHeader(): Generator<number, ZstdHeader, Source> {
-  // Bits 0 and 1: dictionary id; 2: checksum; 3: reserved; 5: no window; 6 and 7: content size.
-  const flags = (yield 1).uint(1);
-  if ((flags & 8) !== 0) throw new Error('a ZSTD frame has a reserved flag');
-  const isSingle = (flags & 32) !== 0;
-  const idBytes = [0, 1, 2, 4][flags & 3];
-  const sizeFlag = flags >> 6;
-  const sizeBytes = sizeFlag > 0 ? 1 << sizeFlag : Number(isSingle);
-  const source = yield Number(!isSingle) + idBytes + sizeBytes;
-  let windowBytes = 0;
-  if (!isSingle) {
-    const byte = source.uint(1);
-    windowBytes = 2 ** (10 + (byte >> 3)) * (1 + (byte & 7) / 8);
-  }
-  if (source.uint(idBytes) !== 0) {
-    throw new Error('a ZSTD frame with a dictionary is not supported');
-  }
-  // Sizes of two bytes count from 256 (RFC 8878, 3.1.1.1.4).
-  const size = source.uint(sizeBytes) + (sizeBytes === 2 ? 256 : 0);
-  return {
-    contentBytes: sizeBytes === 0 ? null : size,
-    windowBytes: isSingle ? size : windowBytes,
-    hasChecksum: (flags & 4) !== 0,
-  };
 }
 
 /** Decodes frames to an output, with the state that one block leaves to the next. */
@@ -117,53 +90,122 @@ export class ZstdDecoder {
   /** The last three distances of matches, the last one first. */
   readonly #offsets = [1, 4, 8];
 
+  /** Bytes that `take` wants next. */
+  wanted = 4;
+  /** A frame that so many bytes cannot make is refused before its memory is taken. */
+  inputBytes = Number.POSITIVE_INFINITY;
+  /** What `take` does with the next bytes. */
+  #step: (source: Source) => void = this.#readMagic;
+  /** Bytes of a frame to be skipped that are left. */
+  #skipped = 0;
+  #flags = 0;
+  #header: ZstdHeader = { contentBytes: null, windowBytes: 0, hasChecksum: false };
+  /** Most bytes that a block of the frame makes, and the block that is read. */
+  #maxBytes = 0;
+  #block = { isLast: false, type: 0, size: 0 };
+
   constructor(private readonly output: ZstdOutput) {}
 
-  /**
-   * Decodes the next frame: yields how many bytes it wants, and takes a source of them. A frame
-   * that cannot be made of `inputBytes` is refused before memory is taken.
-   */
-  *frame(inputBytes = Number.POSITIVE_INFINITY): Generator<number, void, Source> {
-    const magic = (yield 4).uint(4);
-    if (magic >>> 4 === SKIPPABLE_MAGIC) {
-      const skipped = (yield 4).uint(4);
-      for (let left = skipped; left > 0; left -= MAX_BLOCK_BYTES) {
-        yield Math.min(left, MAX_BLOCK_BYTES);
-      }
-      return;
+  /** True where the input may end. */
+  get isBetweenFrames(): boolean {
+    return this.#step === this.#readMagic;
+  }
+
+  /** Decodes a source of the bytes that are wanted: part of a header, a block, or a checksum. */
+  take(source: Source): void {
+    this.#step(source);
+  }
+
+  #want(bytes: number, step: (source: Source) => void): void {
+    this.wanted = bytes;
+    this.#step = step;
+  }
+
+  #readMagic(source: Source): void {
+    const magic = source.uint(4);
+    if (magic === MAGIC) this.#want(1, this.#readFlags);
+    else if (magic >>> 4 === SKIPPABLE_MAGIC) this.#want(4, this.#readSkippedSize);
+    else throw new Error('a ZSTD frame was expected');
+  }
+
+  #readSkippedSize(source: Source): void {
+    this.#skipped = source.uint(4);
+    this.#skip();
+  }
+
+  /** Skips what is left of a frame, by pieces of a block's size. */
+  #skip(): void {
+    const bytes = Math.min(this.#skipped, MAX_BLOCK_BYTES);
+    this.#skipped -= bytes;
+    if (bytes > 0) this.#want(bytes, this.#skip);
+    else this.#want(4, this.#readMagic);
+  }
+
+  /** Bits 0 and 1: dictionary id; 2: checksum; 3: reserved; 5: no window; 6 and 7: content size. */
+  #readFlags(source: Source): void {
+    const flags = source.uint(1);
+    if ((flags & 8) !== 0) throw new Error('a ZSTD frame has a reserved flag');
+    this.#flags = flags;
+    const windowBytes = (flags & 32) !== 0 ? 0 : 1;
+    this.#want(windowBytes + ID_BYTES[flags & 3] + sizeBytesOf(flags), this.#readHeader);
+  }
+
+  #readHeader(source: Source): void {
+    const flags = this.#flags;
+    const isSingle = (flags & 32) !== 0;
+    const byte = isSingle ? 0 : source.uint(1);
+    if (source.uint(ID_BYTES[flags & 3]) !== 0) {
+      throw new Error('a ZSTD frame with a dictionary is not supported');
     }
-    if (magic !== MAGIC) throw new Error('a ZSTD frame was expected');
-    const { output } = this;
-    const header = yield* readHeader();
-    checkPossible(header, inputBytes);
-    output.startFrame(header);
+    const sizeBytes = sizeBytesOf(flags);
+    // Sizes of two bytes count from 256 (RFC 8878, 3.1.1.1.4).
+    const size = source.uint(sizeBytes) + (sizeBytes === 2 ? 256 : 0);
+    const header = {
+      contentBytes: sizeBytes === 0 ? null : size,
+      windowBytes: isSingle ? size : 2 ** (10 + (byte >> 3)) * (1 + (byte & 7) / 8),
+      hasChecksum: (flags & 4) !== 0,
+    };
+    checkPossible(header, this.inputBytes);
+    this.output.startFrame(header);
+    this.#header = header;
+    this.#maxBytes = Math.min(header.windowBytes, MAX_BLOCK_BYTES);
     this.#huffman.log = 0;
     this.#tables = [];
     this.#offsets.splice(0, 3, 1, 4, 8);
+    this.#want(3, this.#readBlockHeader);
+  }
 
-    const maxBytes = Math.min(header.windowBytes, MAX_BLOCK_BYTES);
-    for (let isLast = false; !isLast; ) {
-      const start = (yield 3).uint(3);
-      isLast = (start & 1) !== 0;
-      const type = (start >> 1) & 3;
-      const size = start >> 3;
-      if (type === 3) throw new Error('a ZSTD block has the reserved type');
-      if (size > maxBytes) throw tooMuch();
-      output.startBlock(type === 2 ? maxBytes : size);
-      const block = yield type === 1 ? 1 : size;
-      if (type === 2) {
-        this.#readLiterals(block, maxBytes);
-        this.#runSequences(block);
-      } else {
-        this.#readSimple(block, type, size);
-        output.copyAllLiterals();
-      }
-      output.endBlock(isLast);
+  #readBlockHeader(source: Source): void {
+    const start = source.uint(3);
+    const type = (start >> 1) & 3;
+    const size = start >> 3;
+    if (type === 3) throw new Error('a ZSTD block has the reserved type');
+    if (size > this.#maxBytes) throw tooMuch();
+    this.#block = { isLast: (start & 1) !== 0, type, size };
+    this.output.startBlock(type === 2 ? this.#maxBytes : size);
+    this.#want(type === 1 ? 1 : size, this.#readBlock);
+  }
+
+  #readBlock(block: Source): void {
+    const { isLast, type, size } = this.#block;
+    if (type === 2) {
+      this.#readLiterals(block, this.#maxBytes);
+      this.#runSequences(block);
+    } else {
+      this.#readSimple(block, type, size);
+      this.output.copyAllLiterals();
     }
-    if (!header.hasChecksum) return;
-    if ((yield 4).uint(4) !== Number(output.checksum() & 0xffff_ffffn)) {
+    this.output.endBlock(isLast);
+    if (!isLast) this.#want(3, this.#readBlockHeader);
+    else if (this.#header.hasChecksum) this.#want(4, this.#readChecksum);
+    else this.#want(4, this.#readMagic);
+  }
+
+  #readChecksum(source: Source): void {
+    if (source.uint(4) !== Number(this.output.checksum() & 0xffff_ffffn)) {
       throw new Error('the checksum of a ZSTD frame is another');
     }
+    this.#want(4, this.#readMagic);
   }
 
   /** Reads literals that are stored (type 0), or one byte repeated (1). */
@@ -295,6 +337,15 @@ export class ZstdDecoder {
     recent[0] = offset;
     return offset;
   }
+}
+
+/** Bytes of a dictionary's id, by the flags of a frame. */
+const ID_BYTES = [0, 1, 2, 4];
+
+/** Bytes of the content's size: none where the flags say that it is not stated. */
+function sizeBytesOf(flags: number): number {
+  const sizeFlag = flags >> 6;
+  return sizeFlag > 0 ? 1 << sizeFlag : Number((flags & 32) !== 0);
 }
 
 /** Refuses a frame that asks for more memory than so many bytes of input can fill. */
