@@ -151,7 +151,7 @@ function int32At(bytes: Uint8Array): number {
 }
 
 /** The message that begins at `at`, and where its body does. */
-export function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body: number } {
+function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body: number } {
   const start = at + (isMarked(bytes.subarray(at, at + 4)) ? 8 : 4);
   const prefix = bytes.subarray(at, start);
   const body = start + metadataBytes(prefix, areMarked);
@@ -377,12 +377,17 @@ export function checkBody(head: Head, rest: Uint8Array, columns: Columns | null)
       throw new Error(`a batch of ${rows} rows whose columns have not as many`);
     }
   }
-  let viewBuffers = 0;
+  checkViews(head, buffers.length);
+}
+
+/** Views may be into as many buffers as there are. */
+function checkViews({ buffer, batch }: Head, bufferCount: number): void {
+  let viewed = 0;
   for (const at of buffer.structsAt(batch, 4, 8)) {
     const count = buffer.int64(at);
-    viewBuffers += count < 0 ? Number.POSITIVE_INFINITY : count;
+    viewed += count < 0 ? Number.POSITIVE_INFINITY : count;
   }
-  if (viewBuffers > buffers.length) throw new Error('views into more buffers than there are');
+  if (viewed > bufferCount) throw new Error('views into more buffers than there are');
 }
 
 /** Bytes `at` to `at + length - 1` of a file. */
