@@ -15,7 +15,7 @@ import {
 } from '../near/plan-table';
 import type { KindHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
-import { type CreateRowsOptions, createRows } from './create-rows';
+import { type CreateRowsOptions, createRows, type RowWriter } from './create-rows';
 import { openRecords, openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
@@ -32,20 +32,13 @@ import { formatOfPath, type RowFormat } from './row-format';
  */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
   checkArguments({ path, found }, { path: 'path', found: 'batches' });
-  await writeRows(path, { format: 'arrows', header: { kind: 'pairs' } }, pairRows(found));
+  await writeRows(path, { format: 'arrows', header: { kind: 'pairs' } }, async (writer) => {
+    for await (const batch of found) await writer.write(rowsOf(batch));
+    if (writer.rowCount === 0) await writer.write(rowsOf(noPairs(found)));
+  });
 }
 
-async function* pairRows(found: Pairs): AsyncGenerator<RowBatch> {
-  let isEmpty = true;
-  for await (const batch of found) {
-    yield pairRow(batch);
-    isEmpty = false;
-  }
-  if (!isEmpty) return;
-  yield pairRow(noPairs(found));
-}
-
-function pairRow({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
+function rowsOf({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
   return RowBatch.of({
     ...{ a, b, distance: distances },
     ...(cosines !== null && { cosine: cosines }),
@@ -84,7 +77,10 @@ export async function savePlan(
   const isArrow = format === 'arrow' || format === 'arrows';
   const header = isArrow ? planHeader(plan) : undefined;
   const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-  await writeRows(path, { format, header }, planRows(plan, format, { ids, sourceOf, rows }));
+  const batches = planBatches(plan, { ids, sourceOf, rows, isRounded: isRounded(format) });
+  await writeRows(path, { format, header }, async (writer) => {
+    for (const batch of batches) await writer.write(batch);
+  });
 }
 
 /** The header that seals a plan as Arrow. */
@@ -97,19 +93,15 @@ function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): KindHea
 export const isRounded = (format: RowFormat | null) =>
   ['csv', 'jsonl', 'json'].includes(format ?? '');
 
-function planRows(plan: DedupPlan, format: RowFormat | null, part: PlanPart): Generator<RowBatch> {
-  return planBatches(plan, { ...part, isRounded: isRounded(format) });
-}
-
 async function writeRows(
   path: string,
   { format, header }: { format: RowFormat | null; header?: CreateRowsOptions['header'] },
-  batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
+  write: (writer: RowWriter) => Promise<void>,
 ): Promise<void> {
   const options = { force: true, formulas: 'text', header, ...(format && { format }) } as const;
   const writer = await createRows(path, options);
   try {
-    for await (const batch of batches) await writer.write(batch);
+    await write(writer);
     await writer.close();
   } catch (error) {
     await writer.abort();

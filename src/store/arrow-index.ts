@@ -188,7 +188,7 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
       hasCopies: header.copies && header.space !== null,
     };
     const reading = new Reading(core, header, layout);
-    for (const rows of opened.batches()) reading.add(rows);
+    opened.eachBatch((rows) => reading.add(rows));
     core.rows = reading.end();
     return index;
   });

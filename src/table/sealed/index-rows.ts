@@ -101,18 +101,17 @@ export function indexToArrow(
   const carriedBytes = carried === undefined ? 0 : Math.ceil(carried.byteLength / (count || 1));
   const rowBytes = 4 * Number(header.dimensions ?? 1) + carriedBytes;
   const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / rowBytes)));
-  function* batches(): Generator<TableBatch> {
-    let first = 0;
-    do {
-      const end = runs.endOf(first, Math.min(count, first + most));
-      const rows = runs.rowsOf(first, end);
-      const own = carried && carriedColumns(carried.slice(first, end));
-      yield { count: rows.count, rows: tableOf(rows), ...(own && { carried: own }) };
-      first = end;
-    } while (first < count);
-  }
+  const batches: TableBatch[] = [];
+  let first = 0;
+  do {
+    const end = runs.endOf(first, Math.min(count, first + most));
+    const rows = runs.rowsOf(first, end);
+    const own = carried && carriedColumns(carried.slice(first, end));
+    batches.push({ count: rows.count, rows: tableOf(rows), ...(own && { carried: own }) });
+    first = end;
+  } while (first < count);
   const names = carried?.columns.map(({ name }) => name);
-  return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches());
+  return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches);
 }
 
 /** The names of an index's own columns. */
@@ -192,8 +191,8 @@ function checkEntries(
 interface OpenedIndex {
   readonly header: IndexHeader;
   readonly count: number;
-  /** The rows, batch by batch. */
-  batches(): Generator<IndexRows>;
+  /** Calls `take` with the rows, batch by batch. */
+  eachBatch(take: (rows: IndexRows) => void): void;
 }
 
 /**
@@ -201,24 +200,25 @@ interface OpenedIndex {
  */
 export function indexFromArrow(source: ArrowSource, file: string | undefined): OpenedIndex {
   const table = openTable(source, file, { kind: 'index' });
-  return { header: table.header, count: table.count, batches: () => rowsOfBatches(table) };
+  const { header, count } = table;
+  return { header, count, eachBatch: (take) => eachBatch(table, take) };
 }
 
-function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> {
+function eachBatch({ header, batches }: OpenedTable, take: (rows: IndexRows) => void): void {
   const columns = columnsFor(header);
   let firstRow = 0;
   for (const batch of batches) {
     const table = readRows(batch, columns, firstRow);
     const { bytes: codes, validity } = table.code as Rows;
     checkUnusedBits(codes, header.bits, firstRow);
-    yield {
+    take({
       ...{ count: batch.numRows, codes, validity },
       rows: table.row as Uint32Array | null,
       ids: table.id as Ids | null,
       vectors: table.vector as Float32Array | Int8Array | null,
       scales: table.scale as Float32Array | null,
       sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
-    };
+    });
     firstRow += batch.numRows;
   }
 }
