@@ -39,6 +39,10 @@ async function installPackage() {
   if (found !== version || !project.includes(`version = "${version}"`)) {
     throw new Error(`expected version ${version} in pyproject.toml and of the bundle, ${found}`);
   }
+  const notices = await readFile(join(target, 'halfspace/node/THIRD-PARTY-NOTICES'), 'utf8');
+  for (const name of ['apache-arrow', 'hyparquet-writer', 'seedrandom']) {
+    if (!new RegExp(`^${name} [0-9]`, 'm').test(notices)) throw new Error(`no notice of ${name}`);
+  }
   return `version ${found}`;
 }
 

@@ -1,8 +1,8 @@
 // The packages of others whose code a build puts into its files, with their licences, as esbuild
 // states them: THIRD-PARTY-NOTICES.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { root } from './checks.mjs';
 
 /** The kernels have code of the library of AssemblyScript in them, which esbuild does not see. */
@@ -18,6 +18,7 @@ export function noticesPlugin(file) {
       build.onEnd(({ metafile }) => {
         if (!metafile) return;
         for (const folder of packageFolders(metafile)) folders.add(folder);
+        mkdirSync(dirname(file), { recursive: true });
         writeFileSync(file, noticesOf([...folders]));
       });
     },
