@@ -47,5 +47,4 @@ for ending, options in (("parquet", "FORMAT parquet"), ("jsonl", "FORMAT json"),
     con.execute(f"COPY given TO '{folder}/duckdb.{ending}' ({options})")
 
 numpy.save(f"{folder}/numpy.npy", vectors)
-numpy.save(f"{folder}/numpy-columns.npy", numpy.asfortranarray(vectors))
-numpy.save(f"{folder}/numpy-double.npy", vectors.astype(">f8"))
+numpy.save(f"{folder}/numpy-double.npy", vectors.astype("f8"))
