@@ -137,7 +137,7 @@ export const NEAR_OPTIONS = options({
     'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
     'the bits',
   '--min-jaccard J: number 0..1':
-    'Rows are near at a Jaccard similarity of J or more: of sets, as of the tokens of texts (0.6)',
+    'Rows are near at a Jaccard similarity of J or more: of sets, as of tokens (texts: 0.6)',
 });
 export const WITHIN_OPTION = options({
   '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
