@@ -199,6 +199,9 @@ const DEDUP: Verb = {
       '--keep WHICH = first':
         'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
         'highest:COLUMN, random or random:SEED',
+      '--common SHARE':
+        'Text that more than this share of the texts have, as 0.01, makes none of them near; or a ' +
+        'file of such text',
       '--keep-at-most N: integer 1.. = 1':
         'Keep so many rows of a group, those preferred by --keep',
       '--target-rows N: integer 1..':
@@ -209,7 +212,7 @@ const DEDUP: Verb = {
         'IN has new rows: plan them against the rows of an index, and hash them as these were',
       '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
     }),
-    ...NEAR_HASHING_OPTIONS,
+    ...NEAR_HASHING_OPTIONS.map((one) => (one.name === 'bits' ? { ...one, isHidden: true } : one)),
     ...OUTPUT_OPTIONS.filter(({ name }) => name !== 'json'),
   ],
   example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',

@@ -13,6 +13,7 @@ import { checkLongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
+import { CommonText, checkCommon } from './common-text';
 import { NONE } from './distinct-codes';
 import {
   GROUP_OPTIONS,
@@ -62,11 +63,16 @@ export interface DedupOptions extends GroupOptions {
    * to the rows kept for them are dropped. Where more stay, all duplicates are dropped.
    */
   targetRows?: number;
+  /**
+   * Text that many rows share does not make them near: members of sets that are in more than this
+   * share of the rows, and in more than 10, or these members. Needs `minJaccard`, and the sets.
+   */
+  common?: number | BigUint64Array;
   /** An earlier plan: `source` then has the rows that follow its rows; `checks` are of all rows. */
   extend?: Extension;
 }
 
-const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'extend'];
+const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'common', 'extend'];
 
 /**
  * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
@@ -85,30 +91,42 @@ const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'extend
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
   const all = checkOptions('options', options, OPTIONS);
   const work = new LongWork(checkLongCall(all));
-  const { checks, extend, keepAtMost = 1, targetRows, ...given } = all;
+  const { checks, extend, keepAtMost = 1, targetRows, common, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
   // From here on the vectors are part of `added`.
-  const request = groupRequest(added, { ...given, vectors: undefined });
+  const checked = groupRequest(added, { ...given, vectors: undefined });
+  const text = common === undefined ? null : await commonText(added, all, work);
+  const near = text === null ? checked.near : { ...checked.near, common: text };
+  const request = { ...checked, near };
   checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) checkGrowth(all);
   const asked = { added, known, request, checks, keepAtMost };
-  if (targetRows === undefined) return planOf(asked, work);
+  const measured = (plan: DedupPlan) =>
+    text === null ? plan : { ...plan, ...text.measured(plan) };
+  if (targetRows === undefined) return measured(await planOf(asked, work));
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
   if (given.pairs !== undefined) {
     throw new Error('"targetRows" goes without "pairs": which of them are nearest is not known');
   }
-  const { near } = request;
   const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   const target = { targetRows, gone, rows: added, near };
-  return planOfSize(
-    target,
-    (narrowed, part) => {
-      return planOf({ ...asked, request: { ...request, near: { ...near, ...narrowed } } }, part);
-    },
-    work,
-  );
+  const planAt = (narrowed: Nearness, part: LongWork) =>
+    planOf({ ...asked, request: { ...request, near: { ...near, ...narrowed } } }, part);
+  return measured(await planOfSize(target, planAt, work));
+}
+
+/** What many rows share, for rows that are compared as sets. */
+async function commonText(rows: Rows, options: DedupOptions, work: LongWork): Promise<CommonText> {
+  const common = checkCommon(options.common);
+  if (options.minJaccard === undefined || rows.vectors?.kind !== 'sparse') {
+    throw new Error('"common" needs "minJaccard", and the sets of the rows as vectors');
+  }
+  if (options.pairs !== undefined || options.extend !== undefined) {
+    throw new Error('"common" goes without "pairs" and "extend"');
+  }
+  return CommonText.of(rows, common, work);
 }
 
 /** Checked options of a plan, and the rows that they are for. */

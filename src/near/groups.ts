@@ -10,6 +10,7 @@ import { checkAttached, checkOneOf, checkOptions, wrongType, wrongValue } from '
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
+import type { CommonText } from './common-text';
 import { NONE } from './distinct-codes';
 import { checkKeep, type Keep, orderBy } from './keep';
 import type { OrderedPairs, Send } from './pair-order';
@@ -117,6 +118,8 @@ export interface GroupRequest {
 type GroupNearness = Nearness & {
   readonly group?: Int32Array | undefined;
   readonly pairs?: RowPairs | undefined;
+  /** Decides which of the near pairs are near without what many rows share. */
+  readonly common?: CommonText;
 };
 
 /** Checks the options of a grouping against the rows; distances are checked when they are used. */
@@ -186,7 +189,7 @@ async function headsOf(
   near: GroupNearness,
   work: LongWork,
 ): Promise<Uint32Array> {
-  const { pairs, ...options } = near;
+  const { pairs, common, ...options } = near;
   const isExact = isVerified(rows, near);
   if (isExact && pairs === undefined) {
     // Rows of equal code and vector join the group of the first of them, and are not compared.
@@ -212,6 +215,7 @@ async function headsOf(
       ...options,
       ...(group && { group }),
       equal: areAll ? 'all' : 'first',
+      ...(common && { filter: (batch: OrderedPairs) => common.nearOf(batch, order) }),
     } as const;
     await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
   }

@@ -102,12 +102,18 @@ type Request = ReturnType<typeof requestOf>;
 export async function eachPairs(
   left: Rows,
   right: Rows | null,
-  options: Nearness & Pick<PairsOptions, 'group'> & { readonly equal?: EqualRows },
+  options: Nearness & Pick<PairsOptions, 'group'> & PassedOn,
   send: Send<PairBatch>,
   work: LongWork,
 ): Promise<void> {
-  const { equal, ...near } = options;
-  await findPairs(requestOf(left, right, near, equal), send, work);
+  const { equal, filter, ...near } = options;
+  await findPairs(requestOf(left, right, near, equal), send, work, filter);
+}
+
+/** Which pairs `eachPairs` passes on; the filter comes before exact similarities are computed. */
+interface PassedOn {
+  readonly equal?: EqualRows;
+  readonly filter?: (batch: OrderedPairs) => OrderedPairs;
 }
 
 /** Checks the options of a join against the rows. */
@@ -154,10 +160,16 @@ function requestOf(
 }
 
 /** Passes on all batches: pairs by codes or sets, less those that similarities leave out. */
-async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork): Promise<void> {
+async function findPairs(
+  request: Request,
+  send: Send<PairBatch>,
+  work: LongWork,
+  filter = (batch: OrderedPairs) => batch,
+): Promise<void> {
   const { left, right, exact } = request;
   const quiet = work.quiet();
-  const check = async (batch: OrderedPairs) => {
+  const check = async (candidates: OrderedPairs) => {
+    const batch = filter(candidates);
     if (exact === null) {
       await send({ ...batch, cosines: null, jaccards: null });
       return;

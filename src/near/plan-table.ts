@@ -1,6 +1,6 @@
 /**
  * A plan as lines that people read and edit, in any format of rows: row, id, group, action,
- * duplicate_of, distance, cosine or jaccard, text, check, rows (how many the source has), perhaps
+ * duplicate_of, distance, cosine or jaccard, perhaps rest and common, text, check, rows (how many the source has), perhaps
  * reviewed and, in Arrow, code. Lines may be read back in any order. Rows of the source without a
  * line are kept: a person deleted the line, or an index has removed the row.
  */
@@ -74,6 +74,8 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     distance: Uint16Array.from(rows, (row) => distances[row]),
     ...(cosines !== null && { cosine: rounded(cosines) }),
     ...(jaccards !== null && { jaccard: rounded(jaccards) }),
+    ...(plan.rests && { rest: rounded(plan.rests) }),
+    ...(plan.commons && { common: rounded(plan.commons) }),
     ...(near && { near_to: near }),
     ...(texts && { text: texts }),
     check: rows.map((row) => checks[row]),

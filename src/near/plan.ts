@@ -26,6 +26,12 @@ export interface DedupPlan {
   readonly distances: Uint16Array;
   readonly cosines: Float64Array | null;
   readonly jaccards: Float64Array | null;
+  /**
+   * With the option `common`: the share that a row and the row it duplicates have in common of what
+   * is left of the shorter one, and the share of each row that is common text.
+   */
+  readonly rests?: Float64Array;
+  readonly commons?: Float64Array;
   /** A checksum: FNV-1a of the code's bytes, 32 bits, unless the caller gave others. */
   readonly checks: Uint32Array;
   /** 1 if a person has reviewed the row's group; absent if no review was asked for. */
@@ -52,7 +58,7 @@ export function checkPlanShape(name: string, plan: DedupPlan): void {
   check('kept', Uint8Array);
   check('distances', Uint16Array);
   const isThere = (field: keyof DedupPlan) => (plan[field] ?? null) !== null;
-  for (const field of ['cosines', 'jaccards'] as const) {
+  for (const field of ['cosines', 'jaccards', 'rests', 'commons'] as const) {
     if (isThere(field)) check(field, Float64Array);
   }
   for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);

@@ -479,3 +479,59 @@ describe('refusals', () => {
     expect(stderr).toContain('an input is missing');
   });
 });
+
+describe('text that many texts share', () => {
+  const fixed = Array.from({ length: 8 }, () => Array.from({ length: 20 }, anyWord).join(' '));
+  const forms = Array.from({ length: 30 }, () =>
+    fixed.map((part) => `${part} ${anyWord()} ${anyWord()} ${anyWord()}`).join(' '),
+  );
+  const letters = [...forms, `${forms[3]} again`, ...texts];
+  const lines = (path: string) =>
+    rowsOf<PlanLine & { jaccard: number; rest: number; common: number }>(
+      readFileSync(path, 'utf8'),
+    );
+  beforeAll(() => {
+    const rows = letters.map((text) => JSON.stringify({ text }));
+    writeFileSync(at('letters.jsonl'), `${rows.join('\n')}\n`);
+    writeFileSync(at('form.txt'), fixed.join('\n'));
+  });
+
+  it.each([['0.1'], ['form.txt']])('makes none near, by --common %s', async (common) => {
+    const words = ['dedup', 'letters.jsonl', '--common', common, '--force', '-o', 'plan.jsonl'];
+    const { code, stderr } = await run(words, { cwd: folder });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Common text makes no rows near')]);
+    expect(stderr).toMatch(/it is half or more of 31 rows/);
+    expect(stderr).toMatch(/Jaccard similarity 0\.\d\d, of the rest [01]\.\d\d/);
+    const plan = lines(at('plan.jsonl'));
+    const ofForms = plan.filter(({ row }) => row < 31);
+    expect(ofForms.map(({ row, action }) => [row, action])).toEqual([
+      [3, 'keep'],
+      [30, 'drop'],
+    ]);
+    expect(ofForms[1].rest).toBeGreaterThan(0.9);
+    expect(ofForms[1].common).toBeGreaterThan(0.5);
+    expect(plan.filter(({ action }) => action === 'drop').length).toBe(26);
+    const apply = ['dedup', 'letters.jsonl', '--apply', 'plan.jsonl', '-o', 'apart.jsonl'];
+    expect((await run([...apply, '--force'], { cwd: folder })).code).toBe(0);
+    expect(rowsOf(readFileSync(at('apart.jsonl'), 'utf8')).length).toBe(letters.length - 26);
+  });
+
+  it('makes them near without the option', async () => {
+    const words = ['dedup', 'letters.jsonl', '--force', '-o', 'plan.jsonl'];
+    expect((await run(words, { cwd: folder })).code).toBe(0);
+    const dropped = lines(at('plan.jsonl')).filter(({ action }) => action === 'drop');
+    expect(dropped.length).toBe(30 + 25);
+  });
+
+  it.each([
+    [['--common', '2'], 2, '--common expected a share of the texts above 0 and below 1, got 2'],
+    [['--common', 'none.txt'], 1, 'none.txt: no such file or folder'],
+    [['--common', '.1', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
+    [['--common', '.1', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],
+  ])('refuses %j', async (words, code, message) => {
+    const { code: found, stderr } = await run(['dedup', 'letters.jsonl', ...words], {
+      cwd: folder,
+    });
+    expect([found, stderr]).toEqual([code, expect.stringContaining(message)]);
+  });
+});

@@ -61,7 +61,7 @@ interface Shown {
 
 /** The summary as lines of text; a single line if no row is dropped. */
 export function summaryText(
-  { duplicateOf, distances, cosines, jaccards }: DedupPlan,
+  { duplicateOf, distances, cosines, jaccards, rests, commons, groups: groupOf }: DedupPlan,
   { rows, dropped, groups, largest, widest }: PlanSummary,
   { bits, measure, nameOf, texts }: Shown,
 ): string {
@@ -69,15 +69,17 @@ export function summaryText(
   const counts =
     `${counted(rows, 'row')}: ${grouped(rows - dropped)} to keep, ${grouped(dropped)} to drop ` +
     `(${share.toFixed(1)} %), in ${counted(groups, 'group')} of two or more`;
-  if (dropped === 0) return counts;
-  const lines = [`${counts}, the largest of ${grouped(largest)}`];
+  const common = commons === undefined ? [] : [commonText(commons, groupOf)];
+  if (dropped === 0) return [counts, ...common].join('\n');
+  const lines = [`${counts}, the largest of ${grouped(largest)}`, ...common];
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
   for (const row of widest) {
     const keptRow = duplicateOf[row];
     const exact = (cosines ?? jaccards)?.[row];
     const similarity = (exact ?? measure.estimateOf(distances[row], bits)).toFixed(2);
     const name = `${similarityWords(measure)}${exact === undefined ? ' about' : ''} ${similarity}`;
-    lines.push(`  ${distances[row]} of ${bits} bits differ, ${name}`);
+    const rest = rests === undefined ? '' : `, of the rest ${rests[row].toFixed(2)}`;
+    lines.push(`  ${distances[row]} of ${bits} bits differ, ${name}${rest}`);
     const [one, other] = differing(texts.get(keptRow) ?? '', texts.get(row) ?? '');
     const pair = [
       [`  keep ${nameOf(keptRow)}`, one],
@@ -86,4 +88,18 @@ export function summaryText(
     lines.push(aligned(pair, { isRight: () => false }));
   }
   return lines.join('\n');
+}
+
+/** How much of the rows is common text, and how many groups have nothing else. */
+function commonText(commons: Float64Array, groups: Uint32Array): string {
+  const half = commons.reduce((sum, share) => sum + Number(share >= 0.5), 0);
+  const bare = new Map<number, number>();
+  commons.forEach((share, row) => {
+    if (share === 1) bare.set(groups[row], (bare.get(groups[row]) ?? 0) + 1);
+  });
+  const joined = [...bare.values()].filter((rows) => rows > 1).length;
+  return (
+    `Common text makes no rows near: it is half or more of ${counted(half, 'row')}; ` +
+    `${counted(joined, 'group')} of nothing but common text have "common" 1 in the plan`
+  );
 }

@@ -16,6 +16,7 @@ import {
   type CollectionNeeds,
   readCollection,
 } from '../input/collection';
+import { checkCommonOption, commonOf } from '../input/common';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
@@ -39,6 +40,7 @@ export async function run(call: Call): Promise<0> {
 async function makePlan(call: Call, input: Input): Promise<0> {
   refusePlanWithin(call, input);
   refuseOptions(call);
+  checkCommonOption(call);
   const rule = new KeepRule(call);
   const within = call.has('within') ? new Within(call) : null;
   const writer = await openPlan(call, [input].flat());
@@ -70,6 +72,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const { known, ...near } = await nearnessOf(call, rows, old?.count);
   const options = {
     ...near,
+    common: await commonOf(call, rows),
     group: within?.ofRows,
     grouping: call.text('grouping') as Grouping,
     keep: rule.keep(old?.count),
