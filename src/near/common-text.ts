@@ -22,7 +22,7 @@ const MIN_ROWS = 10;
 /** Rows with fewer members that are not common are nothing but common text. */
 const MIN_REST = 4;
 /** Least share of the members of the shorter rest that near rows must have in common. */
-export const LEAST_OVERLAP = 0.5;
+const LEAST_OVERLAP = 0.5;
 
 /** Bits of the number of buckets in which members are counted before they are counted exactly. */
 const MIN_BUCKET_BITS = 8;
