@@ -200,8 +200,8 @@ const DEDUP: Verb = {
         'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
         'highest:COLUMN, random or random:SEED',
       '--common SHARE':
-        'Text that more than this share of the texts have, as 0.01, makes none of them near; or a ' +
-        'file of such text',
+        'Text that more than this share of the texts have, as 0.003, makes none near; or a file ' +
+        'of such text',
       '--keep-at-most N: integer 1.. = 1':
         'Keep so many rows of a group, those preferred by --keep',
       '--target-rows N: integer 1..':

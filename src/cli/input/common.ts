@@ -1,6 +1,6 @@
 /**
- * `--common`: text that many texts share, a template or a licence, does not make them near. Either a
- * share of the texts, above which what they share is common, or a file of the common text itself.
+ * `--common`: text that many texts share, a template or a licence, does not make them near. Either
+ * a share of the texts, above which what they share is common, or a file of the common text itself.
  */
 
 import { readFile } from 'node:fs/promises';
