@@ -8,8 +8,9 @@ import { relative, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { noticesPlugin } from './scripts/lib/notices.mjs';
 
+const require = createRequire(import.meta.url);
 // esbuild is tsup's own.
-const esbuild: typeof import('esbuild') = createRequire(import.meta.resolve('tsup'))('esbuild');
+const esbuild: typeof import('esbuild') = createRequire(require.resolve('tsup'))('esbuild');
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
