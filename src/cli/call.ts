@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/long-work';
-import { CommandError, optionNameOf } from './errors';
+import { CommandError } from './errors';
 import { type Option, type Parsed, parse } from './options';
 import { printable } from './output/figures';
 import type { Output, Progress, Talk } from './output/progress';
@@ -89,11 +89,6 @@ export class Call {
     return this.#given.has(name);
   }
 
-  /** True if the verb has such an option. */
-  takes(name: string): boolean {
-    return this.#options.has(name);
-  }
-
   /** True if `--json` asks for results that programs read. */
   get isJson(): boolean {
     return this.has('json');
@@ -113,12 +108,6 @@ export class Call {
     if (text === undefined) return undefined;
     const isSize = this.#options.get(name)?.kind === 'size';
     return isSize ? (parseBytes(text) ?? undefined) : Number(text);
-  }
-
-  /** As `number`, of several options, by the library's names: --max-distance as maxDistance. */
-  numbers<N extends string>(...fields: readonly N[]): Record<N, number | undefined> {
-    const values = fields.map((field) => [field, this.number(optionNameOf(field))]);
-    return Object.fromEntries(values) as Record<N, number | undefined>;
   }
 
   /** Throws a misuse for the first of these options that is on the command line. */

@@ -66,7 +66,7 @@ export function misuseOf(
 }
 
 /** The option that sets a field of the library: `max-distance` for `maxDistance`. */
-export function optionNameOf(field: string): string {
+function optionNameOf(field: string): string {
   return field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

@@ -180,7 +180,7 @@ describe('fingerprint of texts', () => {
       input: 'a text\n',
     });
     expect(code).toBe(2);
-    expect(stderr).toContain('stdin comes once: give --frequencies FILE');
+    expect(stderr).toContain('stdin comes once: write it to a file');
   });
 
   it('gives null codes to texts without words', async () => {

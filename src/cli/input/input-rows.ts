@@ -383,8 +383,7 @@ async function frequenciesOf(
   if (file !== undefined) return readFrequencies(call, file);
   if (!call.has('tf-idf')) return null;
   if (path === '-') {
-    const advice = call.takes('frequencies') ? 'give --frequencies FILE' : 'write it to a file';
-    call.misuse(`--tf-idf reads its input twice, stdin comes once: ${advice}`);
+    call.misuse('--tf-idf reads its input twice, stdin comes once: write it to a file');
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
   return countFrequencies(call, await openInput(call, path, columns), columns[0]);

@@ -18,7 +18,7 @@ import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../near/near-rows';
 import { eachPairs, type PairBatch } from '../../near/pairs';
-import { rowsOfCodes } from '../../near/rows';
+import { type Nearness, rowsOfCodes } from '../../near/rows';
 import type { Codes, RowBatch, SimHashIndex, SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
@@ -32,18 +32,11 @@ export const NEAR_TEXT_SHARE = 5 / 32;
 const CAUGHT = 0.99;
 const CAUGHT_WITH_KEYS = 0.9999;
 
-/** What rows must meet to be near, as options of `pairs` and `dedup`. */
-interface Nearness {
-  readonly maxDistance?: number | undefined;
-  readonly minCosine?: number | undefined;
-  readonly minJaccard?: number | undefined;
-  readonly vectors?: SparseVectors | undefined;
-}
-
-/** The same, with the vectors of the first rows apart, which an older plan knows. */
-interface KnownNearness extends Nearness {
+/** What rows must meet to be near; the vectors of rows that an older plan knows are apart. */
+type KnownNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> & {
+  readonly vectors?: SparseVectors;
   readonly known?: SparseVectors;
-}
+};
 
 /** What is near in an index where no option says it: a distance, or a similarity of sets. */
 export function usualNearness({ bits, vectors, hasher }: SimHashIndex) {
@@ -94,7 +87,7 @@ export function bandsOf(call: Call): (bits: number) => MinBands | null {
 export function estimatedNearness(
   call: Call,
   { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
-): Nearness {
+): KnownNearness {
   const maxDistance = maxDistanceOf(call, bits);
   const least = leastOf(call, measure);
   if (least === undefined) return { maxDistance: maxDistance ?? usualDistance(call, bits) };

@@ -47,15 +47,6 @@ export function textSettingsOf(call: Call): TextSettings {
   };
 }
 
-/** The hasher of texts by these settings. Its codes are those of `like`, where that is given. */
-export async function textHasherOf(
-  call: Call,
-  terms: TextTerms,
-  like?: SimHasher,
-): Promise<TextHasher> {
-  return (await textHashersOf(call, terms))(like);
-}
-
 /**
  * Loads what the settings need, as stop words, and returns a function that makes hashers of texts,
  * one for each hasher of vectors: with projection 'minwise' a text becomes another vector, a set.
@@ -103,7 +94,7 @@ export async function countFrequencies(
   column: string,
 ): Promise<FrequencyTable> {
   const terms = { settings: textSettingsOf(call), frequencies: null };
-  const hasher = await textHasherOf(call, terms);
+  const hasher = (await textHashersOf(call, terms))();
   const table = hasher.fit([]);
   // Batch by batch, so that memory grows with the distinct words alone.
   for await (const batch of batchesOf(call, reader)) {

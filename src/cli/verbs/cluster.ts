@@ -45,8 +45,7 @@ export async function run(call: Call): Promise<0> {
     call.misuse('give --clusters N, or --density where the number is not known');
   }
   const ofDensity = ['min-cluster-size', 'min-samples', 'max-distance'];
-  const other = isByDensity ? undefined : ofDensity.find((name) => call.has(name));
-  if (other !== undefined) call.misuse(`--${other} is for --density`);
+  if (!isByDensity) call.refuse(ofDensity, (name) => `--${name} is for --density`);
   const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
   const rows = await readCollection(call, input, { hold: isByDensity ? undefined : 'sums' });
   const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
@@ -88,7 +87,9 @@ async function byDensity(call: Call, { source, count }: Collection): Promise<Fou
   if (count === 0) return { clusters: [], labels: new Int32Array() };
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
     clusterByDensity(source, {
-      ...call.numbers('minClusterSize', 'minSamples', 'maxDistance'),
+      minClusterSize: call.number('min-cluster-size'),
+      minSamples: call.number('min-samples'),
+      maxDistance: call.number('max-distance'),
       ...work,
     }),
   );

@@ -8,6 +8,7 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { checksum, checksumText } from '../../kernels/xxhash';
+import type { ColumnValues } from '../../near/keep';
 import { type DedupPlan, dedup, type Grouping, type Keep, type RowBatch } from '../../node';
 import type { Call } from '../call';
 import {
@@ -182,8 +183,6 @@ async function keptName(input: Input): Promise<string> {
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }
 
-type Value = string | number | bigint | null;
-
 const FORMS =
   'first, last, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN';
 /** A kind, and after a colon its seed or column. */
@@ -195,7 +194,7 @@ class KeepRule {
   column: string | null;
   readonly #kind: string;
   readonly #seed: number;
-  readonly #values: Value[] = [];
+  readonly #values: unknown[] = [];
 
   /** By the option `--keep`. */
   constructor(call: Call) {
@@ -236,35 +235,15 @@ class KeepRule {
     const values: readonly unknown[] = isLength
       ? batch.texts(column).map((text) => text?.length ?? null)
       : batch.values(column);
-    for (const value of values) this.#values.push(comparable(value, column));
+    for (const value of values) this.#values.push(value);
   }
 
   /** The rule for the rows from `first` on. */
   keep(first = 0): Keep {
     if (this.#kind === 'random') return { random: this.#seed };
     if (this.column === null) return this.#kind as Extract<Keep, string>;
-    const values = first === 0 ? this.#values : this.#values.slice(first);
-    switch (this.#kind) {
-      case 'lowest':
-        return { lowest: values };
-      case 'highest':
-      case 'longest': // its values are lengths, see `take`
-        return { highest: values };
-      default:
-        throw new Error(`--keep ${this.#kind} has no rule`);
-    }
+    const values = this.#values.slice(first) as ColumnValues;
+    // The values of `longest` are lengths, see `take`.
+    return this.#kind === 'lowest' ? { lowest: values } : { highest: values };
   }
-}
-
-/** A value of a column as one that has an order; nested values have none. */
-function comparable(value: unknown, column: string): Value {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'boolean') return Number(value);
-  if (value instanceof Date) return value.getTime();
-  if (typeof value === 'object') {
-    throw new TypeError(
-      `column "${column}" expected numbers or strings to go by, got nested values`,
-    );
-  }
-  return value as Value;
 }

@@ -35,7 +35,7 @@ import {
   openSaved,
   type SavedIndex,
 } from '../input/saved-index';
-import { textHasherOf, vectorsOfTexts } from '../input/texts';
+import { textHashersOf, vectorsOfTexts } from '../input/texts';
 import { openOutput } from '../output/rows';
 
 /** An index in memory, or one whose rows stay in their folder. */
@@ -185,9 +185,9 @@ async function textQuery(
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
   const frequencies = await folder.frequencies();
-  const hasher = await textHasherOf(call, { settings: folder.text, frequencies }, like);
+  const hasherLike = await textHashersOf(call, { settings: folder.text, frequencies });
   const text = call.text('query') as string;
-  const vectors = vectorsOfTexts(hasher, [text]);
+  const vectors = vectorsOfTexts(hasherLike(like), [text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
   return { names: [0], kind: 'row', vectors, self: null };
 }
