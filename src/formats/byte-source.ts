@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { COMPRESSION_BYTES, compressionOf, gunzipped } from './compressed';
+import { COMPRESSION_BYTES, compressionOf, gunzipped, type NextBytes } from './compressed';
 import { fill } from './file-io';
 import { ZstdContent } from './zstd-content';
 
@@ -15,9 +15,6 @@ const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
 const NOTHING = new Uint8Array(0);
-
-/** Gives the next bytes of a source, which are the caller's to hold; none only at the end. */
-export type NextBytes = () => Promise<Uint8Array>;
 
 /** Bytes of a file or a stream, read once from front to back; `close` closes the file. */
 export class ByteSource implements BytePipe {

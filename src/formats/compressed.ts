@@ -6,9 +6,11 @@
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { FormatError, messageOf } from '../base/format-error';
-import type { NextBytes } from './byte-source';
 
 type Compression = 'gzip' | 'zstd';
+
+/** Gives the next bytes of a source, which are the caller's to hold; none only at the end. */
+export type NextBytes = () => Promise<Uint8Array>;
 
 /** Where bytes go: a file that appears when it is closed, a device, or a stream. */
 export interface RowOutput {

@@ -203,8 +203,8 @@ export async function writeSynced(path: string, bytes: Uint8Array): Promise<void
 }
 
 /**
- * All bytes of a file of any size. Where `byteLength` is given the size must be that: it is compared
- * before memory is taken.
+ * All bytes of a file of any size. Where `byteLength` is given the size must be that: it is
+ * compared before memory is taken.
  */
 export async function readWhole(path: string, byteLength?: number): Promise<Uint8Array> {
   const file = await open(path, 'r');

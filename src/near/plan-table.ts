@@ -2,7 +2,7 @@
  * A plan as lines that people read and edit, in any format of rows: row, id, group, action,
  * duplicate_of, distance, cosine or jaccard, perhaps rest and common, text, check, rows (how many
  * the source has), perhaps reviewed and, in Arrow, code. Lines may be read back in any order. Rows
- * of the source without a line are kept: a person deleted the line, or an index has removed the row.
+ * of the source without a line are kept: a person deleted the line, or an index has removed it.
  */
 
 import { ascending } from '../base/arrays';

@@ -158,7 +158,7 @@ function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body
   return { ...headOf(prefix, bytes.subarray(start, body)), body };
 }
 
-/** Fails for a message that cannot follow those before it in a stream: its schema, null at first. */
+/** Fails for a message that cannot follow those before it: their schema, null at first. */
 export function checkOrder({ header }: Head, schema: Head | null): void {
   if (schema === null && header !== SCHEMA_MESSAGE) throw new Error('no Arrow file or stream');
   if (schema !== null && header === SCHEMA_MESSAGE)
