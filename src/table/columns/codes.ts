@@ -1,13 +1,13 @@
 /**
  * Reads a column of codes: FixedSizeBinary, Binary, FixedSizeList<uint8>, or words of 64 bits,
  * which are integers or lists of integers, signed or not, with the first bits in the first word.
- * Codes are copied once, to memory where scans read them, after all were found to have one width.
+ * Codes are copied once, to memory where scans read them, and must all have one width.
  */
 
 import { type Data, type Field, Type } from 'apache-arrow';
 import { padded } from '../../base/arrays';
 import { isValid } from '../../base/bitmap';
-import { checkBits, MAX_BITS } from '../../base/check';
+import { checkBits } from '../../base/check';
 import {
   type BitOrder,
   bytesPerCode,
@@ -36,14 +36,12 @@ export function codesOf(
   name: string,
   { bits: given, bitOrder = 'lsb', origin }: ReadCodesOptions,
 ): Codes {
-  // Everything is checked before memory is taken: widths, then what the file justifies.
   const width = widthOf(chunks, name, given);
   const bits = given ?? 8 * width;
   if (bytesPerCode(bits) !== width) {
     throw new Error(`column "${name}" has ${width} bytes a code, ${bits} bits need another width`);
   }
   checkBits(bits);
-  for (const chunk of chunks) checkWidths(chunk, width);
   checkExpansion(chunks, width); // before memory is taken
   const validity = validityOf(chunks);
   const codes = Codes.allocate(rowsOf(chunks), { bits, validity, ...(origin && { origin }) });
@@ -71,28 +69,6 @@ function widthOf(chunks: readonly Chunk[], name: string, bits: number | undefine
     for (let row = 0; row < data.length; row++) if (data.getValid(row)) return bytes(row).length;
   }
   throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
-}
-
-/** Fails unless all codes of a chunk lie in its memory and have `width` bytes. */
-function checkWidths({ data, firstRow }: Chunk, width: number): void {
-  if (8 * width > MAX_BITS + 7) throw new Error(`codes of ${width} bytes are too wide`);
-  if (isOfWidth(data, width)) {
-    fixedBytes({ data, firstRow }, data.length * width);
-    return;
-  }
-  // Words are whole integers, whose bytes after the code must be 0.
-  const held = hasWords(data) ? padded(width) : width;
-  const bytes = readerOf({ data, firstRow });
-  for (let row = 0; row < data.length; row++) {
-    const code = data.getValid(row) ? bytes(row) : null;
-    const found = code?.length ?? held;
-    if (found !== held) {
-      throw new Error(`row ${firstRow + row}: expected a code of ${held} bytes, got ${found}`);
-    }
-    if (code?.subarray(width).some((byte) => byte !== 0)) {
-      throw new Error(`row ${firstRow + row}: its integers have more bits than a code`);
-    }
-  }
 }
 
 /** Whether codes lie one after another in memory, `width` bytes each. */
@@ -131,21 +107,36 @@ function readerOf(chunk: Chunk): (row: number) => Uint8Array {
   };
 }
 
-/** Copies the codes of a chunk to row `first` and those after it; null rows become zeros. */
+/**
+ * Copies the codes of a chunk to row `first` and those after it; null rows become zeros. Fails for
+ * codes of another width.
+ */
 function copyChunk(chunk: Chunk, codes: Codes, first: number): void {
   const { data, firstRow } = chunk;
   const width = codes.bytesPerCode;
-  if (!isOfWidth(data, width)) {
-    const bytes = readerOf({ data, firstRow });
-    for (let row = 0; row < data.length; row++) {
-      if (data.getValid(row)) codes.at(first + row).set(bytes(row).subarray(0, width));
+  if (isOfWidth(data, width)) {
+    // Null rows of a file may have any bytes, so they are cleared.
+    codes.bytes.set(fixedBytes(chunk, data.length * width), first * width);
+    for (let row = first; codes.validity !== null && row < first + data.length; row++) {
+      if (!isValid(codes.validity, row)) codes.at(row).fill(0);
     }
     return;
   }
-  // Null rows of a file may have any bytes, so they are cleared.
-  codes.bytes.set(fixedBytes(chunk, data.length * width), first * width);
-  for (let row = first; codes.validity !== null && row < first + data.length; row++) {
-    if (!isValid(codes.validity, row)) codes.at(row).fill(0);
+  // Words are whole integers, whose bytes after the code must be 0.
+  const held = hasWords(data) ? padded(width) : width;
+  const bytes = readerOf(chunk);
+  for (let row = 0; row < data.length; row++) {
+    if (!data.getValid(row)) continue;
+    const code = bytes(row);
+    if (code.length !== held) {
+      throw new Error(
+        `row ${firstRow + row}: expected a code of ${held} bytes, got ${code.length}`,
+      );
+    }
+    if (code.subarray(width).some((byte) => byte !== 0)) {
+      throw new Error(`row ${firstRow + row}: its integers have more bits than a code`);
+    }
+    codes.at(first + row).set(code.subarray(0, width));
   }
 }
 
