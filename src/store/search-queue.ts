@@ -23,6 +23,8 @@ interface Waiting {
 export class SearchQueue {
   readonly #loads: Loads;
   readonly #waiting = new Set<Waiting>();
+  /** By signal the unfinished searches that it stops. */
+  readonly #watched = new Map<AbortSignal, { searches: Set<Waiting>; stop: () => void }>();
   #isAtWork = false;
 
   constructor(loads: Loads) {
@@ -33,25 +35,45 @@ export class SearchQueue {
   async run<T extends Stepped>(search: T, signal: AbortSignal | undefined): Promise<T> {
     signal?.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const stop = () => one.reject(signal?.reason);
-      const one: Waiting = {
-        ...{ search, signal },
-        resolve: () => {
-          signal?.removeEventListener('abort', stop);
-          this.#waiting.delete(one);
-          resolve();
-        },
-        reject: (error) => {
-          signal?.removeEventListener('abort', stop);
-          this.#waiting.delete(one);
-          reject(error);
-        },
+      const end = (settle: () => void) => {
+        this.#waiting.delete(one);
+        unwatch();
+        settle();
       };
-      signal?.addEventListener('abort', stop, { once: true });
+      const one: Waiting = {
+        search,
+        signal,
+        resolve: () => end(resolve),
+        reject: (error) => end(() => reject(error)),
+      };
+      const unwatch = this.#watch(signal, one);
       this.#waiting.add(one);
       if (!this.#isAtWork) this.#work();
     });
     return search;
+  }
+
+  /** Rejects a search when its signal is aborted. Searches of one signal share a listener. */
+  #watch(signal: AbortSignal | undefined, one: Waiting): () => void {
+    if (signal === undefined) return () => undefined;
+    let watched = this.#watched.get(signal);
+    if (watched === undefined) {
+      const searches = new Set<Waiting>();
+      const stop = () => {
+        for (const search of [...searches]) search.reject(signal.reason);
+      };
+      watched = { searches, stop };
+      this.#watched.set(signal, watched);
+      signal.addEventListener('abort', stop);
+    }
+    const { searches, stop } = watched;
+    searches.add(one);
+    return () => {
+      searches.delete(one);
+      if (searches.size > 0) return;
+      this.#watched.delete(signal);
+      signal.removeEventListener('abort', stop);
+    };
   }
 
   async #work(): Promise<void> {
@@ -115,14 +137,15 @@ export class SearchQueue {
     const stop = () => {
       if (!some.some((one) => this.#waiting.has(one))) stopping.abort(some[0].signal?.reason);
     };
-    for (const { signal } of some) signal?.addEventListener('abort', stop);
+    const signals = new Set(some.map(({ signal }) => signal));
+    for (const signal of signals) signal?.addEventListener('abort', stop);
     try {
       await this.#loads.load(wants, stopping.signal);
       return null;
     } catch (error) {
       return error ?? new Error('a read failed');
     } finally {
-      for (const { signal } of some) signal?.removeEventListener('abort', stop);
+      for (const signal of signals) signal?.removeEventListener('abort', stop);
     }
   }
 }

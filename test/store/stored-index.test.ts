@@ -197,10 +197,11 @@ it('stops all searches that have one signal, and listens to it no longer than th
   const index = await openIndex(sound, { memory: '64MB' });
   const stopping = new AbortController();
   const listening = new Set<unknown>();
+  let most = 0;
   const { signal } = stopping;
   const [add, remove] = [signal.addEventListener, signal.removeEventListener];
   signal.addEventListener = (...args: Parameters<typeof add>) => {
-    listening.add(args[1]);
+    most = Math.max(most, listening.add(args[1]).size);
     add.apply(signal, args);
   };
   signal.removeEventListener = (...args: Parameters<typeof remove>) => {
@@ -211,6 +212,7 @@ it('stops all searches that have one signal, and listens to it no longer than th
   const answers = await Promise.all(all());
   expect(new Set(answers.map(({ rows }) => rows.join())).size).toBe(1);
   expect(listening.size).toBe(0);
+  expect(most).toBeLessThan(5); // with 11 Node warns of a leak
   const stopped = all();
   stopping.abort(new Error('enough'));
   for (const one of await Promise.allSettled(stopped)) {
