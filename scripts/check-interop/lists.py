@@ -18,7 +18,6 @@ WRITES = [
     {"use_dictionary": False, "compression": "snappy", "data_page_size": 512},
     {"compression": "gzip", "row_group_size": 777, "dictionary_pagesize_limit": 100},
     {"use_dictionary": False, "compression": "brotli"},
-    {"use_dictionary": False, "column_encoding": {"v.list.element": "BYTE_STREAM_SPLIT"}},
 ]
 
 
