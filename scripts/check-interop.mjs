@@ -238,7 +238,7 @@ async function checkLists() {
   await mkdir(lists);
   await run(python, [join(scripts, 'lists.py'), lists]);
   const names = (await readdir(lists)).filter((name) => name.endsWith('.parquet'));
-  assert.equal(names.length, 96);
+  assert.equal(names.length, 80);
   await check(`reads ${names.length} Parquet files of lists`, async () => {
     for (const name of names) {
       const path = join(lists, name);
