@@ -50,7 +50,11 @@ export function options(declared: Readonly<Record<string, string>>): readonly Op
     const [isKnown, list, kind, from, isAbove, to, choices] = KIND.exec(detail ?? '') ?? [];
     if (!name || (detail && !isKnown)) throw new Error(`wrong spelling of an option: ${spelling}`);
     return {
-      ...{ name, short, value, initial, help },
+      name,
+      short,
+      value,
+      initial,
+      help,
       kind: (list ?? kind) as Option['kind'],
       choices: choices?.split('|'),
       [isAbove ? 'above' : 'min']: from && Number(from),
@@ -186,7 +190,9 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
       ]),
     ),
     // Not strict: the errors below suggest the nearest option, those of parseArgs do not.
-    ...{ strict: false, allowPositionals: true, tokens: true },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
   });
   const args: string[] = [];
   const given = new Map<string, string[]>();

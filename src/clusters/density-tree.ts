@@ -162,8 +162,13 @@ class Tree {
   /** A new branch, whose rows all join it at this density. */
   #branch(size: number, density: number): Branch {
     const branch: Branch = {
-      ...{ parent: null, massBelow: 0, hasBranches: false, isGroup: true },
-      ...{ size, density: size * density, id: this.#branches.length },
+      parent: null,
+      massBelow: 0,
+      hasBranches: false,
+      isGroup: true,
+      size,
+      density: size * density,
+      id: this.#branches.length,
     };
     this.#branches.push(branch);
     return branch;

@@ -70,7 +70,9 @@ async function matrixPoints(
     await work.step();
   }
   return {
-    ...{ rowCount, dimensions, length: 1 },
+    rowCount,
+    dimensions,
+    length: 1,
     rows: rowsWhere(rowCount, (row) => norms[row] > 0),
     into(row, out, at) {
       const from = row * dimensions;
@@ -83,7 +85,9 @@ async function matrixPoints(
 function heldPoints({ count, validity }: Codes, vectors: DenseVectors): Points {
   const { dimensions } = vectors;
   return {
-    ...{ rowCount: count, dimensions, length: 1 },
+    rowCount: count,
+    dimensions,
+    length: 1,
     rows: rowsWhere(count, (row) => isValid(validity, row) && vectors.normOf(row) > 0),
     into(row, out, at) {
       const values = vectors.valuesAt(row);
@@ -96,7 +100,9 @@ function heldPoints({ count, validity }: Codes, vectors: DenseVectors): Points {
 /** Codes as vectors of one value a bit, +1 or -1: their length is the root of the bits. */
 function codePoints({ bits, bytes, bytesPerCode, count, validity }: Codes): Points {
   return {
-    ...{ rowCount: count, dimensions: bits, length: Math.sqrt(bits) },
+    rowCount: count,
+    dimensions: bits,
+    length: Math.sqrt(bits),
     rows: rowsWhere(count, (row) => isValid(validity, row)),
     into(row, out, at) {
       const from = row * bytesPerCode;

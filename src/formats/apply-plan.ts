@@ -138,7 +138,10 @@ async function applyToShards(
       await mkdir(dirname(targets[i]), { recursive: true });
       const part = planOfRows(plan, first, first + counts[i]);
       const { skipped, skippedLines } = await applyToOne(part, shard, targets[i], {
-        ...{ ...given, ...alone, force, isSharded: false },
+        ...given,
+        ...alone,
+        force,
+        isSharded: false,
         inputs: [...shards, ...inputs],
       });
       written++;
@@ -235,7 +238,9 @@ async function applyToOne(
       await reader.close();
       const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
       const copied = await copyRecords(plan, name, {
-        ...{ read: { ...read, columns, format }, target, look },
+        read: { ...read, columns, format },
+        target,
+        look,
         isWanted: wantedRows(given, (row) => ids?.values[row] !== undefined),
       });
       await target.close();

@@ -40,7 +40,9 @@ export async function writePairs(path: string, found: Pairs): Promise<void> {
 
 function rowsOf({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
   return RowBatch.of({
-    ...{ a, b, distance: distances },
+    a,
+    b,
+    distance: distances,
     ...(cosines !== null && { cosine: cosines }),
     ...(jaccards !== null && { jaccard: jaccards }),
   });

@@ -148,7 +148,8 @@ export class SimHasher {
     const { projection, seed, dimensions } = this;
     const { texts } = this.#rows.settings;
     return {
-      ...{ projection, seed: seed.toString() },
+      projection,
+      seed: seed.toString(),
       ...(dimensions !== undefined && { dimensions }),
       ...(texts !== undefined && { texts }),
     };

@@ -63,9 +63,19 @@ export function answeringState(core: IndexCore, request: Request): AnsweringStat
   const segments = parts.filter((part) => part instanceof Segment).map(({ state }) => state);
   const tail = parts[parts.length - 1].rows;
   return {
-    ...{ hasher: hasher.options, vectors: vectors?.kind ?? 'none', mean, isForeign, report },
-    ...{ space: space?.parts ?? null, hasCopies, nextRow, count, request, segments },
-    ...{ kernel: kernel as KernelName, tail: tail.count > 0 ? tail.state : null },
+    hasher: hasher.options,
+    vectors: vectors?.kind ?? 'none',
+    mean,
+    isForeign,
+    report,
+    space: space?.parts ?? null,
+    hasCopies,
+    nextRow,
+    count,
+    request,
+    segments,
+    kernel: kernel as KernelName,
+    tail: tail.count > 0 ? tail.state : null,
   };
 }
 
@@ -80,9 +90,15 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
     if (tail !== null) placed.push(new Tail(Rows.over(tail), null, false));
     const searched = searchedOf({ bits: core.bits, kernel }, { space, hasCopies }, placed);
     const index = {
-      ...{ bits: core.bits, hasher: core.hasher, mean, measure: core.measure },
-      ...{ vectors: core.vectors, hasPartitions: space !== null, report: state.report },
-      ...{ nextRow: state.nextRow, count: state.count },
+      bits: core.bits,
+      hasher: core.hasher,
+      mean,
+      measure: core.measure,
+      vectors: core.vectors,
+      hasPartitions: space !== null,
+      report: state.report,
+      nextRow: state.nextRow,
+      count: state.count,
       canCompare: core.canCompare.bind(core),
       accepts: () => true,
       searched: () => searched,

@@ -157,7 +157,7 @@ export class DistanceSearch implements Stepped {
     const { codes, bytesPerCode, rows } = part.codes;
     const { buffer, byteOffset, length } = codes;
     const isOfWords = bytesPerCode % 4 === 0 && byteOffset % 4 === 0;
-    const words = isOfWords ? new Int32Array(buffer, byteOffset, length >> 2) : null;
+    const words = isOfWords ? new Int32Array(buffer, byteOffset, length / 4) : null;
     const code = words && new Int32Array(this.#code.slice().buffer);
     let left = most;
     made.begin(this.#code);

@@ -44,7 +44,9 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
       return new DenseVectors(kind, dimensions as number, kernel, this.dense?.zeros);
     };
     this.rows = new MemoryIndex({
-      ...{ bits, bytesPerCode, kernel },
+      bits,
+      bytesPerCode,
+      kernel,
       newVectors: kind === undefined ? null : (newVectors as MemoryOptions['newVectors']),
     });
   }
@@ -53,8 +55,9 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
   get origin(): SpaceOrigin {
     const { bits, hasher, dense } = this;
     return {
-      ...{ bits, dimensions: dense?.dimensions ?? null },
-      ...{ seed: hasher.seed, kernel: this.kernel as KernelName },
+      bits,
+      dimensions: dense?.dimensions ?? null,
+      seed: hasher.seed,
     };
   }
 
@@ -116,7 +119,10 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     const isWhole = countNulls(validity, nextRow) === 0;
     return {
       codes: isWhole ? codes.withoutValidity() : codes,
-      ...{ vectors, vectorOf, kernel, isCentred: mean !== null },
+      vectors,
+      vectorOf,
+      kernel,
+      isCentred: mean !== null,
     };
   }
 

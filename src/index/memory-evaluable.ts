@@ -8,9 +8,15 @@ import type { Layout, MemoryIndex } from './memory-index';
 import type { RowsToPlace } from './place';
 import { queryOf } from './query';
 import type { Query } from './query-parts';
-import type { Found, Optimizable, Partitions } from './recall';
-import { nearestByCosine, type Setting } from './search';
-import type { Work } from './searched';
+import {
+  type Evaluable,
+  evaluationSearch,
+  type Found,
+  type Optimizable,
+  type Partitions,
+} from './recall';
+import type { Setting } from './search';
+import { run } from './searched';
 import type { Space } from './space';
 import { untrainedSpace } from './train';
 import {
@@ -27,7 +33,7 @@ import type { DenseVectors } from './vectors/dense-vectors';
 import { withDigits } from './vectors/rounding';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
-export class MemoryEvaluable implements Optimizable {
+export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
   readonly held: MemoryIndex;
   readonly #core: IndexCore;
   /** Dense vectors of the caller by row, which decide what is near; null where held ones do. */
@@ -38,7 +44,7 @@ export class MemoryEvaluable implements Optimizable {
     this.#core = core;
     this.held = held;
     this.#given = given;
-    this.rows = held.liveRows(true).length;
+    this.rows = held.codedCount;
   }
 
   get count(): number {
@@ -49,7 +55,7 @@ export class MemoryEvaluable implements Optimizable {
     return this.#core.bits;
   }
 
-  get storage(): Optimizable['storage'] {
+  get storage(): Evaluable['storage'] {
     return this.#core.vectors?.kind ?? 'none';
   }
 
@@ -144,7 +150,11 @@ export class MemoryEvaluable implements Optimizable {
   /** Chunks of the vectors of a caller, of rows that are there. */
   #chunksOf(vectors: DenseVectors): VectorChunk<DenseVectors>[][] {
     const there = new Uint32Array(this.held.nextRow).fill(NO_ROW);
-    for (const row of this.held.liveRows(true)) there[row] = row;
+    for (const { rows } of this.held.parts) {
+      for (const row of rows.codes.rows.subarray(0, rows.count)) {
+        if (row !== NO_ROW) there[row] = row;
+      }
+    }
     const starts = chunkStarts(there.length);
     const chunks = starts.slice(0, -1).map((first, i) => {
       return { rows: there.subarray(first, starts[i + 1]), vectors, first };
@@ -196,10 +206,9 @@ export class MemoryEvaluable implements Optimizable {
   }
 
   #search(query: Query, k: number, setting: Setting, isUnranked: boolean): Found {
-    const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
     const isExact = this.#core.canCompare(query);
-    const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
-    const asked = { ...setting, want, k, filter: null, isUnranked };
-    return { ...nearestByCosine(this.held.searched(), query, asked, isExact, work), work };
+    const asked = { k, setting, isExact, isUnranked };
+    const { search, work } = evaluationSearch(this.held.searched(), query, asked);
+    return { ...run(search).best, work };
   }
 }

@@ -6,8 +6,11 @@
  */
 
 import type { LongWork } from '../base/long-work';
+import { mostCodes } from '../kernels/code-memory';
 import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
+import { mostRows } from '../kernels/residual-memory';
+import { BLOCK_ROWS } from '../kernels/residuals';
 import type { Id } from './ids';
 import { pointsOf, type RowsToPlace } from './place';
 import { Rows, type RowsToAppend } from './rows';
@@ -130,8 +133,19 @@ export class MemoryIndex {
 
   /** Appends rows. Those of a long call leave it to `settle` to make a segment of the tail. */
   append(rows: RowsToAppend, isLast = true): void {
+    if (this.#tail.rows.count + rows.count > this.#roomOfMemory) this.#seal();
     this.#tail.append(rows);
     if (isLast && this.#tail.rows.count >= this.#tailRows) this.#seal();
+  }
+
+  /** Rows whose codes, and whose entries, fit in one memory each. */
+  get #roomOfMemory(): number {
+    const { space, hasCopies } = this.layout;
+    const codes = mostCodes(this.options.bytesPerCode);
+    if (space === null || space.bytesPerEntry === 0) return codes;
+    // Each partition begins a block, whose rest may stay empty.
+    const entries = mostRows(space.bytesPerEntry) - BLOCK_ROWS * space.count;
+    return Math.min(codes, Math.floor(entries / (hasCopies ? 2 : 1)));
   }
 
   /** Without a space there is nothing that a segment would make faster. */
@@ -151,12 +165,12 @@ export class MemoryIndex {
   #seal(): void {
     this.#tail.assign();
     const end = this.nextRow;
-    const { maxSegmentRows = MAX_SEGMENT_ROWS } = this.options;
+    const most = Math.min(this.options.maxSegmentRows ?? MAX_SEGMENT_ROWS, this.#roomOfMemory);
     let parts: Placed[] = [this.#tail];
     let rows = this.#tail.rows.liveCount;
     for (let last = this.#segments.at(-1); last !== undefined; last = this.#segments.at(-1)) {
       const { liveCount } = last.rows;
-      if (liveCount >= 2 * rows || liveCount + rows > maxSegmentRows) break;
+      if (liveCount >= 2 * rows || liveCount + rows > most) break;
       rows += liveCount;
       parts = [last, ...parts];
       this.#segments = this.#segments.slice(0, -1);
@@ -222,17 +236,25 @@ export class MemoryIndex {
     return found !== null && !found.part.rows.isNull(found.position);
   }
 
-  /** The rows that are there, ascending: all, or only those that have codes. */
-  liveRows(haveCodes = false): Uint32Array {
+  /** How many rows have codes. */
+  get codedCount(): number {
+    let count = 0;
+    for (const { rows } of this.parts) {
+      for (let at = 0; at < rows.count; at++) if (rows.codes.rows[at] !== NO_ROW) count++;
+    }
+    return count;
+  }
+
+  /** The rows that are there, ascending. */
+  liveRows(): Uint32Array {
     const live = new Uint32Array(this.count);
     let count = 0;
     for (const { rows } of this.parts) {
       for (let position = 0; position < rows.count; position++) {
-        if (rows.isRemoved(position) || (haveCodes && rows.isNull(position))) continue;
-        live[count++] = rows.rowAt(position);
+        if (!rows.isRemoved(position)) live[count++] = rows.rowAt(position);
       }
     }
-    return live.slice(0, count).sort();
+    return live.sort();
   }
 
   /** Goes once through all rows that have codes, in any order. */
@@ -265,16 +287,23 @@ export class MemoryIndex {
     return points;
   }
 
-  /** A copy whose rows are in the partitions of another space, as one segment. */
+  /** A copy whose rows are in the partitions of another space, as one segment if they fit. */
   async placed(layout: Layout, work: LongWork): Promise<MemoryIndex> {
     const copy = new MemoryIndex(this.options, layout, this.nextRow);
-    const all: Tail[] = [];
+    const groups: Tail[][] = [];
+    let room = 0;
     for (const { rows } of this.parts) {
+      if (rows.liveCount === 0) continue;
       const own = new Tail(rows, layout.space, layout.hasCopies);
       await own.assignAll(work);
-      all.push(own);
+      if (rows.liveCount > room) {
+        groups.push([]);
+        room = copy.#roomOfMemory;
+      }
+      groups[groups.length - 1].push(own);
+      room -= rows.liveCount;
     }
-    if (this.count > 0) copy.#segments = [copy.#merged(all)];
+    copy.#segments = groups.map((group) => copy.#merged(group));
     return copy;
   }
 

@@ -121,7 +121,7 @@ export async function optimize(
   const before = new MemoryEvaluable(core, core.rows, wanted.vectors);
   const given = wanted.given === null ? null : givenSource(core, before, wanted);
   const { report, index } = await optimized(before, core.origin, { ...wanted, given }, work);
-  core.rows = (index as MemoryEvaluable).held;
+  core.rows = index.held;
   core.report = report;
   return report;
 }
@@ -130,7 +130,7 @@ export async function optimize(
  * Optimizes an index: trains a space, unless one is given in whose partitions the rows are already,
  * places the rows in it, chooses a setting and measures it. Returns the index as it is then.
  */
-export async function optimized<T extends Optimizable>(
+export async function optimized<T extends Optimizable<T>>(
   before: T,
   origin: SpaceOrigin,
   wanted: Omit<Wanted, 'given'> & { given?: EvaluationSource | null; space?: Space | null },
@@ -145,9 +145,9 @@ export async function optimized<T extends Optimizable>(
   if (trained !== null) {
     const { space } = trained;
     const hasCopies = wanted.copies ?? (await payCopies(before, trained, source, recall, work));
-    index = (await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, work)) as T;
+    index = await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, work);
   } else if (own === null && before.layout.space !== null) {
-    index = (await before.placed({ space: null, hasCopies: false }, work)) as T;
+    index = await before.placed({ space: null, hasCopies: false }, work);
   }
   const { choice, figures } = await settle(index, source, wanted, work);
   let byRows: Figures | null = null;
@@ -172,7 +172,7 @@ interface Trained {
 
 /** Null where there are too few rows for a space. */
 async function trainedSpace(
-  index: Optimizable,
+  index: Optimizable<unknown>,
   origin: SpaceOrigin,
   wanted: Pick<Wanted, 'partitions' | 'seed'>,
   work: LongWork,
@@ -223,7 +223,7 @@ class HeldOut {
 
 /** Whether searches gain by copies, by the neighbours of evaluation queries. */
 async function payCopies(
-  index: Optimizable,
+  index: Optimizable<unknown>,
   { space, sample }: Trained,
   source: EvaluationSource,
   recall: number,
@@ -238,7 +238,7 @@ async function payCopies(
 
 /** Rows in random order as queries, each left out of its own answer. */
 async function rowSource(
-  index: Optimizable,
+  index: Optimizable<unknown>,
   known: HeldOut | null,
   hasSpace: boolean,
   wanted: Pick<Wanted, 'k' | 'queries' | 'vectors' | 'seed'>,

@@ -206,7 +206,8 @@ export function queriesOf(
       batch.isNull(i) ? null : ofCode(parts, batch.at(i), `queries[${first + i}]`);
     const { bits, bytesPerCode } = batch;
     const slice = (from: number, end: number) => ({
-      ...{ bits, bytes: batch.bytes.subarray(from * bytesPerCode, end * bytesPerCode) },
+      bits,
+      bytes: batch.bytes.subarray(from * bytesPerCode, end * bytesPerCode),
       validity: bitsOf(batch.validity, from, end),
     });
     return { count: batch.count, at, slice };

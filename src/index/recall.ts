@@ -10,8 +10,8 @@ import type { EvaluationRecall, QueryCost, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
 import type { RowsToPlace } from './place';
 import type { Query } from './query-parts';
-import type { Best, Setting } from './search';
-import type { Work } from './searched';
+import { type Best, CosineSearch, type Setting } from './search';
+import type { Searched, Work } from './searched';
 import type { Space } from './space';
 import type { EvaluationQuery, Truth } from './truth';
 import type { VectorStorage } from './vectors/row-vectors';
@@ -56,7 +56,7 @@ export interface Evaluable {
 }
 
 /** An index that is optimized, in memory or in files. */
-export interface Optimizable extends Evaluable {
+export interface Optimizable<Self> extends Evaluable {
   /** Goes once through all rows that have codes, in any order; `own` is valid during the call. */
   eachRow(
     take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
@@ -68,7 +68,20 @@ export interface Optimizable extends Evaluable {
   /** The points of rows; zeros for a row that has none. */
   pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array>;
   /** The same rows in the partitions of a space. */
-  placed(layout: Layout, work: LongWork): Promise<Optimizable>;
+  placed(layout: Layout, work: LongWork): Promise<Self>;
+}
+
+/** A search for an evaluation query, and where its work is counted. */
+export function evaluationSearch(
+  index: Searched,
+  query: Query,
+  asked: { k: number; setting: Setting; isExact: boolean; isUnranked: boolean },
+): { readonly search: CosineSearch; readonly work: Work } {
+  const { k, setting, isExact, isUnranked } = asked;
+  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
+  const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
+  const how = { ...setting, want, k, filter: null, isUnranked };
+  return { search: new CosineSearch(index, query, how, isExact, work), work };
 }
 
 /** An evaluation query with its true neighbours. */

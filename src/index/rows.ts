@@ -65,9 +65,16 @@ export class Rows {
   get state() {
     const { firstRow, endRow, count, codes, vectors } = this;
     return {
-      ...{ firstRow, endRow, count, codes: codes.codes, named: codes.rows },
-      ...{ bytesPerCode: codes.bytesPerCode, vectors: vectors?.state ?? null },
-      ...{ rows: this.#rows, positions: this.#positions, ascending: this.#ascending },
+      firstRow,
+      endRow,
+      count,
+      codes: codes.codes,
+      named: codes.rows,
+      bytesPerCode: codes.bytesPerCode,
+      vectors: vectors?.state ?? null,
+      rows: this.#rows,
+      positions: this.#positions,
+      ascending: this.#ascending,
       states: this.#states.subarray(0, count),
     };
   }

@@ -85,7 +85,8 @@ async function inParts(
           for (const [i, end] of ends.entries()) {
             const from = ends[i - 1] ?? 0;
             const near = {
-              ...{ rows: rows.slice(from, end), ids: [] as never[] },
+              rows: rows.slice(from, end),
+              ids: [] as never[],
               distances: ranks[i] === 'hamming' ? distances.slice(from, end) : null,
             };
             const ids = Array.from(near.rows, (row) => core.idOf(row));

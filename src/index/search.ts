@@ -16,14 +16,7 @@ import { weightedKernel } from '../kernels/weighted';
 import { Ranges } from './entries';
 import type { FilterMemory } from './filter-memory';
 import type { Query } from './query-parts';
-import {
-  run,
-  type Searched,
-  type SearchedPart,
-  type Stepped,
-  type Want,
-  type Work,
-} from './searched';
+import type { Searched, SearchedPart, Stepped, Want, Work } from './searched';
 import type { Probes, Space } from './space';
 import { sumsOf, weightsOf } from './weights';
 
@@ -78,17 +71,6 @@ const SPARE = 1.25;
 const MAX_TIMES = 8;
 /** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
 const TOGETHER = 16;
-
-/** The k rows of the highest cosines among the candidates of a setting, all in memory. */
-export function nearestByCosine(
-  index: Searched,
-  query: Query,
-  asked: Asked,
-  isExact: boolean,
-  work: Work,
-): Best {
-  return run(new CosineSearch(index, query, asked, isExact, work)).best;
-}
 
 /** What a search does in its next step. */
 type Task =

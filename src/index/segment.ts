@@ -91,8 +91,11 @@ export class Segment extends InMemory implements Placed {
   /** What another thread reads of the segment. */
   get state() {
     return {
-      ...{ rows: this.rows.state, entries: this.entries?.state ?? null },
-      ...{ starts: this.#starts, firsts: this.#firsts, counts: this.#counts },
+      rows: this.rows.state,
+      entries: this.entries?.state ?? null,
+      starts: this.#starts,
+      firsts: this.#firsts,
+      counts: this.#counts,
     };
   }
 
@@ -354,7 +357,10 @@ export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Me
   if (space === null || space.bytesPerEntry === 0) {
     const counts = new Uint32Array(partitions);
     return new Segment(rows, {
-      ...{ entries: null, copies: null, starts: placed.starts, counts },
+      entries: null,
+      copies: null,
+      starts: placed.starts,
+      counts,
       firsts: new Uint32Array(partitions + 1),
     });
   }

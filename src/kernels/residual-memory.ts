@@ -141,7 +141,7 @@ export class ResidualMemory implements ResidualRows {
   }
 }
 
-function mostRows(bytesPerRow: number): number {
+export function mostRows(bytesPerRow: number): number {
   const blockBytes = BLOCK_ROWS * (bytesPerRow + SCALE_BYTES);
   return Math.floor(MAX_DATA_BYTES / blockBytes) * BLOCK_ROWS;
 }

@@ -7,8 +7,8 @@
 
 import { keyOfBytes } from '../base/arrays';
 import { checkNumber, wrongType } from '../base/check';
+import { HashCounts } from '../base/hash-counts';
 import type { LongWork } from '../base/long-work';
-import { hashOfPair, newSecret } from '../base/secret';
 import { halvesOf, SparseVectors } from '../index/vectors/sparse-vectors';
 import type { OrderedPairs } from './pair-order';
 import type { DedupPlan } from './plan';
@@ -51,7 +51,7 @@ export class CommonText {
   static async of(rows: Rows, common: Common, work: LongWork): Promise<CommonText> {
     const text = new CommonText(rows.codes.count);
     const members =
-      typeof common === 'number' ? await frequentIn(rows, common, work) : MemberCounts.of(common);
+      typeof common === 'number' ? await frequentIn(rows, common, work) : countsOf(common);
     await text.#fill(rows, members, work);
     return text;
   }
@@ -61,7 +61,7 @@ export class CommonText {
     this.#restSizes = new Uint32Array(count);
   }
 
-  async #fill(rows: Rows, common: MemberCounts, work: LongWork): Promise<void> {
+  async #fill(rows: Rows, common: HashCounts, work: LongWork): Promise<void> {
     const sets = rows.vectors as SparseVectors;
     const { count } = rows.codes;
     for (let first = 0; first < count; first += STEP_ROWS) {
@@ -78,7 +78,7 @@ export class CommonText {
           if (part.weights[i] === 0) continue;
           this.#sizes[row]++;
           const [low, high] = [part.halves[2 * i], part.halves[2 * i + 1]];
-          if (common.has(low, high)) continue;
+          if (common.countOf(low, high) > 0) continue;
           halves[2 * at] = low;
           halves[2 * at++ + 1] = high;
         }
@@ -143,74 +143,31 @@ function sizeOf(sets: SparseVectors, row: number): number {
   return to - from;
 }
 
-/** Members with a count each, in a table of open addressing. */
-class MemberCounts {
-  readonly #secret = newSecret();
-  #mask: number;
-  /** Low and high half of the member in each cell, and its count: 0 for an empty cell. */
-  #halves: Uint32Array;
-  #counts: Uint32Array;
-  #used = 0;
+/** The members of an array, each counted. */
+function countsOf(members: BigUint64Array): HashCounts {
+  const counts = new HashCounts();
+  counts.reserve(2 * members.length);
+  const halves = halvesOf(members);
+  for (let i = 0; i < halves.length; i += 2) counts.add(halves[i], halves[i + 1], 1);
+  return counts;
+}
 
-  constructor(cells = 2 ** 10) {
-    this.#mask = cells - 1;
-    this.#halves = new Uint32Array(2 * cells);
-    this.#counts = new Uint32Array(cells);
-  }
-
-  static of(members: BigUint64Array): MemberCounts {
-    const counts = new MemberCounts();
-    const halves = halvesOf(members);
-    for (let i = 0; i < halves.length; i += 2) counts.add(halves[i], halves[i + 1]);
-    return counts;
-  }
-
-  has(low: number, high: number): boolean {
-    return this.#counts[this.#cellOf(low, high)] > 0;
-  }
-
-  add(low: number, high: number, count = 1): void {
-    const cell = this.#cellOf(low, high);
-    if (this.#counts[cell] === 0) {
-      this.#halves[2 * cell] = low;
-      this.#halves[2 * cell + 1] = high;
-      this.#used++;
-    }
-    this.#counts[cell] += count;
-    if (2 * this.#used > this.#counts.length) this.#take(this, 0, 4 * this.#counts.length);
-  }
-
-  /** The members that were counted more often. */
-  above(most: number): MemberCounts {
-    const found = new MemberCounts();
-    found.#take(this, most, 2 ** 10);
-    return found;
-  }
-
-  /** Takes the members of a table that were counted more often, to a table of so many cells. */
-  #take(from: MemberCounts, most: number, cells: number): void {
-    const [halves, counts] = [from.#halves, from.#counts];
-    this.#mask = cells - 1;
-    this.#halves = new Uint32Array(2 * cells);
-    this.#counts = new Uint32Array(cells);
-    this.#used = 0;
-    counts.forEach((count, cell) => {
-      if (count > most) this.add(halves[2 * cell], halves[2 * cell + 1], count);
-    });
-  }
-
-  /** The cell of a member, or the empty one where it would be. */
-  #cellOf(low: number, high: number): number {
-    let cell = hashOfPair(low, high, this.#secret) & this.#mask;
-    for (; this.#counts[cell] > 0; cell = (cell + 1) & this.#mask) {
-      if (this.#halves[2 * cell] === low && this.#halves[2 * cell + 1] === high) break;
-    }
-    return cell;
-  }
+/** The members that were counted more often, in a table with room: others are seen soon. */
+function above(counts: HashCounts, most: number): HashCounts {
+  let size = 0;
+  counts.each((_, __, count) => {
+    if (count > most) size++;
+  });
+  const found = new HashCounts();
+  found.reserve(2 * size);
+  counts.each((low, high, count) => {
+    if (count > most) found.add(low, high, count);
+  });
+  return found;
 }
 
 /** The members that occur in more than this share of the rows. */
-async function frequentIn(rows: Rows, share: number, work: LongWork): Promise<MemberCounts> {
+async function frequentIn(rows: Rows, share: number, work: LongWork): Promise<HashCounts> {
   const { codes } = rows;
   const sets = rows.vectors as SparseVectors;
   const bits = 32 - Math.clz32(sets.entryCount);
@@ -235,14 +192,16 @@ async function frequentIn(rows: Rows, share: number, work: LongWork): Promise<Me
   }
   const most = Math.max(MIN_ROWS, share * present);
   // Only members of buckets that hold enough can be frequent: a small part is counted exactly.
-  const counts = new MemberCounts();
+  const counts = new HashCounts();
   for (const [i, row] of counted.entries()) {
     if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
     const { part, from, to } = sets.entriesOf(row);
     for (let i = from; i < to; i++) {
       const [low, high] = [part.halves[2 * i], part.halves[2 * i + 1]];
-      if (part.weights[i] !== 0 && buckets[bucketOf(low, high)] > most) counts.add(low, high);
+      if (part.weights[i] !== 0 && buckets[bucketOf(low, high)] > most) {
+        counts.add(low, high, 1);
+      }
     }
   }
-  return counts.above(most);
+  return above(counts, most);
 }

@@ -210,7 +210,9 @@ export function planOf(
   const isMark = (mark: unknown) => Number(mark === true || mark === 'true' || mark === 1);
   const areAll = lines.every((line) => line >= 0);
   return {
-    ...{ count, kept, duplicateOf },
+    count,
+    kept,
+    duplicateOf,
     groups: inOrder(new Uint32Array(count), integers('group'), itself),
     checks: inOrder(new Uint32Array(count), integers('check'), () => NULL_CHECK),
     distances: ofDropped(new Uint16Array(count), integers('distance'), () => 0),

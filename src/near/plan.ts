@@ -149,10 +149,13 @@ function widened(plan: DedupPlan, count: number): DedupPlan {
   };
   const exact = (values: Float64Array | null) => values && wider(values, () => 1);
   return {
-    ...{ count, groups: wider(plan.groups, (row) => row), kept: wider(plan.kept, () => 1) },
+    count,
+    groups: wider(plan.groups, (row) => row),
+    kept: wider(plan.kept, () => 1),
     duplicateOf: wider(plan.duplicateOf, (row) => row),
     distances: wider(plan.distances, () => 0),
-    ...{ cosines: exact(plan.cosines), jaccards: exact(plan.jaccards) },
+    cosines: exact(plan.cosines),
+    jaccards: exact(plan.jaccards),
     checks: wider(plan.checks, () => NULL_CHECK),
     ...(plan.reviewed && { reviewed: wider(plan.reviewed, () => 0) }),
   };

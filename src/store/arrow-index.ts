@@ -120,7 +120,11 @@ function columnsOf({ rows: held, vectors, hasher }: IndexCore, rows: Uint32Array
     codes.set(part.rows.codeAt(position), i * bytesPerCode);
   }
   return {
-    ...{ count, rows: null, ids: null, codes, validity: nulls > 0 ? validity : null },
+    count,
+    rows: null,
+    ids: null,
+    codes,
+    validity: nulls > 0 ? validity : null,
     ...vectorColumns(vectors?.kind, places, hasher.dimensions ?? 0),
   };
 }
@@ -161,8 +165,12 @@ function savedSpace(space: Space | null): SavedSpace | null {
   const { kind, seed, nearness, tree } = space.parts;
   const { centroids, coarse, starts } = tree;
   return {
-    ...{ kind, seed: String(seed), nearness, centroids: toBase64(centroids) },
-    ...{ coarse: toBase64(coarse), starts: Array.from(starts) },
+    kind,
+    seed: String(seed),
+    nearness,
+    centroids: toBase64(centroids),
+    coarse: toBase64(coarse),
+    starts: Array.from(starts),
   };
 }
 
@@ -269,7 +277,10 @@ class Reading {
     const ids = this.#idsOf(given);
     const first = this.#tail.rows.count;
     this.#tail.append({
-      ...{ count, codes, isNull: (i) => !isValid(validity, i), ids },
+      count,
+      codes,
+      isNull: (i) => !isValid(validity, i),
+      ids,
       appendVectors: (to) => {
         to.skip(count);
         to.restore(

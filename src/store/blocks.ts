@@ -369,7 +369,10 @@ export function readBlock(
     throw new Error(`damaged: row ${rows[at]} is not where it can be`);
   }
   const head = {
-    ...{ count, partition: partitions[i], rows, ids: id === null ? null : reader.ids(id) },
+    count,
+    partition: partitions[i],
+    rows,
+    ids: id === null ? null : reader.ids(id),
     links: link === null ? null : reader.uint32(),
     residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
     scales: residualBytes > 0 ? reader.float32() : null,

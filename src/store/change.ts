@@ -14,7 +14,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { duplicate, IdRules } from '../index/row-ids';
 import { RowBatch } from '../table/row-batch';
 import { ColumnsFile, eachBatch, refuseOthers, withoutRows, writeColumns } from './carried';
-import { type Content, openContent, type StoredSegment } from './content';
+import { type Content, countLive, openContent, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import { GenerationWriter } from './generations';
 import { headerOf, type IndexHeader, optionsOf } from './header';
@@ -26,7 +26,7 @@ import {
   type Manifest,
   type SegmentFiles,
 } from './manifest';
-import { countLive, mergeSegments } from './merge-segments';
+import { mergeSegments } from './merge-segments';
 import { Reader } from './reader';
 import { RowSet } from './row-set';
 import { removedToArrow } from './space-file';
@@ -405,7 +405,10 @@ export class FolderChange {
   /** A manifest of what was written so far, as it would be read; it is not published. */
   provisional(others: Manifest['files'] = this.#others()): Manifest {
     return {
-      ...{ generation: this.writer.generation, previous: null, checksum: '', text: null },
+      generation: this.writer.generation,
+      previous: null,
+      checksum: '',
+      text: null,
       rows: this.#segments.reduce((sum, { live }) => sum + live, 0),
       index: this.header,
       columns: this.#columns,

@@ -120,22 +120,38 @@ export async function openContent(
   });
   const set = new RowSet();
   for (const row of removed ?? []) set.add(row);
-  const blocks = segments.reduce(
-    (sum, { rows, copies }) => sum + rows.table.count + (copies?.table.count ?? 0),
+  return {
+    place,
+    parts,
+    space,
+    segments,
+    removed: set,
+    bytes: memoryOf(space, segments),
+    manifest:
+      range === undefined
+        ? manifest
+        : { ...manifest, rows: countLive(segments, set), segments: some },
+  };
+}
+
+/** Bytes of memory that a space and the tables of segments take, about. */
+function memoryOf(space: Space | null, segments: readonly StoredSegment[]): number {
+  let bytes = space === null ? 0 : 2 * space.count * space.width;
+  for (const { firstRow, endRow, count, rows, copies } of segments) {
+    bytes += TABLE_BYTES * (rows.table.count + (copies?.table.count ?? 0));
+    // Of each row its position and the checksum of its vector; of each row number, whether it is
+    // removed.
+    bytes += 5 * (endRow - firstRow) + 4 * count;
+  }
+  return bytes;
+}
+
+/** How many rows of segments are there. */
+export function countLive(segments: readonly StoredSegment[], removed: RowSet): number {
+  return segments.reduce(
+    (sum, { count, firstRow, endRow }) => sum + count - removed.within(firstRow, endRow).length,
     0,
   );
-  // Of each row its position and the checksum of its vector; of each row number, whether it is
-  // removed.
-  const numbers = segments.reduce((sum, one) => sum + one.endRow - one.firstRow, 0);
-  const rows = segments.reduce((sum, one) => sum + one.count, 0);
-  const centroids = space === null ? 0 : 2 * space.count * space.width;
-  const bytes = centroids + TABLE_BYTES * blocks + 5 * numbers + 4 * rows;
-  const live =
-    rows - segments.reduce((sum, one) => sum + set.within(one.firstRow, one.endRow).length, 0);
-  return {
-    ...{ place, parts, space, segments, removed: set, bytes },
-    manifest: range === undefined ? manifest : { ...manifest, rows: live, segments: some },
-  };
 }
 
 /** Reads a whole file and compares its checksum. */

@@ -324,8 +324,8 @@ export class GenerationWriter {
     for (const { name } of this.#base === null ? [] : filesOf(this.#base)) needed.add(name);
     // Older manifests first: `#claim` relies on it.
     const names = await readdir(this.#folder).catch(() => []);
-    const order = (name: string) => manifestGeneration(name) ?? Number.POSITIVE_INFINITY;
-    for (const name of names.sort((a, b) => order(a) - order(b) || 0)) {
+    const order = (name: string) => manifestGeneration(name) ?? Number.MAX_SAFE_INTEGER;
+    for (const name of names.sort((a, b) => order(a) - order(b))) {
       const generation = generationOf(name);
       // Skips files of other programs, of later writers, and files that are still needed.
       if (generation === null || generation > this.generation || needed.has(name)) continue;

@@ -43,11 +43,16 @@ type HeaderCounts = Pick<IndexHeader, 'ids' | 'nextRow' | 'copies'>;
 export function headerOf(parts: QueryParts, counts: HeaderCounts): IndexHeader {
   const { hasher, mean, isForeign, report, dense } = parts;
   return {
-    ...{ bits: parts.bits, projection: hasher.projection, seed: String(hasher.seed) },
+    bits: parts.bits,
+    projection: hasher.projection,
+    seed: String(hasher.seed),
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
     ...(hasher.options.texts !== undefined && { texts: hasher.options.texts }),
-    ...{ zero: hasher.zero, vectors: parts.vectors?.kind ?? 'none' },
-    ...{ mean: mean && Array.from(mean), isForeign, report },
+    zero: hasher.zero,
+    vectors: parts.vectors?.kind ?? 'none',
+    mean: mean && Array.from(mean),
+    isForeign,
+    report,
     zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
     ...counts,
   };
@@ -60,13 +65,13 @@ export function optionsOf(header: IndexHeader): SimHashIndexOptions {
     throw wrongValue('seed', 'an integer as a string', seed);
   }
   return {
-    ...{ bits, projection: projection as 'signs', seed: BigInt(seed) },
+    bits,
+    projection: projection as 'signs',
+    seed: BigInt(seed),
     ...(dimensions !== undefined && { dimensions }),
     ...(texts !== undefined && { texts }),
-    ...{
-      zero: zero as 'error',
-      vectors: checkOneOf('vectors', vectors as 'none', VECTOR_STORAGES),
-    },
+    zero: zero as 'error',
+    vectors: checkOneOf('vectors', vectors as 'none', VECTOR_STORAGES),
     ...(mean !== null && { mean }),
   };
 }

@@ -110,7 +110,7 @@ async function attempt(wanted: Wanted, signal: AbortSignal): Promise<Uint8Array>
   const { timeoutMs, path } = wanted;
   const own = new AbortController();
   const expire = () => {
-    const what = `gave nothing for ${timeoutMs / 1000} s, or less than 1 MiB`;
+    const what = `took more than ${timeoutMs / 1000} s for 1 MiB, or for what was left`;
     own.abort(new Error(`${path}: the host ${what}`));
   };
   let timer = setTimeout(expire, timeoutMs);

@@ -113,7 +113,9 @@ export function bucketsFromArrow(bytes: Uint8Array, file: string): BucketTable {
     const { count } = table;
     if (count === 0 || (count & (count - 1)) !== 0) throw new Error(`damaged: ${count} buckets`);
     return {
-      ...{ count, rows: rows as Uint32Array, bytes: sizes as Uint32Array },
+      count,
+      rows: rows as Uint32Array,
+      bytes: sizes as Uint32Array,
       at: Float64Array.from(at as BigUint64Array, Number),
       checksums: checksums as BigUint64Array,
     };

@@ -24,18 +24,14 @@ export async function loadSegment(
   const partitions = space?.count ?? 1;
   const starts = firstPositions(table, partitions);
   const coded = starts[partitions];
-  const counts = Uint32Array.from({ length: partitions }, (_, p) => starts[p + 1] - starts[p]);
   const { firstRow, endRow, count } = segment;
   const from = { firstRow, bytesPerCode: parts.hasher.bytesPerCode, vectors };
   const rows = Rows.toFill(from, endRow, count, coded);
-  const copies = segment.copies?.table;
-  copies?.partitions.forEach((p, block) => {
-    if (p !== NO_PARTITION) counts[p] += copies.rows[block];
-  });
+  const counts = entryCounts(segment, starts);
   const firsts = firstEntries(counts);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
   const entries = bytesPerEntry > 0 ? new Entries(bytesPerEntry, firsts[partitions], rows) : null;
-  const seconds = copies === undefined ? null : new Uint32Array(coded);
+  const seconds = segment.copies === null ? null : new Uint32Array(coded);
   const isNumber = manifest.index.ids === 'number';
   for (const group of blockGroups([segment], READ_BYTES, 'rows and vectors')) {
     signal?.throwIfAborted();
@@ -57,13 +53,12 @@ export async function loadSegment(
     reader.giveBack(blocks);
   }
   rows.endFilling();
-  const next = Uint32Array.from(
-    { length: partitions },
-    (_, p) => firsts[p] + starts[p + 1] - starts[p],
-  );
-  const copyEntries = await loadCopies(reader, segment, { entries, next, coded }, signal);
+  const copyEntries = await loadCopies(reader, segment, { entries, starts, firsts }, signal);
   const made = new Segment(rows, {
-    ...{ entries, starts, firsts, counts: entries === null ? new Uint32Array(partitions) : counts },
+    entries,
+    starts,
+    firsts,
+    counts: entries === null ? new Uint32Array(partitions) : counts,
     copies: seconds && { entries: copyEntries, seconds },
   });
   for (const row of removed.within(firstRow, endRow)) {
@@ -71,6 +66,15 @@ export async function loadSegment(
     if (position >= 0) made.remove(position);
   }
   return made;
+}
+
+/** How many entries each partition has: its rows, and copies of others. */
+function entryCounts({ copies }: StoredSegment, starts: Uint32Array): Uint32Array {
+  const counts = starts.slice(1).map((end, p) => end - starts[p]);
+  copies?.table.partitions.forEach((p, block) => {
+    if (p !== NO_PARTITION) counts[p] += copies.table.rows[block];
+  });
+  return counts;
 }
 
 /** For each partition the position of its first row; last how many rows have codes. */
@@ -83,14 +87,17 @@ function firstPositions(table: BlockList['table'], partitions: number): Uint32Ar
   return starts;
 }
 
-/** Adds the entries of copies behind those of own rows: `next` of each partition. */
+/** Adds the entries of copies behind those of each partition's own rows. */
 async function loadCopies(
   reader: Reader,
   segment: StoredSegment,
-  { entries, next, coded }: { entries: Entries | null; next: Uint32Array; coded: number },
+  rows: { entries: Entries | null; starts: Uint32Array; firsts: Uint32Array },
   signal: AbortSignal | undefined,
 ): Promise<Uint32Array> {
-  const copyEntries = new Uint32Array(coded);
+  const { entries, starts, firsts } = rows;
+  const last = starts.length - 1;
+  const next = firsts.slice(0, last).map((first, p) => first + starts[p + 1] - starts[p]);
+  const copyEntries = new Uint32Array(starts[last]);
   for (const group of entries === null ? [] : copyGroups(segment)) {
     for (const { rows: own } of await reader.blocks(group, 'head', signal)) {
       const { partition, residuals, scales, links } = own;

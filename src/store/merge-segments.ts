@@ -16,7 +16,7 @@ import {
   type VectorColumns,
   widerType,
 } from './blocks';
-import type { Content, StoredSegment } from './content';
+import { type Content, countLive, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader } from './header';
 import type { SegmentFiles } from './manifest';
@@ -101,14 +101,6 @@ export async function mergeSegments(
     await (of === 'rows' ? output.add(empty) : output.addCopies(empty));
   }
   return output.end();
-}
-
-/** How many rows are left. */
-export function countLive(segments: readonly StoredSegment[], removed: RowSet): number {
-  return segments.reduce(
-    (sum, { count, firstRow, endRow }) => sum + count - removed.within(firstRow, endRow).length,
-    0,
-  );
 }
 
 /** The blocks of each partition, of all segments, in groups that are read together. */
@@ -208,7 +200,9 @@ function gathered(
     for (let i = from; i < to; i++) ids.push(idAt(own, i, rows[i], isNumber));
   }
   return {
-    ...{ count, partition, ids: idColumn(ids, id) },
+    count,
+    partition,
+    ids: idColumn(ids, id),
     rows: all(({ rows }) => rows.rows) ?? new Uint32Array(),
     codes: all(({ rows }) => rows.codes) ?? new Uint8Array(),
     residuals: all(({ rows }) => rows.residuals),

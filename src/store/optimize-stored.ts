@@ -126,12 +126,18 @@ function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
       values.subarray(first, end);
     const start = table.starts[first];
     const own = {
-      ...{ layout: table.layout, count: end - first },
-      ...{ partitions: of(table.partitions), rows: of(table.rows) },
+      layout: table.layout,
+      count: end - first,
+      partitions: of(table.partitions),
+      rows: of(table.rows),
       starts: of(table.starts).map((at) => at - start),
-      ...{ at: of(table.at), bytes: of(table.bytes), checksums: of(table.checksums) },
-      ...{ vectorsAt: of(table.vectorsAt), vectorsBytes: of(table.vectorsBytes) },
-      ...{ vectorsChecksums: of(table.vectorsChecksums), headChecksums: of(table.headChecksums) },
+      at: of(table.at),
+      bytes: of(table.bytes),
+      checksums: of(table.checksums),
+      vectorsAt: of(table.vectorsAt),
+      vectorsBytes: of(table.vectorsBytes),
+      vectorsChecksums: of(table.vectorsChecksums),
+      headChecksums: of(table.headChecksums),
     };
     parts.push({ ...segment, count: rows, rows: { file, table: own }, copies: null });
   }
@@ -149,8 +155,11 @@ async function joined(
     const manifest = { ...change.provisional(), columns: [], segments: pieces };
     const content = await openContent(place, manifest);
     const merging = {
-      ...{ content, reader: new Reader(content), segments: content.segments },
-      ...{ removed: new RowSet(), signal: change.call.signal },
+      content,
+      reader: new Reader(content),
+      segments: content.segments,
+      removed: new RowSet(),
+      signal: change.call.signal,
     };
     return await mergeSegments(change.writer, change.header, merging);
   } finally {

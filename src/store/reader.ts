@@ -62,7 +62,9 @@ export class Reader {
     const isHead = part === 'head';
     const bodies = await this.checked(
       names.map(({ list: { file, table }, block }) => ({
-        ...{ file, at: table.at[block], what: `block ${block} fails its checksum` },
+        file,
+        at: table.at[block],
+        what: `block ${block} fails its checksum`,
         length: isHead ? headBytes(table, block) : table.bytes[block],
         checksum: (isHead ? table.headChecksums : table.checksums)[block],
       })),
@@ -89,8 +91,10 @@ export class Reader {
     const held = names.filter(({ segment }) => segment.files.vectors !== undefined);
     const bodies = await this.checked(
       held.map(({ segment: { files }, list: { table }, block }) => ({
-        ...{ file: files.vectors as FolderFile, what: `block ${block} fails its checksum` },
-        ...{ at: table.vectorsAt[block], length: table.vectorsBytes[block] },
+        file: files.vectors as FolderFile,
+        what: `block ${block} fails its checksum`,
+        at: table.vectorsAt[block],
+        length: table.vectorsBytes[block],
         checksum: table.vectorsChecksums[block],
       })),
       signal,

@@ -205,7 +205,11 @@ class Save {
     // Read back before the commit: only what opens is published.
     for (const file of this.#writer.added) await checkFile(this.#folder, file);
     const manifest = await this.#writer.commit({
-      ...{ rows: rows.count, index: header, columns: carried?.columns ?? [], segments, files },
+      rows: rows.count,
+      index: header,
+      columns: carried?.columns ?? [],
+      segments,
+      files,
       text: this.#given.text ?? this.#origin?.text ?? null,
     });
     for (const [i, segment] of inMemory.entries()) saved.set(segment, segments[i]);

@@ -27,8 +27,14 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
   centroids.set(tree.coarse, tree.centroids.length);
   const rows = centroids.length / width;
   const header = {
-    ...{ kind: 'space', of: kind, dimensions, seed: String(seed), nearness },
-    ...{ partitions: space.count, starts: Array.from(tree.starts), name: space.name },
+    kind: 'space',
+    of: kind,
+    dimensions,
+    seed: String(seed),
+    nearness,
+    partitions: space.count,
+    starts: Array.from(tree.starts),
+    name: space.name,
   };
   return {
     bytes: writeTable([CENTROID(width)], header, [{ count: rows, rows: { centroid: centroids } }]),
@@ -62,10 +68,14 @@ export function spaceFromArrow(
       return own;
     };
     return new Space({
-      ...{ kind, dimensions: wanted, seed: BigInt(String(seed)) },
+      kind,
+      dimensions: wanted,
+      seed: BigInt(String(seed)),
       nearness: checkNumber('nearness', nearness, 0, 1),
       tree: {
-        ...{ centroids: copy(0, count), coarse: copy(count, table.count), width },
+        centroids: copy(0, count),
+        coarse: copy(count, table.count),
+        width,
         starts: Uint32Array.from(starts),
       },
     } as ConstructorParameters<typeof Space>[0]);

@@ -5,9 +5,14 @@ import type { Layout } from '../index/memory-index';
 import { pointsOf, type RowsToPlace } from '../index/place';
 import { queryOf } from '../index/query';
 import type { Query } from '../index/query-parts';
-import type { Found, Optimizable, Partitions } from '../index/recall';
-import { CosineSearch, type Setting } from '../index/search';
-import type { Work } from '../index/searched';
+import {
+  type Evaluable,
+  evaluationSearch,
+  type Found,
+  type Optimizable,
+  type Partitions,
+} from '../index/recall';
+import type { Setting } from '../index/search';
 import type { Space } from '../index/space';
 import { isHeldOut } from '../index/train';
 import {
@@ -35,7 +40,7 @@ const TOGETHER = 128;
 type Placing = (layout: Layout, work: LongWork) => Promise<StoredEvaluable>;
 
 /** An index that holds dense vectors, which all rows that are not null have. */
-export class StoredEvaluable implements Optimizable {
+export class StoredEvaluable implements Optimizable<StoredEvaluable> {
   readonly rows: number;
   readonly #content: Content;
   readonly #stored: StoredRows;
@@ -72,7 +77,7 @@ export class StoredEvaluable implements Optimizable {
     return this.#content.parts.bits;
   }
 
-  get storage(): Optimizable['storage'] {
+  get storage(): Evaluable['storage'] {
     return this.#content.parts.vectors?.kind ?? 'none';
   }
 
@@ -80,7 +85,7 @@ export class StoredEvaluable implements Optimizable {
     return this.#content.parts.hasher.dimensions;
   }
 
-  get layout(): Optimizable['layout'] {
+  get layout(): Evaluable['layout'] {
     return { space: this.#content.space, hasCopies: this.#content.manifest.index.copies };
   }
 
@@ -247,11 +252,9 @@ export class StoredEvaluable implements Optimizable {
     const all: Found[] = [];
     for (let first = 0; first < asked.length; first += TOGETHER) {
       const some = asked.slice(first, first + TOGETHER).map(async ({ query }) => {
-        const done: Work = { codesCompared: 0, candidates: 0, probes: 0 };
         const isExact = this.#content.parts.canCompare(query);
-        const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
-        const how = { ...setting, want, k, filter: null, isUnranked };
-        const search = new CosineSearch(this.#stored, query, how, isExact, done);
+        const how = { k, setting, isExact, isUnranked };
+        const { search, work: done } = evaluationSearch(this.#stored, query, how);
         const { best } = await this.#queue.run(search, work.call.signal);
         return { ...best, work: done };
       });

@@ -247,7 +247,12 @@ export class StoredIndex<I extends Id = Id> {
 function answeredBy({ parts, manifest, space }: Content, rows: StoredRows): AnsweredIndex {
   const { bits, hasher, mean, measure, vectors, report } = parts;
   return {
-    ...{ bits, hasher, mean, measure, vectors, report },
+    bits,
+    hasher,
+    mean,
+    measure,
+    vectors,
+    report,
     hasPartitions: space !== null,
     nextRow: manifest.index.nextRow,
     count: manifest.rows,

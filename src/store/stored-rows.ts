@@ -407,7 +407,10 @@ export class StoredRows implements Searched, SearchedPart {
       const some = order.slice(first, first + BUCKETS_TOGETHER);
       const bodies = await this.reader.checked(
         some.map((i) => ({
-          ...{ file, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] },
+          file,
+          at: table.at[i],
+          length: table.bytes[i],
+          checksum: table.checksums[i],
           what: `bucket ${i} fails its checksum`,
         })),
         signal,

@@ -227,7 +227,10 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
 
 /** Files of any size, which are checked batch by batch, and the kinds that their schemas state. */
 const STREAMED: { readonly [kind in FileKind]?: string } = {
-  ...{ rows: 'segment', copies: 'copies', vectors: 'vectors', hashes: 'hashes' },
+  rows: 'segment',
+  copies: 'copies',
+  vectors: 'vectors',
+  hashes: 'hashes',
   columns: 'columns',
 };
 

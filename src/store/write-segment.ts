@@ -156,7 +156,10 @@ export function layoutOf(
   id: string | null,
 ): Layout {
   return {
-    ...{ bits, dimensions: dimensions ?? 0, vectors, id },
+    bits,
+    dimensions: dimensions ?? 0,
+    vectors,
+    id,
     residualBytes: space?.bytesPerEntry ?? 0,
     link: copies ? 'second' : null,
   };
@@ -233,7 +236,9 @@ class SegmentBlocks {
     const vectors = rows.vectors?.gather(positions) ?? NO_VECTORS;
     const { link } = this.#layout;
     return {
-      ...{ count, partition, rows: positions.map((at) => rows.rowAt(at)) },
+      count,
+      partition,
+      rows: positions.map((at) => rows.rowAt(at)),
       ids:
         this.#ids &&
         idColumn(

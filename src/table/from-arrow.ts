@@ -193,13 +193,17 @@ interface Wanted {
 
 /** 64-bit integers may be codes, and are mostly ids. */
 const CODES: Wanted = {
-  ...{ fit: 'code', what: 'column of codes', usual: ['code'] },
+  fit: 'code',
+  what: 'column of codes',
+  usual: ['code'],
   isLikely: ({ fits }) => !fits.includes('id'),
 };
 const USUAL = ['vector', 'embedding'];
 /** Lists of wide integers may be vectors, and are mostly tokens or other numbers of things. */
 const VECTORS: Wanted = {
-  ...{ fit: 'vector', what: 'column of dense vectors', usual: USUAL },
+  fit: 'vector',
+  what: 'column of dense vectors',
+  usual: USUAL,
   isLikely: ({ type }) => /<(Float\d+|U?int8)>$/i.test(type),
 };
 const MAP: Wanted = { fit: 'map', what: 'Map of integers to floats', usual: USUAL };

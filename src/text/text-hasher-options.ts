@@ -110,7 +110,10 @@ export function checkReading(
   }
   const without = rules.length > 0 ? ` without ${rules.join(' and ')}` : '';
   return {
-    ...{ ownName, recipe, rules, letterCase },
+    ownName,
+    recipe,
+    rules,
+    letterCase,
     tokensName: ownName + (letterCase === 'keep' ? ' with case' : '') + without,
     tokens: recipe === null ? tokens : tokensOfRecipe(recipe, letterCase),
   };

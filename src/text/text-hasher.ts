@@ -93,7 +93,9 @@ export class TextHasher {
         : checkInteger('keywords', keywords, 1, Number.MAX_SAFE_INTEGER);
     const { bits, seed, projection, kernel } = given;
     this.hasher = new SimHasher({
-      ...{ bits, seed, projection: checkOneOf('projection', projection, PROJECTIONS) },
+      bits,
+      seed,
+      projection: checkOneOf('projection', projection, PROJECTIONS),
       zero: checkOneOf<'error' | 'null'>('empty', given.empty, ['error', 'null']),
       ...(kernel !== undefined && { kernel }),
     });
@@ -115,8 +117,17 @@ export class TextHasher {
     const { hashName: hash } = this;
     const { counting, empty } = given;
     const own = {
-      ...{ bits, seed, projection, counting, keywords, hash, empty, kernel },
-      ...{ tokensName: ownName, normalize: rules, case: letterCase },
+      bits,
+      seed,
+      projection,
+      counting,
+      keywords,
+      hash,
+      empty,
+      kernel,
+      tokensName: ownName,
+      normalize: rules,
+      case: letterCase,
     };
     this.#settings = recipe && { options: own, recipe, stopWords: this.#stopWords };
   }
@@ -394,7 +405,9 @@ export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
   name: 'text hashing',
   open({ options, recipe, stopWords, frequencies }) {
     const hasher = new TextHasher({
-      ...{ ...options, tokens: tokensOfRecipe(recipe), stopWords },
+      ...options,
+      tokens: tokensOfRecipe(recipe),
+      stopWords,
       ...(frequencies && { frequencies: FrequencyTable.of(frequencies) }),
     });
     return (part) => hasher.codesOfPart(part);

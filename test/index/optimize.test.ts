@@ -141,25 +141,19 @@ describe('what optimize reports', () => {
   }, async () => {
     const index = await made();
     const far = clustered(1200, 2);
-    const report = await index.optimize({ ...settings, queries: far, recall: 0.9 });
+    // Low enough that the rows find more than chance explains.
+    const report = await index.optimize({ ...settings, queries: far, recall: 0.8 });
     expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 600 });
     expect(report.reached).toBe(true);
-    expect(recallBy(index, clustered(400, 2), 10)).toBeGreaterThan(0.88);
+    expect(recallBy(index, clustered(400, 2), 10)).toBeGreaterThan(0.78);
     expect(report.byRows).toMatchObject({ source: 'rows', truth: 'cosine' });
     expect(report.byRows?.recall).toBeGreaterThan(report.recall);
     const [cosine, ofRows] = [report.kthCosine ?? 0, report.byRows?.kthCosine ?? 0];
-    const { interval: ofTheirs = [0, 0] } = report.byRows ?? {};
-    const isApart = report.interval[1] < ofTheirs[0];
     expect(report.warnings).toEqual([
       'the 600 queries lie farther from the rows than held-out rows do: row 10 of their answers ' +
         `has a mean cosine of ${cosine.toFixed(3)}, of rows ${ofRows.toFixed(3)}`,
-      // Only where chance does not explain the difference.
-      ...(isApart
-        ? [
-            `searches find ${percent(report.recall)} of the true 10 nearest of the 600 queries, ` +
-              `and ${percent(report.byRows?.recall)} of those of held-out rows`,
-          ]
-        : []),
+      `searches find ${percent(report.recall)} of the true 10 nearest of the 600 queries, and ` +
+        `${percent(report.byRows?.recall)} of those of held-out rows`,
     ]);
     const near = await index.optimize({ ...settings, queries: clustered(400, 0.01), recall: 0.9 });
     expect(near.warnings[0]).toMatch(/^the 200 queries lie nearer to the rows than held-out rows/);

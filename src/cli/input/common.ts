@@ -15,7 +15,7 @@ const SHARE = /^[\d.]+$/;
 export function checkCommonOption(call: Call): void {
   const given = call.text('common');
   if (given === undefined) return;
-  const others = ['extend', 'against', 'pairs', 'apply', 'max-distance', 'min-cosine'];
+  const others = ['extend', 'against', 'apply', 'max-distance', 'min-cosine'];
   const other = others.find((name) => call.has(name));
   if (other !== undefined) call.misuse(`--common does not go with --${other}`);
   const share = Number(given);

@@ -204,7 +204,10 @@ export async function buildFolder(
 
 /** What builds a carried column of a type, by the names that batches give to types. */
 const KINDS: Record<string, ColumnKind> = {
-  ...{ Int64: 'int64', Float64: 'float64', Bool: 'bool', Utf8: 'text' },
+  Int64: 'int64',
+  Float64: 'float64',
+  Bool: 'bool',
+  Utf8: 'text',
 };
 
 /**

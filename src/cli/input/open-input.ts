@@ -48,7 +48,7 @@ export async function openInput(
   }
   const reader = await openRecords(
     isStdin ? stdinUntil(call) : path,
-    { ...{ file: isStdin ? 'stdin' : undefined, columns }, ...reading },
+    { file: isStdin ? 'stdin' : undefined, columns, ...reading },
     // Where lines may be skipped, a line must be read to know whether it is a row.
     { isWanted: reading.onError === 'skip' ? undefined : isWanted },
   );

@@ -63,7 +63,9 @@ export async function textHashersOf(
     stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
     hash: hash as WordHash | undefined,
-    ...{ keywords, frequencies: frequencies ?? undefined, empty: 'null' as const },
+    keywords,
+    frequencies: frequencies ?? undefined,
+    empty: 'null' as const,
   };
   return (like) =>
     new TextHasher({

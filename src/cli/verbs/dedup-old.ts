@@ -90,7 +90,11 @@ function partOf(all: DedupPlan, first: number): DedupPlan {
   });
   const { kept, distances, checks, cosines, jaccards } = all;
   return {
-    ...{ count, groups, duplicateOf, kept: kept.slice(first), checks: checks.slice(first) },
+    count,
+    groups,
+    duplicateOf,
+    kept: kept.slice(first),
+    checks: checks.slice(first),
     distances: distances.slice(first),
     cosines: cosines?.slice(first) ?? null,
     jaccards: jaccards?.slice(first) ?? null,

@@ -26,9 +26,17 @@ type Numbers = Float32Array | Float64Array;
 
 /** Arrays for elements, by kind and bytes; f2 are the bits of half-precision numbers. */
 const ELEMENTS = {
-  ...{ f2: Uint16Array, f4: Float32Array, f8: Float64Array },
-  ...{ i1: Int8Array, i2: Int16Array, i4: Int32Array, i8: BigInt64Array },
-  ...{ u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array },
+  f2: Uint16Array,
+  f4: Float32Array,
+  f8: Float64Array,
+  i1: Int8Array,
+  i2: Int16Array,
+  i4: Int32Array,
+  i8: BigInt64Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+  u8: BigUint64Array,
 };
 
 /** Reads rows of a .npy file; one axis gives vectors of one value. */

@@ -20,7 +20,10 @@ interface LeafType {
 
 /** The numbers of types that mean what they store. */
 const NUMBERS: Readonly<Record<string, ColumnKind>> = {
-  ...{ INT32: 'int32', INT64: 'int64', FLOAT: 'float32', DOUBLE: 'float64' },
+  INT32: 'int32',
+  INT64: 'int64',
+  FLOAT: 'float32',
+  DOUBLE: 'float64',
 };
 
 /** How the values of a leaf are read. */

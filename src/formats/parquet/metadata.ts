@@ -158,14 +158,34 @@ const typeOf = (type: unknown) => TYPES[Number(type ?? -1)] ?? NO_TYPE;
 
 /** What the values of a leaf mean, in the words of today's annotation. */
 const MEANINGS: Readonly<Record<number, string>> = {
-  ...{ 1: 'STRING', 2: 'MAP', 3: 'LIST', 4: 'STRING', 5: 'DECIMAL', 6: 'DATE', 8: 'TIMESTAMP' },
-  ...{ 10: 'INTEGER', 12: 'JSON', 14: 'UUID', 15: 'FLOAT16' },
+  1: 'STRING',
+  2: 'MAP',
+  3: 'LIST',
+  4: 'STRING',
+  5: 'DECIMAL',
+  6: 'DATE',
+  8: 'TIMESTAMP',
+  10: 'INTEGER',
+  12: 'JSON',
+  14: 'UUID',
+  15: 'FLOAT16',
 };
 /** The same by the numbers of the annotation of old writers. */
 const OLD_MEANINGS: Readonly<Record<number, string>> = {
-  ...{ 0: 'STRING', 1: 'MAP', 2: 'MAP', 3: 'LIST', 4: 'STRING', 5: 'DECIMAL', 6: 'DATE' },
-  ...{ 9: 'TIMESTAMP', 10: 'TIMESTAMP', 19: 'JSON' },
-  ...{ 11: 'UNSIGNED', 12: 'UNSIGNED', 13: 'UNSIGNED', 14: 'UNSIGNED' },
+  0: 'STRING',
+  1: 'MAP',
+  2: 'MAP',
+  3: 'LIST',
+  4: 'STRING',
+  5: 'DECIMAL',
+  6: 'DATE',
+  9: 'TIMESTAMP',
+  10: 'TIMESTAMP',
+  19: 'JSON',
+  11: 'UNSIGNED',
+  12: 'UNSIGNED',
+  13: 'UNSIGNED',
+  14: 'UNSIGNED',
 };
 
 /** An element of the schema: a leaf has values, all others children. */
@@ -272,9 +292,15 @@ function columnsOf(schema: readonly Struct[]): { columns: Node[]; leaves: Leaf[]
     const children: Node[] = [];
     while (children.length < count) children.push(nodeOf(path, maxDefinition, maxRepetition));
     const node: Node = {
-      ...{ name, children, firstLeaf, maxDefinition, maxRepetition },
-      ...{ isOptional: kind === 1, isRepeated: kind === 2 },
-      ...{ ...meaningOf(element), type: typeOf(element.get(1)) },
+      name,
+      children,
+      firstLeaf,
+      maxDefinition,
+      maxRepetition,
+      isOptional: kind === 1,
+      isRepeated: kind === 2,
+      ...meaningOf(element),
+      type: typeOf(element.get(1)),
       typeLength: element.has(2) ? integerOf(element, 2, 'bytes of a value') : 0,
       leafCount: Math.max(1, leaves.length - firstLeaf),
     };

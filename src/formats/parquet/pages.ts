@@ -129,7 +129,10 @@ export class LeafReader {
       parts.push(this.#valuesOf(page));
     }
     return {
-      ...{ node, values: joined(parts), levelCount, repetitions },
+      node,
+      values: joined(parts),
+      levelCount,
+      repetitions,
       definitions: present === levelCount ? null : definitions,
     };
   }

@@ -68,7 +68,7 @@ export class DenseVectors implements RowVectors {
   get state(): DenseState {
     const { kind, dimensions } = this;
     const rows = { parts: [...this.#parts], norms: this.#norms, scales: this.#scales };
-    return { ...{ kind, dimensions, kernel: this.#kernel, count: this.#count }, ...rows };
+    return { kind, dimensions, kernel: this.#kernel, count: this.#count, ...rows };
   }
 
   /** Bytes of one row's values. */

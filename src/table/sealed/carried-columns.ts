@@ -120,8 +120,13 @@ const FOOTER_BYTES = 2 ** 15;
 function bufferCount({ type }: Field): number {
   const { typeId, children } = type as DataType;
   const own: Partial<Record<Type, number>> = {
-    ...{ [Type.Null]: 0, [Type.Struct]: 1, [Type.FixedSizeList]: 1 },
-    ...{ [Type.Utf8]: 3, [Type.Binary]: 3, [Type.LargeUtf8]: 3, [Type.LargeBinary]: 3 },
+    [Type.Null]: 0,
+    [Type.Struct]: 1,
+    [Type.FixedSizeList]: 1,
+    [Type.Utf8]: 3,
+    [Type.Binary]: 3,
+    [Type.LargeUtf8]: 3,
+    [Type.LargeBinary]: 3,
   };
   const below: readonly Field[] = typeId === Type.Dictionary ? [] : (children ?? []);
   return below.reduce((sum, child) => sum + bufferCount(child), own[typeId] ?? 2);

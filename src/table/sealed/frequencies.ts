@@ -46,7 +46,8 @@ export function readFrequencies(source: ArrowSource, file?: string): FrequencyCo
       throw new Error('damaged: it does not say by which tokens and which hash it was made');
     }
     return {
-      ...{ tokens, hash },
+      tokens,
+      hash,
       documents: checkInteger('documents', table.header.documents, 0, Number.MAX_SAFE_INTEGER),
       dimensions: readNumbers(table, DIMENSION) as BigUint64Array,
       counts: readNumbers(table, DOCUMENTS) as Uint32Array,

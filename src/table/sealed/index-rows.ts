@@ -132,7 +132,11 @@ function carriedColumns(batch: RowBatch): Column[] {
 function tableOf(given: IndexRows): TableRows {
   const { rows, ids, codes, validity, vectors, scales, sparse } = given;
   return {
-    ...{ id: ids, row: rows, code: { bytes: codes, validity }, vector: vectors, scale: scales },
+    id: ids,
+    row: rows,
+    code: { bytes: codes, validity },
+    vector: vectors,
+    scale: scales,
     ...(sparse && sparseTable(sparse)),
   };
 }
@@ -212,7 +216,9 @@ function eachBatch({ header, batches }: OpenedTable, take: (rows: IndexRows) => 
     const { bytes: codes, validity } = table.code as Rows;
     checkUnusedBits(codes, header.bits, firstRow);
     take({
-      ...{ count: batch.numRows, codes, validity },
+      count: batch.numRows,
+      codes,
+      validity,
       rows: table.row as Uint32Array | null,
       ids: table.id as Ids | null,
       vectors: table.vector as Float32Array | Int8Array | null,

@@ -158,12 +158,14 @@ export function codeOptions(
 ): ReadCodesOptions {
   const { projection, seed, dimensions, texts } = header ?? {};
   const origin = projection !== undefined && {
-    ...{ projection: String(projection), seed: String(seed) },
+    projection: String(projection),
+    seed: String(seed),
     ...(dimensions !== undefined && { dimensions }),
     ...(texts !== undefined && { texts: String(texts) }),
   };
   return {
-    ...{ bits: given.bits ?? header?.bits, bitOrder: given.bitOrder },
+    bits: given.bits ?? header?.bits,
+    bitOrder: given.bitOrder,
     ...(origin && { origin }),
   };
 }

@@ -1,0 +1,88 @@
+/**
+ * Counts by 64-bit hash, which is given as two halves: a hash table of 12 bytes an entry that is
+ * 3/4 full or more.
+ */
+
+import { hashOfPair, newSecret } from './secret';
+
+/** Entries of an empty table, factor of growth, and largest share in use: memory before speed. */
+const FIRST_ENTRIES = 1024;
+const GROWTH = 1.2;
+const MAX_FULL = 0.9;
+
+export class HashCounts {
+  /** Anyone can compute the hashes of words, and choose words whose hashes collide in a table. */
+  readonly #secret = newSecret();
+  #size = 0;
+  #lows = new Uint32Array(FIRST_ENTRIES);
+  #highs = new Uint32Array(FIRST_ENTRIES);
+  /** 0 where an entry is free. */
+  #counts = new Uint32Array(FIRST_ENTRIES);
+
+  /** Number of hashes. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get bytes(): number {
+    return 12 * this.#counts.length;
+  }
+
+  /** The count of a hash; 0 where it was never added. */
+  countOf(low: number, high: number): number {
+    return this.#counts[this.#placeOf(low, high)];
+  }
+
+  /** Adds a count, which is not 0, to that of a hash. */
+  add(low: number, high: number, count: number): void {
+    if (this.#size >= MAX_FULL * this.#counts.length) {
+      this.#rebuild(Math.ceil(GROWTH * this.#counts.length));
+    }
+    const at = this.#placeOf(low, high);
+    if (this.#counts[at] === 0) {
+      this.#size++;
+      this.#lows[at] = low;
+      this.#highs[at] = high;
+    }
+    this.#counts[at] += count;
+  }
+
+  /** Goes through all hashes, in no order. */
+  each(take: (low: number, high: number, count: number) => void): void {
+    for (let i = 0; i < this.#counts.length; i++) {
+      if (this.#counts[i] > 0) take(this.#lows[i], this.#highs[i], this.#counts[i]);
+    }
+  }
+
+  /** Makes room for `size` hashes in all, so that adding them does not rebuild the table. */
+  reserve(size: number): void {
+    const room = Math.ceil(size / MAX_FULL) + 1;
+    if (room > this.#counts.length) this.#rebuild(room);
+  }
+
+  /** The entry of a hash, or the free entry where it would be. Linear probing. */
+  #placeOf(low: number, high: number): number {
+    const { length } = this.#counts;
+    const hash = hashOfPair(low, high, this.#secret) >>> 0;
+    let at = Math.floor((hash / 2 ** 32) * length); // the length is not a power of two
+    while (this.#counts[at] > 0 && (this.#lows[at] !== low || this.#highs[at] !== high)) {
+      at = at + 1 === length ? 0 : at + 1;
+    }
+    return at;
+  }
+
+  /** Moves all hashes to a table of `room` entries. */
+  #rebuild(room: number): void {
+    const [lows, highs, counts] = [this.#lows, this.#highs, this.#counts];
+    this.#lows = new Uint32Array(room);
+    this.#highs = new Uint32Array(room);
+    this.#counts = new Uint32Array(room);
+    for (let i = 0; i < counts.length; i++) {
+      if (counts[i] === 0) continue;
+      const at = this.#placeOf(lows[i], highs[i]);
+      this.#lows[at] = lows[i];
+      this.#highs[at] = highs[i];
+      this.#counts[at] = counts[i];
+    }
+  }
+}
