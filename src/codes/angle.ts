@@ -128,10 +128,10 @@ function rootMeanSquare(share: number, bits: number): number {
 /** The probability that at most `maxDistance` of the bits differ, each with probability `share`. */
 export function binomialShare(share: number, bits: number, maxDistance: number): number {
   let sum = 0;
-  for (const [distance, probability] of binomialChances(bits, share)) {
-    if (distance > maxDistance) break;
-    sum += probability;
-  }
+  eachChance(bits, share, (distance, probability) => {
+    if (distance <= maxDistance) sum += probability;
+    return distance < maxDistance;
+  });
   return Math.min(1, sum);
 }
 
@@ -154,11 +154,13 @@ export function distanceFor(cosine: number, bits: number, probability: number): 
  */
 export function probableDistance(share: number, bits: number, probability: number): number {
   let sum = 0;
-  for (const [distance, one] of binomialChances(bits, share)) {
+  let found = bits;
+  eachChance(bits, share, (distance, one) => {
     sum += one;
-    if (sum >= probability) return distance;
-  }
-  return bits;
+    if (sum >= probability) found = distance;
+    return sum < probability;
+  });
+  return found;
 }
 
 /** The expected share of bits, 0 to 1, in which a pair at a cosine differs: its angle over π. */
@@ -167,21 +169,21 @@ export function shareOf(cosine: number): number {
 }
 
 /**
- * Probabilities of 0, 1, … `count` hits, each from the logarithm of the one before: the first ones
- * may be below the range of float64 while later ones are not.
+ * Calls `take` with the probabilities of 0, 1, … `count` hits while it returns true. Each is
+ * computed from the logarithm of the one before: the first ones may be below the range of float64
+ * while later ones are not.
  */
-function* binomialChances(
+function eachChance(
   count: number,
   share: number,
-): Generator<[hits: number, probability: number]> {
-  if (share === 0 || share === 1) {
-    for (let hits = 0; hits <= count; hits++) yield [hits, Number(hits === share * count)];
-    return;
-  }
-  let log = count * Math.log1p(-share);
+  take: (hits: number, probability: number) => boolean,
+): void {
+  const isSure = share === 0 || share === 1;
   const odds = Math.log(share) - Math.log1p(-share);
+  let log = count * Math.log1p(-share);
   for (let hits = 0; hits <= count; hits++) {
-    yield [hits, Math.exp(log)];
+    const probability = isSure ? Number(hits === share * count) : Math.exp(log);
+    if (!take(hits, probability)) return;
     log += Math.log((count - hits) / (hits + 1)) + odds;
   }
 }

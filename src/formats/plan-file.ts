@@ -6,11 +6,11 @@ import { noPairs, type PairBatch, type Pairs } from '../near/pairs';
 import { checkPlanShape, type DedupPlan } from '../near/plan';
 import {
   doubtfulRows,
+  eachPlanBatch,
   listedRows,
   PLAN_COLUMNS,
   type PlanPart,
   type PlanTableOptions,
-  planBatches,
   planOf,
 } from '../near/plan-table';
 import type { KindHeader } from '../table/arrow/writer';
@@ -79,10 +79,10 @@ export async function savePlan(
   const isArrow = format === 'arrow' || format === 'arrows';
   const header = isArrow ? planHeader(plan) : undefined;
   const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-  const batches = planBatches(plan, { ids, sourceOf, rows, isRounded: isRounded(format) });
-  await writeRows(path, { format, header }, async (writer) => {
-    for (const batch of batches) await writer.write(batch);
-  });
+  const part = { ids, sourceOf, rows, isRounded: isRounded(format) };
+  await writeRows(path, { format, header }, (writer) =>
+    eachPlanBatch(plan, part, (batch) => writer.write(batch)),
+  );
 }
 
 /** The header that seals a plan as Arrow. */

@@ -14,6 +14,7 @@ import { Codes } from '../codes/codes';
 import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
+import type { Send } from './pair-order';
 import { type DedupPlan, NULL_CHECK } from './plan';
 
 /** Options of writing a plan. */
@@ -105,18 +106,20 @@ export interface PlanPart {
   readonly rows?: Uint32Array;
 }
 
-/** The lines of a plan in batches; one empty batch for a plan without lines. */
-export function* planBatches(
+/** Passes on the lines of a plan in batches; one empty batch for a plan without lines. */
+export async function eachPlanBatch(
   plan: DedupPlan,
-  { ids, sourceOf, isRounded, rows: all = listedRows(plan) }: PlanPart = {},
-): Generator<RowBatch> {
+  { ids, sourceOf, isRounded, rows: all = listedRows(plan) }: PlanPart,
+  send: Send<RowBatch>,
+): Promise<void> {
   for (const [first, end] of batchRanges(all.length)) {
     const rows = all.subarray(first, end);
-    yield planBatch(plan, rows, {
+    const batch = planBatch(plan, rows, {
       ids: ids && idsAt(ids, rows),
       ...(sourceOf && { sources: Array.from(rows, sourceOf) }),
       ...(isRounded && { isRounded }),
     });
+    await send(batch);
   }
 }
 
@@ -163,7 +166,7 @@ export function doubtfulRows(plan: DedupPlan): Uint32Array {
 }
 
 /**
- * The plan of lines that `planBatches` made, edited or not. Errors name `file`. A plan for more
+ * The plan of lines that `eachPlanBatch` passed on, edited or not. Errors name `file`. A plan for more
  * than `maxRows` rows is refused before memory is allocated for them.
  */
 export function planOf(

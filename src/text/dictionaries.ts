@@ -17,13 +17,12 @@ import { named, normal, type Tokens } from './tokens';
 export function segments(locale: string): Tokens {
   if (typeof locale !== 'string') throw wrongType('locale', 'a string such as "en"', locale);
   const segmenter = segmenterOf(locale);
-  return named(`segments(${locale})`, function* (text) {
-    for (const piece of pieces(normal(text))) {
-      for (const { segment, isWordLike } of segmenter.segment(piece)) {
-        if (isWordLike) yield segment;
-      }
-    }
-  });
+  return named(`segments(${locale})`, (text) =>
+    pieces(normal(text))
+      .flatMap((piece) => Array.from(segmenter.segment(piece)))
+      .filter(({ isWordLike }) => isWordLike)
+      .map(({ segment }) => segment),
+  );
 }
 
 function segmenterOf(locale: string): Intl.Segmenter {
@@ -38,11 +37,9 @@ function segmenterOf(locale: string): Intl.Segmenter {
  * Cuts a text into lines and sentences, and those of more than 500 code units further, between
  * characters, because some engines' segmenter takes time quadratic in the length of its text.
  */
-function* pieces(text: string): Generator<string> {
-  for (const sentence of text.match(/[^\n。！？.!?]+[\n。！？.!?]*/gu) ?? []) {
-    if (sentence.length <= 500) yield sentence;
-    else for (const [piece] of sentence.matchAll(/[\s\S]{1,500}/gu)) yield piece;
-  }
+function pieces(text: string): string[] {
+  const sentences = text.match(/[^\n。！？.!?]+[\n。！？.!?]*/gu) ?? [];
+  return sentences.flatMap((sentence) => sentence.match(/[\s\S]{1,500}/gu) ?? []);
 }
 
 /** Loads the first of `packages` that is installed; `what` names the caller in the error. */

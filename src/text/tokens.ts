@@ -108,6 +108,13 @@ function pairsInto(run: string, found: string[]): void {
   for (let i = 1; i < characters.length; i++) found.push(characters[i - 1] + characters[i]);
 }
 
+/** The runs of `count` neighbouring parts, each joined; fewer parts are one run. */
+function runsOf(parts: readonly string[], count: number, separator: string): string[] {
+  if (parts.length === 0) return [];
+  const runs = Math.max(1, parts.length - count + 1);
+  return Array.from({ length: runs }, (_, i) => parts.slice(i, i + count).join(separator));
+}
+
 /**
  * Overlapping runs of `count` characters (1 to 1,000) of the normal form, each run of white space
  * as one blank. A shorter text is one token.
@@ -121,11 +128,9 @@ export function characters(count: number): Tokens {
 
 function charactersIn(count: number, letterCase: LetterCase): Tokens {
   checkInteger('count', count, 1, 1000);
-  const tokens = named(`characters(${count})`, function* (text) {
-    const all = Array.from(normal(text, letterCase).replaceAll(/\s+/gu, ' ').trim());
-    if (all.length > 0 && all.length < count) yield all.join('');
-    for (let i = count; i <= all.length; i++) yield all.slice(i - count, i).join('');
-  });
+  const tokens = named(`characters(${count})`, (text) =>
+    runsOf(Array.from(normal(text, letterCase).replaceAll(/\s+/gu, ' ').trim()), count, ''),
+  );
   recipes.set(tokens, { kind: 'characters', count });
   return tokens;
 }
@@ -139,18 +144,9 @@ function charactersIn(count: number, letterCase: LetterCase): Tokens {
 export function shingles(count: number, of: Tokens = words): Tokens {
   checkInteger('count', count, 1, 1000);
   if (typeof of !== 'function') throw wrongType('of', 'a function from a text to texts', of);
-  const tokens = named(`shingles(${count}, ${of.kind ?? 'own'})`, function* (text) {
-    const held: string[] = [];
-    let isShort = true;
-    for (const token of tokensOf(of, text)) {
-      if (held.length === count) held.shift();
-      held.push(token);
-      if (held.length < count) continue;
-      isShort = false;
-      yield held.join(' ');
-    }
-    if (isShort && held.length > 0) yield held.join(' ');
-  });
+  const tokens = named(`shingles(${count}, ${of.kind ?? 'own'})`, (text) =>
+    runsOf(Array.from(tokensOf(of, text)), count, ' '),
+  );
   shingled.add(tokens);
   const recipe = recipeOf(of);
   if (recipe !== null) recipes.set(tokens, { kind: 'shingles', count, of: recipe });

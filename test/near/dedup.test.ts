@@ -3,7 +3,9 @@ import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
 import { groupRows } from '../../src/near/groups';
-import { planBatches, planOf } from '../../src/near/plan-table';
+import type { DedupPlan } from '../../src/near/plan';
+import { eachPlanBatch, type PlanPart, planOf } from '../../src/near/plan-table';
+import type { RowBatch } from '../../src/table/row-batch';
 import { angleBetween, Draws } from '../reference/random';
 import { bitsApart, collection } from './collections';
 
@@ -117,15 +119,23 @@ describe('as rows', async () => {
   const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
   const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
 
-  it.each([plan, { ...plan, cosines }])('comes back as it was', (given) => {
-    expect(planOf([...planBatches(given)], 'plan')).toEqual(given);
-    const batches = [...planBatches(given, { ids })];
+  const batchesOf = async (given: DedupPlan, part: PlanPart) => {
+    const batches: RowBatch[] = [];
+    await eachPlanBatch(given, part, (batch) => {
+      batches.push(batch);
+    });
+    return batches;
+  };
+
+  it.each([plan, { ...plan, cosines }])('comes back as it was', async (given) => {
+    expect(planOf(await batchesOf(given, {}), 'plan')).toEqual(given);
+    const batches = await batchesOf(given, { ids });
     expect(planOf(batches, 'plan')).toEqual(given);
     expect(batches[0].texts('id')).toEqual(ids);
   });
 
-  it('has the columns that people expect', () => {
-    const [{ columns }] = planBatches(plan, { ids });
+  it('has the columns that people expect', async () => {
+    const [{ columns }] = await batchesOf(plan, { ids });
     const names = columns.map(({ name }) => name);
     const own = ['row', 'id', 'group', 'action', 'duplicate_of', 'distance', 'check', 'rows'];
     expect(names).toEqual(own);

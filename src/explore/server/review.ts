@@ -7,8 +7,9 @@ import type { Call } from '../../cli/call';
 import { idsOfIndex } from '../../cli/input/collection';
 import { usualNearness } from '../../cli/input/near';
 import { checksOfRows, planOfRows } from '../../near/plan';
-import { planBatches } from '../../near/plan-table';
+import { eachPlanBatch } from '../../near/plan-table';
 import { type DedupPlan, dedup, type Id } from '../../node';
+import type { RowBatch } from '../../table/row-batch';
 import type { DecideRequest, GroupAnswer, HeldPlan, ReviewAnswer } from '../messages';
 import { type PlanRows, ReviewedPlan } from '../reviewed-plan';
 import type { Explored } from './explored';
@@ -120,8 +121,12 @@ export class Review {
     const seen = rowsToShow(this.#plan);
     const texts = this.explored.textsOf(seen).map((text, i) => [seen[i], text] as const);
     const part = { ...this.file.partOf(this.#names()), isRounded: true };
+    const batches: RowBatch[] = [];
+    await eachPlanBatch(this.#plan, part, (batch) => {
+      batches.push(batch);
+    });
     return heldPlan(this.#plan.count, {
-      batches: [...planBatches(this.#plan, part)],
+      batches,
       source: this.explored.index,
       texts,
     });
