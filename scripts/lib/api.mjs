@@ -1,7 +1,8 @@
 // The page docs/api.md, made of the declarations of both entry points by the TypeScript compiler:
 // of each exported value its signature, what its comment says first, its members and options in a line
-// each with the first sentence of their comments, and its example. What the page says is written in src alone. `npm run docs:api` writes
-// the page; test/docs/api.test.ts fails when it is out of date.
+// each with the first sentence of their comments, and its example, or where another one uses it. What
+// the page says is written in src alone. `npm run docs:api` writes the page; test/docs/api.test.ts
+// fails when it is out of date.
 
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -39,13 +40,13 @@ const INTRO = `# API
 
 <!-- Made by \`npm run docs:api\` from the comments in src/. Change those, not this page. -->
 
-Every value that \`halfspace\` and \`halfspace/node\` export. \`halfspace\` runs in browsers and in Node; \`halfspace/node\` exports the same and what reads and writes files. The types say more of each. Options that are not listed are refused.
+Every value that \`halfspace\` (browsers and Node) and \`halfspace/node\` (the same, and files) export. The types say more of each. Unknown options are refused.
 
 `;
 
 const LONG_CALLS = `## Long calls
 
-Calls that may take long have these options besides their own, and return a promise: they run in short steps, between which the event loop runs.
+Calls that may take long return promises, run in short steps so that the event loop stays free, and have these options besides their own:
 
 `;
 
@@ -110,6 +111,7 @@ class Page {
   problems = [];
   #shown = new Map(); // heading of the section that has the list, by the name of the options
   #lines = new Map(); // heading of the section that has the line
+  #options = new Map(); // names of the options that a section lists, by its heading
   #checker;
   #index;
   #node;
@@ -169,7 +171,7 @@ class Page {
         }
         this.#shown.set(type.symbolName, name);
         lines.push(...this.optionLines(name, type.fields), '');
-        if (type.isLong) lines.push('Also the options of [long calls](#long-calls).', '');
+        if (type.isLong) lines.push('Also those of [long calls](#long-calls).', '');
       }
     }
     return lines;
@@ -206,13 +208,15 @@ class Page {
 
   optionLines(name, fields) {
     const lines = [];
+    this.#options.set(name, new Set(fields.map((field) => field.name)));
     for (const field of fields) {
       const declaration = field.valueDeclaration ?? field.declarations[0];
       const meaning = this.#meaningOf(field, declaration);
       if (meaning === '') this.problems.push(`${name}, option ${field.name}: no comment`);
       const isRequired = (field.flags & ts.SymbolFlags.Optional) === 0;
       const usual = isRequired ? undefined : this.#defaultOf(declaration);
-      const type = `${field.name}${isRequired ? '' : '?'}: ${this.#typeOf(declaration)}`;
+      const own = this.#typeOf(declaration).replace(isRequired ? '' : / \| undefined$/, '');
+      const type = `${field.name}${isRequired ? '' : '?'}: ${own}`;
       const head = usual === undefined ? type : `${type} = ${usual}`;
       lines.push([field.name, `- \`${oneLine(head)}\`: ${firstSentence(meaning)}`]);
     }
@@ -294,25 +298,34 @@ class Page {
 
   /** The public methods and fields of a class, static ones first. */
   #memberLines(name, declaration) {
-    const fields = constructorsOf(declaration).flatMap(({ parameters }) =>
-      parameters.filter((one) => ts.isParameterPropertyDeclaration(one, one.parent)),
+    const parameters = constructorsOf(declaration).flatMap((made) =>
+      made.parameters.filter((one) => ts.isParameterPropertyDeclaration(one, one.parent)),
     );
-    const shown = [...fields, ...declaration.members].filter((one) => one.name && isPublic(one));
+    const shown = [...parameters, ...declaration.members].filter(
+      (one) => one.name && isPublic(one),
+    );
     const isStatic = (one) => (ts.getCombinedModifierFlags(one) & ts.ModifierFlags.Static) !== 0;
     const members = [...shown.filter(isStatic), ...shown.filter((one) => !isStatic(one))];
     const lines = [];
+    const options = [];
     for (const member of members) {
       const symbol = this.#checker.getSymbolAtLocation(member.name);
+      if (!ts.isMethodDeclaration(member) && this.#options.get(name)?.has(symbol.name)) {
+        options.push(`\`${symbol.name}\``);
+        continue;
+      }
       const text = firstParagraph(this.#checker, symbol);
       if (text === '') this.problems.push(`${name}.${symbol.name}: no comment`);
       const head = `${isStatic(member) ? `${name}.` : ''}${memberHead(member)}`;
       lines.push([symbol.name, `- \`${oneLine(head)}\`: ${firstSentence(text)}`]);
     }
     const methods = members.filter((one) => ts.isMethodDeclaration(one));
-    return [...this.#newLines(name, lines), '', ...this.#methodLines(methods)];
+    const fields = options.length === 0 ? [] : [`- ${options.join(', ')}: as the options say`];
+    const rest = this.#newLines(name, lines);
+    return [...fields, ...rest, '', ...this.#methodLines(name, methods)];
   }
 
-  #methodLines(methods) {
+  #methodLines(name, methods) {
     const lines = [];
     for (const method of methods) {
       for (const type of this.#optionTypes(method)) {
@@ -320,23 +333,24 @@ class Page {
         if (this.#shown.has(type.symbolName)) continue;
         this.#shown.set(type.symbolName, label);
         lines.push(`Options of \`${label}\`:`, '');
-        lines.push(...this.optionLines(label, type.fields), '');
+        lines.push(...this.optionLines(`${name}.${label}`, type.fields), '');
       }
     }
     return lines;
   }
 
-  /** The `@example` lines, behind an import of what they name. */
+  /** The `@example` lines, behind an import of what they name; or where another example uses it. */
   #example(name, symbol) {
-    const tag = symbol.getJsDocTags(this.#checker).find((one) => one.name === 'example');
-    if (tag === undefined) {
-      this.problems.push(`${name}: no @example`);
-      return [];
+    const lines = this.#exampleLines(symbol);
+    if (lines === undefined) {
+      const other = [...this.#node].find(([, one]) => {
+        return this.#namesIn(this.#exampleLines(one) ?? []).includes(name);
+      });
+      if (other === undefined) this.problems.push(`${name}: no @example, and in no other one`);
+      return other === undefined ? [] : [`Example: [${other[0]}](#${other[0].toLowerCase()}).`];
     }
-    const lines = ts.displayPartsToString(tag.text).trim().split('\n');
     const imports = lines.filter((line) => line.startsWith('import '));
-    const names = new Set(lines.join('\n').match(/\b[A-Za-z]\w*/g));
-    const used = [...names].filter((one) => this.#node.has(one)).sort();
+    const used = this.#namesIn(lines).sort();
     const importOf = (from, module) => {
       return from.length === 0 ? [] : [`import { ${from.join(', ')} } from '${module}';`];
     };
@@ -352,6 +366,17 @@ class Page {
       ),
       ...lines.filter((line) => !imports.includes(line)),
     ]);
+  }
+
+  #exampleLines(symbol) {
+    const tag = symbol.getJsDocTags(this.#checker).find((one) => one.name === 'example');
+    return tag && ts.displayPartsToString(tag.text).trim().split('\n');
+  }
+
+  /** The exported values that lines of code name. */
+  #namesIn(lines) {
+    const names = new Set(lines.join('\n').match(/\b[A-Za-z]\w*/g));
+    return [...names].filter((one) => this.#node.has(one));
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Thrown for bytes that cannot be read; names the file (where there is one) and what is wrong.
+ * Thrown for bytes that cannot be read; names the file and what is wrong.
  *
  * @example
  * try {
@@ -13,7 +13,7 @@ export class FormatError extends Error {
 
   constructor(
     message: string,
-    /** The file's path or the caller's label; `undefined` for bytes in memory. */
+    /** Path or label of the file, if there is one. */
     readonly file?: string,
     options?: { cause?: unknown },
   ) {

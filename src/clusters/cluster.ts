@@ -14,17 +14,17 @@ import { type Cluster, labelsOf, summaries } from './summaries';
 export interface ClusterOptions extends LongCall {
   /** Number of clusters; each gets at least one row. */
   clusters: number;
-  /** 'vectors', the default where there are any, or 'bits': codes as vectors of ±1. */
+  /** What is clustered: vectors where there are any, else codes as vectors of ±1. */
   by?: PointKind;
-  /** Starts of k-means, each on a sample; the one with the best objective continues. */
+  /** Starts of k-means on samples; the best continues. */
   starts?: number;
-  /** Largest number of iterations of a start, and of the best one over all rows. */
+  /** Most iterations of a start, and over all rows. */
   iterations?: number;
-  /** Rows of the sample of a start; by default 64 for each cluster, and at least 16,384. */
+  /** Rows of a start; 64 a cluster, at least 16,384, by default. */
   sample?: number;
   /** Seed of the samples and of the starts. */
   seed?: number | bigint;
-  /** Largest number of exemplars of a cluster: the rows nearest to its centroid. */
+  /** Most exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
 }
 

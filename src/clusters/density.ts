@@ -19,21 +19,21 @@ import { type Cluster, directionsOf, labelsOf, summaries } from './summaries';
 export interface DensityOptions extends LongCall {
   /** Smallest number of rows of a cluster. */
   minClusterSize?: number;
-  /** Other rows that a row must have near it to be in a dense region. */
+  /** How many others must be near a row for it to lie in a dense region. */
   minSamples?: number;
   /**
-   * Distance at which the tree is cut: rows are in one cluster if steps of at most this distance
-   * lead from one to the other over rows with `minSamples` others within it. Without it, each
-   * cluster is cut where its mass is largest: the sum over its rows of the density,
-   * 1 / (1 + distance), at which they joined it, less the density at which it joins another
-   * cluster. All rows together are a cluster only if they never split in two.
+   * Cuts the tree at this distance: a cluster is what steps of at most so much over dense rows
+   * connect. A row is dense with `minSamples` others within it. Without it, each cluster is cut
+   * where its mass is largest: the sum over its rows of the density, 1 / (1 + distance), at which
+   * they joined it, less the density at which it joins another cluster. All rows together are a
+   * cluster only if they never split in two.
    */
   maxDistance?: number;
-  /** In place of `maxDistance`: the distance that finds 99 % of the pairs at this cosine. */
+  /** In place of `maxDistance`: the distance that finds 99 % of pairs at this cosine. */
   minCosine?: number;
-  /** In place of `maxDistance`: the distance that estimates this Jaccard similarity. */
+  /** In place of `maxDistance`: the distance that estimates this similarity. */
   minJaccard?: number;
-  /** Largest number of exemplars of a cluster: the rows nearest to its centroid. */
+  /** Most exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
   kernel?: KernelName;
 }
@@ -59,8 +59,7 @@ const OPTIONS = [
 ];
 
 /**
- * Groups rows into clusters by density (HDBSCAN*); the number of clusters follows from the rows,
- * and rows in no dense region are noise.
+ * Groups rows by density (HDBSCAN*): finds the number of clusters, and rows that are noise.
  *
  * @example
  * const vectors = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [-1, -1]];

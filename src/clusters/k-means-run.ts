@@ -19,7 +19,7 @@ import { runJob } from '../threads/parallel';
 export interface KMeansSettings {
   readonly clusters: number;
   readonly starts: number;
-  /** Largest number of iterations of a start, and of the best one over all rows. */
+  /** Most iterations of a start, and over all rows. */
   readonly iterations: number;
   /** Rows of the sample of a start. */
   readonly sample: number;

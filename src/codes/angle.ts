@@ -33,8 +33,8 @@ export interface AngleEstimate {
 }
 
 /**
- * The angle and the cosine that a distance estimates, with errors and intervals that cover the
- * truth with probability `confidence` (.95 by default).
+ * The angle and the cosine that a distance estimates, with errors and intervals. The intervals
+ * cover the truth with probability `confidence`, .95 by default.
  *
  * @example
  * const { estimatedCosine, cosineInterval } = estimateAngle(20, 256);
@@ -78,9 +78,9 @@ export function wilson(
 }
 
 /**
- * The bits that make the standard error of an estimated cosine at most `cosineError`, for pairs
- * near `cosine` (0 by default). Both the first-order error and the exact root mean square error,
- * which is larger near cosine 1, stay within it.
+ * Bits for which the standard error of a cosine near `cosine` (0 by default) is at most
+ * `cosineError`. Both the first-order error and the exact root mean square error, which is larger
+ * near cosine 1, stay within it.
  *
  * @example
  * console.log(bitsFor({ cosineError: 0.05, cosine: 0.9 })); // 99
@@ -136,8 +136,7 @@ export function binomialShare(share: number, bits: number, maxDistance: number):
 }
 
 /**
- * The smallest distance that catches a pair at this cosine with at least this probability:
- * `maxDistance` for a wanted recall.
+ * The least `maxDistance` that catches a pair at this cosine with this probability.
  *
  * @example
  * console.log(distanceFor(0.9, 256, 0.99)); // 50

@@ -52,11 +52,11 @@ export interface CodesOptions {
   /** Width of a code. */
   bits: number;
   /**
-   * Which bit of a byte is its first: the lowest ('lsb') or the highest ('msb').
+   * Which bit of a byte comes first: the lowest or the highest.
    * @default 'lsb'
    */
   bitOrder?: BitOrder;
-  /** Arrow's layout: bit r of the bitmap is 0 when row r is null. */
+  /** A bitmap: bit r is 0 where row r is null. */
   validity?: Uint8Array | null;
   /** How the codes were made, where that is known. */
   origin?: CodeOrigin;
@@ -79,7 +79,7 @@ export function bytesPerCode(bits: number): number {
 export class Codes {
   /** Width of a code. */
   readonly bits: number;
-  /** Number of rows, null ones included. */
+  /** Rows, null ones included. */
   readonly count: number;
   /** Bytes of a code: `bits / 8`, rounded up. */
   readonly bytesPerCode: number;
@@ -104,7 +104,7 @@ export class Codes {
     throw new TypeError('the memory of these codes was given away');
   }
 
-  /** `count` codes of zeros, for the caller to fill, as well as `validity`, which is not copied. */
+  /** `count` codes of zeros, for the caller to fill. `validity` is not copied. */
   static allocate(count: number, options: Omit<CodesOptions, 'bitOrder'>): Codes {
     const given = checkOptions('options', options, ['bits', 'validity', 'origin']);
     const bits = checkBits(given.bits);
@@ -122,7 +122,7 @@ export class Codes {
     return new Codes(bytes, count, given);
   }
 
-  /** Copies codes that were made elsewhere. Bits beyond `bits` must be 0; null rows become 0. */
+  /** Copies codes made elsewhere. Bits beyond `bits` must be 0; null rows become 0. */
   static from(bytes: Uint8Array, options: CodesOptions): Codes {
     const { bitOrder: order, ...given } = checkOptions('options', options, OPTIONS);
     const bits = checkBits(given.bits);
@@ -147,7 +147,7 @@ export class Codes {
   }
 
   /**
-   * Copies collections of one width into one; a single collection is returned itself. `options`
+   * Copies collections of one width into one. A single collection is returned itself; `options`
    * describe the result of an empty `parts`.
    */
   static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
@@ -178,7 +178,7 @@ export class Codes {
     return joined;
   }
 
-  /** The same codes, not copied, as a collection without null rows. */
+  /** The same bytes, with codes of zeros in place of nulls. Nothing is copied. */
   withoutValidity(): Codes {
     return new Codes(this.bytes, this.count, {
       bits: this.bits,
@@ -186,25 +186,25 @@ export class Codes {
     });
   }
 
-  /** The code of a row, as a view. */
+  /** A view of the code of a row. */
   at(row: number): Uint8Array {
     checkInteger('row', row, 0, this.count - 1);
     return this.bytes.subarray(row * this.bytesPerCode, (row + 1) * this.bytesPerCode);
   }
 
-  /** True where a row has no code, such as that of an all-zero vector. */
+  /** True where a row has no code. */
   isNull(row: number): boolean {
     checkInteger('row', row, 0, this.count - 1);
     return !isValid(this.validity, row);
   }
 
-  /** The bits of a row's code as text, first bit first. */
+  /** The bits as text, first bit first. */
   bitString(row: number): string {
     const code = this.at(row);
     return Array.from({ length: this.bits }, (_, bit) => Number(bitAt(code, bit))).join('');
   }
 
-  /** Number of bits in which the codes of two rows differ; throws if one of them is null. */
+  /** Number of bits in which two rows differ. Throws if one of them is null. */
   distance(rowA: number, rowB: number): number {
     const codes = [this.at(rowA), this.at(rowB)];
     for (const row of [rowA, rowB]) {

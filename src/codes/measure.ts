@@ -103,8 +103,8 @@ export interface JaccardEstimate {
 }
 
 /**
- * The Jaccard similarity that a distance of codes by projection 'minwise' estimates, with its error
- * and an interval that covers the truth with probability `confidence` (.95 by default).
+ * The Jaccard similarity that a distance of 'minwise' codes estimates, with its error and interval.
+ * The interval covers the truth with probability `confidence`, .95 by default.
  *
  * @example
  * const { estimatedJaccard, jaccardInterval } = estimateJaccard(20, 256);

@@ -13,15 +13,15 @@ import { checkLeast, type LeastSimilarity, widestAt } from './measure';
 import { Nearest, type Neighbors } from './nearest';
 
 export interface ScanOptions {
-  /** Number of neighbours, fewer where fewer rows qualify. By default 10, or all within a limit. */
+  /** Number of neighbours. By default 10, or all within a limit. */
   k?: number;
-  /** Only rows within this many bits, inclusive; without `k` all of them. */
+  /** Largest distance, inclusive; without `k` all within it. */
   maxDistance?: number;
-  /** Only rows whose distance estimates at least this cosine; without `k` all of them. */
+  /** Lowest cosine that a distance estimates. */
   minCosine?: number;
-  /** The same for the Jaccard similarity, which distances of 'minwise' codes estimate. */
+  /** Lowest Jaccard similarity that a distance of 'minwise' codes estimates. */
   minJaccard?: number;
-  /** The kernel that compares codes; all give equal results. */
+  /** Forces a kernel; all give equal results. */
   kernel?: KernelName;
 }
 
@@ -36,8 +36,8 @@ const STEP_QUERIES = 128;
 const FIRST_ROWS = 128;
 
 /**
- * Finds the codes nearest to `query`, by distance, then row: the `k` best, all within
- * a limit, or both. Compares the query with every code.
+ * Finds the `k` codes nearest to `query`, by distance, then row; or all within a limit. Compares
+ * the query with every code.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);

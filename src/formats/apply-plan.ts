@@ -24,22 +24,22 @@ import { shardsOf } from './shards';
 /** How a plan is applied; options of `openRows` say how the source is read. */
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
   /**
-   * The column of codes in an Arrow file, where it is not called "code": its codes must be those of
-   * the plan. Null where the plan was made of something else in the file.
+   * The column with the codes of the plan, where it is not "code". Null where the plan was made of
+   * something else in the file.
    */
   column?: string | null;
   /** Bits of a code in `column`, where they are not 8 x its bytes. */
   bits?: number;
-  /** 'msb' where the maker of the codes packs the highest bit of a byte first. */
+  /** Which bit of a byte the maker packs first. */
   bitOrder?: BitOrder;
   /**
-   * The ids of the plan's rows, by row; this column of the source must have the same. An undefined
-   * id is not compared.
+   * Ids of the plan's rows, which this column of the source must have. An undefined id is not
+   * compared.
    */
   ids?: { readonly column: string; readonly values: ArrayLike<string | null | undefined> };
   /** Files that the output must not be, besides the source. */
   inputs?: readonly string[];
-  /** Format of the output; by default that of its extension, else that of the source. */
+  /** By default that of the extension, else of the source. */
   outputFormat?: RowFormat;
   /**
    * Replaces an output that exists.
@@ -66,9 +66,8 @@ const OPTIONS = {
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
 
 /**
- * Writes the rows of a file that a plan keeps, as a new file; of shards as shards of the same
- * names, where `output` is no file's name but a folder's. The source is only read, and must have
- * the rows that the plan was made for.
+ * Writes the rows that a plan keeps to a new file; of shards to a folder. Shards keep their names.
+ * The source is only read, and must have the rows that the plan was made for.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);

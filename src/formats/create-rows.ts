@@ -15,7 +15,7 @@ import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } 
 
 /** How rows are written. */
 export interface CreateRowsOptions {
-  /** By the name's extension by default; a stream needs it. */
+  /** By default as the name says; a stream needs it. */
   format?: RowFormat;
   /**
    * Replaces an existing file.
@@ -25,12 +25,12 @@ export interface CreateRowsOptions {
   /** Files that the output must not be, by whatever name. */
   inputs?: readonly string[];
   /**
-   * What becomes of texts in CSV that a spreadsheet would run, as they begin with = + - @ or a tab:
-   * 'keep' writes them as they are, 'text' puts an apostrophe in front.
+   * Whether an apostrophe is put in front of texts in CSV that a spreadsheet would run: those that
+   * begin with = + - @ or a tab.
    * @default 'keep'
    */
   formulas?: 'keep' | 'text';
-  /** How the codes of an Arrow file were made, or what its rows are: seals it by checksums. */
+  /** How codes of an Arrow file were made, or what its rows are: adds checksums. */
   header?: CodeHeader | KindHeader;
 }
 

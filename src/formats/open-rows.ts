@@ -36,30 +36,30 @@ import { folderRows, textRows } from './text/text-rows';
 
 /** How rows are read. */
 export interface OpenRowsOptions {
-  /** By the first bytes or the name by default; needed for a stream whose bytes do not say. */
+  /** By default as the first bytes or the name say. */
   format?: RowFormat;
   /** What a stream is called in errors. */
   file?: string;
   /** Columns to read; all by default. */
   columns?: readonly string[];
   /**
-   * At most this many rows a batch; fewer when they are wide.
+   * Most rows of a batch; fewer when they are wide.
    * @default 8192
    */
   batchRows?: number;
   /**
-   * 'skip' leaves out lines of JSONL and CSV that cannot be read, and counts them.
+   * Whether lines of JSONL and CSV that cannot be read are skipped, and counted.
    * @default 'stop'
    */
   onError?: 'stop' | 'skip';
   /**
-   * Refuses an Arrow stream that ends without the mark of its end, as one does whose writer died.
+   * Refuses an Arrow stream without its end mark: its writer died.
    * @default false
    */
   expectEnd?: boolean;
-  /** Types of columns of JSONL or CSV by name, where the first values mislead. */
+  /** Types of columns of JSONL or CSV, where first values mislead. */
   types?: Readonly<Record<string, ColumnType>>;
-  /** What separates the cells of CSV; found in the first line by default. */
+  /** Separates the cells of CSV; by default as the first line shows. */
   delimiter?: Delimiter;
   /**
    * Columns of CSV or JSONL above which a source is refused.
@@ -67,7 +67,7 @@ export interface OpenRowsOptions {
    */
   maxColumns?: number;
   /**
-   * Bytes of a line, or of a record of CSV, above which a source is refused.
+   * Bytes of a line or record above which a source is refused.
    * @default 2 ** 28
    */
   maxLineBytes?: number;

@@ -20,8 +20,8 @@ import { openRecords, openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
 /**
- * Writes pairs as a sealed Arrow stream of a, b, distance and, if known, cosine or jaccard, in the
- * memory of one batch.
+ * Writes pairs as an Arrow stream of a, b, distance and, if known, cosine or jaccard. Holds one
+ * batch in memory.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -48,15 +48,7 @@ function rowsOf({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
   });
 }
 
-/**
- * Writes a plan, a line for each row, in the format of the path: .arrow, .parquet, .csv, .jsonl and
- * others.
- *
- * @example
- * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * await writePlan('plan.csv', await dedup(codes, { maxDistance: 10 }), { ids: ['a', 'b', 'c'] });
- * console.log((await readPlan('plan.csv')).count); // 3
- */
+/** Writes a plan, a line for each row, in the format of the path. */
 export async function writePlan(
   path: string,
   plan: DedupPlan,
@@ -114,15 +106,14 @@ async function writeRows(
 /** How a plan is read. */
 export interface ReadPlanOptions {
   /**
-   * Rows of the source, as far as it is known: a plan for more is refused, since all rows without
-   * a line take memory too.
+   * Refuses a plan for more rows, since rows without a line take memory too.
    * @default 2 ** 22, or 64 for each line
    */
   maxRows?: number;
 }
 
 /**
- * Reads a plan that `writePlan` wrote, as it is or edited: lines in any order, `action` changed.
+ * Reads a plan that `writePlan` wrote, edited or not.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);

@@ -41,23 +41,23 @@ export interface SimHasherOptions {
    */
   seed?: number | bigint;
   /**
-   * How the planes are made: 'signs' (±1), 'gaussian', 'hadamard' (dense vectors only, fastest) or
-   * 'direct' (sparse vectors only: the 64 bits of a dimension are its pattern). 'minwise' has no
-   * planes: distances estimate the Jaccard similarity of sets, a set being the dimensions of a
-   * sparse vector; the values do not count, unless they are 0.
+   * How planes are made: 'signs' (±1), 'gaussian', 'hadamard' (dense vectors only, fastest) or
+   * 'direct' (sparse ones: a dimension is its pattern). 'minwise' has no planes: distances estimate
+   * the Jaccard similarity of sets, a set being the dimensions of a sparse vector; the values do
+   * not count, unless they are 0.
    */
   projection?: Projection;
-  /** Width of the vectors: needed for 'hadamard' and flat batches; other widths are refused. */
+  /** Width of the vectors; needed for 'hadamard' and flat batches. Other widths are refused. */
   dimensions?: number;
-  /** What an all-zero vector, which has no direction, becomes: an error, or a null code. */
+  /** What an all-zero vector becomes: an error, or a null code. */
   zero?: 'error' | 'null';
   /** The caller's own patterns, in place of a projection. */
   pattern?: PatternFunction;
-  /** Forces a kernel; all give equal codes. */
+  /** Forces a kernel; all give equal results. */
   kernel?: KernelName;
   /**
-   * How texts became the vectors, as the `origin` of a `TextHasher` says. It is recorded with the
-   * codes, and comparing them with codes of texts that were read otherwise is refused.
+   * The `origin.texts` of the `TextHasher` that made the vectors. It is recorded with the codes,
+   * and comparing them with codes of texts that were read otherwise is refused.
    */
   texts?: string;
 }
@@ -142,7 +142,7 @@ export class SimHasher {
     return { ...others, ...(others.pattern === undefined && { projection }) } as SimHasherOptions;
   }
 
-  /** What files record so that comparable codes can be made later; undefined with `pattern`. */
+  /** How codes are made, as files record it; undefined with `pattern`. */
   get origin(): CodeOrigin | undefined {
     if (this.#pattern !== undefined) return undefined;
     const { projection, seed, dimensions } = this;
@@ -155,7 +155,7 @@ export class SimHasher {
     };
   }
 
-  /** The code of one vector, a new array of `bytesPerCode` bytes. Throws for an all-zero vector. */
+  /** The code of a vector, a new array. Throws for an all-zero vector. */
   hash(vector: Vector): Uint8Array {
     const code = new Uint8Array(this.bytesPerCode);
     if (!this.hashInto(vector, code)) throw allZero(0);
@@ -163,8 +163,8 @@ export class SimHasher {
   }
 
   /**
-   * Writes the code of one vector to the start of `out` and returns true. For an all-zero vector it
-   * throws, or with `zero: 'null'` writes zeros and returns false.
+   * Writes a code to the start of `out`; returns true. For an all-zero vector it throws, or with
+   * `zero: 'null'` writes zeros and returns false.
    */
   hashInto(vector: Vector, out: Uint8Array): boolean {
     if (!(out instanceof Uint8Array)) throw wrongType('out', 'a Uint8Array', out);
@@ -176,16 +176,15 @@ export class SimHasher {
     return isNull[0] === 0;
   }
 
-  /** The `bits` float64 sums of one vector, whose signs are its code. */
+  /** The `bits` float64 sums whose signs are the code. */
   accumulate(vector: Vector): Float64Array {
     return this.#rows.sumsOf(vector);
   }
 
   /**
-   * The codes of a batch: a dense matrix `{ values, dimensions }`, sparse rows `{ offsets, indices,
-   * values }`, an array of vectors, or a flat Float32Array or Float64Array when the hasher was made
-   * with `dimensions`. Null rows, and all-zero ones with `zero: 'null'`, get null codes. The batch
-   * must not change until the promise resolves.
+   * The codes of a matrix `{ values, dimensions }`, of sparse rows `{ offsets, indices, values }`,
+   * of an array of vectors, or with `dimensions` of a flat float array. Null rows, and all-zero
+   * ones with `zero: 'null'`, get null codes. The batch must not change until the promise resolves.
    */
   async hashAll(batch: VectorBatch, options?: LongCall): Promise<Codes> {
     return this.hashBatch(batch, LongWork.of(options));

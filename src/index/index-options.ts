@@ -38,7 +38,7 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   /** Width of a code, 1 to 65,535. */
   bits?: number;
   projection?: Projection;
-  /** The vectors held for rank 'exact': dense as 'float32' or 'int8', 'sparse', or 'none'. */
+  /** The vectors held for rank 'exact'. */
   vectors?: VectorStorage;
   /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
   mean?: ArrayLike<number>;
@@ -48,23 +48,23 @@ const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as con
 
 /** Options of `search`, `searchAll` and the same of an index in files. */
 export interface SearchOptions<I extends Id = Id> {
-  /** How many neighbours; fewer come back when there are fewer rows. */
+  /** Number of neighbours. */
   k?: number;
   /**
-   * What orders the results: 'hamming' (distance, then row), 'estimate' (cosine estimated from the
-   * query's sums and the bits of rows) or 'exact' (the cosine, of candidates). By default 'exact'
-   * where the index holds vectors of the query's kind, else 'estimate', and 'hamming' for a code.
+   * What orders the results: distance, cosine estimated from the codes, or exact cosine of
+   * candidates. By default 'exact' where the index holds vectors of the query's kind, else
+   * 'estimate', and 'hamming' for a code.
    */
   rank?: Rank;
-  /** How rows are found: all compared, by bands, or by partitions; 'auto' chooses. */
+  /** How rows are found: all compared, by bands, or by partitions. */
   method?: Method;
-  /** For rank 'exact': re-ranks up to this many times k rows; after `optimize` what it chose. */
+  /** Re-ranks up to this many times k rows; `optimize` chooses it. */
   oversample?: number;
-  /** For method 'partitions': how many are visited at most; after `optimize` what it chose. */
+  /** Partitions visited at most; `optimize` chooses it. */
   probes?: number;
   /** Rows that may be returned: a list or set of them, or a function of id and row. */
   filter?: Filter<I>;
-  /** True to get the method, the work and the time. */
+  /** Reports the method, the work and the time. */
   explain?: boolean;
 }
 
@@ -77,7 +77,7 @@ export const SEARCH_OPTIONS = [
 
 /** `maxDistance`, or the lowest similarity, or both must be given. */
 export interface IndexWithinOptions<I extends Id = Id> {
-  /** Largest distance in bits, inclusive. No row within it is missed. */
+  /** Largest distance of the rows, inclusive. No row within it is missed. */
   maxDistance?: number;
   /**
    * Lowest cosine of a result. With vectors the exact cosine: of the rows within `maxDistance`, by
@@ -85,13 +85,13 @@ export interface IndexWithinOptions<I extends Id = Id> {
    * code as query, the cosine that a distance estimates.
    */
   minCosine?: number;
-  /** Lowest Jaccard similarity, in the same way, of an index with projection 'minwise'. */
+  /** Lowest Jaccard similarity, with projection 'minwise'. */
   minJaccard?: number;
-  /** How rows are found; every method finds the same rows. */
+  /** Every method finds the same rows. */
   method?: 'auto' | 'scan' | 'bands';
   /** Rows that may be returned: a list or set of them, or a function of id and row. */
   filter?: Filter<I>;
-  /** True to get the method, the work and the time. */
+  /** Reports the method, the work and the time. */
   explain?: boolean;
 }
 
@@ -102,33 +102,33 @@ export const WITHIN_OPTIONS = [
 /** Options of `optimize`: the wanted recall, and how it is measured. */
 export interface OptimizeOptions {
   /**
-   * Vectors or codes like those that will be searched for; half of them choose, half measure. Or a
-   * number of rows of the index, which then take no part in training; fewer in a small index.
+   * Queries like those to come, or how many rows to hold out of training; half of them choose, half
+   * measure. Fewer in a small index.
    */
   queries?: number | VectorBatch | Float32Array | Float64Array | Codes;
   /**
-   * For each of these queries the rows of its true neighbours, nearest first, at least k of them.
-   * By default they are computed: by exact cosine where vectors are known, else by distance.
+   * Rows of the true neighbours of each query, nearest first. By default they are computed: by
+   * exact cosine where vectors are known, else by distance.
    */
   truth?: readonly ArrayLike<number>[];
   /**
-   * The dense vectors of all rows, in the order of rows, for an index that holds none or rounded
-   * ones: true neighbours are then those by exact cosine. They are read, and not held afterwards.
+   * The vectors of all rows, by which true neighbours are found, for an index that holds none or
+   * rounded ones. They are read, and not held afterwards.
    */
   vectors?: DenseMatrix;
-  /** Share of the true neighbours that searches must find, above 0 and at most 1. */
+  /** Share of the true neighbours that searches must find, up to 1. */
   recall?: number;
-  /** The number of neighbours that these searches find. */
+  /** Neighbours that these searches find. */
   k?: number;
-  /** Number of partitions; by default it follows from the number of distinct codes. */
+  /** Number of partitions; by default it follows from the rows. */
   partitions?: number;
   /**
-   * Whether rows lie in a second partition too, so that searches find the same share in fewer of
-   * them. Takes memory, and bytes of files, for a second residual code of each row. By default
-   * where it saves a fifth of a search or more, counted with the evaluation queries.
+   * Lists each row in two partitions, so that a search visits fewer. Takes memory, and bytes of
+   * files, for a second residual code of each row. By default where it saves a fifth of a search or
+   * more, counted with the evaluation queries.
    */
   copies?: boolean;
-  /** Seed of the choice of evaluation rows and of the starting centroids. */
+  /** Seed of held-out rows and starting centroids. */
   seed?: number | bigint;
 }
 

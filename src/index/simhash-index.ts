@@ -78,7 +78,7 @@ export type IdList<I extends Id = Id> =
 export class SimHashIndex<I extends Id = Id> {
   /** Bits of a code. */
   readonly bits: number;
-  /** Values of a vector; undefined where any number is taken. */
+  /** Width of the vectors; undefined where any is taken. */
   readonly dimensions: number | undefined;
   /** How vectors are held for exact ranking. */
   readonly vectors: VectorStorage;
@@ -96,7 +96,7 @@ export class SimHashIndex<I extends Id = Id> {
     CORES.set(this as unknown as SimHashIndex, this.#core);
   }
 
-  /** Number of rows, removed ones not counted. */
+  /** Rows, without removed ones. */
   get count(): number {
     return this.#core.rows.count;
   }
@@ -109,33 +109,33 @@ export class SimHashIndex<I extends Id = Id> {
     return this.#core.held();
   }
 
-  /** The rank of a search that names none, by a query of the kind that the index takes. */
+  /** The rank of a search that names none. */
   get rank(): Rank {
     if (this.#core.isForeign || this.hasher.projection === 'minwise') return 'hamming';
     return this.vectors === 'none' ? 'estimate' : 'exact';
   }
 
-  /** A copy of what `optimize` measured, with the rows added and removed since; null before. */
+  /** What `optimize` measured, and what changed since; null before. */
   get report(): RecallReport | null {
     const { report } = this.#core;
     return report && { ...report };
   }
 
-  /** Bytes of memory that the rows take, by part. */
+  /** Memory of the rows, by part. */
   get bytes(): IndexBytes {
     const parts = this.#core.rows.bytes;
     const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
     return { ...parts, total };
   }
 
-  /** Adds a vector, or a ready code; returns its row. */
+  /** Adds a vector or a code; returns its row. */
   add(vector: Vector | Uint8Array, id?: I): number {
     return this.#put(vector, id, false);
   }
 
   /**
-   * Adds a vector or a ready code in place of the row of this id, if there is one; returns its row,
-   * which is a new one. A vector that is refused changes nothing.
+   * Replaces the row of this id, or adds one; returns the new row. A vector that is refused changes
+   * nothing.
    */
   set(vector: Vector | Uint8Array, id: I): number {
     if (id === undefined) throw wrongType('id', 'an id', id);
@@ -159,10 +159,10 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Adds all rows of a batch, or none if one is refused; resolves to the row of the first. A batch
-   * is an array of vectors, a matrix object, codes, or one flat array of floats, rows one after
-   * another, where the index knows its dimensions. Vectors are copied. The batch and the ids must
-   * not change until the promise resolves.
+   * Adds all rows, or none if one is refused; resolves to the first. A batch is an array of
+   * vectors, a matrix object, codes, or one flat array of floats, rows one after another, where the
+   * index knows its dimensions. Vectors are copied. The batch and the ids must not change until the
+   * promise resolves.
    */
   async addAll(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
     const work = LongWork.of(options);
@@ -198,7 +198,7 @@ export class SimHashIndex<I extends Id = Id> {
     return firstRow;
   }
 
-  /** Removes a row by its id; returns false if there is none. Other rows stay where they are. */
+  /** Removes a row; false if there is none. Other rows stay where they are. */
   remove(id: I): boolean {
     this.#core.refuseIfBusy();
     const row = this.#core.rowOf(id);
@@ -207,18 +207,18 @@ export class SimHashIndex<I extends Id = Id> {
     return true;
   }
 
-  /** True when there is a row of this id. */
+  /** True if there is a row of this id. */
   has(id: I): boolean {
     return this.#core.rowOf(id) !== undefined;
   }
 
-  /** The id of a row, as groups and pairs name it; undefined for a removed or unknown row. */
+  /** The id of a row; undefined if it was removed. */
   idOf(row: number): I | undefined {
     const isRow = Number.isInteger(row) && row >= 0;
     return isRow ? (this.#core.rows.idOf(row) as I | undefined) : undefined;
   }
 
-  /** Copies of what the index holds of a row; undefined if there is none of this id. */
+  /** What the index holds of a row, copied. */
   get(id: I): IndexRow<I> | undefined {
     const row = this.#core.rowOf(id);
     const found = row === undefined ? null : this.#core.rows.find(row);
@@ -229,7 +229,7 @@ export class SimHashIndex<I extends Id = Id> {
     return { row, id: rows.idAt(found.position, row) as I, code, vector };
   }
 
-  /** Distance and similarity of two rows, estimated and exact; throws if one has no code. */
+  /** Distance, estimated and exact similarity of two rows. Throws if one has no code. */
   compare(a: I, b: I): Comparison {
     const [one, other] = [this.#present('a', a), this.#present('b', b)];
     const distance = hammingDistance(one.code, other.code);
@@ -255,7 +255,7 @@ export class SimHashIndex<I extends Id = Id> {
     return { part, position, code: part.rows.codeAt(position) };
   }
 
-  /** The k best rows for a vector, or the k nearest to a code. */
+  /** The k best rows for a vector or a code. */
   search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
     const given = checkOptions('options', options, SEARCH_OPTIONS);
     const request = searchRequest(this.#core, given);
@@ -273,7 +273,7 @@ export class SimHashIndex<I extends Id = Id> {
     return (await answers(this.#core, queries, request, work)) as SearchResult<I>[];
   }
 
-  /** All rows within a distance of a vector's code, or of a code; none is missed. */
+  /** All rows within a distance, or of a similarity. */
   within(query: Vector | Uint8Array, options: IndexWithinOptions<I>): SearchResult<I> {
     const given = checkOptions('options', options, WITHIN_OPTIONS);
     const request = withinRequest(this.#core, given);
@@ -292,9 +292,8 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Makes searches for `k` neighbours fast at the wanted recall, measures them with queries that
-   * took no part in the choice, and resolves to the report. Partitions the rows if that pays.
-   * Searches run meanwhile as before.
+   * Makes searches fast at the wanted recall, and measures it with queries that took no part in the
+   * choice. Partitions the rows if that pays. Searches run meanwhile as before.
    */
   async optimize(options?: OptimizeOptions & LongCall): Promise<RecallReport> {
     const given = checkOptions('options', options, [...OPTIMIZE_OPTIONS, ...LONG_CALL]);

@@ -33,11 +33,11 @@ export interface KnownPairs {
 
 /** Options of `calibrate`; unknown ones throw. */
 export interface CalibrateOptions extends LongCall {
-  /** Pairs that a person has judged; at least one of them must be the same. */
+  /** Pairs that a person has judged. */
   pairs: KnownPairs;
   /** Lowest cosine of the table; .88 by default. */
   minCosine?: number;
-  /** Lowest Jaccard similarity of the table, for codes by projection 'minwise'; .6 by default. */
+  /** Lowest Jaccard similarity of the table; .6 by default. For codes by projection 'minwise'. */
   minJaccard?: number;
   /** The vectors of the rows, where the source is codes; one a row. */
   vectors?: Nearness['vectors'];
@@ -90,8 +90,8 @@ const MAX_LINES = 21;
 const OPTIONS = ['pairs', 'minCosine', 'minJaccard', 'vectors', ...LONG_CALL];
 
 /**
- * Says which threshold of similarity fits rows of which some pairs are known, by one join of all
- * rows with exact similarities: of codes with `vectors`, or of an index that holds them.
+ * Says which threshold fits rows of which some pairs are known, by their exact similarities. The
+ * source is codes with `vectors`, or an index that holds them.
  *
  * @example
  * const index = new SimHashIndex({ bits: 256, dimensions: 2, vectors: 'float32' });

@@ -31,15 +31,15 @@ import { liveRows, sampleOf } from './measured-rows';
 
 /** Options of `measureRecall`; unknown ones throw. */
 export interface MeasureRecallOptions extends LongCall {
-  /** Vectors or codes to search for; by default rows of the index are drawn. */
+  /** What to search for; by default rows of the index. */
   queries?: VectorBatch | Codes;
-  /** Number of neighbours that a search must find. */
+  /** Neighbours that a search must find. */
   k?: number;
-  /** Number of rows of the index that are drawn as queries. */
+  /** Rows that are drawn as queries. */
   sample?: number;
   /** Seed of the rows that are drawn. */
   seed?: number | bigint;
-  /** How to search: options of `index.search`, without `k`, `filter` and `explain`. */
+  /** How to search. */
   search?: Omit<SearchOptions, 'k' | 'filter' | 'explain'>;
 }
 

@@ -51,24 +51,24 @@ interface Extension {
 
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
-  /** A checksum of each row, for rows that are identified by more than their codes. */
+  /** A checksum of each row, where codes do not identify it. */
   checks?: Uint32Array;
   /**
-   * Most rows of a group that are kept: those that `keep` prefers.
+   * Most rows of a group that are kept.
    * @default 1
    */
   keepAtMost?: number;
   /**
-   * The number of rows that stay where the nearness would leave fewer: only the duplicates nearest
-   * to the rows kept for them are dropped. Where more stay, all duplicates are dropped.
+   * Drops the nearest duplicates first, until so many rows are left. Where more stay, all
+   * duplicates are dropped.
    */
   targetRows?: number;
   /**
-   * Text that many rows share does not make them near: members of sets that are in more than this
-   * share of the rows, and in more than 10, or these members. Needs `minJaccard`, and the sets.
+   * Members of sets that do not make rows near: those of more than this share of the rows, and of
+   * more than 10; or these. Needs `minJaccard`, and the sets.
    */
   common?: number | BigUint64Array;
-  /** An earlier plan: `source` then has the rows that follow its rows; `checks` are of all rows. */
+  /** An earlier plan, whose rows those of `source` follow. `checks` are of all rows. */
   extend?: Extension;
 }
 

@@ -35,20 +35,18 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 /** Options of `groupRows`. */
 export interface GroupOptions extends Nearness, LongCall {
-  /**
-   * 'star': rows near to one row that is kept; 'components': rows connected by a chain of pairs.
-   */
+  /** Rows near to one that is kept, or all that chains of pairs connect. */
   grouping?: Grouping;
   /**
-   * Which row of a group is kept: 'first', 'last', or an object with `random` (a seed), `longest`
-   * (texts), `lowest` or `highest` (values).
+   * The row that is kept: 'first', 'last', or an object with `random` (a seed), `longest` (texts),
+   * `lowest` or `highest` (values).
    */
   keep?: Keep;
-  /** For each row a value, -1 for none: only rows of the same value are grouped. */
+  /** A value for each row: only rows of one value are grouped; -1 is in no group. */
   group?: Int32Array;
   /**
-   * The near pairs, instead of a distance or a similarity: rows with codes, in any order. Stars
-   * need all of them; for components as many as connect the rows are enough.
+   * Pairs that you have, in place of a distance or similarity. Stars need all of them; for
+   * components as many as connect the rows are enough.
    */
   pairs?: RowPairs;
 }

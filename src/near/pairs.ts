@@ -31,7 +31,7 @@ import { setPairs } from './set-join';
 
 /** Options of `pairs`. */
 export interface PairsOptions extends Nearness, LongCall {
-  /** For each row its group, -1 for none: only rows of one group are paired. */
+  /** A value for each row: only rows of one value are paired; -1 pairs with none. */
   group?: Int32Array;
 }
 
@@ -58,8 +58,8 @@ const OPTIONS = [...NEARNESS, 'group', ...LONG_CALL];
 type EqualRows = 'all' | 'first';
 
 /**
- * Finds every pair of rows within a distance, each once, by the first row, then the second, in
- * batches. With two sources, pairs a row of the first with a row of the second.
+ * Finds every pair within a distance or of a similarity, once, in the order of rows, in batches.
+ * With two sources, pairs a row of the first with a row of the second.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);

@@ -19,9 +19,9 @@ import { type DedupPlan, NULL_CHECK } from './plan';
 
 /** Options of writing a plan. */
 export interface PlanTableOptions {
-  /** The ids of the rows, for people who read the plan. */
+  /** The ids of the rows. */
   ids?: Ids | readonly number[];
-  /** 'all' in their order, or rows of 'groups' of two or more, the most doubtful group first. */
+  /** All in their order, or groups of two or more, the most doubtful first. */
   rows?: 'all' | 'groups';
 }
 

@@ -40,18 +40,18 @@ export type RowSource = Codes | SimHashIndex;
 
 /** Options that say which rows are near each other, and how they are compared. */
 export interface Nearness extends LeastSimilarity {
-  /** Largest distance in bits, inclusive. May be left out where a lowest similarity is given. */
+  /** Largest distance of a pair, inclusive. May be left out where a lowest similarity is given. */
   maxDistance?: number | undefined;
   /** Lowest exact cosine, inclusive; needs `vectors`, or an index that holds them. */
   minCosine?: number | undefined;
   /**
-   * Lowest Jaccard similarity of sets, inclusive, for codes with projection 'minwise': the exact
-   * one with `vectors` or an index that holds sparse ones; else the one that a distance estimates.
+   * Lowest Jaccard similarity, inclusive, of 'minwise' codes: exact with `vectors` or an index that
+   * holds them, else estimated.
    */
   minJaccard?: number | undefined;
-  /** The vectors of the rows of codes, by which pairs are checked; one a row. */
+  /** A vector for each row, by which pairs are checked. */
   vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
-  /** The kernel that compares codes; all give equal results. */
+  /** Forces a kernel; all give equal results. */
   kernel?: KernelName;
 }
 

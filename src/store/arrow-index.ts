@@ -63,11 +63,6 @@ function maxNextRow(count: number): number {
 /**
  * The index as the bytes of one Arrow file. `columns` are carried along, for each row that is
  * there, in ascending order of rows.
- *
- * @example
- * const index = new SimHashIndex<string>();
- * index.add([1, 0], 'a');
- * console.log(codesFromArrow(indexToArrow(index)).ids); // [ 'a' ]
  */
 export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch }): Uint8Array {
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);

@@ -27,26 +27,26 @@ import { addSpace, checkWantedInFiles, optimizeStored } from './optimize-stored'
 
 /** How an index is built in a folder. */
 export interface BuildOptions extends SimHashIndexOptions, LongCall {
-  /** The most memory that rows may take: bytes, or a text such as '2GB'. */
+  /** Memory for rows: bytes, or a text such as '2GB'. */
   readonly memory: number | string;
   /**
-   * Makes searches fast at a recall, and measures it. Without it rows stay in their order, unless
-   * `like` gives a space.
+   * Makes searches fast, and measures recall. Without it rows stay in their order, unless `like`
+   * gives a space.
    */
   readonly optimize?: OptimizeOptions | undefined;
-  /** True to replace an index that the folder holds already. */
+  /** Replaces the index of the folder. */
   readonly replace?: boolean | undefined;
-  /** How texts became vectors, so that the text of a query can become one too. */
+  /** How texts became vectors, for texts as queries. */
   readonly text?: TextSettings | undefined;
-  /** The document frequencies that weighted the texts. */
+  /** The table that weighted the texts. */
   readonly frequencies?: FrequencyTable | undefined;
   /**
-   * Takes options, space and text settings from the index in this folder, in place of options, so
-   * that folders which are built apart can be merged. `optimize` then chooses a setting for it.
+   * Takes options and centroids from this folder, so that folders can be merged. `optimize` then
+   * chooses a setting for it.
    */
   readonly like?: string | undefined;
   /**
-   * The number of the first row, 0 by default. Folders that will be merged need numbers that do not
+   * Number of the first row; 0 by default. Folders that will be merged need numbers that do not
    * overlap.
    */
   readonly firstRow?: number | undefined;

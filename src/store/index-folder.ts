@@ -68,21 +68,20 @@ const MAX_WRITERS = 20;
 const USUAL_MEMORY = 2 ** 29;
 
 export interface AppendOptions extends LongCall {
-  /** Of the new rows, where the folder carries columns. */
+  /** The carried columns of the new rows. */
   columns?: RowBatch;
-  /** Removes rows that have the ids of new ones, in the same generation. */
+  /** Replaces rows of the same ids. */
   replace?: boolean;
 }
 
 export interface FolderOptimizeOptions extends OptimizeOptions, LongCall {
-  /** What memory may hold of the rows: bytes, or a text as '2GB'. The index is loaded without. */
+  /** Memory for rows: bytes, or a text such as '2GB'. The index is loaded without. */
   memory?: number | string;
 }
 
 /**
- * Opens the index of a folder, of its newest generation or an older one: loads all of it into
- * memory, or with `memory` leaves the rows in their files and holds what searches read, up to this
- * limit.
+ * Loads the index of a folder; with `memory` leaves rows in their files and holds up to this limit
+ * of what searches read.
  *
  * @example
  * const index = new SimHashIndex<string>();
@@ -116,8 +115,7 @@ export async function openIndex(
 }
 
 /**
- * An index in a folder: reads its manifest, and the rest when it is asked for; changes the folder
- * by whole generations.
+ * An index in a folder, of which the manifest is read; changes save whole generations.
  *
  * @example
  * const index = new SimHashIndex<string>();
@@ -138,8 +136,8 @@ export class IndexFolder {
   }
 
   /**
-   * Reads the manifest of the newest generation, and nothing else; or that of `generation`, which
-   * is there until two more were saved.
+   * Reads the manifest of the newest generation, or of `generation`. That one is there until two
+   * more were saved.
    */
   static async open(
     folder: string,
@@ -165,9 +163,9 @@ export class IndexFolder {
   }
 
   /**
-   * Builds an index in a folder of more rows than memory holds, batch by batch, all or nothing;
-   * takes the options of `SimHashIndex` and a limit of memory. With `optimize` rows are partitioned
-   * as by `SimHashIndex.optimize`, and recall is measured by searches of the folder.
+   * Builds an index of more rows than memory holds, batch by batch, all or nothing. With `optimize`
+   * rows are partitioned as by `SimHashIndex.optimize`, and recall is measured by searches of the
+   * folder.
    */
   static async build(
     folder: string,
@@ -179,8 +177,8 @@ export class IndexFolder {
   }
 
   /**
-   * Merges folders built `like` one folder, with rows that follow one another: links or copies
-   * their files. Throws where an id is in two.
+   * Merges folders that were built `like` one, whose rows follow one another. Links or copies their
+   * files. Throws where an id is in two.
    */
   static async merge(
     folder: string,
@@ -192,15 +190,15 @@ export class IndexFolder {
   }
 
   /**
-   * Checks an index folder: every checksum of files, batches and columns, and every invariant that
-   * opening relies on. Lists the problems by file and changes nothing.
+   * Checks every checksum and invariant of a folder. Lists the problems by file and changes
+   * nothing.
    */
   static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
     return verifyFolder(folder, options);
   }
 
   /**
-   * Goes back to the newest generation that is sound, and sets the manifests of newer ones aside
+   * Goes back to the newest sound generation. Sets the manifests of newer ones aside
    * (`manifest-000007.json.damaged`). Returns its health, with what was wrong with the others. Only
    * generations with damaged or missing bytes are set aside, after `confirm` has returned true, if
    * given. Throws, and changes nothing, where no generation is sound.
@@ -209,12 +207,12 @@ export class IndexFolder {
     return repairFolder(folder, options);
   }
 
-  /** The generation that was opened, or that the last change of this object has written. */
+  /** The generation that was opened or written last. */
   get generation(): number {
     return this.#manifest.generation;
   }
 
-  /** Rows that are there. */
+  /** Rows, without removed ones. */
   get rowCount(): number {
     return this.#manifest.rows;
   }
@@ -235,7 +233,7 @@ export class IndexFolder {
     return this.#manifest.index.ids;
   }
 
-  /** How texts became vectors; null where that was not saved. */
+  /** How texts became vectors, if saved. */
   get text(): TextSettings | null {
     return this.#manifest.text;
   }
@@ -245,21 +243,21 @@ export class IndexFolder {
     return filesOf(this.#manifest);
   }
 
-  /** The columns that are carried next to the rows. */
+  /** The carried columns. */
   get columnInfo(): readonly ColumnInfo[] {
     return this.#manifest.columns;
   }
 
-  /** The index, all of it. */
+  /** The index, loaded. */
   async index(options?: LongCall): Promise<SimHashIndex> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
     return loadIndex(this.path, this.#manifest, call);
   }
 
   /**
-   * Appends rows to the newest generation and saves the next one; returns the row of the first.
-   * Where another writer is first, they are appended to its generation. A program that holds the
-   * index already adds to it and calls `saveIndex` instead.
+   * Appends rows and saves; returns the row of the first. Where another writer is first, they are
+   * appended to its generation. A program that holds the index already adds to it and calls
+   * `saveIndex` instead.
    */
   async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
     const known = ['columns', 'replace', ...LONG_CALL];
@@ -291,7 +289,7 @@ export class IndexFolder {
     });
   }
 
-  /** Removes rows of the newest generation by their ids; returns how many were there. */
+  /** Removes rows and saves; returns how many were there. */
   async remove(ids: Iterable<Id>): Promise<number> {
     const all = [...ids];
     return this.#change({ memory: USUAL_MEMORY, call: {} }, async (change) => {
@@ -306,7 +304,7 @@ export class IndexFolder {
     });
   }
 
-  /** Merges files, and writes those again that have removed rows, to as few as possible. */
+  /** Merges segments, and drops removed rows from the files. */
   async compact(options?: LongCall): Promise<void> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
     await this.#change({ memory: USUAL_MEMORY, call }, async (change) => {
@@ -316,9 +314,8 @@ export class IndexFolder {
   }
 
   /**
-   * Makes searches of the newest generation fast at a recall, measures it and saves the next one,
-   * as `SimHashIndex.optimize` does it. Loads the index; with `memory` the rows stay on disk, dense
-   * vectors are needed, and `queries` is a number.
+   * As `SimHashIndex.optimize`, and saves. Loads the index; with `memory` the rows stay on disk,
+   * dense vectors are needed, and `queries` is a number.
    */
   async optimize(options?: FolderOptimizeOptions): Promise<RecallReport> {
     const known = ['memory', ...OPTIMIZE_OPTIONS, ...LONG_CALL];
@@ -369,10 +366,7 @@ export class IndexFolder {
     }
   }
 
-  /**
-   * The carried columns, or some of them, of the rows that are there, in their order; null where
-   * none are carried.
-   */
+  /** Carried columns, in the order of rows; null where there are none. */
   async columns(names?: readonly string[]): Promise<RowBatch | null> {
     const known = this.columnInfo.map(({ name }) => name);
     for (const name of names ?? []) {
@@ -389,7 +383,7 @@ export class IndexFolder {
     }
   }
 
-  /** The table of document frequencies; null where there is none. */
+  /** The table that weighted the texts, if there is one. */
   async frequencies(): Promise<FrequencyTable | null> {
     const file = this.#manifest.files.frequencies;
     if (file === undefined) return null;

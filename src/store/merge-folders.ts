@@ -21,16 +21,13 @@ import type { FileKind, FolderFile, Manifest, SegmentFiles } from './manifest';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
 
 export interface MergeOptions extends LongCall {
-  /** True to replace an index that the folder holds already. */
+  /** Replaces the index of the folder. */
   readonly replace?: boolean | undefined;
   /** Chooses a setting for all rows, and measures it. Without it that of the first part stays. */
   readonly optimize?: OptimizeOptions | undefined;
-  /** What measuring may hold in memory, in bytes. */
+  /** Bytes that measuring may hold. */
   readonly memory?: number | undefined;
-  /**
-   * True where the files of the parts lie in the folder already, or will: only manifests are read,
-   * and ids are not compared.
-   */
+  /** The files of the parts are in the folder: reads manifests only, and compares no ids. */
   readonly manifestsOnly?: boolean | undefined;
 }
 

@@ -19,15 +19,15 @@ const TRIES = 5;
 /** How an index is opened whose rows stay where they are. */
 export interface OpenStoredOptions {
   /**
-   * The limit of what it holds in memory: bytes, or a text as '512MB'. Searches of an index that
-   * fits are as fast as in memory.
+   * Limit of what it holds: bytes, or a text such as '512MB'. Searches of an index that fits are as
+   * fast as in memory.
    */
   memory: number | string;
-  /** An older generation, while its files are there; the newest by default. */
+  /** An older generation; the newest by default. */
   generation?: number | undefined;
   /**
-   * The segments from `first` to `last` alone, by their places in the folder, so that several
-   * machines divide an index; files of others need not be there. All by default.
+   * Opens these segments alone, so that several machines divide an index. Files of others need not
+   * be there. All by default.
    */
   segments?: readonly [first: number, last: number] | undefined;
   /** Stops opening. */
@@ -36,16 +36,16 @@ export interface OpenStoredOptions {
 
 /** How an index on a web host is opened. */
 export interface OpenUrlOptions extends Omit<OpenStoredOptions, 'segments'> {
-  /** Milliseconds without progress after which a request is given up: 30,000 by default. */
+  /** Ends a request after so long without progress; 30,000 by default. */
   timeoutMs?: number | undefined;
 }
 
 /**
- * Opens the index at an address, which is that of a copy of an index folder on any web host that
- * answers range requests. Reads `manifest.json`, centroids and the places of rows; searches read
- * what they visit, at most six requests at a time, and hold it up to the limit `memory`. A request
- * that fails for a while is tried again. Results equal those of the index in memory. An index that
- * is published again stays as it was opened, or its searches fail with an error that says so.
+ * Opens a copy of an index folder on a web host that answers range requests. Reads `manifest.json`,
+ * centroids and the places of rows; searches read what they visit, at most six requests at a time,
+ * and hold it up to the limit `memory`. A request that fails for a while is tried again. Results
+ * equal those of the index in memory. An index that is published again stays as it was opened, or
+ * its searches fail with an error that says so.
  *
  * In place of an address it takes the files themselves, by their names: bytes, or the `File`s of a
  * folder that a person has chosen.

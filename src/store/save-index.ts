@@ -39,16 +39,13 @@ import { checkFile } from './verify';
 import { writeSegment } from './write-segment';
 
 export interface SaveIndexOptions extends LongCall {
-  /** Columns to carry next to the rows: a row for each row of the index, in their order. */
+  /** Columns to carry, with a row for each row of the index. */
   columns?: RowBatch;
-  /**
-   * How texts became vectors, so that the text of a query can become one. Kept when it is not given
-   * again.
-   */
+  /** How texts became vectors, for texts as queries. Kept when it is not given again. */
   text?: TextSettings;
-  /** The document frequencies that weighted the texts. Kept when it is not given again. */
+  /** The table that weighted the texts. Kept when it is not given again. */
   frequencies?: FrequencyTable;
-  /** True to replace an index that this one was not opened from. */
+  /** Replaces an index that this one was not opened from. */
   replace?: boolean;
 }
 
@@ -68,12 +65,6 @@ const OPTIONS = ['columns', 'text', 'frequencies', 'replace', ...LONG_CALL];
 /**
  * Saves an index to a folder, all or nothing. Writes only what changed where the index was opened
  * from or saved to this folder.
- *
- * @example
- * const index = new SimHashIndex<string>();
- * index.add([1, 0], 'a');
- * await saveIndex(index, 'docs.hs');
- * console.log((await openIndex('docs.hs')).count); // 1
  */
 export async function saveIndex(
   index: SimHashIndex,

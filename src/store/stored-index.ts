@@ -117,7 +117,7 @@ export class StoredIndex<I extends Id = Id> {
     };
   }
 
-  /** The k best rows for a vector, or the k nearest to a code. */
+  /** The k best rows for a vector or a code. */
   async search(
     query: Vector | Uint8Array,
     options?: SearchOptions<I> & Stopped,
@@ -137,7 +137,7 @@ export class StoredIndex<I extends Id = Id> {
     return this.#all(queries, searchRequest(this.#answered, given), checkLongCall(given));
   }
 
-  /** All rows within a distance of a vector's code, or of a code; none is missed. */
+  /** All rows within a distance, or of a similarity. */
   async within(
     query: Vector | Uint8Array,
     options: IndexWithinOptions<I> & Stopped,

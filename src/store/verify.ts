@@ -44,7 +44,7 @@ import { StoredRows } from './stored-rows';
 
 /** Which generation is opened, and how. */
 export interface OpenIndexOptions extends LongCall {
-  /** An older generation, while its files are there; the newest by default. */
+  /** An older generation; the newest by default. */
   generation?: number | undefined;
 }
 
@@ -71,8 +71,8 @@ export interface RepairLoss {
 
 export interface RepairOptions extends LongCall {
   /**
-   * Asked before a generation is discarded; the folder stays as it is unless it returns true.
-   * Without it, generations with damaged files are discarded.
+   * Must return true before a generation is discarded. Without it, generations with damaged files
+   * are discarded.
    */
   confirm?: (loss: RepairLoss) => boolean | Promise<boolean>;
 }

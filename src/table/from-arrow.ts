@@ -29,17 +29,17 @@ interface FromArrowOptions {
 
 /** Where the codes are, and how they lie there. */
 export interface CodesFromArrowOptions extends FromArrowOptions {
-  /** The column of the codes; a column "code", or the only one that could be, by default. */
+  /** The column of codes; by default "code", or the only one that fits. */
   column?: string;
   /** Bits of a code, where they are not 8 x its bytes. */
   bits?: number;
-  /** 'msb' where the maker packs the highest bit of a byte first. */
+  /** Which bit of a byte the maker packs first. */
   bitOrder?: BitOrder;
 }
 
 /** Where the vectors are. */
 export interface VectorsFromArrowOptions extends FromArrowOptions {
-  /** The column of vectors; "vector" or "embedding", or the only one that could be, by default. */
+  /** The column of vectors; by default "vector" or "embedding", or the only one that fits. */
   column?: string;
 }
 

@@ -32,19 +32,13 @@ import { codeOptions, headerOf, KEY } from './sealed/seal';
 
 /** Where rows come from, for errors. */
 export interface RowPlace {
-  /** Number of the batch's first row in its source. */
+  /** Number of the first row in its source. */
   firstRow?: number;
   /** Name of the source, for errors. */
   file?: string;
 }
 
-/**
- * Rows with named columns of Arrow's types. Immutable; methods that change return a new batch.
- *
- * @example
- * const batch = RowBatch.of({ id: ['a', 'b'], size: [1, 2] });
- * console.log(batch.count, batch.select([1]).values('id')); // 2 [ 'b' ]
- */
+/** Rows with named columns of Arrow's types. Immutable; methods that change return a new batch. */
 export class RowBatch {
   /** Number of the first row in the source. */
   readonly firstRow: number;
@@ -68,7 +62,7 @@ export class RowBatch {
     this.columns = schema.fields.map(columnInfo);
   }
 
-  /** A batch of these columns, in the order of the keys, all of one length. */
+  /** A batch of columns of one length. They keep the order of the keys. */
   static of(columns: Record<string, ColumnData>, options?: RowPlace): RowBatch {
     const place = checkDeclared(options, { firstRow: { min: 0 }, file: 'text' });
     const made = entriesOf(columns).map(([name, given]) => columnOf(name, given));
@@ -102,7 +96,7 @@ export class RowBatch {
     return new RowBatch(this.#schema, this.#data, this.count, { firstRow, file: this.file });
   }
 
-  /** A batch over a record batch of the apache-arrow package; nothing is copied. */
+  /** A view of a record batch of apache-arrow. Nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
     const given = checkDeclared(place, { firstRow: { min: 0 }, file: 'text' });
     const children: unknown = batch?.data?.children;
@@ -113,7 +107,7 @@ export class RowBatch {
   }
 
   /**
-   * Batches of equal columns as one; dictionaries and views become plain columns. A column of nulls
+   * Batches of equal columns as one. Dictionaries and views become plain columns. A column of nulls
    * alone fits every type.
    */
   static join(batches: readonly RowBatch[]): RowBatch {
@@ -144,7 +138,7 @@ export class RowBatch {
     return data.nullCount === data.length;
   }
 
-  /** The record batch of the apache-arrow package, over the same memory. */
+  /** A view as a record batch of apache-arrow. Nothing is copied. */
   toArrow(): RecordBatch {
     return recordBatch(this.#schema, [...this.#data], this.count);
   }
@@ -180,14 +174,14 @@ export class RowBatch {
     return this.#reading(() => idsOf([chunk]));
   }
 
-  /** Vectors of one width, which `dimensions` gives where it is known. Null rows stay null. */
+  /** Vectors of one width. Null rows stay null. */
   vectors(name: string, options?: { dimensions?: number }): DenseMatrix {
     const { dimensions } = checkOptions('options', options, ['dimensions']);
     const chunk = this.chunk(name, 'vector', 'vector: a list of numbers');
     return this.#reading(() => denseOf([chunk], dimensions));
   }
 
-  /** Sparse rows: a list column of dimensions and one of values, or one Map column. */
+  /** Sparse rows of two list columns or one Map column. */
   sparse(indices: string, values?: string): SparseMatrix {
     const isMap = values === undefined;
     const keys = this.chunk(indices, isMap ? 'map' : 'indices', 'column of dimensions');
@@ -195,7 +189,7 @@ export class RowBatch {
     return this.#reading(() => narrowed(sparseOf([{ indices: keys, values: weights }])));
   }
 
-  /** Codes, copied to new memory; a file of this library says how they were made. */
+  /** A copy of the codes. A file of this library says how they were made. */
   codes(name: string, options?: { bits?: number; bitOrder?: BitOrder }): Codes {
     const given = checkOptions('options', options, ['bits', 'bitOrder']);
     const chunk = this.chunk(name, 'code', 'code');
@@ -220,7 +214,7 @@ export class RowBatch {
     return this.#column(name);
   }
 
-  /** Some of the rows, by number within the batch, in the order given. */
+  /** These rows of the batch, in this order. */
   select(rows: ArrayLike<number>): RowBatch {
     if (!Array.isArray(rows) && !ArrayBuffer.isView(rows)) {
       throw wrongType('rows', 'an array of numbers', rows);
@@ -239,7 +233,7 @@ export class RowBatch {
     return new RowBatch(this.#schema, data, count, place);
   }
 
-  /** With these columns, which replace those of the same name or come after the others. */
+  /** With these columns more, or in place of those of the same name. */
   with(columns: Record<string, ColumnData>): RowBatch {
     const all = this.#all();
     for (const [name, given] of entriesOf(columns)) {
@@ -253,7 +247,7 @@ export class RowBatch {
     return this.#made(all, this.count);
   }
 
-  /** Without these columns, all of which must be there. */
+  /** Without these columns. All of them must be there. */
   without(names: readonly string[]): RowBatch {
     if (!Array.isArray(names)) throw wrongType('names', 'an array of names', names);
     for (const name of names) this.#column(name);

@@ -74,7 +74,7 @@ const LANGUAGES = `
   por:pt ron rus slk:sk slv som sot:st spa:es swa swe:sv tgl:tl tha tur:tr ukr urd vie yor zho zul`;
 
 /**
- * The stop words of a language, given by its code of two or three letters: 'en' or 'eng'.
+ * The stop words of a language: 'en' or 'eng'.
  *
  * @example
  * const hasher = new TextHasher({ stopWords: await stopWords('en') });

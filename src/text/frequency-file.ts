@@ -8,14 +8,7 @@ import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { readFrequencies, writeFrequencies } from '../table/sealed/frequencies';
 import { FrequencyTable } from './frequency-table';
 
-/**
- * The table as the bytes of an Arrow file, words by ascending hash.
- *
- * @example
- * const table = new TextHasher().fit(['green tea', 'black tea']);
- * const bytes = frequenciesToArrow(table);
- * console.log(frequenciesFromArrow(bytes).size); // 3
- */
+/** The table as the bytes of an Arrow file, words by ascending hash. */
 export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
   if (!(table instanceof FrequencyTable)) throw wrongType('table', 'a FrequencyTable', table);
   return writeFrequencies(table.entries());

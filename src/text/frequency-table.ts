@@ -28,8 +28,8 @@ export interface FrequencyEntries extends TableOrigin {
 }
 
 /**
- * The number of documents with each word: `TextHasher.fit` counts them, and the option
- * `frequencies` weights words by them.
+ * In how many documents each word is: `TextHasher.fit` counts, the option `frequencies` weights by
+ * it.
  *
  * @example
  * const frequencies = new TextHasher().fit(['green tea', 'black tea', 'white tea']);
@@ -71,7 +71,7 @@ export class FrequencyTable {
     return this.#version;
   }
 
-  /** Memory of the table in bytes. */
+  /** Memory of the table. */
   get bytes(): number {
     return this.#counts.bytes;
   }
@@ -96,7 +96,7 @@ export class FrequencyTable {
     return this.#counts.countOf(low, high);
   }
 
-  /** Adds the counts of a table of other documents, made by the same tokens and hash. */
+  /** Adds the counts of other documents. Tokens and hash must be the same. */
   merge(other: FrequencyTable): void {
     if (!(other instanceof FrequencyTable)) throw wrongType('other', 'a FrequencyTable', other);
     if (other === this) throw wrongValue('other', 'a table of other documents', 'the table itself');

@@ -26,34 +26,34 @@ export interface TextHasherOptions {
   /** An integer from 0 to 2^64 - 1. */
   seed?: number | bigint;
   /**
-   * 'direct': a word's own hash is its pattern (at most 64 bits), as in most text simhashes.
-   * 'minwise': codes of the set of words, whose distance estimates the Jaccard similarity.
+   * 'direct': a word's hash is its pattern (at most 64 bits), as in most text simhashes. 'minwise':
+   * codes of the set of words, whose distance estimates the Jaccard similarity.
    */
   projection?: Exclude<Projection, 'hadamard'>;
   /** A function from a text to its tokens. */
   tokens?: Tokens;
   /** The name that frequency tables record for your own tokens. */
   tokensName?: string;
-  /** Parts of a text that are replaced by a blank before it is split. */
+  /** Parts of a text that become a blank before it is split. */
   normalize?: readonly Normalization[];
   /**
-   * 'lower' converts letters to lower case; 'keep' leaves them, so that Polish is not polish. For
-   * words, characters and shingles of these.
+   * Whether letters become lower case, so that Polish is polish. For words, characters and shingles
+   * of these.
    */
   case?: LetterCase;
   /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
-  /** The value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+  /** The value of n occurrences: n, 1 + ln n, or 1. */
   counting?: Counting;
   /** Weights words by inverse document frequency. The table may grow: weights follow it. */
   frequencies?: FrequencyTable;
-  /** Uses only this many words of a text, those of the largest weights. */
+  /** Uses only so many words of a text, the heaviest. */
   keywords?: number;
   /** The hash of a word, which is its dimension. */
   hash?: WordHash;
-  /** What a text without words becomes: an error, or a null code. */
+  /** What a text without words becomes. */
   empty?: 'error' | 'null';
-  /** Forces a kernel; all give equal codes. */
+  /** Forces a kernel; all give equal results. */
   kernel?: KernelName;
 }
 

@@ -45,7 +45,7 @@ import { WORD_HASHES, type WordHash } from './word-hash';
 export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
 
 /**
- * Turns texts into sparse vectors and codes: a word is the dimension of its hash, weighted by its
+ * Turns texts into sparse vectors and codes. A word is the dimension of its hash, weighted by its
  * count and, with `frequencies`, by how rare it is.
  *
  * @example
@@ -155,7 +155,7 @@ export class TextHasher {
     return table;
   }
 
-  /** The sparse vector of a text: each word's weight at the dimension of its hash, ascending. */
+  /** The weight of each word, at the dimension of its hash. */
   vectorize(text: string): SparseVector {
     if (this.#sets !== null) return this.#sets.vectorOf(text, (n) => this.#countOf(n));
     const numbers = this.#weighed(text);
@@ -283,7 +283,7 @@ export class TextHasher {
     return { bytes, isNull };
   }
 
-  /** The words of a text with their weights, the heaviest `count` of them, heaviest first. */
+  /** Words with their weights, heaviest first. */
   keywords(text: string, count = Number.POSITIVE_INFINITY): WeightedWord[] {
     if (count !== Number.POSITIVE_INFINITY) {
       checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
@@ -296,8 +296,8 @@ export class TextHasher {
   }
 
   /**
-   * Shows why two texts are near or far: the words they share and the words of one text only, each
-   * with its share. Throws a RangeError for a text without words.
+   * Why two texts are near or far: the words of both and of one only, each with its part in the
+   * similarity. Throws a RangeError for a text without words.
    *
    * @example
    * const { together, onlyA } = new TextHasher().explain('green tea', 'black tea');

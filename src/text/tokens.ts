@@ -116,8 +116,8 @@ function runsOf(parts: readonly string[], count: number, separator: string): str
 }
 
 /**
- * Overlapping runs of `count` characters (1 to 1,000) of the normal form, each run of white space
- * as one blank. A shorter text is one token.
+ * Overlapping runs of `count` characters; white space is one blank. `count` is 1 to 1,000; a
+ * shorter text is one token.
  *
  * @example
  * console.log([...characters(4)('green tea')].join('|')); // gree|reen|een |en t|n te| tea
@@ -136,10 +136,8 @@ function charactersIn(count: number, letterCase: LetterCase): Tokens {
 }
 
 /**
- * Overlapping runs of `count` words (1 to 1,000) or other tokens; a shorter text is one token.
- *
- * @example
- * console.log([...shingles(2)('a cup of tea')].join('|')); // a cup|cup of|of tea
+ * Overlapping runs of `count` words or other tokens; a shorter text is one token. `count` is 1 to
+ * 1,000.
  */
 export function shingles(count: number, of: Tokens = words): Tokens {
   checkInteger('count', count, 1, 1000);

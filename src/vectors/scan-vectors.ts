@@ -26,7 +26,7 @@ export interface CosineNeighbors {
 export interface ScanVectorsOptions {
   /** Number of neighbours, fewer where fewer rows qualify. */
   k?: number;
-  /** Only rows with this cosine or a higher one, apart from rounding: 1 finds the query's row. */
+  /** Lowest cosine, apart from rounding: 1 finds the query itself. */
   minCosine?: number;
 }
 
@@ -38,8 +38,8 @@ const OPTIONS = ['k', 'minCosine'];
 const TILE_BYTES = 1 << 18;
 
 /**
- * Finds the `k` rows of `matrix` with the highest cosine to one dense vector, by cosine, then row.
- * Compares the query with every row.
+ * Finds the `k` rows with the highest cosine to a vector, by cosine, then row. Compares the query
+ * with every row.
  *
  * @example
  * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };

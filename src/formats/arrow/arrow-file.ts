@@ -52,14 +52,7 @@ export async function readVectors<I extends Ids | null = Ids | null>(
   return vectorsFromArrow(await readPath(path), { ...options, file: path });
 }
 
-/**
- * Writes codes as an Arrow file: whole, or not at all. An existing file is replaced.
- *
- * @example
- * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);
- * await writeCodes('codes.arrow', made, { ids: ['a', 'b'] });
- * console.log((await readCodes('codes.arrow')).codes.count); // 2
- */
+/** Writes codes as an Arrow file: whole, or not at all. An existing file is replaced. */
 export async function writeCodes(
   path: string,
   codes: Codes,

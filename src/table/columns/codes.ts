@@ -24,7 +24,7 @@ import { bytesReader } from './values';
 export interface ReadCodesOptions {
   /** Bits of a code, where they are not 8 x its bytes. */
   readonly bits: number | undefined;
-  /** 'msb' where the maker packs the highest bit of a byte first. */
+  /** Which bit of a byte the maker packs first. */
   readonly bitOrder: BitOrder | undefined;
   /** How the codes were made, where their file says so. */
   readonly origin?: CodeOrigin;

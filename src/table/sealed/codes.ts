@@ -14,13 +14,7 @@ export interface CodesToArrowOptions {
   ids?: Ids | readonly number[];
 }
 
-/**
- * Codes as the bytes of an Arrow file, which any Arrow reader opens.
- *
- * @example
- * const bytes = codesToArrow(await new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
- * console.log(codesFromArrow(bytes).ids); // [ 'a', 'b' ]
- */
+/** Codes as the bytes of an Arrow file, which any Arrow reader opens. */
 export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {
   const given = checkOptions('options', options, ['ids']);
   if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
