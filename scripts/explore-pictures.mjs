@@ -14,7 +14,6 @@ import { args, executablePath } from './lib/chromium.mjs';
 const cli = join(root, 'dist/cli.js');
 const folder = await mkdtemp(join(tmpdir(), 'halfspace-pictures-'));
 const WIDE = { width: 1280, height: 800 };
-const PHONE = { width: 390, height: 780 };
 
 async function serve(words) {
   const child = spawn(process.execPath, [cli, 'explore', ...words, '-q'], { cwd: folder });
@@ -25,12 +24,10 @@ async function serve(words) {
 const browser = await chromium.launch({ executablePath, args });
 
 /** Opens an address, does something with the page, and takes its picture. */
-async function picture(name, { address, hash = '', viewport = WIDE, colorScheme = 'light' }, act) {
+async function picture(name, { address, hash = '' }, act) {
   const wanted = process.argv.slice(2);
   if (wanted.length > 0 && !wanted.includes(name)) return;
-  const isPhone = viewport === PHONE;
-  const scale = { deviceScaleFactor: isPhone ? 2 : 1, hasTouch: isPhone };
-  const context = await browser.newContext({ viewport, colorScheme, ...scale });
+  const context = await browser.newContext({ viewport: WIDE });
   const page = await context.newPage();
   await page.goto(`${address}${hash}`);
   await act(page);
@@ -68,10 +65,9 @@ try {
     await near(page, 'guitar');
     await page.click('button[aria-label="Zoom in"]');
   });
-  await picture('explore-phone', { ...nouns, viewport: PHONE }, (page) => near(page, 'guitar'));
   nouns.child.kill('SIGINT');
   const docs = await serve(['docs.jsonl', '--text', 'body']);
-  await picture('explore-review', { ...docs, hash: '#view=review' }, async (page) => {
+  await picture('explore-review', { ...docs, hash: '#review' }, async (page) => {
     await review(page);
     for (let i = 0; i < 4; i++) {
       const before = await page.locator('.status b').textContent();
@@ -82,8 +78,6 @@ try {
       );
     }
   });
-  const phone = { ...docs, hash: '#view=review', viewport: PHONE };
-  await picture('explore-review-phone', phone, review);
   docs.child.kill('SIGINT');
 } finally {
   await browser.close();

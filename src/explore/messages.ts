@@ -68,8 +68,6 @@ export interface SearchAnswer {
   readonly hits: readonly Hit[];
   /** What the similarities are, and which rows were compared: `exact cosine of all 60 rows`. */
   readonly compared: string;
-  /** The time of the search itself. */
-  readonly milliseconds: number;
 }
 
 /** The rows that meet a filter. */
@@ -139,7 +137,7 @@ export interface GroupAnswer extends GroupLine {
   /** All rows of the group, and those of them that are kept. */
   readonly rows: readonly number[];
   readonly kept: readonly number[];
-  /** The rows that are shown: of a large group the first ones, kept rows before others. */
+  /** The rows that are shown: of a large group the first ones. */
   readonly members: readonly Member[];
 }
 
@@ -159,12 +157,16 @@ export interface DecideRequest {
   readonly after: Decision;
 }
 
+/** A change that is based on a state which others have changed since. */
+export class Conflict extends Error {}
+
 /** Each question by its name: the fields that are asked, and the answer. */
 export interface Questions {
   status: [null, Status];
   about: [null, About];
   rows: [{ readonly filter: string }, RowsAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];
+  ids: [{ readonly text: string }, readonly string[]];
   search: [SearchRequest, SearchAnswer];
   map: [null, MapAnswer];
   review: [null, ReviewAnswer];
@@ -175,31 +177,6 @@ export interface Questions {
 
 export type Question = keyof Questions;
 
-/** A line of a plan as its file has it; lines may have further columns. */
-export interface PlanLine {
-  readonly row: number;
-  readonly id?: unknown;
-  readonly group: number;
-  readonly action: 'keep' | 'drop';
-  readonly duplicate_of: number;
-  readonly distance: number;
-  readonly cosine?: number | null;
-  readonly jaccard?: number | null;
-  readonly reviewed?: boolean;
-}
-
-/** A plan to review on a page in one file. */
-export interface HeldPlan {
-  /** Rows of the collection. */
-  readonly rows: number;
-  /** All lines of the plan, in their order; those of groups of two rows or more at least. */
-  readonly lines: readonly PlanLine[];
-  /** The code of each line's row, lowest bit of a byte first. */
-  readonly codes: Packed;
-  /** Texts of rows; only groups whose rows have texts are shown. */
-  readonly texts: readonly (readonly [row: number, text: string])[];
-}
-
 /** The map on a page in one file. */
 export interface HeldMap extends MapAnswer {
   /** The cards of the map's rows, and their codes in that order, lowest bit of a byte first. */
@@ -207,15 +184,16 @@ export interface HeldMap extends MapAnswer {
   readonly codes: Packed;
 }
 
-/** What a page in one file holds, in place of a server: a map, a plan, or both. */
+/** What a page in one file holds, in place of a server. */
 export interface Held {
   readonly about: About;
+  /** Null without rows. */
   readonly map: HeldMap | null;
-  readonly plan: HeldPlan | null;
 }
 
-/** Cards of one answer, and so rows of a list, at most. */
+/** Cards of one answer, and so rows of a list, at most; ids that are suggested, at most. */
 export const MAX_CARDS = 100;
+const MAX_IDS = 10;
 
 /** The decoder of newer engines, which is some thirty times as fast as `atob`. */
 interface Decoder {
@@ -243,3 +221,17 @@ export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 
 /** The same as numbers of 32 bits. */
 export const uint32Of = (text: string) => new Uint32Array(bytesOf(text).buffer);
+
+/** Of `count` ids those that have a text in them, in any case, first those that begin with it. */
+export function idsLike(text: string, count: number, idAt: (i: number) => string): string[] {
+  const wanted = text.trim().toLowerCase();
+  const beginning: string[] = [];
+  const others: string[] = [];
+  for (let i = 0; i < count && beginning.length < MAX_IDS; i++) {
+    const id = idAt(i);
+    const at = id.toLowerCase().indexOf(wanted);
+    if (at === 0) beginning.push(id);
+    else if (at > 0 && others.length < MAX_IDS) others.push(id);
+  }
+  return [...beginning, ...others].slice(0, MAX_IDS);
+}

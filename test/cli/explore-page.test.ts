@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Held } from '../../src/explore/messages';
 import { SimHashIndex } from '../../src/index';
-import { IndexFolder, readPlan, saveIndex } from '../../src/node';
+import { IndexFolder, saveIndex } from '../../src/node';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 import { expectAccessible, hasChromium, openPage, overflow } from './explore/browser';
@@ -80,8 +80,8 @@ describe.each([
 
   it('holds every row, as text and never as markup', isQuick, async () => {
     const path = await pageOf(words);
-    const { about, map, plan } = heldIn(path);
-    expect([about.rows, map?.cards.length ?? 0, plan]).toEqual([rows, rows, null]);
+    const { about, map } = heldIn(path);
+    expect([about.rows, map?.cards.length ?? 0]).toEqual([rows, rows]);
     const sizes = map?.clusters.map(({ size }) => size) ?? [];
     expect(sizes.reduce((all, one) => all + one, 0)).toBe(rows);
     expect(JSON.stringify(heldIn(path))).not.toMatch(/NaN|undefined|Infinity/);
@@ -122,45 +122,11 @@ describe('explore -o', () => {
     expect(readFileSync(again, 'utf8')).toBe(readFileSync(await pageOf(['codes.hs']), 'utf8'));
   });
 
-  it.skipIf(!hasChromium)('holds a plan to review, which is saved as it was decided', async () => {
-    const cwd = await ownFolder();
-    const bodies = ['one two three four five six', 'red green blue cyan pink gold'];
-    const lines = [...bodies, ...bodies, 'alone in the corpus with other words'].map((body, i) =>
-      JSON.stringify({ id: `d${i}`, body }),
-    );
-    writeFileSync(join(cwd, 'docs.jsonl'), `${lines.join('\n')}\n`);
-    const words = [...DOCS, '-q'];
-    expect((await run(['dedup', ...words, '-o', 'plan.jsonl'], { cwd })).code).toBe(0);
-    const written = ['--plan', 'plan.jsonl', '-o', 'page.html'];
-    expect((await run(['explore', ...words, ...written], { cwd })).code).toBe(0);
-    const { page, problems } = await openPage(join(cwd, 'page.html'));
-    await page.waitForSelector('.legend li');
-    await page.click('nav >> text=Review');
-    await page.waitForSelector('.member');
-    expect(await page.textContent('.status')).toMatch(/0 of 2 groups.*2 of 5 rows/s);
-    await page.keyboard.press('a');
-    await page.waitForFunction(() => !document.querySelector('.member.dropped'));
-    await page.click('button:text("Done, next")');
-    await page.waitForSelector('.status b:text-matches("^1 of 2")');
-    const [saved] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByText('Save the plan').click(),
-    ]);
-    await saved.saveAs(join(cwd, 'saved.jsonl'));
-    expect(problems).toEqual([]);
-    const plan = await readPlan(join(cwd, 'saved.jsonl'));
-    expect(plan.kept.reduce((sum, one) => sum + one, 0)).toBe(4);
-    expect(plan.reviewed?.reduce((sum, one) => sum + one, 0)).toBe(2);
-    const apply = ['dedup', ...words, '--apply', 'saved.jsonl', '-o', 'kept.jsonl'];
-    expect((await run(apply, { cwd })).code).toBe(0);
-    expect(readFileSync(join(cwd, 'kept.jsonl'), 'utf8').trim().split('\n')).toHaveLength(4);
-  });
-
   it.each([
     [['vectors.hs', '-o', 'x.pdf'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', '-'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', 'x.html', '--open'], 2, '--open is for the server'],
-    [['vectors.hs', '-o', 'x.html', '--plan', 'no.jsonl'], 1, 'no.jsonl: no such file'],
+    [['vectors.hs', '-o', 'x.html', '--plan', 'p.jsonl'], 2, '--plan is for the server'],
     [['nothing.hs', '-o', 'x.html'], 1, 'no such file or folder'],
   ])('refuses %j', async (words, code, message) => {
     const outcome = await run(['explore', ...words], { cwd: folder });

@@ -17,7 +17,7 @@ async function held(): Promise<Held> {
   };
   const codes = Buffer.from(bytes).toString('base64');
   const map = { rows: '', x: '', y: '', labels: '', clusters: [], cards, codes };
-  return { about, map, plan: null };
+  return { about, map };
 }
 
 describe('the source of a page in one file', async () => {

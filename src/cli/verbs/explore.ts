@@ -14,7 +14,6 @@ import { answersOf } from '../../explore/server/answers';
 import { openExplored } from '../../explore/server/explored';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/plan-file';
-import { Review } from '../../explore/server/review';
 import { startServer } from '../../explore/server/server';
 import type { Call } from '../call';
 import { marksOf } from '../input/plan-source';
@@ -26,7 +25,7 @@ export async function run(call: Call): Promise<0> {
   if (path === '-') call.misuse('explore reads a file or an index folder, not stdin');
   await stat(path); // throws the system's error if the path is missing
   const isWritten = call.has('output');
-  const other = ['port', 'open'].find((name) => call.has(name));
+  const other = ['port', 'open', 'plan'].find((name) => call.has(name));
   if (isWritten && other) call.misuse(`--${other} is for the server: leave it out, or -o`);
   return isWritten ? write(call, path) : serve(call, path);
 }
@@ -37,19 +36,15 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
   return new PlanFile(call.text('plan') ?? usual, await marksOf(call, path));
 }
 
-/** Writes the map, and the review of the plan that --plan names, as one file. */
+/** Writes the map as one file. */
 async function write(call: Call, path: string): Promise<0> {
-  const planFile = await planFileOf(call, path);
-  const isReviewed = call.has('plan');
-  if (isReviewed) await stat(planFile.path);
-  const file = await PageFile.named(call, isReviewed ? [path, planFile.path] : [path]);
+  const file = await PageFile.named(call, [path]);
   if (file === null) call.misuse('-o expected a name that ends in .html, got -');
-  const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
-  const plan = isReviewed ? await (await Review.open(explored, planFile)).held() : null;
+  const explored = await openExplored(call, path, true);
   const map = heldMap(explored, await mapRows(await explored.mapSource(), call.long));
   // A page without a server reads no texts: it searches by the rows that it holds.
   const about = { ...explored.about(), hasText: false };
-  await file.write(await singlePage({ about, map, plan }));
+  await file.write(await singlePage({ about, map }));
   call.say(`wrote ${file.path}`);
   return 0;
 }

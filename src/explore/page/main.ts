@@ -9,7 +9,7 @@ import { counted } from './format';
 import { MapView, makingView } from './map-view';
 import { ReviewView } from './review-view';
 import { sourceOf } from './source';
-import { linkOf, Store, setLink, type View } from './store';
+import { Store, type View } from './store';
 
 const root = document.getElementById('page') as HTMLElement;
 /** Its logo and title are in the HTML, so that they are painted before this script has run. */
@@ -26,18 +26,16 @@ const store = new Store(sourceOf(held), () => {
 const map = new MapView(store);
 const review = new ReviewView(store);
 
-/** The views that this page has: both with a server; in one file, those of what it holds. */
-const VIEWS = (
-  [
-    ['map', 'Map', held === null || held.map !== null],
-    ['review', 'Review', held === null || held.plan !== null],
-  ] as const
-).filter(([, , isThere]) => isThere);
+/** The views of this page: a page in one file has no plan to review. */
+const VIEWS: readonly (readonly [view: View, title: string])[] = [
+  ['map', 'Map'],
+  ...(held === null ? [['review', 'Review'] as const] : []),
+];
 
-/** Shows a view, and asks for what it needs. */
+/** Shows a view, and asks for what it needs. The address keeps it when the page is loaded again. */
 function open(view: View): void {
   store.change({ view, error: null });
-  setLink({ view: view === 'map' ? '' : view });
+  history.replaceState(null, '', view === 'map' ? '#' : `#${view}`);
   if (view === 'review') void review.start();
 }
 
@@ -69,17 +67,15 @@ function body(): TemplateResult {
   ${view === 'review' ? review.view() : map.view()}`;
 }
 
-/** Shows the first view when the server is ready; a page in one file is so at once. */
+/** Shows the view of the address when the server is ready; a page in one file is so at once. */
 async function start(): Promise<void> {
-  const link = linkOf(location.hash);
   const { phase } = await store.follow((status) => status.phase !== 'working');
   if (phase !== 'ready') return;
   const about = await store.attempt(() => store.source.ask('about', null));
   if (about === undefined) return;
   store.change({ about });
-  const [first] = VIEWS.find(([name]) => name === link.view) ?? VIEWS[0] ?? ['map'];
-  if (first !== 'map') open(first);
-  if (held === null || held.map !== null) await map.start(link);
+  if (location.hash === '#review' && held === null) open('review');
+  if (held === null || held.map !== null) await map.start();
 }
 
 void start();

@@ -7,7 +7,7 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import { type Card, type Hit, MAX_CARDS, type Status, uint32Of } from '../messages';
 import { counted, grouped, shareText } from './format';
 import { MapPane } from './map-pane';
-import { type Listed, type linkOf, type QueryKind, type Store, setLink } from './store';
+import type { Listed, QueryKind, Store } from './store';
 
 /** Hits of a search, and values of other columns that a row is listed with, at most. */
 const HITS = 25;
@@ -24,13 +24,11 @@ export class MapView {
     });
   }
 
-  /** Lists what a link asks for, and shows the map. */
-  async start(link: ReturnType<typeof linkOf>): Promise<void> {
+  /** Lists all rows, and shows the map. */
+  async start(): Promise<void> {
     const { store } = this;
-    const usual = store.state.about?.hasText ? 'text' : 'id';
-    const queryKind = link.kind === 'id' ? 'id' : usual;
-    store.change({ queryKind, query: link.q ?? '', filter: link.filter ?? '' });
-    await (link.q ? this.#search() : this.#list());
+    store.change({ queryKind: store.state.about?.hasText ? 'text' : 'id' });
+    await this.#list();
     const map = await store.attemptSlowly(() => store.source.ask('map', null));
     if (map === undefined) return;
     store.change({ map });
@@ -44,7 +42,6 @@ export class MapView {
     const { filter } = store.state;
     const answer = await store.attempt(() => store.source.ask('rows', { filter }));
     if (answer === undefined) return this.#showNothing();
-    setLink({ filter, q: '' });
     const { cards, total, matching } = answer;
     this.#show({ kind: matching === null ? 'all' : 'filtered', cards, total });
     this.#pane.only(matching === null ? null : uint32Of(matching));
@@ -74,21 +71,16 @@ export class MapView {
     await (query.trim() === '' ? this.#list() : this.#find({ [queryKind]: query }));
   }
 
-  /** Searches among the rows that meet the filter; lists and marks the hits, and links to them. */
+  /** Searches among the rows that meet the filter; lists and marks the hits. */
   async #find(asked: { text?: string; id?: string; row?: number }): Promise<void> {
     const { store } = this;
-    const { filter, query } = store.state;
-    store.change({ isBusy: true });
-    const question = { ...asked, k: HITS, filter };
+    const question = { ...asked, k: HITS, filter: store.state.filter };
+    store.change({ isBusy: true, suggested: [] });
     const found = await store.attemptSlowly(() => store.source.ask('search', question));
     store.change({ isBusy: false });
     if (found === undefined) return this.#showNothing();
-    // A search for a row is linked and shown as one by its id, also after a click on the map.
-    if (found.query === null) setLink({ q: query, kind: 'text', filter });
-    else {
-      setLink({ q: found.query.id, kind: 'id', filter });
-      store.change({ query: found.query.id, queryKind: 'id' });
-    }
+    // A search for a row is shown as one by its id, also after a click on the map.
+    if (found.query !== null) store.change({ query: found.query.id, queryKind: 'id' });
     this.#show({ kind: 'hits', ...found });
     this.#pane.showMarked();
   }
@@ -123,9 +115,18 @@ export class MapView {
     </main>`;
   }
 
+  /** What is typed as a query; ids like it are suggested. */
+  async #typed(query: string): Promise<void> {
+    const { store } = this;
+    store.change({ query });
+    const isId = store.state.queryKind === 'id' && query.trim() !== '';
+    const suggested = isId ? await store.source.ask('ids', { text: query }).catch(() => []) : [];
+    if (store.state.query === query) store.change({ suggested });
+  }
+
   /** The fields of query and filter. Enter searches, or lists rows where there is no query. */
   #form(): TemplateResult {
-    const { queryKind, query, filter, about, isBusy } = this.store.state;
+    const { queryKind, query, suggested, filter, about, isBusy } = this.store.state;
     const [column] = about?.columns ?? [];
     const hint = column === undefined ? 'no columns to filter by' : `Filter: ${column} = 'value'`;
     const isFiltered = (event: KeyboardEvent) => {
@@ -145,14 +146,16 @@ export class MapView {
         <input
           id="query"
           type="search"
+          list="ids"
           dir="auto"
           autocomplete="off"
           spellcheck="false"
           aria-label=${queryKind === 'id' ? 'Id of the row' : 'Query by text'}
           placeholder=${queryKind === 'id' ? 'an id' : 'some words'}
           .value=${query}
-          @input=${(event: Event) => this.store.change({ query: typedIn(event) })}
+          @input=${(event: Event) => void this.#typed(typedIn(event))}
         />
+        <datalist id="ids">${suggested.map((id) => html`<option value=${id}></option>`)}</datalist>
         <button class="main" ?disabled=${isBusy}>Search</button>
       </div>
       <div class="field">
@@ -181,7 +184,7 @@ export class MapView {
         type="radio"
         name="kind"
         .checked=${value === queryKind}
-        @change=${() => this.store.change({ queryKind: value })}
+        @change=${() => this.store.change({ queryKind: value, suggested: [] })}
       /><span>${name}</span></label
     >`;
     return html`<div class="kinds" role="radiogroup" aria-label="What to search by">
@@ -202,13 +205,7 @@ export class MapView {
             ? nothing
             : html`<button class="quiet" @click=${() => this.#clear()}>Show all</button>`
         }
-        ${
-          listed.kind === 'hits'
-            ? html`<span class="note"
-                >${listed.compared} · ${listed.milliseconds.toFixed(1)} ms</span
-              >`
-            : nothing
-        }
+        ${listed.kind === 'hits' ? html`<span class="note">${listed.compared}</span>` : nothing}
       </div>
       <ol class="list" tabindex="0" aria-label="Rows">
         ${rows.map((row) => this.#item(row))}
@@ -245,13 +242,6 @@ export class MapView {
             : html`<span class="similarity">${shareText(similarity)}</span>`
         }
       </div>
-      ${
-        similarity === undefined
-          ? nothing
-          : html`<div class="meter" aria-hidden="true">
-              <i .style=${`width: ${Math.max(0, 100 * similarity)}%`}></i>
-            </div>`
-      }
       ${row.text === null ? nothing : html`<p class="text" dir="auto">${row.text}</p>`}
       <p class="note">${notes}</p>
     </li>`;
@@ -281,7 +271,7 @@ export class MapView {
     const { cluster, map } = this.store.state;
     if (map === null) return nothing;
     const { palette } = this.#pane;
-    return html`<details class="legend" ?open=${!isPhone}>
+    return html`<details class="legend" ?open=${!isNarrow}>
       <summary>Clusters</summary>
       <ul>
         ${map.clusters.map(
@@ -302,8 +292,8 @@ export class MapView {
   }
 }
 
-/** Whether the legend begins folded: on a narrow page, as a phone's, it would cover the map. */
-const isPhone = matchMedia('(max-width: 760px)').matches;
+/** Whether the legend begins folded: on a narrow page it would cover the map. */
+const isNarrow = matchMedia('(max-width: 760px)').matches;
 
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 

@@ -5,13 +5,17 @@
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { DecideRequest, GroupAnswer, GroupLine, Member, ReviewAnswer } from '../messages';
-import { Conflict } from '../reviewed-plan';
+import {
+  Conflict,
+  type DecideRequest,
+  type GroupAnswer,
+  type GroupLine,
+  type Member,
+  type ReviewAnswer,
+} from '../messages';
 import { differences } from './differences';
 import { counted, grouped, shareText } from './format';
 import type { Store } from './store';
-
-type Order = 'doubt' | 'size';
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['↑ ↓', 'choose a row'],
@@ -29,7 +33,6 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
 const LISTED = { all: 100, before: 30 } as const;
 
 export class ReviewView {
-  #order: Order = 'doubt';
   /** The decisions and moves that run, one after another. */
   #work: Promise<unknown> = Promise.resolve();
 
@@ -46,20 +49,11 @@ export class ReviewView {
     } else focusMembers();
   }
 
+  /** Takes a plan, its groups ordered by doubt: those with the largest distance first. */
   async #take(review: ReviewAnswer): Promise<void> {
-    this.store.change({ review, undo: [] });
-    this.#sort(this.#order);
-    const open = this.store.state.queue.findIndex(({ isReviewed }) => !isReviewed);
-    await this.#open(Math.max(0, open));
-  }
-
-  /** Orders the groups: those with the largest distance first, or the largest ones. */
-  #sort(order: Order): void {
-    this.#order = order;
-    const by = order === 'doubt' ? 'widest' : 'size';
-    const groups = this.store.state.review?.groups ?? [];
-    const queue = [...groups].sort((a, b) => b[by] - a[by] || a.group - b.group);
-    this.store.change({ queue });
+    const queue = [...review.groups].sort((a, b) => b.widest - a.widest || a.group - b.group);
+    this.store.change({ review, queue, undo: [] });
+    await this.#open(Math.max(0, openAfter(queue, -1)));
   }
 
   /** Shows the group of an index of the queue. */
@@ -89,13 +83,11 @@ export class ReviewView {
     const review = store.state.review as ReviewAnswer;
     const { size, widest, isReviewed } = answer;
     const line = { group: answer.group, size, widest, isReviewed };
-    const replaced = (lines: readonly GroupLine[]) =>
-      lines.map((one) => (one.group === line.group ? line : one));
     const more = step.before.kept.length - step.after.kept.length;
     store.change({
-      queue: replaced(queue),
-      review: { ...review, groups: replaced(review.groups), dropped: review.dropped + more },
-      group: group?.group === line.group ? inOrderOf(group, answer) : group,
+      queue: queue.map((one) => (one.group === line.group ? line : one)),
+      review: { ...review, dropped: review.dropped + more },
+      group: group?.group === line.group ? answer : group,
     });
     return true;
   }
@@ -120,9 +112,8 @@ export class ReviewView {
   async #next(group: GroupAnswer): Promise<void> {
     if (!group.isReviewed && !(await this.#keep(group, group.kept, true))) return;
     const { queue, at } = this.store.state;
-    const open = queue.findIndex(({ isReviewed }, i) => i > at && !isReviewed);
-    const any = open < 0 ? queue.findIndex(({ isReviewed }) => !isReviewed) : open;
-    await this.#open(any < 0 ? Math.min(queue.length - 1, at + 1) : any);
+    const next = openAfter(queue, at);
+    await this.#open(next < 0 ? Math.min(queue.length - 1, at + 1) : next);
   }
 
   async #undoLast(): Promise<void> {
@@ -144,16 +135,12 @@ export class ReviewView {
     this.#work = this.#work.then(act, act);
   }
 
-  /** A button that a key reached keeps Enter and the arrows; fields keep all keys. */
+  /** A button that a key reached keeps Enter and the arrows. */
   #key(event: KeyboardEvent): void {
     if (this.store.state.view !== 'review' || this.store.state.group === null) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target as HTMLElement;
-    if (
-      target.closest('select, input') ||
-      (event.key.length > 1 && target.closest('button, summary'))
-    )
-      return;
+    if (event.key.length > 1 && target.closest('button')) return;
     const action = this.#actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (action === undefined) return;
     event.preventDefault();
@@ -163,8 +150,6 @@ export class ReviewView {
   readonly #actions: Readonly<Record<string, (group: GroupAnswer) => unknown>> = {
     ArrowDown: ({ members }) => this.#choose(1, members.length),
     ArrowUp: ({ members }) => this.#choose(-1, members.length),
-    PageDown: () => readOn(1),
-    PageUp: () => readOn(-1),
     k: (group) => this.#keep(group, [this.#chosenRow(group)]),
     d: (group) => this.#drop(group, this.#chosenRow(group)),
     s: (group) => this.#keep(group, [...new Set([...group.kept, this.#chosenRow(group)])]),
@@ -189,7 +174,7 @@ export class ReviewView {
   }
 
   view(): TemplateResult {
-    const { review, group, error, status } = this.store.state;
+    const { review, queue, group, error, status } = this.store.state;
     if (review === null) {
       return html`<main class="review">
         ${
@@ -199,9 +184,8 @@ export class ReviewView {
         }
       </main>`;
     }
-    const done = review.groups.filter(({ isReviewed }) => isReviewed).length;
-    const of = counted(review.groups.length, 'group');
-    const { save } = this.store.source;
+    const done = queue.filter(({ isReviewed }) => isReviewed).length;
+    const of = counted(queue.length, 'group');
     return html`<main class="review">
       <section class="progress" aria-label="Progress">
         <div class="status" role="status">
@@ -213,10 +197,9 @@ export class ReviewView {
         </div>
         <progress
           aria-label="Groups reviewed"
-          max=${Math.max(1, review.groups.length)}
+          max=${Math.max(1, queue.length)}
           .value=${done}
         ></progress>
-        ${save === null ? nothing : savingView(save)}
       </section>
       ${group === null ? this.#empty(review) : html`${this.#queue()} ${this.#members(group)}`}
     </main>`;
@@ -238,7 +221,7 @@ export class ReviewView {
     </div>`;
   }
 
-  /** The groups around the one that is shown, as buttons, and the choice of their order. */
+  /** The groups around the one that is shown, as buttons, the most doubtful first. */
   #queue(): TemplateResult {
     const { queue, at } = this.store.state;
     const first = Math.max(0, Math.min(at - LISTED.before, queue.length - LISTED.all));
@@ -255,19 +238,9 @@ export class ReviewView {
         </button>
       </li>`,
     );
-    return html`<div class="groups">
-      <select
-        aria-label="Order of the groups"
-        @change=${(event: Event) => {
-          this.#sort((event.target as HTMLSelectElement).value as Order);
-          void this.#open(0);
-        }}
-      >
-        <option value="doubt">Most doubtful first</option>
-        <option value="size">Largest first</option>
-      </select>
-      <ol class="queue" tabindex="0" aria-label="Groups">${lines}</ol>
-    </div>`;
+    return html`<ol class="queue" tabindex="0" aria-label="Groups, most doubtful first">
+      ${lines}
+    </ol>`;
   }
 
   #members(group: GroupAnswer): TemplateResult {
@@ -361,12 +334,10 @@ function marked(text: string, other: string, isKept: boolean): TemplateResult[] 
   });
 }
 
-/** The group with its members in the order before, so that rows do not move at a decision. */
-function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
-  const members = before.members.flatMap(
-    ({ row }) => now.members.find((member) => member.row === row) ?? [],
-  );
-  return { ...now, members };
+/** The next group after an index that is not reviewed, or the first one of all; -1 for none. */
+function openAfter(queue: readonly GroupLine[], at: number): number {
+  const next = queue.findIndex(({ isReviewed }, i) => i > at && !isReviewed);
+  return next < 0 ? queue.findIndex(({ isReviewed }) => !isReviewed) : next;
 }
 
 /**
@@ -379,18 +350,3 @@ function focusMembers(): void {
     document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' });
   });
 }
-
-/** Scrolls long texts by most of a page, down or up. */
-function readOn(by: 1 | -1): void {
-  const members = document.querySelector('.members');
-  members?.scrollBy({ top: by * 0.85 * members.clientHeight });
-}
-
-/** The button that saves the plan of a page in one file. */
-const savingView = (save: () => void) => html`<p>
-  <button type="button" class="main" @click=${save}>Save the plan</button>
-  <span class="note"
-    >for <code>halfspace dedup IN --apply plan.jsonl -o OUT</code>; a page that is closed before
-    forgets its decisions</span
-  >
-</p>`;

@@ -1,21 +1,20 @@
 /**
  * The state of the page: one immutable object, which all views read. `Store.change` replaces it and
- * draws the page again. View, query and filter are in the address after #, so that a bookmark
- * restores them.
+ * draws the page again.
  */
 
-import type {
-  About,
-  Card,
-  DecideRequest,
-  GroupAnswer,
-  GroupLine,
-  MapAnswer,
-  ReviewAnswer,
-  SearchAnswer,
-  Status,
+import {
+  type About,
+  type Card,
+  Conflict,
+  type DecideRequest,
+  type GroupAnswer,
+  type GroupLine,
+  type MapAnswer,
+  type ReviewAnswer,
+  type SearchAnswer,
+  type Status,
 } from '../messages';
-import { Conflict } from '../reviewed-plan';
 import type { Source } from './source';
 
 /** The views of the page; one is shown at a time. */
@@ -48,6 +47,8 @@ interface State {
   readonly queryKind: QueryKind;
   /** The text in the field of the query. */
   readonly query: string;
+  /** Ids that begin like the text in that field; none while a text is searched for. */
+  readonly suggested: readonly string[];
   /** The text in the field of the filter. */
   readonly filter: string;
   /** Whether a drag on the map draws a lasso. */
@@ -83,6 +84,7 @@ export class Store {
     map: null,
     queryKind: 'id',
     query: '',
+    suggested: [],
     filter: '',
     isLasso: false,
     cluster: null,
@@ -152,18 +154,4 @@ export class Store {
       return undefined;
     }
   }
-}
-
-/** What the part of the address after # names. */
-type Link = Partial<Record<'view' | 'kind' | 'q' | 'filter', string>>;
-
-export function linkOf(hash: string): Link {
-  return Object.fromEntries(new URLSearchParams(hash.replace(/^#/, '')));
-}
-
-/** Changes parts of the address after #, without an entry in the history; '' removes a part. */
-export function setLink(part: Link): void {
-  const all = { ...linkOf(location.hash), ...part };
-  const given = Object.entries(all).filter(([, value]) => value);
-  history.replaceState(null, '', `#${new URLSearchParams(given)}`);
 }

@@ -22,7 +22,7 @@ import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import type { Id, RowBatch, SimHashIndex } from '../../node';
 import type { MapSource } from '../layout/map-rows';
-import type { About, Card, SearchAnswer, SearchRequest } from '../messages';
+import { type About, type Card, idsLike, type SearchAnswer, type SearchRequest } from '../messages';
 import { WordSearch } from './word-search';
 
 /** Characters, at most, of a value on a card, and of a text that is compared. */
@@ -158,6 +158,11 @@ export class Explored {
     );
   }
 
+  /** Ids that have a text in them. */
+  idsLike(text: string): string[] {
+    return idsLike(text, this.rows.length, (i) => String(this.index.idOf(this.rows[i])));
+  }
+
   /** The cards of some rows, in the order given; the text that rows are shown by is a field. */
   cardsOf(rows: readonly number[]): Card[] {
     return this.valuesOf(rows, SNIPPET).map((values, i) => ({
@@ -220,18 +225,15 @@ export class Explored {
     const allowed = this.carried.rowsThatMeet(filter);
     const words = text === undefined ? null : await this.#wordSearch();
     const row = id === undefined ? given : this.#rowNamed(id);
-    const start = performance.now();
     const { hits, compared } =
       words === null
         ? this.#nearestTo(this.checkRow(row), k, allowed)
         : this.#nearestByWords(words, text ?? '', k, allowed);
-    const milliseconds = performance.now() - start;
     const cards = this.cardsOf(hits.map((hit) => hit.row));
     return {
       query: words === null ? this.cardsOf([row as number])[0] : null,
       hits: hits.map((hit, i) => ({ ...hit, ...cards[i] })),
       compared,
-      milliseconds,
     };
   }
 

@@ -7,22 +7,16 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { drawnNumbers } from '../../base/draw';
-import { LongWork } from '../../base/long-work';
 import { jsonOf } from '../../cli/output/table';
 import { heldOf } from '../../measure/measured-rows';
-import { doubtfulRows } from '../../near/plan-table';
-import { type RowSource, reordered, rowsOf } from '../../near/rows';
-import type { DedupPlan, RowBatch } from '../../node';
 import type { PlacedRows } from '../layout/map-rows';
-import { type Held, type HeldMap, type HeldPlan, type PlanLine, packed } from '../messages';
+import { type Held, type HeldMap, packed } from '../messages';
 import type { Explored } from './explored';
 import { mapAnswer } from './map';
 import type { PageFiles } from './server';
 
 /** Rows on the map of a page in one file, at most: a few megabytes with cards of usual texts. */
 const MAX_ROWS = 10_000;
-/** Rows of a plan whose texts such a page holds, about: some tens of megabytes. */
-const PLAN_ROWS = 10_000;
 
 /** The script and the style of src/explore/page, which the build puts next to the command. */
 async function built(): Promise<{ script: string; style: string }> {
@@ -119,41 +113,4 @@ function sampled(all: PlacedRows): PlacedRows {
     labels: Uint8Array.from(at, (i) => all.labels[i]),
     exemplars: all.exemplars,
   };
-}
-
-/** The rows whose texts a page in one file holds: the most doubtful groups, all rows of each. */
-export function rowsToShow(plan: DedupPlan): number[] {
-  const rows = doubtfulRows(plan);
-  let end = Math.min(rows.length, PLAN_ROWS);
-  while (end < rows.length && plan.groups[rows[end]] === plan.groups[rows[end - 1]]) end++;
-  return [...rows.subarray(0, end)];
-}
-
-/** What a page in one file must know of a plan. */
-interface PlanToHold {
-  /** The lines of the plan (near/plan-table.ts); a column of texts is left out. */
-  readonly batches: readonly RowBatch[];
-  /** What holds the codes of the rows. */
-  readonly source: RowSource;
-  /** Texts by row. */
-  readonly texts: HeldPlan['texts'];
-}
-
-/** A plan for a page in one file: all lines, so that the plan that the page saves is complete. */
-export async function heldPlan(
-  count: number,
-  { batches, source, texts }: PlanToHold,
-): Promise<HeldPlan> {
-  const lines = batches.flatMap((batch) => {
-    const names = batch.columns.map(({ name }) => name).filter((name) => name !== 'text');
-    const values = names.map((name) => batch.values(name));
-    return Array.from({ length: batch.count }, (_, i) => {
-      return Object.fromEntries(
-        names.map((name, j) => [name, values[j][i]]),
-      ) as unknown as PlanLine;
-    });
-  });
-  const rows = Uint32Array.from(lines, ({ row }) => row);
-  const { codes } = await reordered(rowsOf('source', source), rows, new LongWork());
-  return { rows: count, lines, codes: packed(codes.bytes), texts };
 }

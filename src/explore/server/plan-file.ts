@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { linesOfPlan, type SourceMarks } from '../../cli/input/plan-source';
 import { savePlan } from '../../formats/plan-file';
 import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
-import { Conflict } from '../reviewed-plan';
+import { Conflict } from '../messages';
 
 /** Columns of the lines of a plan that the plan does not hold. */
 interface RowNames {
@@ -22,9 +22,6 @@ interface RowNames {
 export class PlanFile {
   /** What `stateOf` said when we last read or wrote the file. */
   #known: string | null = null;
-  /** The save that runs, and the one that follows it, for all who called meanwhile. */
-  #saving: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
 
   /** `marks` are those of the files that the rows came from; null to compare none. */
   constructor(
@@ -55,55 +52,17 @@ export class PlanFile {
 
   /** Throws a Conflict if another program has changed the file since we last read or wrote it. */
   async check(): Promise<void> {
-    if (this.#saving === null && (await stateOf(this.path)) !== this.#known) {
-      throw new Conflict(`${this.path} was changed by another program: start again to read it`);
-    }
+    if ((await stateOf(this.path)) === this.#known) return;
+    throw new Conflict(`${this.path} was changed by another program: start again to read it`);
   }
 
-  /**
-   * Saves the plan as it is when the save begins. While one runs, all further calls share the one
-   * that follows it.
-   */
-  save(plan: DedupPlan, names: RowNames): Promise<void> {
-    if (this.#saving === null) {
-      this.#saving = this.#write(plan, names).finally(() => {
-        this.#saving = null;
-      });
-      return this.#saving;
-    }
-    this.#next ??= this.#saving
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = null;
-        return this.save(plan, names);
-      });
-    return this.#next;
-  }
-
-  /** The columns of lines that the plan does not hold: ids, and the marks of the rows' files. */
-  partOf({ ids, fileAt }: RowNames) {
+  /** Saves a plan, which must not change meanwhile; calls must wait for each other. */
+  async save(plan: DedupPlan, { ids, fileAt }: RowNames): Promise<void> {
     const { marks } = this;
-    return { ids, sourceOf: marks ? (row: number) => marks.markOf(fileAt(row)) : undefined };
-  }
-
-  async #write(plan: DedupPlan, names: RowNames): Promise<void> {
-    // A copy is written: decisions that come meanwhile change the plan, and are saved by the next.
-    await savePlan(this.path, copied(plan), this.partOf(names));
+    const sourceOf = marks ? (row: number) => marks.markOf(fileAt(row)) : undefined;
+    await savePlan(this.path, plan, { ids, sourceOf });
     this.#known = await stateOf(this.path);
   }
-}
-
-/** A plan with copies of the arrays that decisions change. */
-function copied(plan: DedupPlan): DedupPlan {
-  return {
-    ...plan,
-    kept: plan.kept.slice(),
-    duplicateOf: plan.duplicateOf.slice(),
-    distances: plan.distances.slice(),
-    cosines: plan.cosines?.slice() ?? null,
-    jaccards: plan.jaccards?.slice() ?? null,
-    reviewed: plan.reviewed?.slice(),
-  };
 }
 
 /** Inode, size and time of a file, which a write by another program changes; null without file. */
