@@ -458,7 +458,7 @@ class OnSpark(unittest.TestCase):
             paths = {}
             for shards, victim in PARTITIONS.items():
                 paths[shards] = str(pathlib.Path(folder, f"docs-{shards}.hs"))
-                with fault("index-parts", victim):
+                with fault("index", victim):
                     build_index(rows, paths[shards], vector="v", vectors="float32", bits=64, segments=shards)
                 index = json.loads(pathlib.Path(paths[shards], "manifest-000001.json").read_text())
                 segments = len(index["segments"])
@@ -498,7 +498,7 @@ class OnSpark(unittest.TestCase):
             for name in left:
                 (path / name).touch()
             path = str(path)
-            with fault("index-parts", "child"):
+            with fault("index", "child"):
                 build_index(rows, path, vector="v", vectors="float32", bits=64, segments=2, recall=0.9)
             with self.assertRaisesRegex(FileExistsError, "holds an index"):
                 build_index(rows, path, vector="v", segments=2)

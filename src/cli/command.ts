@@ -10,7 +10,7 @@ import { nearestName } from '../base/nearest-name';
 import type { Call, Streams } from './call';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { Talk } from './output/progress';
-import { INDEX_PARTS, VERBS } from './verbs';
+import { VERBS } from './verbs';
 
 /** The version of the package; the build replaces the name by it. */
 declare const HALFSPACE_VERSION: string;
@@ -83,7 +83,7 @@ export class Command {
       await this.#print(helpOfCommand(VERBS));
       return name === undefined ? 2 : 0;
     }
-    const verb = [...VERBS, INDEX_PARTS].find((one) => one.name === name);
+    const verb = VERBS.find((one) => one.name === name);
     if (verb === undefined) throw unknownVerb(name);
     if (rest.includes('--help') || rest.includes('-h')) {
       const { helpOfVerb } = await import('./help');

@@ -98,6 +98,15 @@ const INDEX: Verb = {
         'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
       '--force': 'Replace an index that exists',
     }),
+    // For tasks of the Spark package, which build parts of an index and merge them.
+    ...hidden({
+      '--like DIR': 'Options and centroids of this folder',
+      '--first-row N: integer 0..2147483647': 'The number of the first row',
+      '--merge': 'Make one index of folders that were built --like one folder',
+      '--manifests-only': 'With --merge: the files of the folders are elsewhere',
+      '--partitions N: integer 1..65535': 'Optimize with N partitions',
+      '--frequencies FILE': 'A table of word frequencies that was made before',
+    }),
     ...SOURCE_OPTIONS,
     ...ID_OPTION,
     ...BITS_OPTION,
@@ -108,25 +117,6 @@ const INDEX: Verb = {
   example:
     'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
   load: () => import('./verbs/index'),
-};
-
-/** Parts of an index that tasks of the Spark package build and merge: not in the help. */
-export const INDEX_PARTS: Verb = {
-  ...INDEX,
-  name: 'index-parts',
-  summary: 'parts of an index, for the Spark package',
-  options: [
-    ...INDEX.options,
-    ...FREQUENCIES_OPTION,
-    ...options({
-      '--like DIR': 'Options and centroids of this folder',
-      '--first-row N: integer 0..2147483647': 'The number of the first row',
-      '--merge': 'Make one index of folders that were built --like one folder',
-      '--manifests-only': 'With --merge: the files of the folders are elsewhere',
-      '--partitions N: integer 1..65535': 'Optimize with N partitions',
-    }),
-  ],
-  load: () => import('./verbs/index-parts'),
 };
 
 const SEARCH: Verb = {

@@ -160,7 +160,7 @@ describe('rows of one value', () => {
     const both = await run([...args, '--within', 'lang', '--extend', at('langs-plan.jsonl')]);
     expect([both.code, both.stderr]).toEqual([
       2,
-      expect.stringContaining('--within does not go with --extend'),
+      expect.stringContaining('--extend does not go with --within'),
     ]);
   });
 });

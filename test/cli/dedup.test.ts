@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import seedrandom from 'seedrandom';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import xxhash from 'xxhash-wasm';
 import {
   Codes,
   type DedupPlan,
@@ -102,20 +101,16 @@ describe('the whole job', () => {
     expect(stderr).toContain(`--apply ${at('review.jsonl')} -o ${at('docs-kept.jsonl')}`);
   });
 
-  it('gives the digest of an answer: equal for every format and number of threads', async () => {
-    const args = ['dedup', at('docs.jsonl'), '--text', 'body'];
-    const digestOf = async (...more: string[]) => {
-      const { stderr } = await run([...args, ...more]);
-      return /^Digest of this answer: (\w{16})\./m.exec(stderr)?.[1];
+  it('is equal to the byte for every number of threads', async () => {
+    const made = async (threads: string) => {
+      const out = at(`by-${threads}.jsonl`);
+      const args = [at('docs.jsonl'), '--text', 'body', '--threads', threads, '-o', out];
+      expect((await run(['dedup', ...args])).code).toBe(0);
+      return readFileSync(out, 'utf8');
     };
-    const digest = await digestOf('-o', at('digest.jsonl'), '--threads', '1');
-    const rows = texts.map((_, row) => row);
-    for (const { row, duplicate_of } of planOf(at('digest.jsonl'))) rows[row] = duplicate_of;
-    const { h64Raw } = await xxhash();
-    const bytes = new Uint8Array(Uint32Array.from(rows).buffer);
-    expect(digest).toBe(h64Raw(bytes).toString(16).padStart(16, '0'));
-    expect(await digestOf('-o', at('digest.csv'), '--threads', '2')).toBe(digest);
-    expect(await digestOf('--keep', 'last')).not.toBe(digest);
+    expect(planOf(at('plan.jsonl')).length).toBeGreaterThan(0);
+    const plan = readFileSync(at('plan.jsonl'), 'utf8');
+    expect([await made('1'), await made('2')]).toEqual([plan, plan]);
   });
 
   it('does what the person decided: a line turned to keep is kept', async () => {

@@ -55,7 +55,7 @@ describe('fingerprint of vectors', () => {
       ...[join(folder, 'in.jsonl'), '--bits', '100', '--seed', '7', '--projection', 'gaussian'],
     );
     expect(code).toBe(0);
-    expect(stderr).toContain('reading vectors from column "vector"; --vector chooses another');
+    expect(stderr).toContain('reading vectors of "vector"; --vector chooses another');
     const hasher = new SimHasher({ bits: 100, seed: 7, projection: 'gaussian', dimensions: 6 });
     const { codes, ids } = await readCodes(out);
     expect(codes.bits).toBe(100);
@@ -124,7 +124,7 @@ describe('fingerprint of texts', () => {
   it('gives the codes that the library gives, and does not carry the texts', async () => {
     const { code, stderr, out } = await fingerprint(DOCS);
     expect(code).toBe(0);
-    expect(stderr).toContain('reading texts from column "body"; --text chooses another');
+    expect(stderr).toContain('reading texts of "body"; --text chooses another');
     const hasher = new TextHasher({ bits: 256 });
     const { codes, ids } = await readCodes(out);
     const all = await docs();

@@ -90,7 +90,7 @@ describe('index', () => {
     const { code, stderr } = await run(['index', 'in.jsonl', '-o', 'out.hs'], { cwd });
     expect(code).toBe(3);
     expect(stderr).toBe(
-      'reading vectors from column "vector"; --vector chooses another\n' +
+      'reading vectors of "vector"; --vector chooses another\n' +
         'halfspace: in.jsonl: row 1: column "id" expected an id that is not there yet, got "a"\n',
     );
     expect(await readdir(cwd)).toEqual(['in.jsonl']);
@@ -465,7 +465,7 @@ describe('changes to an index', () => {
     ] as const) {
       await writeFile(join(cwd, `${name}.jsonl`), `${own.join('\n')}\n`);
     }
-    const parts = (...args: string[]) => run(['index-parts', ...args], { cwd });
+    const parts = (...args: string[]) => run(['index', ...args], { cwd });
     expect((await parts('a.jsonl', ...like, '-o', 'a.hs')).code).toBe(0);
     expect((await parts('b.jsonl', ...like, '-o', 'b.hs', '--first-row', '20')).code).toBe(0);
     const merged = await parts('a.hs', 'b.hs', '--merge', '-o', 'ab.hs');
@@ -513,7 +513,7 @@ describe('changes to an index', () => {
     );
     await fileOf('a.jsonl', numbers.slice(0, half));
     await fileOf('b.jsonl', numbers.slice(half));
-    const index = (...args: string[]) => run(['index-parts', ...args], { cwd });
+    const index = (...args: string[]) => run(['index', ...args], { cwd });
     const optimize = ['--optimize', '--recall', '0.9'];
     await index('sample.jsonl', '-o', 'sample.hs', '--bits', '128', ...optimize);
     const like = ['--like', 'sample.hs', '--memory', '64M'];
@@ -558,7 +558,7 @@ describe('changes to an index', () => {
     [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
   ])('as parts are misused by %j', async (args, message) => {
-    const { code, stderr } = await run(['index-parts', ...args], { cwd: root });
+    const { code, stderr } = await run(['index', ...args], { cwd: root });
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 

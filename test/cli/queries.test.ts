@@ -130,7 +130,7 @@ describe('index --optimize --queries', () => {
     const words = ['--text', 'body', '--tf-idf', '--vectors', 'sparse', '-o', 'docs.hs'];
     const index = ['index', 'in.jsonl', ...words, '--optimize', '--queries', 'q.jsonl'];
     const { code, stderr } = await run(index, { cwd });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('1 query has no words')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('q.jsonl: 1 row with no words')]);
     expect(stderr).toMatch(/25 of the 50 queries of q\.jsonl, the others chose/);
     const made = (await IndexFolder.open(join(cwd, 'docs.hs'))).report;
     const again = ['index', 'docs.hs', '--optimize', '--queries', 'q.jsonl', '-q'];

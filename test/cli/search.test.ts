@@ -162,7 +162,7 @@ describe('search with a filter', () => {
   });
 
   it.each([
-    ['kind = 1', 2, 'does not carry a column "kind", it carries category'],
+    ['kind = 1', 2, 'no column "kind", there are category'],
     ['category ~ 1', 2, '--filter expected one of = != < <= > >= in like between is, got "~"'],
   ])('%s is refused', async (filter, expected, message) => {
     const { code, stderr } = await run(
@@ -211,7 +211,7 @@ describe('search by vectors', () => {
       ...{ cwd, input: '{"vector":[1,2,3]}\n' },
     });
     expect([code, stderr]).toEqual([
-      ...[3, 'halfspace: stdin: row 0: expected a vector of 100 dimensions, got 3\n'],
+      ...[3, 'halfspace: stdin: row 0: expected a vector of 100 values, got 3\n'],
     ]);
   });
 });
@@ -325,7 +325,7 @@ describe('search by text', () => {
     [['docs.hs', '--query', 'tea', '--row-id', 'tea-1'], 2, 'say what to search for'],
     [[], 2, 'an index folder is missing'],
     [['docs.hs', '--query', 'tea', '-k', '0'], 2, '-k expected an integer from 1 on, got 0'],
-    [['docs.hs', '--query', 'tea', '--columns', 'author'], 2, 'does not carry a column "author"'],
+    [['docs.hs', '--query', 'tea', '--columns', 'author'], 2, 'no column "author"'],
     [['docs.hs', '--query', 'tea', '--rank', 'exact'], 1, "rank 'exact'"],
     [
       ['docs.hs', '--query', 'tea', '--max-distance', '9', '--rank', 'exact'],

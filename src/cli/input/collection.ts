@@ -13,16 +13,16 @@ import {
   type DenseMatrix,
   type Id,
   type Ids,
-  IndexFolder,
   type RowBatch,
   type RowSource,
   type SimHashIndex,
   type SimHashIndexOptions,
 } from '../../node';
 import type { Call } from '../call';
+import { columnOf } from './columns';
 import { DEFAULT_BITS, type InputRows, openInputRows } from './input-rows';
 import type { Input } from './open-input';
-import { isIndexFolder, refuseOtherSettings } from './saved-index';
+import { isIndexFolder, openFolder, refuseOtherSettings } from './saved-index';
 import { RowTexts, type TextTerms } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
@@ -34,8 +34,8 @@ export interface Collection {
   readonly bits: number;
   /** Rows, those without a code included. */
   readonly count: number;
-  /** The rows of an index that were not removed; null where all are there. */
-  readonly there: Uint32Array | null;
+  /** The rows that are there, ascending: those of an index that were not removed. */
+  readonly rows: Uint32Array;
   readonly ids: Ids | null;
   readonly isIndex: boolean;
   /** What distances of the codes estimate. */
@@ -61,6 +61,12 @@ interface Likeness {
   readonly text: TextTerms | null;
 }
 
+/** A column that is read with the rows; `take` gets every batch, in their order. */
+export interface TakenColumn {
+  readonly column: string;
+  take(batch: RowBatch): void;
+}
+
 /** What a verb needs of the rows, beyond their codes and ids. */
 export interface CollectionNeeds {
   /** Hold with the codes the vectors, where these are dense; with 'sums' of others their sums. */
@@ -71,12 +77,11 @@ export interface CollectionNeeds {
   readonly like?: Likeness;
   /** Bands whose keys are made of texts that are sets, with codes of so many bits. */
   readonly bands?: ((bits: number) => MinBands | null) | undefined;
-  /** Called before the rows are read, with what they will be made of; null for an index. */
-  readonly begin?: (rows: InputRows | null) => void;
-  /** Columns that `take` looks at; asked for after `begin`. */
-  readonly columns?: () => readonly string[];
-  /** Called with these and the rows' own, batch by batch. */
-  readonly take?: (batch: RowBatch) => void;
+  /**
+   * Called before the rows are read, to check options: with what they will be made of, or null for
+   * an index, which has no further columns. Returns the columns to read with them.
+   */
+  readonly begin?: (rows: InputRows | null) => readonly TakenColumn[];
 }
 
 /** Reads an index folder as it is, and the rows of anything else as the call's options say. */
@@ -86,21 +91,21 @@ export async function readCollection(
   needs: CollectionNeeds = {},
 ): Promise<Collection> {
   if (typeof path !== 'string' || !(await isIndexFolder(path))) return readRows(call, path, needs);
-  needs.begin?.(null);
-  const folder = await IndexFolder.open(path);
+  const [taken] = needs.begin?.(null) ?? [];
+  if (taken) call.misuse(`${path} is an index, of which no column "${taken.column}" is read`);
+  const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
   const index = await call.long(`opening ${path}`, (work) => folder.index(work));
   const { options, text: settings } = folder;
-  const text = settings && { settings, frequencies: await folder.frequencies() };
-  const there = liveRows(index);
-  const ids = idsOfIndex(index, there);
+  const rows = liveRows(index);
+  const ids = idsOfIndex(index, rows);
   return {
     path,
     source: index,
     sums: null,
     bits: index.bits,
     count: ids.length,
-    there,
+    rows,
     ids,
     isIndex: true,
     measure: measureOf(options.projection),
@@ -109,30 +114,32 @@ export async function readCollection(
     again: null,
     fileAt: () => undefined,
     texts: new RowTexts(call, path, null),
-    like: { index: options, text },
+    like: {
+      index: options,
+      text: settings && { settings, frequencies: await folder.frequencies() },
+    },
   };
 }
 
 /** Rows of a file or stream, hashed batch by batch. */
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
-  const { like, take, hold } = needs;
-  const rows = await openInputRows(call, path, { text: like?.text });
+  const { like, hold, areTextsSets } = needs;
+  const settings = { text: like?.text, like: like?.index, areTextsSets };
+  const rows = await openInputRows(call, path, settings);
   const { kind, columns, idColumn, text } = rows.choice;
-  needs.begin?.(rows);
-  if (like?.index) rows.hashAs(like.index);
-  else if (needs.areTextsSets) rows.takeTextsAsSets();
+  const taken = needs.begin?.(rows) ?? [];
+  for (const { column } of taken) columnOf(call, rows.reader, column);
   if (needs.bands && like === undefined) rows.keys = keysFor(rows, needs.bands);
-  await rows.narrow(needs.columns?.() ?? []);
+  await rows.narrow(taken.map(({ column }) => column));
   // Codes that came ready have no vectors and no sums; texts need an index for their vectors only.
   const isLikeIndex = like?.index && (kind !== 'text' || (like.index.vectors ?? 'none') !== 'none');
   const isIndexed = isLikeIndex || (hold !== undefined && kind === 'vector');
   const optionsOf = (vectors: object): SimHashIndexOptions => {
-    if (like?.index) return like.index;
     const { dimensions } = vectors as { dimensions?: number };
-    return { ...rows.optionsFor(dimensions), zero: 'null', vectors: 'float32' };
+    return like?.index ?? { ...rows.optionsFor(dimensions), vectors: 'float32' };
   };
-  const sums: Float32Array[] | null =
-    hold === 'sums' && (kind === 'text' || kind === 'sparse') ? [] : null;
+  const hasSums = hold === 'sums' && (kind === 'text' || kind === 'sparse');
+  const sums: Float32Array[] | undefined = hasSums ? [] : undefined;
   const codes: Codes[] = [];
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
@@ -140,10 +147,10 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
   for await (const batch of rows) {
     const own = rows.idsOf(batch);
     if (own !== null) ids.push(own);
-    take?.(batch);
+    for (const column of taken) column.take(batch);
     count += batch.count;
     if (isIndexed) index = await rows.addTo(index, batch, null, optionsOf);
-    else codes.push(await rows.hash(batch, sums ?? undefined));
+    else codes.push(await rows.hash(batch, sums));
   }
   rows.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
@@ -151,10 +158,10 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
   return {
     path,
     source: made,
-    sums: sums && sums.length > 0 ? { values: concatenated(sums), dimensions: made.bits } : null,
+    sums: sums?.length ? { values: concatenated(sums), dimensions: made.bits } : null,
     bits: made.bits,
     count,
-    there: null,
+    rows: ascending(count),
     ids: idColumn === null ? null : joinedIds(ids),
     isIndex: false,
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
@@ -214,14 +221,6 @@ const BLOCK_ROWS = 8192;
 
 /** Rows a block of an output at a time; one empty block without rows. */
 export function inBlocks(rows: Uint32Array): Uint32Array[] {
-  const blocks = [rows.slice(0, BLOCK_ROWS)];
-  for (let first = BLOCK_ROWS; first < rows.length; first += BLOCK_ROWS) {
-    blocks.push(rows.slice(first, first + BLOCK_ROWS));
-  }
-  return blocks;
-}
-
-/** All rows of a collection that are there, ascending. */
-export function allRows({ there, count }: Collection): Uint32Array {
-  return there ?? ascending(count);
+  const count = Math.max(1, Math.ceil(rows.length / BLOCK_ROWS));
+  return Array.from({ length: count }, (_, i) => rows.slice(i * BLOCK_ROWS, (i + 1) * BLOCK_ROWS));
 }

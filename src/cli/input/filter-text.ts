@@ -7,7 +7,7 @@
 
 import { misuse } from '../errors';
 
-/** A value of a filter, in the type of its column. */
+/** A value of a column, compared with one of a filter in the same type. */
 type Value = string | number | bigint;
 
 /** Equality by order, so that a number equals a bigint; NaN equals nothing. */
@@ -28,17 +28,17 @@ const OPERATORS = [...Object.keys(TESTS), 'between', 'is'];
 /** Parentheses and `not` within each other, at most: the parser and the tests recurse for each. */
 const MAX_DEPTH = 100;
 
-/** The values of a column. A place is an index into them, the same for all columns. */
-type ValuesOf = (column: string) => readonly unknown[];
-/** Whether the row at a place meets a filter; null if it is unknown, for a missing value. */
-type Test = (place: number) => boolean | null;
+/** The value of a column in the row that is tested; null or undefined for a missing one. */
+type ValueIn = (column: string) => unknown;
+/** Whether a row meets a part of a filter; null if it is unknown, for a missing value. */
+type Test = (valueIn: ValueIn) => boolean | null;
 
 /** A filter that was parsed. */
 export interface Filter {
   /** The columns that it reads, each once. */
   readonly columns: readonly string[];
-  /** Those of the places whose rows meet the filter, in their order. */
-  placesThatMeet(valuesOf: ValuesOf, places: readonly number[]): number[];
+  /** Whether a row meets it. A misuse where a column has numbers and the filter a text. */
+  meets(valueIn: ValueIn): boolean;
 }
 
 /** A quoted text, an operator, punctuation, or a word. */
@@ -49,18 +49,9 @@ const PUNCTUATION = /^(?:[(),=<>]|!=|<=|>=)$/;
 /** Parses a filter; throws a misuse (exit code 2) that says what is wrong and shows the filter. */
 export function parseFilter(text: string): Filter {
   const parser = new Parser(text);
-  const make = parser.filter();
-  return {
-    columns: [...parser.columns],
-    placesThatMeet(valuesOf, places) {
-      const test = make(valuesOf);
-      return places.filter((place) => test(place) === true);
-    },
-  };
+  const test = parser.filter();
+  return { columns: [...parser.columns], meets: (valueIn) => test(valueIn) === true };
 }
-
-/** A part of a filter that was parsed: gives its test once the values of columns are known. */
-type Make = (valuesOf: ValuesOf) => Test;
 
 /**
  * A recursive-descent parser: `or` joins parts that `and` joins; `not` and parentheses bind most.
@@ -84,7 +75,7 @@ class Parser {
   }
 
   /** Parses the whole text; fails where something is left. */
-  filter(): Make {
+  filter(): Test {
     const all = this.#joined('or');
     if (this.#at === this.#tokens.length) return all;
     const found = this.#tokens[this.#at];
@@ -95,38 +86,35 @@ class Parser {
    * Parts joined by `or`, or by `and`. One true part decides an `or`, one false part an `and`; else
    * the result is unknown if a part is.
    */
-  #joined(word: 'or' | 'and'): Make {
-    const parts: Make[] = [];
+  #joined(word: 'or' | 'and'): Test {
+    const parts: Test[] = [];
     do parts.push(word === 'or' ? this.#joined('and') : this.#part());
     while (this.#takes(word));
     if (parts.length === 1) return parts[0];
     const winner = word === 'or';
-    return (valuesOf) => {
-      const tests = parts.map((make) => make(valuesOf));
-      return (place) => {
-        const found = tests.map((test) => test(place));
-        if (found.includes(winner)) return winner;
-        return found.includes(null) ? null : !winner;
-      };
+    return (valueIn) => {
+      const found = parts.map((test) => test(valueIn));
+      if (found.includes(winner)) return winner;
+      return found.includes(null) ? null : !winner;
     };
   }
 
   /** `not` and a part, a filter in parentheses, or a condition. */
-  #part(): Make {
+  #part(): Test {
     if (++this.#depth > MAX_DEPTH) throw this.#wrong(`has more than ${MAX_DEPTH} parts in parts`);
     const isNot = this.#takes('not');
-    let make: Make;
-    if (isNot) make = this.#part();
+    let test: Test;
+    if (isNot) test = this.#part();
     else if (this.#takes('(')) {
-      make = this.#joined('or');
+      test = this.#joined('or');
       this.#next('")"', (token) => token === ')');
-    } else make = this.#condition();
+    } else test = this.#condition();
     this.#depth--;
-    return isNot ? opposite(make) : make;
+    return isNot ? opposite(test) : test;
   }
 
   /** A column, perhaps `not`, an operator and its values. */
-  #condition(): Make {
+  #condition(): Test {
     const column = this.#value('a column');
     this.columns.add(column);
     const isNot = this.#takes('not');
@@ -135,28 +123,22 @@ class Parser {
     if (isNot && !['in', 'like', 'between'].includes(operator)) {
       throw this.#wrong(`expected in, like or between after "not", got "${operator}"`);
     }
-    const make = this.#comparison(column, operator);
-    return isNot ? opposite(make) : make;
+    const test = this.#comparison(column, operator);
+    return isNot ? opposite(test) : test;
   }
 
   /** What follows an operator: values, `null` after `is`, two values after `between`. */
-  #comparison(column: string, operator: string): Make {
+  #comparison(column: string, operator: string): Test {
     if (operator === 'is') {
       const isNot = this.#takes('not');
       this.#next('"null" after is', (token) => token.toLowerCase() === 'null');
-      return (valuesOf) => {
-        const values = valuesOf(column);
-        return (place) => isMissing(values[place]) !== isNot;
-      };
+      return (valueIn) => isMissing(valueIn(column)) !== isNot;
     }
     if (operator === 'between') {
       const least = compared(column, '>=', [this.#value('a value')]);
       this.#next('"and" after between', (token) => token.toLowerCase() === 'and');
       const most = compared(column, '<=', [this.#value('a value')]);
-      return (valuesOf) => {
-        const [one, other] = [least(valuesOf), most(valuesOf)];
-        return (place) => one(place) && other(place);
-      };
+      return (valueIn) => least(valueIn) && most(valueIn);
     }
     const values: string[] = [];
     if (operator === 'in') this.#next('"(" after in', (token) => token === '(');
@@ -198,43 +180,47 @@ class Parser {
 const isMissing = (value: unknown) => value === null || value === undefined;
 
 /** `not`: the opposite of the unknown is unknown. */
-function opposite(make: Make): Make {
-  return (valuesOf) => {
-    const test = make(valuesOf);
-    return (place) => {
-      const found = test(place);
-      return found === null ? null : !found;
-    };
+function opposite(test: Test): Test {
+  return (valueIn) => {
+    const found = test(valueIn);
+    return found === null ? null : !found;
   };
 }
 
-/**
- * Compares the values of a column with the texts of a filter: one of these must be met. The first
- * value of the column that is not missing decides whether they are compared as numbers.
- */
-function compared(column: string, operator: string, texts: readonly string[]): Make {
-  return (valuesOf) => {
-    const values = valuesOf(column);
-    const sample = operator === 'like' ? '' : values.find((value) => !isMissing(value));
-    const wanted = texts.map((text) => likeValue(column, text, sample));
-    const test = TESTS[operator];
-    return (place) => {
-      const value = values[place];
-      if (isMissing(value)) return null;
-      return wanted.some((one) =>
-        test(typeof one === 'string' ? String(value) : (value as Value), one),
-      );
-    };
+/** Compares the value of a column with the texts of a filter: one of these must be met. */
+function compared(column: string, operator: string, texts: readonly string[]): Test {
+  const test = TESTS[operator];
+  const isText = operator === 'like';
+  const wanted = texts.map((text) => new Wanted(column, text));
+  return (valueIn) => {
+    const value = valueIn(column);
+    if (isMissing(value)) return null;
+    const own =
+      !isText && (typeof value === 'number' || typeof value === 'bigint') ? value : String(value);
+    return wanted.some((one) => test(own, one.like(own)));
   };
 }
 
-/** A text of a filter as a value like `sample`; a misuse where that is a number and it is not. */
-function likeValue(column: string, text: string, sample: unknown): Value {
-  if (typeof sample === 'bigint' && /^[+-]?\d+$/.test(text)) return BigInt(text);
-  if (typeof sample !== 'number' && typeof sample !== 'bigint') return text;
-  const number = Number(text);
-  if (text.trim() !== '' && !Number.isNaN(number)) return number;
-  throw misuse(`--filter: column "${column}" holds numbers, got "${text}"`);
+/** A value of a filter in the types that columns may have. */
+class Wanted {
+  readonly #number: number;
+  readonly #integer: bigint | null;
+
+  constructor(
+    readonly column: string,
+    readonly text: string,
+  ) {
+    this.#number = text.trim() === '' ? Number.NaN : Number(text);
+    this.#integer = /^[+-]?\d+$/.test(text) ? BigInt(text) : null;
+  }
+
+  /** In the type of a column's value; a misuse where that is a number and this is none. */
+  like(value: Value): Value {
+    if (typeof value === 'string') return this.text;
+    if (typeof value === 'bigint' && this.#integer !== null) return this.#integer;
+    if (!Number.isNaN(this.#number)) return this.#number;
+    throw misuse(`--filter: column "${this.column}" holds numbers, got "${this.text}"`);
+  }
 }
 
 /**

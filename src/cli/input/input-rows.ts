@@ -1,11 +1,12 @@
 /**
  * The one way from the rows of an input to codes: the columns to read are chosen once, then each
- * batch gives its vectors, ids and codes. A text without words and an all-zero vector get a null
+ * batch gives its ids, vectors and codes. A text without words and an all-zero vector get a null
  * code, are counted, and match nothing. Errors name the file and its row.
  */
 
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import type { BandKeys } from '../../hashing/min-bands';
+import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
   type DenseMatrix,
@@ -26,16 +27,8 @@ import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { badData, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
-import {
-  batchesOf,
-  chooseId,
-  chooseSource,
-  type Input,
-  openInput,
-  otherReading,
-  type SourceColumns,
-  type SourceKind,
-} from './open-input';
+import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './columns';
+import { batchesOf, type Input, openInput, readingOptions } from './open-input';
 import {
   countFrequencies,
   readFrequencies,
@@ -54,47 +47,37 @@ const OF_VECTORS = [
   ...['tf-idf', 'frequencies', 'counting'],
 ];
 
-/**
- * Options of a hasher by those of the call; `dimensions` is undefined for sparse vectors. Sets, by
- * --min-jaccard, are hashed by 'minwise'. Seeds are bigints, since they reach 2^64 - 1.
- */
-function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
-  const usual = dimensions === undefined ? 'signs' : 'hadamard';
-  const projection = (call.text('projection') ??
-    (call.has('min-jaccard') ? 'minwise' : usual)) as Projection;
-  const seed = call.text('seed') ?? '0';
-  if (!/^\d{1,20}$/.test(seed)) {
-    call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
-  }
-  const bits = call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS);
-  return { bits, seed: BigInt(seed), projection, dimensions };
-}
-
 /** The vectors of rows, or their ready codes. */
 export type RowVectorsOrCodes = DenseMatrix | SparseMatrix | Codes;
 
 /** How a verb reads an input, where that differs from the options of the call. */
-interface InputRowsOptions {
+export interface InputRowsOptions {
   /** The kinds of columns that the verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;
   /** How texts become vectors, in place of the options of the call. */
   readonly text?: TextTerms | null | undefined;
+  /** Makes codes as an index of these options does, in place of the options of the call. */
+  readonly like?: SimHasherOptions | null | undefined;
+  /** Hash texts as sets, unless an option of the call asks for something else. */
+  readonly areTextsSets?: boolean | undefined;
   /**
    * True for queries next to another input, which the options describe: a column that they name is
    * read only if this input has it, and ids are not read.
    */
-  readonly isOther?: boolean;
+  readonly isOther?: boolean | undefined;
 }
 
-/** What is read of an input. */
+/** What is read of an input, and how its codes are made. */
 interface Choice extends SourceColumns {
   readonly path: Input;
-  /** How the input is read, where that is not what the options of the call say. */
-  readonly reading?: OpenRowsOptions | undefined;
+  readonly reading: OpenRowsOptions;
   /** Null where rows have no ids and go by their numbers. */
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
   readonly text: (TextTerms & { readonly hasherLike: (like: SimHasher) => TextHasher }) | null;
+  /** Options of the codes, in place of those of the call. */
+  readonly like: SimHasherOptions | null;
+  readonly areSets: boolean;
 }
 
 /** How the library's errors name a row, a query or an id: by its number in what they were given. */
@@ -102,28 +85,68 @@ const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
 /** Sparse vectors of no rows. */
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
+/** Opens an input and chooses its columns. With `--tf-idf` its texts are read once before. */
+export async function openInputRows(
+  call: Call,
+  path: Input,
+  { kinds, text, like = null, areTextsSets, isOther }: InputRowsOptions = {},
+): Promise<InputRows> {
+  const reading = readingOptions(call, path, isOther);
+  const reader = await openInput(call, path, undefined, reading);
+  const source = chooseSource(call, reader, kinds, isOther);
+  const idColumn = isOther ? null : chooseId(call, reader);
+  const base = { path, reading, ...source, idColumn, like };
+  if (source.kind !== 'text') {
+    return new InputRows(call, reader, { ...base, text: null, areSets: false });
+  }
+  const settings = text?.settings ?? textSettingsOf(call);
+  const frequencies = text ? text.frequencies : await frequenciesOf(call, path, source.columns);
+  const hasherLike = await textHashersOf(call, { settings, frequencies });
+  const areSets = areTextsSets === true && !OF_VECTORS.some((name) => call.has(name));
+  const terms = { settings, frequencies, hasherLike };
+  return new InputRows(call, reader, { ...base, text: terms, areSets });
+}
+
+/** The table of --frequencies, or with --tf-idf one of the input's own texts; else null. */
+async function frequenciesOf(
+  call: Call,
+  path: Input,
+  columns: readonly string[],
+): Promise<FrequencyTable | null> {
+  const file = call.text('frequencies');
+  if (file !== undefined) return readFrequencies(call, file);
+  if (!call.has('tf-idf')) return null;
+  if (path === '-') {
+    call.misuse('--tf-idf reads its input twice, stdin comes once: write it to a file');
+  }
+  call.say('reading the texts twice: for the frequencies of their words, and for their codes');
+  return countFrequencies(call, await openInput(call, path, columns), columns[0]);
+}
+
 /** An input whose columns are chosen; `openInputRows` makes it. Its rows are read once. */
 export class InputRows {
+  /** Collects the band keys of texts that are hashed as sets; null where they are not wanted. */
+  keys: BandKeys | null = null;
   #hasher: SimHasher | null = null;
   /** Makes codes of texts as `#hasher` does of their vectors. */
   #textHasher: TextHasher | null = null;
-  #nullCount = 0;
-  /** Set by `takeTextsAsSets`. */
-  #isOfSets = false;
-  /** Collects the band keys of texts that are hashed as sets; null where they are not wanted. */
-  keys: BandKeys | null = null;
   /** How the first ready codes were made. */
   #origin: CodeOrigin | undefined;
-  /** Rows that could not be hashed, and the error of the first. */
-  #failed: { count: number; readonly first: unknown } | null = null;
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
+  #nullCount = 0;
+  /** Rows that could not be hashed, and the error of the first. */
+  #failed: { count: number; readonly first: unknown } | null = null;
 
   constructor(
     readonly call: Call,
     public reader: RowReader,
     readonly choice: Choice,
-  ) {}
+  ) {
+    if (choice.like === null) return;
+    this.#hasher = new SimHasher(this.optionsFor(undefined));
+    this.#dimensions = this.#hasher.dimensions;
+  }
 
   /** Columns that are neither the vectors nor the ids. */
   get otherColumns(): string[] {
@@ -138,22 +161,20 @@ export class InputRows {
   async narrow(others: readonly string[]): Promise<void> {
     const { path, columns, idColumn, reading } = this.choice;
     if (path === '-') return;
-    const own = idColumn === null ? others : [idColumn, ...others];
+    const own = [...columns, ...others, ...(idColumn === null ? [] : [idColumn])];
     await this.reader.close();
-    this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])], reading);
+    this.reader = await openInput(this.call, path, [...new Set(own)], reading);
   }
 
   /** Opens a file for another reading of its rows, of which only the wanted ones are read. */
   async again(isWanted: (row: number) => boolean): Promise<InputRows> {
     const { path, columns, reading } = this.choice;
     const reader = await openInput(this.call, path, columns, reading, isWanted);
-    const again = new InputRows(this.call, reader, { ...this.choice, idColumn: null });
-    again.#isOfSets = this.#isOfSets;
-    return again;
+    return new InputRows(this.call, reader, { ...this.choice, idColumn: null });
   }
 
   /** The rows in batches; shows progress, and throws the signal's reason at Ctrl-C. */
-  [Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
     return batchesOf(this.call, this.reader);
   }
 
@@ -167,10 +188,39 @@ export class InputRows {
   get textHasher(): TextHasher | null {
     const { text } = this.choice;
     if (text === null || this.#textHasher !== null) return this.#textHasher;
-    const hasher = this.hasherFor(NO_ROWS);
+    const hasher = this.#hasherFor(NO_ROWS);
     this.#textHasher = text.hasherLike(hasher);
     checkSameTexts(this.reader.file, hasher.origin, this.#textHasher.origin);
     return this.#textHasher;
+  }
+
+  /** The hasher of the codes; the first call makes it, as wide as these vectors. */
+  #hasherFor(vectors: DenseMatrix | SparseMatrix): SimHasher {
+    const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
+    this.#hasher ??= new SimHasher(this.optionsFor(dimensions));
+    return this.#hasher;
+  }
+
+  /**
+   * Options of a hasher for these rows, sparse ones without dimensions. Sets, by --min-jaccard, are
+   * hashed by 'minwise'. Seeds are bigints, since they reach 2^64 - 1.
+   */
+  optionsFor(dimensions: number | undefined): SimHasherOptions & { zero: 'null' } {
+    const { call, choice } = this;
+    if (choice.like !== null) {
+      const { bits, seed, projection, dimensions: own, texts } = choice.like;
+      return { bits, seed, projection, dimensions: own, texts, zero: 'null' };
+    }
+    const usual = dimensions === undefined ? 'signs' : 'hadamard';
+    const isOfSets = choice.areSets || call.has('min-jaccard');
+    const given = choice.areSets ? undefined : call.text('projection');
+    const projection = (given ?? (isOfSets ? 'minwise' : usual)) as Projection;
+    const seed = call.text('seed') ?? '0';
+    if (!/^\d{1,20}$/.test(seed)) {
+      call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
+    }
+    const bits = call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS);
+    return { bits, seed: BigInt(seed), projection, dimensions, zero: 'null' };
   }
 
   /**
@@ -198,18 +248,23 @@ export class InputRows {
     return codes;
   }
 
+  /** Those of queries: counts the rows that have no code, and thus no neighbours. */
+  queriesOf(batch: RowBatch): RowVectorsOrCodes {
+    const vectors = this.vectorsOf(batch);
+    for (let i = 0; i < batch.count; i++) if (isMissing(vectors, i)) this.#nullCount++;
+    return vectors;
+  }
+
   /**
    * The codes of a batch; counts those that are null. Appends to `sums`, where given, the sums
    * whose signs are the bits: `bits` float32 a row, zeros for a null code, none for ready codes.
    */
   async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
-    let codes: Codes;
-    try {
-      codes = await this.#hashed(batch, sums);
-    } catch (error) {
-      if (this.call.text('on-error') !== 'null') throw error;
-      codes = await this.#hashedByRow(batch);
-    }
+    const isAnyway = this.call.text('on-error') === 'null';
+    const codes = await this.#hashed(batch, sums).catch((error) => {
+      if (!isAnyway) throw error;
+      return this.#hashedByRow(batch);
+    });
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
@@ -226,7 +281,7 @@ export class InputRows {
     const vectors = this.vectorsOf(batch);
     if ('bytesPerCode' in vectors) return vectors;
     return this.named(batch.firstRow, async () => {
-      const hasher = this.hasherFor(vectors);
+      const hasher = this.#hasherFor(vectors);
       const codes = await hasher.hashAll(vectors, { signal });
       sums?.push(sumsOf(vectors, codes, hasher));
       return codes;
@@ -237,21 +292,20 @@ export class InputRows {
   async #hashedByRow(batch: RowBatch): Promise<Codes> {
     const parts: (Codes | null)[] = [];
     for (let row = 0; row < batch.count; row++) {
-      try {
-        parts.push(await this.#hashed(batch.slice(row, row + 1)));
-      } catch (error) {
+      const hashed = this.#hashed(batch.slice(row, row + 1)).catch((error) => {
         this.#failed ??= { count: 0, first: error };
         this.#failed.count++;
-        parts.push(null);
-      }
+        return null;
+      });
+      parts.push(await hashed);
     }
-    const origin = this.textHasher?.origin ?? this.#hasher?.origin;
-    const known = parts.find((part) => part !== null)?.bits ?? this.#hasher?.bits;
-    const bits = known ?? this.call.number('bits') ?? DEFAULT_BITS;
-    const validity = new Uint8Array(1);
-    const none = Codes.allocate(1, { bits, validity, ...(origin && { origin }) });
-    const all = parts.map((part) => part ?? none);
-    return Codes.join(all, { bits });
+    const like = parts.find((part) => part !== null) ?? this.#hasher;
+    const { bits, origin } = like ?? { bits: this.call.number('bits') ?? DEFAULT_BITS };
+    const none = Codes.allocate(1, { bits, validity: new Uint8Array(1), origin });
+    return Codes.join(
+      parts.map((part) => part ?? none),
+      { bits },
+    );
   }
 
   /**
@@ -279,20 +333,9 @@ export class InputRows {
       this.call.say(`${counted(failed, 'row')} without a code by --on-error null: ${why}`);
     }
     if (this.#nullCount === failed) return;
+    const why = this.choice.kind === 'text' ? 'no words' : 'no direction';
     const rows = counted(this.#nullCount - failed, 'row');
-    this.call.say(`${rows} with ${this.whyNull}: null codes, which match nothing`);
-  }
-
-  /** Says how many queries have no code, and why; nothing where all have one. */
-  sayWithoutCode(count: number): void {
-    if (count === 0) return;
-    const which = count === 1 ? '1 query has' : `${count} queries have`;
-    this.call.say(`${which} ${this.whyNull}, and no neighbours`);
-  }
-
-  /** Why rows have no code, for a sentence. */
-  get whyNull(): string {
-    return this.choice.kind === 'text' ? 'no words' : 'no direction';
+    this.call.say(`${this.reader.file}: ${rows} with ${why}: null codes, which match nothing`);
   }
 
   /**
@@ -300,8 +343,14 @@ export class InputRows {
    * these from 0 are thrown again, as bad data (exit code 3), with the file and its row. Query i is
    * row `rows[i]`, where that is given.
    */
-  named<T>(firstRow: number, work: () => T, rows?: readonly number[]): T {
-    const rethrow = (error: unknown): never => {
+  async named<T>(
+    firstRow: number,
+    work: () => T | Promise<T>,
+    rows?: readonly number[],
+  ): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
       const [found, own, query, id] = NAMED.exec(error instanceof Error ? error.message : '') ?? [];
       if (found === undefined) throw error;
       const row = own ?? query;
@@ -310,40 +359,7 @@ export class InputRows {
       const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
       const rest = (error as Error).message.slice(found.length);
       throw badData(place + column + rest, { cause: error });
-    };
-    try {
-      const result = work();
-      return result instanceof Promise ? (result.catch(rethrow) as T) : result;
-    } catch (error) {
-      return rethrow(error);
     }
-  }
-
-  /** Makes codes from now on as an index of such options does. */
-  hashAs({ bits, seed, projection, dimensions, texts }: SimHasherOptions): void {
-    const options = { bits, seed, projection, dimensions, ...(texts !== undefined && { texts }) };
-    this.#hasher = new SimHasher({ ...options, zero: 'null' });
-    this.#textHasher = null;
-    this.#dimensions = this.#hasher.dimensions;
-  }
-
-  /** The hasher of the codes; the first call makes it, by the call's options, as wide as these. */
-  hasherFor(vectors: DenseMatrix | SparseMatrix): SimHasher {
-    const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-    this.#hasher ??= new SimHasher({ ...this.optionsFor(dimensions), zero: 'null' });
-    return this.#hasher;
-  }
-
-  /** Hashes texts as sets from now on, unless an option of the call asks for something else. */
-  takeTextsAsSets(): void {
-    const isOfSets = !OF_VECTORS.some((name) => this.call.has(name));
-    this.#isOfSets = this.choice.kind === 'text' && isOfSets;
-  }
-
-  /** Options of a hasher for these rows by those of the call; sparse ones have no dimensions. */
-  optionsFor(dimensions: number | undefined): SimHasherOptions {
-    const options = hasherOptionsOf(this.call, dimensions);
-    return this.#isOfSets ? { ...options, projection: 'minwise' } : options;
   }
 }
 
@@ -354,37 +370,4 @@ function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHa
     if (!codes.isNull(row)) sums.set(hasher.accumulate(vectorAt(vectors, row)), row * hasher.bits);
   }
   return sums;
-}
-
-/** Opens an input and chooses its columns. With `--tf-idf` its texts are read once before. */
-export async function openInputRows(
-  call: Call,
-  path: Input,
-  { kinds, text, isOther = false }: InputRowsOptions = {},
-): Promise<InputRows> {
-  const reading = isOther ? otherReading(call, path) : undefined;
-  const reader = await openInput(call, path, undefined, reading);
-  const source = chooseSource(call, reader, kinds, isOther);
-  const choice = { path, reading, ...source, idColumn: isOther ? null : chooseId(call, reader) };
-  if (source.kind !== 'text') return new InputRows(call, reader, { ...choice, text: null });
-  const settings = text?.settings ?? textSettingsOf(call);
-  const frequencies = text ? text.frequencies : await frequenciesOf(call, path, source.columns);
-  const hasherLike = await textHashersOf(call, { settings, frequencies });
-  return new InputRows(call, reader, { ...choice, text: { settings, frequencies, hasherLike } });
-}
-
-/** The table of --frequencies, or with --tf-idf one of the input's own texts; else null. */
-async function frequenciesOf(
-  call: Call,
-  path: Input,
-  columns: readonly string[],
-): Promise<FrequencyTable | null> {
-  const file = call.text('frequencies');
-  if (file !== undefined) return readFrequencies(call, file);
-  if (!call.has('tf-idf')) return null;
-  if (path === '-') {
-    call.misuse('--tf-idf reads its input twice, stdin comes once: write it to a file');
-  }
-  call.say('reading the texts twice: for the frequencies of their words, and for their codes');
-  return countFrequencies(call, await openInput(call, path, columns), columns[0]);
 }

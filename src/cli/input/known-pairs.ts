@@ -8,38 +8,8 @@ import { rowsOf } from '../../near/rows';
 import type { KnownPairs } from '../../node';
 import type { Call } from '../call';
 import { badData } from '../errors';
-import { allRows, type Collection } from './collection';
+import type { Collection } from './collection';
 import { batchesOf, nameOfInput, openInput } from './open-input';
-
-/** Rows by their ids as text; rows without ids go by their numbers. */
-class RowIds {
-  readonly #rowOf = new Map<string, number>();
-  /** By id a second row that has it. */
-  readonly #second = new Map<string, number>();
-
-  /** Of the ids in `wanted`. */
-  constructor(rows: Collection, wanted: ReadonlySet<string>) {
-    for (const row of allRows(rows)) {
-      const id = String(rows.ids?.[row] ?? row);
-      if (!wanted.has(id)) continue;
-      if (this.#rowOf.has(id)) this.#second.set(id, row);
-      else this.#rowOf.set(id, row);
-    }
-  }
-
-  /** The only row of an id; undefined if there is none, or several. */
-  rowOf(id: string): number | undefined {
-    return this.#second.has(id) ? undefined : this.#rowOf.get(id);
-  }
-
-  /** Why an id has no row of its own; `name` is that of the rows' input. */
-  whyNone(id: string, name: string): string {
-    const second = this.#second.get(id);
-    if (second === undefined)
-      return `no row of ${name} has the id "${id}"; --id chooses its column`;
-    return `rows ${this.#rowOf.get(id)} and ${second} of ${name} have the id "${id}"`;
-  }
-}
 
 /** A labelled pair: the ids of two rows. */
 interface Label {
@@ -97,13 +67,22 @@ export async function readLabels(call: Call, path: string): Promise<Label[]> {
 
 /** The labels as pairs of rows. Refuses an id of no row or of several, and rows without a code. */
 export function labelledRows(labels: readonly Label[], rows: Collection, file: string): KnownPairs {
-  const known = new RowIds(rows, new Set(labels.flatMap(({ a, b }) => [a, b])));
+  const wanted = new Set(labels.flatMap(({ a, b }) => [a, b]));
+  const rowsOfId = new Map<string, number[]>();
+  for (const row of rows.rows) {
+    const id = String(rows.ids?.[row] ?? row); // rows without ids go by their numbers
+    if (wanted.has(id)) rowsOfId.set(id, [...(rowsOfId.get(id) ?? []), row]);
+  }
   const { codes } = rowsOf('rows', rows.source);
+  const name = nameOfInput(rows.path);
   const rowAt = (id: string): number => {
-    const row = known.rowOf(id);
-    if (row === undefined) throw badData(`${file}: ${known.whyNone(id, nameOfInput(rows.path))}`);
-    if (!codes.isNull(row)) return row;
-    throw badData(`${file}: the row of the id "${id}" is null or empty`);
+    const [row, second] = rowsOfId.get(id) ?? [];
+    const fail = (text: string): never => {
+      throw badData(`${file}: ${text}`);
+    };
+    if (row === undefined) fail(`no row of ${name} has the id "${id}"; --id chooses its column`);
+    if (second !== undefined) fail(`rows ${row} and ${second} of ${name} have the id "${id}"`);
+    return codes.isNull(row) ? fail(`the row of the id "${id}" is null or empty`) : row;
   };
   return {
     a: Uint32Array.from(labels, ({ a }) => rowAt(a)),

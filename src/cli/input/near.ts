@@ -22,9 +22,8 @@ import { type Nearness, rowsOfCodes } from '../../near/rows';
 import type { Codes, RowBatch, SimHashIndex, SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
-import type { Collection } from './collection';
+import type { Collection, TakenColumn } from './collection';
 import type { InputRows } from './input-rows';
-import { columnOf } from './open-input';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 export const NEAR_TEXT_SHARE = 5 / 32;
@@ -59,21 +58,15 @@ export function checkNearness(call: Call, rows: InputRows | null): void {
   }
 }
 
-/** Refuses a least similarity that codes do not estimate; returns the option of that they do. */
-function checkMeasure(call: Call, measure: Measure): (typeof LEAST)[number] {
-  const [own, other] = measure === JACCARD ? ([LEAST[1], LEAST[0]] as const) : LEAST;
-  if (call.has(other)) {
-    const wanted = measure === JACCARD ? COSINE : JACCARD;
-    const is = similarityWords(measure);
-    call.misuse(`--${other} needs codes made for ${similarityWords(wanted)}: these are for ${is}`);
-  }
-  return own;
-}
-
-/** The least similarity of the options, which must be of the measure of the codes. */
+/** The least similarity of the options; a misuse where it is not of the measure of the codes. */
 function leastOf(call: Call, measure: Measure): number | undefined {
-  const own = checkMeasure(call, measure);
-  const isSaid = measure !== JACCARD || call.has('max-distance') || call.has(own);
+  const isOfSets = measure === JACCARD;
+  const [own, other] = isOfSets ? (['min-jaccard', 'min-cosine'] as const) : LEAST;
+  if (call.has(other)) {
+    const [wanted, is] = [isOfSets ? COSINE : JACCARD, measure].map(similarityWords);
+    call.misuse(`--${other} needs codes made for ${wanted}: these are for ${is}`);
+  }
+  const isSaid = !isOfSets || call.has('max-distance') || call.has(own);
   return isSaid ? call.number(own) : NEAR_JACCARD;
 }
 
@@ -88,15 +81,15 @@ export function estimatedNearness(
   call: Call,
   { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
 ): KnownNearness {
-  const maxDistance = maxDistanceOf(call, bits);
+  const given = maxDistanceOf(call, bits);
   const least = leastOf(call, measure);
-  if (least === undefined) return { maxDistance: maxDistance ?? usualDistance(call, bits) };
-  const within = Math.min(widestAt(measure, least, bits), maxDistance ?? bits);
+  if (least === undefined) return { maxDistance: given ?? usualDistance(call, bits) };
+  const maxDistance = Math.min(widestAt(measure, least, bits), given ?? bits);
   call.say(
-    `${similarityWords(measure)} ${least} or more is taken as within ${within} of ${bits} bits: ` +
-      'an estimate, pairs at the edge fall on either side',
+    `${similarityWords(measure)} ${least} or more is taken as within ${maxDistance} of ${bits} ` +
+      'bits: an estimate, pairs at the edge fall on either side',
   );
-  return { maxDistance: within };
+  return { maxDistance };
 }
 
 /**
@@ -113,12 +106,13 @@ export async function nearnessOf(
   if (least === undefined || (vectors === null && again === null)) {
     return estimatedNearness(call, rows);
   }
-  const near = measure === JACCARD ? { minJaccard: least } : { minCosine: least };
+  const isOfSets = measure === JACCARD;
+  const near = isOfSets ? { minJaccard: least } : { minCosine: least };
   const given = maxDistanceOf(call, bits);
   if (vectors !== null) return { ...near, maxDistance: given };
   const found = await candidates(call, rows, { measure, least, maxDistance: given });
   const [known, held] = await vectorsOf(call, rows, found.isCandidate, knownCount);
-  if (!call.has(LEAST[1]) && measure === JACCARD) {
+  if (isOfSets && !call.has('min-jaccard')) {
     call.say(
       `near are texts whose tokens (pairs of words) have a Jaccard similarity of ${least} or ` +
         'more: up to some 10 % of their words may differ; --min-jaccard chooses another',
@@ -128,17 +122,14 @@ export async function nearnessOf(
     `rows ${found.way} are compared exactly: they hold ${percent(found.caught)} of the pairs at ` +
       `${similarityWords(measure)} ${least}, and more of those above`,
   );
-  const isOfSets = measure === JACCARD && given === undefined;
-  const maxDistance = isOfSets ? undefined : found.maxDistance;
+  const maxDistance = isOfSets ? given : found.maxDistance;
   return { ...near, maxDistance, vectors: held, ...(knownCount > 0 && { known }) };
 }
 
 function maxDistanceOf(call: Call, bits: number): number | undefined {
-  const maxDistance = call.number('max-distance');
-  if (maxDistance === undefined || maxDistance <= bits) return maxDistance;
-  return call.misuse(
-    `--max-distance expected at most the ${bits} bits of a code, got ${maxDistance}`,
-  );
+  const given = call.number('max-distance');
+  if (given === undefined || given <= bits) return given;
+  call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${given}`);
 }
 
 /** The distance of near texts where no option says it. */
@@ -170,21 +161,22 @@ async function candidates(
   { measure, least, maxDistance }: { measure: Measure; least: number; maxDistance?: number },
 ): Promise<Found> {
   const codes = source as Codes;
+  const found = (isCandidate: Uint8Array, by: string, distance: number, share = 1): Found => ({
+    isCandidate,
+    way: `${by}within ${distance} of ${bits} bits`,
+    caught: share * catchShare(measure, { least, bits, maxDistance: distance }),
+    maxDistance: distance,
+  });
   const within = (probability: number) =>
     maxDistance ?? catchingDistance(measure, { least, bits, probability });
-  const caughtWithin = (distance: number) =>
-    catchShare(measure, { least, bits, maxDistance: distance });
   if (keys !== null) {
     const distance = within(CAUGHT_WITH_KEYS);
     const rowKeys = { keys: keys.all(), count: keys.bands.count };
-    const isCandidate = await call.long('comparing', (work) =>
+    const near = await call.long('comparing', (work) =>
       nearRows(codes, rowKeys, distance, new LongWork(work)),
     );
-    if (isCandidate !== null) {
-      const caught = caughtBy(keys.bands, least) * caughtWithin(distance);
-      const way = `with equal keys within ${distance} of ${bits} bits`;
-      return { isCandidate, way, caught, maxDistance: distance };
-    }
+    if (near !== null)
+      return found(near, 'with equal keys ', distance, caughtBy(keys.bands, least));
   }
   const distance = within(CAUGHT);
   const isCandidate = new Uint8Array(count);
@@ -195,8 +187,7 @@ async function candidates(
   await call.long('comparing', (work) =>
     eachPairs(rowsOfCodes(codes), null, near, mark, new LongWork(work)),
   );
-  const caught = caughtWithin(distance);
-  return { isCandidate, way: `within ${distance} of ${bits} bits`, caught, maxDistance: distance };
+  return found(isCandidate, '', distance);
 }
 
 /**
@@ -236,23 +227,19 @@ async function vectorsOf(
  * are read with the rows; each distinct one becomes a number, the group of its rows. Rows with a
  * null are in no group.
  */
-export class Within {
-  readonly column: string;
+export class Within implements TakenColumn {
   /** By value its group, counted from 0 in the order in which values come. */
   readonly #groups = new Map<unknown, number>();
   readonly #ofRows: number[] = [];
 
-  constructor(private readonly call: Call) {
-    this.column = call.text('within') as string;
+  private constructor(readonly column: string) {}
+
+  /** Null without the option. */
+  static of(call: Call): Within | null {
+    const column = call.text('within');
+    return column === undefined ? null : new Within(column);
   }
 
-  /** A misuse unless the input has the column. An index folder, null, has none. */
-  check(rows: InputRows | null): void {
-    if (rows === null) this.call.misuse('--within needs a file, an index has its codes only');
-    columnOf(this.call, rows.reader, this.column);
-  }
-
-  /** Takes the values of the next rows; it must see all batches, in their order. */
   take(batch: RowBatch): void {
     for (const value of batch.values(this.column)) {
       const group = this.#groups.get(value) ?? this.#groups.size;

@@ -4,6 +4,7 @@
  * types. Also queries, which are read and hashed as the rows of an index.
  */
 
+import { iterated } from '../../base/long-work';
 import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
@@ -21,8 +22,13 @@ import { builderOf, finished } from '../../table/columns/builder';
 import type { ColumnKind } from '../../table/columns/types';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { type InputRows, openInputRows, type RowVectorsOrCodes } from './input-rows';
-import { columnOf, type SourceKind } from './open-input';
+import { namedColumns, type SourceKind } from './columns';
+import {
+  type InputRows,
+  type InputRowsOptions,
+  openInputRows,
+  type RowVectorsOrCodes,
+} from './input-rows';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './saved-index';
 
 /** An index in memory, and what is saved with it. */
@@ -45,15 +51,18 @@ interface BuildOptions {
 const WHOLE = { code: 'none', vector: 'float32', sparse: 'sparse', text: 'sparse' } as const;
 
 /** Opens an input, and says what an index of it holds and carries by the options of the call. */
-async function openRowsFor(call: Call, input: string, options: BuildOptions = {}) {
-  const source = await openInputRows(call, input);
+async function openRowsFor(
+  call: Call,
+  input: string,
+  { isWhole = false, areTextsSets }: BuildOptions = {},
+) {
+  const source = await openInputRows(call, input, { areTextsSets });
   const { kind, columns: hashed } = source.choice;
-  if (options.areTextsSets) source.takeTextsAsSets();
   const isOptimized = kind === 'vector' && call.has('optimize');
-  const usual = options.isWhole ? WHOLE[kind] : isOptimized ? 'int8' : 'none';
+  const usual = isWhole ? WHOLE[kind] : isOptimized ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, kind);
-  const whole = options.isWhole && kind === 'text' ? [hashed[0]] : [];
+  const whole = isWhole && kind === 'text' ? [hashed[0]] : [];
   const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
   return { source, storage, carried };
@@ -100,7 +109,7 @@ function optionsFor(
     return { bits, ...(seed && { seed: BigInt(seed) }), ...(texts && { texts }) };
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-  const options = { ...source.optionsFor(dimensions), vectors: storage, zero: 'null' as const };
+  const options = { ...source.optionsFor(dimensions), vectors: storage };
   const texts = source.textHasher?.origin.texts;
   return texts === undefined ? options : { ...options, texts };
 }
@@ -117,33 +126,32 @@ export async function appendRows(call: Call, input: string, path: string): Promi
     call.misuse(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
   }
   await call.long(`writing ${path}`, ({ signal }) =>
-    source.named(0, () => folder.appendAll(rows, { replace, ...(signal && { signal }) })),
+    source.named(0, () => folder.appendAll(rows, { replace, signal })),
   );
 }
 
 /** The rows of an input as those of a folder are. */
-export async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
+async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
   const source = await openSourceLike(call, input, folder);
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
-  source.hashAs(folder.options);
   return { source, rows: batchesFor(source, carried, (batch) => typedLike(batch, folder)) };
 }
 
 /** The rows of a source as a folder takes them, with their carried columns. */
-async function* batchesFor(
+function batchesFor(
   source: InputRows,
   carried: readonly string[],
-  typed: (batch: RowBatch) => RowBatch = (batch) => batch,
-): AsyncGenerator<NewBatch> {
-  for await (const batch of source) {
-    yield {
-      vectors: source.vectorsOf(batch),
-      ids: source.idsOf(batch) ?? undefined,
-      columns: carried.length > 0 ? typed(only(batch, carried)) : undefined,
-    };
-  }
+  typed = (batch: RowBatch) => batch,
+): AsyncIterableIterator<NewBatch> {
+  return iterated(async (send) => {
+    for await (const batch of source) {
+      const columns = carried.length > 0 ? typed(only(batch, carried)) : undefined;
+      const ids = source.idsOf(batch) ?? undefined;
+      await send({ vectors: source.vectorsOf(batch), ids, columns });
+    }
+  });
 }
 
 /** Refuses to optimize within --memory what is no dense vectors. */
@@ -152,54 +160,55 @@ export function needDense(call: Call, storage: string | undefined): void {
   call.misuse('--memory with --optimize is for dense vectors, held as --vectors int8 or float32');
 }
 
-/** The rows of a new folder, and its options by the first of their vectors. */
-interface NewRows {
-  readonly source: InputRows;
-  readonly rows: AsyncGenerator<NewBatch>;
-  readonly optionsOf: (vectors: RowVectorsOrCodes) => SimHashIndexOptions | { like: string };
-}
-
-/** The rows of an input for a new folder, by the options of the call. */
-export async function openNewRows(call: Call, input: string): Promise<NewRows> {
-  const { source, storage, carried } = await openRowsFor(call, input);
-  if (call.has('optimize')) needDense(call, storage);
-  const { settings: text, frequencies } = source.choice.text ?? {};
-  const optionsOf = (vectors: RowVectorsOrCodes) => ({
-    ...optionsFor(source, vectors, storage),
-    text,
-    ...(frequencies && { frequencies }),
-  });
-  return { source, rows: batchesFor(source, carried), optionsOf };
-}
-
-/** Builds an index in a folder, within --memory. */
+/**
+ * Builds an index in a folder, within --memory. `like` is a trained folder in whose partitions the
+ * rows are put, with its options; else the options are those of the call.
+ */
 export async function buildFolder(
   call: Call,
-  folder: string,
-  { source, rows, optionsOf }: NewRows,
-  options: {
-    readonly optimize: OptimizeOptions | undefined;
-    readonly firstRow?: number | undefined;
-  },
+  input: string,
+  path: string,
+  { optimize, like }: { optimize: OptimizeOptions | undefined; like?: string | undefined },
 ): Promise<void> {
+  const { source, rows, optionsOf } = await (like === undefined
+    ? openNewRows(call, input)
+    : openPart(call, input, like));
   const first = await rows.next();
   if (first.done) call.fail(`${source.reader.file} has no rows`);
-  const all = (async function* () {
-    yield first.value;
-    yield* rows;
-  })();
-  await call.long(`building ${folder}`, (long) =>
+  const all = iterated<NewBatch>(async (send) => {
+    await send(first.value);
+    for await (const batch of rows) await send(batch);
+  });
+  await call.long(`building ${path}`, (long) =>
     source.named(0, () =>
-      IndexFolder.build(folder, all, {
+      IndexFolder.build(path, all, {
         ...optionsOf(first.value.vectors as RowVectorsOrCodes),
-        memory: call.number('memory') as number,
-        firstRow: options.firstRow,
-        replace: call.has('force'),
         ...long,
-        ...(options.optimize && { optimize: options.optimize }),
+        memory: call.number('memory') as number,
+        firstRow: call.number('first-row'),
+        replace: call.has('force'),
+        optimize,
       }),
     ),
   );
+}
+
+/** The rows of an input for a new folder, and its options by the first of their vectors. */
+async function openNewRows(call: Call, input: string) {
+  const { source, storage, carried } = await openRowsFor(call, input);
+  if (call.has('optimize')) needDense(call, storage);
+  const { settings: text, frequencies } = source.choice.text ?? {};
+  const optionsOf = (vectors: RowVectorsOrCodes) => {
+    return { ...optionsFor(source, vectors, storage), text, frequencies: frequencies ?? undefined };
+  };
+  return { source, rows: batchesFor(source, carried), optionsOf };
+}
+
+/** The rows of an input, to be put into the partitions of a trained index. */
+async function openPart(call: Call, input: string, like: string) {
+  const folder = await openFolder(call, like);
+  if (call.has('optimize')) needDense(call, folder.options.vectors);
+  return { ...(await openRowsLike(call, input, folder)), optionsOf: () => ({ like }) };
 }
 
 /** What builds a carried column of a type, by the names that batches give to types. */
@@ -262,8 +271,8 @@ export function rowsLike({ source, index }: BuiltIndex): RowsLike {
 }
 
 /**
- * The input of rows like those of the folder; texts are read by its settings. `isOther` is that of
- * `openInputRows`.
+ * The input of rows like those of the folder: texts are read, and codes made, by its settings.
+ * `isOther` is that of `openInputRows`.
  */
 export async function openSourceLike(
   call: Call,
@@ -271,16 +280,17 @@ export async function openSourceLike(
   folder: RowsLike,
   isOther = false,
 ): Promise<InputRows> {
-  const { text: settings } = folder;
+  const { text: settings, options: like } = folder;
   if (settings === null && call.has('text') && !isOther) {
     call.fail(`${folder.path} does not say how texts become vectors: give codes of fingerprint`);
   }
   const text = settings && { settings, frequencies: await folder.frequencies() };
-  const kinds = ['code', settings === null ? 'vector' : 'text', 'sparse'] as const;
-  const source = await openInputRows(call, input, { kinds, text, isOther });
-  // Without settings too, codes of texts that were read otherwise are refused.
-  if (settings !== null || folder.options.texts !== undefined) source.hashAs(folder.options);
-  return source;
+  const kinds: InputRowsOptions['kinds'] = [
+    'code',
+    settings === null ? 'vector' : 'text',
+    'sparse',
+  ];
+  return openInputRows(call, input, { kinds, text, like, isOther });
 }
 
 /** The evaluation queries of a file. */
@@ -309,20 +319,19 @@ export async function readQueries(
   const codes: Codes[] = [];
   const vectors: Vector[] = [];
   const rows: number[] = []; // by query its row in the file
-  let without = 0;
+  let count = 0;
   for await (const batch of source) {
-    const own = source.vectorsOf(batch);
-    if (own instanceof Codes) codes.push(own);
+    const own = source.queriesOf(batch);
+    const isOfCodes = own instanceof Codes;
+    if (isOfCodes) codes.push(own);
     for (let i = 0; i < batch.count; i++) {
       const isNull = isMissing(own, i);
-      without += Number(isNull);
-      if (isNull && !(own instanceof Codes)) continue;
-      rows.push(batch.firstRow + i);
-      if (!(own instanceof Codes)) vectors.push(vectorAt(own, i));
+      count += Number(!isNull);
+      if (!isNull || isOfCodes) rows.push(batch.firstRow + i);
+      if (!isNull && !isOfCodes) vectors.push(vectorAt(own, i));
     }
   }
-  source.sayWithoutCode(without);
-  const count = codes.length > 0 ? rows.length - without : rows.length;
+  source.sayNulls();
   if (count === 0) call.fail(`${file} has no queries`);
   const queries = codes.length > 0 ? Codes.join(codes, { bits: codes[0].bits }) : vectors;
   return { file, queries, count, named: (work) => source.named(0, work, rows) };
@@ -333,7 +342,7 @@ export async function readQueries(
  * by, and all other plain ones.
  */
 function carriedColumns(call: Call, source: InputRows): readonly string[] {
-  if (call.has('columns')) return namedColumns(call, source);
+  if (call.has('columns')) return namedColumns(call, source.reader);
   const { kind, columns: hashed } = source.choice;
   const texts = kind === 'text' ? hashed.slice(0, 1) : [];
   const plain = source.reader.columns.filter(({ fits }) =>
@@ -341,14 +350,6 @@ function carriedColumns(call: Call, source: InputRows): readonly string[] {
   );
   const others = source.otherColumns.filter((name) => plain.some((column) => column.name === name));
   return [...texts, ...others];
-}
-
-/** The columns that `--columns` names; "none" is none, unless a column is called so. */
-export function namedColumns(call: Call, { reader }: InputRows): readonly string[] {
-  const names = call.list('columns');
-  const isNone = names.length === 1 && names[0] === 'none';
-  if (isNone && !reader.columns.some(({ name }) => name === 'none')) return [];
-  return names.map((name) => columnOf(call, reader, name).name);
 }
 
 /** A batch with these of its columns. */

@@ -1,21 +1,13 @@
-/**
- * Opens inputs by the options of the call, and chooses their columns: the one that an option names,
- * else the only candidate, else the one with a usual name. A message says what was guessed; with
- * several candidates the call is a misuse that names them.
- */
+/** Opens inputs by the options of the call, and reads them batch by batch, with progress. */
 
+import { addAbortSignal } from 'node:stream';
+import { iterated } from '../../base/long-work';
 import { openRecords } from '../../formats/open-rows';
 import { formatOfPath } from '../../formats/row-format';
-import type {
-  ColumnInfo,
-  ColumnType,
-  OpenRowsOptions,
-  RowBatch,
-  RowFormat,
-  RowReader,
-} from '../../node';
+import type { ColumnType, OpenRowsOptions, RowBatch, RowFormat, RowReader } from '../../node';
 import { threadsOf } from '../../threads/parallel';
 import type { Call } from '../call';
+import { counted } from '../output/figures';
 
 /** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
@@ -47,7 +39,7 @@ export async function openInput(
     call.misuse('stdin is read alone, not with other inputs');
   }
   const reader = await openRecords(
-    isStdin ? stdinUntil(call) : path,
+    isStdin ? addAbortSignal(call.signal, call.stdin) : path,
     { file: isStdin ? 'stdin' : undefined, columns, ...reading },
     // Where lines may be skipped, a line must be read to know whether it is a row.
     { isWanted: reading.onError === 'skip' ? undefined : isWanted },
@@ -57,23 +49,20 @@ export async function openInput(
 }
 
 /**
- * How a file is read, by --from, --types and --on-error. An Arrow stream on stdin must end with its
- * mark: one that does not comes from a program that has died.
+ * How an input is read, by --from, --types and --on-error. With `isOther` the options describe
+ * another input: --from counts where the name of this file does not say its format.
  */
-export function readingOptions(call: Call, path: Input) {
+export function readingOptions(call: Call, path: Input, isOther = false): OpenRowsOptions {
+  const first = typeof path === 'string' ? path : path[0];
+  const isKnown = isOther && formatOfPath(first) !== null;
+  const format = call.text('from') as RowFormat | undefined;
   return {
-    format: call.text('from') as RowFormat | undefined,
-    types: typesOf(call, typeof path === 'string' ? path : path[0]),
-    onError: (call.text('on-error') ?? 'stop') === 'stop' ? ('stop' as const) : ('skip' as const),
-    expectEnd: path === '-' && /^arrow/.test(call.text('from') ?? ''),
+    format: isKnown ? undefined : format,
+    types: typesOf(call, first),
+    onError: (call.text('on-error') ?? 'stop') === 'stop' ? 'stop' : 'skip',
+    // A stream without the mark of its end comes from a program that has died.
+    expectEnd: path === '-' && /^arrow/.test(format ?? ''),
   };
-}
-
-/** How queries next to another input are read: --from counts where their file's name says none. */
-export function otherReading(call: Call, path: Input): OpenRowsOptions {
-  const isKnown = typeof path === 'string' && formatOfPath(path) !== null;
-  const { format, ...reading } = readingOptions(call, path);
-  return { ...reading, ...(!isKnown && format !== undefined && { format }) };
 }
 
 /** Types of columns by --types; in CSV also the column of --vector, whose cells are "[1, 2]". */
@@ -92,17 +81,6 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
   return Object.fromEntries(types);
 }
 
-/** The bytes of stdin as they come. An abort ends even a wait for bytes, by the signal's reason. */
-async function* stdinUntil({ stdin, signal }: Call): AsyncGenerator<Uint8Array> {
-  const stop = () => stdin.destroy(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    for await (const chunk of stdin) yield chunk as Uint8Array;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
 /** A turn of the event loop, in which the consumer of a batch sends parts of it to threads. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -112,23 +90,23 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
  * before it, and one batch more is in memory. With one thread nothing is read ahead. An error of
  * the source is thrown after the values before it; leaving the loop waits for what is being read.
  */
-export async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
-  if (threadsOf('auto') < 2) return yield* source;
-  const values = source[Symbol.asyncIterator]();
-  let coming = values.next();
-  try {
-    for (;;) {
-      const result = await coming;
-      if (result.done) return;
-      coming = turn().then(() => values.next());
-      // Thrown where it is awaited: until then a failure is not unhandled.
-      coming.catch(() => undefined);
-      yield result.value;
+export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
+  if (threadsOf('auto') < 2) return source;
+  return iterated(async (send) => {
+    const values = source[Symbol.asyncIterator]();
+    let coming = values.next();
+    try {
+      for (let result = await coming; !result.done; result = await coming) {
+        coming = turn().then(() => values.next());
+        // Thrown where it is awaited: until then a failure is not unhandled.
+        coming.catch(() => undefined);
+        await send(result.value);
+      }
+    } finally {
+      await coming.catch(() => undefined);
+      await values.return?.();
     }
-  } finally {
-    await coming.catch(() => undefined);
-    await values.return?.();
-  }
+  });
 }
 
 /**
@@ -136,23 +114,25 @@ export async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T,
  * Shows progress, by rows or else by bytes; throws the signal's reason at Ctrl-C. At the end says
  * which lines were skipped.
  */
-export async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatch> {
-  const { rowCount, byteCount } = reader;
-  const isByBytes = rowCount === null && byteCount !== null;
-  const total = isByBytes ? byteCount : rowCount;
-  const progress = call.progress(`reading ${reader.file}`, total, isByBytes ? 'bytes' : 'rows');
-  let rows = 0;
-  try {
-    for await (const batch of readAhead(reader)) {
-      call.signal.throwIfAborted();
-      yield batch;
-      rows += batch.count;
-      progress.at(isByBytes ? reader.bytesRead : rows);
+export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<RowBatch> {
+  return iterated(async (send) => {
+    const { file, rowCount, byteCount } = reader;
+    const isByBytes = rowCount === null && byteCount !== null;
+    const total = isByBytes ? byteCount : rowCount;
+    const progress = call.progress(`reading ${file}`, total, isByBytes ? 'bytes' : 'rows');
+    let rows = 0;
+    try {
+      for await (const batch of readAhead(reader)) {
+        call.signal.throwIfAborted();
+        await send(batch);
+        rows += batch.count;
+        progress.at(isByBytes ? reader.bytesRead : rows);
+      }
+    } finally {
+      progress.end();
     }
-  } finally {
-    progress.end();
-  }
-  saySkipped(call, reader);
+    saySkipped(call, reader);
+  });
 }
 
 /** Says how many lines --on-error skip left out, and why the first ones. */
@@ -163,142 +143,5 @@ export function saySkipped(
   if (skipped === 0) return;
   const some = skippedLines.map(({ line, reason }) => `line ${line} (${reason})`).join(', ');
   const rest = skipped > skippedLines.length ? ', …' : '';
-  call.say(`${file}: skipped ${skipped} line${skipped === 1 ? '' : 's'}: ${some}${rest}`);
-}
-
-/** What an input holds: ready codes, or dense vectors, sparse vectors or texts to make codes of. */
-export type SourceKind = 'code' | 'vector' | 'sparse' | 'text';
-
-/** The columns to read: one, or of sparse vectors two, the dimensions and the values. */
-export interface SourceColumns {
-  readonly kind: SourceKind;
-  readonly columns: readonly string[];
-}
-
-/** Kinds that have an option of their name; --vector names the columns of sparse vectors too. */
-type NamedKind = Exclude<SourceKind, 'sparse'>;
-
-/** Names that choose a column among several candidates: the first that is there. */
-const USUAL: Record<NamedKind, readonly string[]> = {
-  code: ['code', 'codes', 'fingerprint', 'simhash'],
-  vector: ['vector', 'embedding', 'embeddings', 'vectors'],
-  text: ['text', 'body', 'content', 'document', 'description', 'sentence'],
-};
-const NOUNS = {
-  vector: 'vectors',
-  text: 'texts',
-  code: 'codes',
-  sparse: 'sparse vectors',
-} as const;
-/** All kinds, in the order in which columns are looked for. */
-const ALL: readonly SourceKind[] = ['code', 'vector', 'sparse', 'text'];
-
-/**
- * Chooses the columns to make codes of, among the kinds that a verb takes. A column that an option
- * names must be there; with `isOther` the options describe another input, and count only where
- * this one has their columns.
- */
-export function chooseSource(
-  call: Call,
-  reader: RowReader,
-  kinds = ALL,
-  isOther = false,
-): SourceColumns {
-  const isThere = (name: string) => reader.columns.some((column) => column.name === name);
-  const isMeant = (kind: NamedKind) => kinds.includes(kind) && call.list(kind).every(isThere);
-  const options = (['vector', 'text', 'code'] as const).filter(
-    (name) => call.has(name) && (!isOther || isMeant(name)),
-  );
-  if (options.length > 1) call.misuse(`give one of ${options.map((one) => `--${one}`).join(', ')}`);
-  if (options.length === 1) return namedSource(call, reader, options[0]);
-  for (const kind of ALL.filter((one) => kinds.includes(one))) {
-    const columns = kind === 'sparse' ? sparseColumns(reader) : guessed(call, reader, kind);
-    if (columns !== null) return sayGuess(call, { kind, columns });
-  }
-  const names = reader.columns.map(({ name, type }) => `${name} (${type})`).join(', ');
-  const nouns = (['vector', 'text', 'code'] as const).filter((kind) => kinds.includes(kind));
-  const wanted = nouns.map((kind) => NOUNS[kind]).join(' or ');
-  return call.fail(`${reader.file}: no column of ${wanted} among ${names || 'none'}`);
-}
-
-/** The columns that --vector, --text or --code names; a misuse unless they hold such values. */
-function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColumns {
-  const columns = kind === 'vector' ? call.list(kind) : [call.text(kind) as string];
-  const [{ name, type, fits }] = columns.map((one) => columnOf(call, reader, one));
-  if (columns.length > 2) call.misuse('--vector takes one column, or two: INDICES,VALUES');
-  const isMap = kind === 'vector' && fits.includes('map');
-  if (columns.length === 2 || isMap) return { kind: 'sparse', columns };
-  if (fits.includes(kind)) return { kind, columns };
-  return call.misuse(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}`);
-}
-
-/** The column of a name; a misuse, with the names of all columns, where there is none. */
-export function columnOf(call: Call, reader: RowReader, name: string): ColumnInfo {
-  const found = reader.columns.find((column) => column.name === name);
-  if (found !== undefined) return found;
-  const names = reader.columns.map((column) => column.name).join(', ');
-  return call.misuse(`${reader.file}: no column "${name}", there are ${names || 'none'}`);
-}
-
-/** The candidate with a usual name, else the only one; null for none, a misuse for several. */
-function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly string[] | null {
-  // 64-bit integers are codes only if --bits or the file's header gives a width: else a column
-  // called "code" may hold anything.
-  const hasWidth = call.has('bits') || (reader as { header?: string }).header !== undefined;
-  const isMeant = ({ type }: ColumnInfo) =>
-    kind !== 'code' || hasWidth || !/\bInt64|<Uint64/.test(type);
-  const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));
-  const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
-  if (usual !== undefined) return [usual];
-  const idName = call.text('id') ?? 'id';
-  // Integers and lists of numbers could be codes, but seldom are: they need a usual name.
-  const likely = fitting
-    .filter(({ name, fits }) =>
-      kind === 'code' ? !fits.includes('id') && !fits.includes('vector') : name !== idName,
-    )
-    .map(({ name }) => name);
-  if (likely.length <= 1) return likely.length === 0 ? null : likely;
-  const where = `${reader.file} has ${NOUNS[kind]} in ${likely.join(', ')}`;
-  return call.misuse(`${where}: choose by --${kind} COLUMN`);
-}
-
-/** The columns "indices" and "values", else the only map from dimensions to values, else null. */
-function sparseColumns({ columns }: RowReader): readonly string[] | null {
-  const named = (['indices', 'values'] as const).filter((own) =>
-    columns.some(({ name, fits }) => name === own && fits.includes(own)),
-  );
-  if (named.length === 2) return named;
-  const maps = columns.filter(({ fits }) => fits.includes('map'));
-  return maps.length === 1 ? [maps[0].name] : null;
-}
-
-/** `texts of "body"`, for a sentence. */
-export function sourceWords({ kind, columns }: SourceColumns): string {
-  return `${NOUNS[kind]} of ${columns.map((name) => `"${name}"`).join(' and ')}`;
-}
-
-/** Says which columns were guessed and which option chooses others; returns them. */
-function sayGuess(call: Call, source: SourceColumns): SourceColumns {
-  const { kind, columns } = source;
-  const quoted = columns.map((name) => `"${name}"`).join(' and ');
-  const option = kind === 'sparse' ? 'vector' : kind;
-  const noun = columns.length === 1 ? 'column' : 'columns';
-  call.say(`reading ${NOUNS[kind]} from ${noun} ${quoted}; --${option} chooses another`);
-  return source;
-}
-
-/**
- * The column of the ids: that of --id, else "id" if it fits. Null where rows go by their numbers,
- * also for `--id none` unless a column has that name.
- */
-export function chooseId(call: Call, reader: RowReader): string | null {
-  const given = call.text('id');
-  // In a folder of texts the name of each file is the id of its text.
-  const usual = reader.format === 'text' ? 'file' : 'id';
-  const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
-  if (given === undefined) return has ? usual : null;
-  if (given === 'none' && !reader.columns.some(({ name }) => name === given)) return null;
-  const { name, type, fits } = columnOf(call, reader, given);
-  if (fits.includes('id')) return name;
-  return call.misuse(`${reader.file}: column "${name}" is ${type}; ids are integers or strings`);
+  call.say(`${file}: skipped ${counted(skipped, 'line')}: ${some}${rest}`);
 }

@@ -5,6 +5,7 @@
  */
 
 import { readdir, stat } from 'node:fs/promises';
+import { parse } from 'node:path';
 import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-format';
@@ -20,6 +21,7 @@ import {
 } from '../../node';
 import { columnsOfIndex } from '../../table/sealed/carried-columns';
 import type { Call } from '../call';
+import { columnOf } from './columns';
 import { parseFilter } from './filter-text';
 
 /** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
@@ -51,10 +53,7 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   if (path === '-') call.misuse('search reads an index from a folder or a file, not from stdin');
   if (!(await stat(path)).isFile()) return openFolder(call, path);
   if (!['arrow', 'arrows', null].includes(formatOfPath(path))) {
-    const [name] = path
-      .replace(/\.[^./\\]+$/, '')
-      .split(/[/\\]/)
-      .slice(-1);
+    const { name } = parse(path);
     call.misuse(`${path} is no index: make one first, by halfspace index ${path} -o ${name}.hs`);
   }
   if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
@@ -94,22 +93,17 @@ export function refuseOtherSettings(
   }
 }
 
-/** What knows which ids there are: an index, or a set. */
-interface KnownIds {
-  has(id: Id): boolean;
-}
-
 /** All ids that a word of the command line can mean: `12` is a text, a number and a bigint. */
 export function idsNamed(text: string): Id[] {
   return /^[+-]?\d+$/.test(text) ? [text, Number(text), BigInt(text)] : [text];
 }
 
 /** The id that a word means, of the kind that the index has; undefined if it has none of them. */
-export function idNamed(index: KnownIds, text: string): Id | undefined {
-  return idsNamed(text).find((id) => index.has(id));
+export function idNamed(known: { has(id: Id): boolean }, text: string): Id | undefined {
+  return idsNamed(text).find((id) => known.has(id));
 }
 
-/** Carried columns as values in memory; removed rows have none. Columns are read at first use. */
+/** Columns of the rows of an index as values, for filters. They are read at first use. */
 export class Carried {
   /** By name the columns that were read. */
   readonly #all = new Map<string, readonly unknown[]>();
@@ -123,51 +117,33 @@ export class Carried {
     private readonly read: (name: string) => readonly unknown[],
   ) {}
 
-  /** The columns of these names, which the index must carry; `id` can also be that of the rows. */
-  static async read(
-    folder: SavedIndex,
-    index: SimHashIndex | StoredIndex,
-    names: readonly string[],
-  ): Promise<Carried> {
-    if (names.length === 0) return new Carried(new Uint32Array(), () => []);
-    const own = [...new Set(names)];
-    if (index instanceof SimHashIndex) {
-      const isCarried = (name: string) => folder.columnInfo.some((column) => column.name === name);
-      const columns = await folder.columns(own.filter(isCarried));
-      const rows = liveRows(index);
-      const ids = () => Array.from(rows, (row) => index.idOf(row));
-      return new Carried(rows, (name) => (isCarried(name) ? (columns?.values(name) ?? []) : ids()));
-    }
-    const values = await index.columns(own);
-    return new Carried(await index.rows(), (name) => values[name]);
-  }
-
-  /** All values of a column, in the order of `rows`. */
-  all(name: string): readonly unknown[] {
-    const values = this.#all.get(name) ?? this.read(name);
-    this.#all.set(name, values);
-    return values;
-  }
-
   /** The positions in `rows` of some of these rows. */
   positionsOf(some: Iterable<number>): Uint32Array {
     return Uint32Array.from(some, (row) => lowerBound(this.rows, row));
   }
 
-  /** The values of a column for some rows, null for a missing one. */
-  valuesOf(name: string, rows: Iterable<number>): unknown[] {
-    const values = this.all(name);
-    return Array.from(this.positionsOf(rows), (position) => values[position] ?? null);
-  }
-
   /** The rows that meet a filter (filter-text.ts), ascending; all, not a copy, if it is empty. */
   rowsThatMeet(filter: string): Uint32Array {
     if (filter.trim() === '') return this.rows;
-    const { placesThatMeet } = parseFilter(filter);
-    const positions = placesThatMeet((name) => this.all(name), [...this.rows.keys()]);
-    return Uint32Array.from(positions, (position) => this.rows[position]);
+    const { columns, meets } = parseFilter(filter);
+    const values = new Map(columns.map((name) => [name, this.#valuesOf(name)]));
+    let at = 0;
+    const valueIn = (name: string) => values.get(name)?.[at];
+    return this.rows.filter((_, position) => {
+      at = position;
+      return meets(valueIn);
+    });
+  }
+
+  #valuesOf(name: string): readonly unknown[] {
+    const values = this.#all.get(name) ?? this.read(name);
+    this.#all.set(name, values);
+    return values;
   }
 }
+
+/** An index in memory, or one whose rows stay in their folder. */
+export type SearchedIndex = SimHashIndex | StoredIndex;
 
 /**
  * Returns a function that gives carried columns of some rows, in the types that the index has. Of
@@ -175,7 +151,7 @@ export class Carried {
  */
 export async function carriedReader(
   folder: SavedIndex,
-  index: SimHashIndex | StoredIndex,
+  index: SearchedIndex,
   names: readonly string[],
 ): Promise<(rows: Uint32Array) => Promise<RowBatch>> {
   if (names.length === 0) return async () => RowBatch.of({});
@@ -187,22 +163,37 @@ export async function carriedReader(
 }
 
 /**
- * The columns that --filter names; a misuse where the index does not carry one of them. `id` need
- * not be carried, except with --memory.
+ * The rows that --filter lets through, ascending; null without it. Besides the carried columns it
+ * can name `id`, except with --memory.
  */
-export function columnsOfFilter(call: Call, folder: SavedIndex): readonly string[] {
+export async function rowsOfFilter(
+  call: Call,
+  folder: SavedIndex,
+  index: SearchedIndex,
+): Promise<Uint32Array | null> {
   const filter = call.text('filter');
-  if (filter === undefined) return [];
-  return parseFilter(filter).columns.map((column) => {
-    const isId = column === 'id' && !call.has('memory');
-    return isId ? column : carriedName(call, folder, column);
-  });
+  if (filter === undefined) return null;
+  const isLoaded = index instanceof SimHashIndex;
+  const isIds = (name: string) =>
+    name === 'id' && isLoaded && !folder.columnInfo.some((column) => column.name === name);
+  const carried = parseFilter(filter).columns.filter((name) => !isIds(name));
+  const rows = isLoaded ? liveRows(index) : await index.rows();
+  const batch = isLoaded ? await folder.columns(carried) : await index.carried(carried, rows);
+  const ids = () => Array.from(rows, (row) => (index as SimHashIndex).idOf(row));
+  const valuesOf = (name: string) => (isIds(name) ? ids() : (batch?.values(name) ?? []));
+  return new Carried(rows, valuesOf).rowsThatMeet(filter);
+}
+
+/** Refuses a filter that names a column that the index does not carry. */
+export function checkFilter(call: Call, folder: SavedIndex): void {
+  const filter = call.text('filter');
+  const { columns } = filter === undefined ? { columns: [] } : parseFilter(filter);
+  for (const name of columns) {
+    if (name !== 'id' || call.has('memory')) carriedName(call, folder, name);
+  }
 }
 
 /** Returns the name if the index carries such a column; else a misuse with the names of all. */
 export function carriedName(call: Call, folder: SavedIndex, name: string): string {
-  const names = folder.columnInfo.map((column) => column.name);
-  if (names.includes(name)) return name;
-  const there = names.length === 0 ? 'no columns' : names.join(', ');
-  return call.misuse(`${folder.path} does not carry a column "${name}", it carries ${there}`);
+  return columnOf(call, { file: folder.path, columns: folder.columnInfo }, name).name;
 }

@@ -4,6 +4,7 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
+import { ascending } from '../../base/arrays';
 import {
   type Counting,
   characters,
@@ -172,32 +173,28 @@ export class RowTexts {
     rows: readonly number[],
     cut = (_row: number, text: string) => text,
   ): Promise<ReadonlyMap<number, string>> {
-    const texts = new Map<number, string>();
-    if (!this.areThere || rows.length === 0) return texts;
-    if (this.#held === null) return this.#read(rows, cut);
-    for (const row of rows) texts.set(row, cut(row, this.#held.get(row) ?? ''));
-    return texts;
+    if (this.column === null || !this.areThere || rows.length === 0) return new Map();
+    const held = this.#held ?? (await this.#read(this.column, new Set(rows), cut));
+    return new Map(rows.map((row) => [row, cut(row, held.get(row) ?? '')]));
   }
 
+  /** The texts of these rows, cut as they are read: they may be long, and many. */
   async #read(
-    rows: readonly number[],
+    column: string,
+    rows: ReadonlySet<number>,
     cut: (row: number, text: string) => string,
   ): Promise<ReadonlyMap<number, string>> {
-    const { call, path } = this;
-    const column = this.column as string;
     const texts = new Map<number, string>();
-    const wanted = [...new Set(rows)].sort((a, b) => a - b);
-    const places = new Set(wanted);
-    const reader = await openInput(call, path, [column], undefined, (row) => places.has(row));
-    let next = 0;
-    for await (const batch of batchesOf(call, reader)) {
-      const end = batch.firstRow + batch.count;
-      const all = wanted[next] < end ? batch.texts(column) : [];
-      for (; wanted[next] < end; next++) {
-        const row = wanted[next];
-        texts.set(row, cut(row, all[row - batch.firstRow] ?? ''));
+    const isWanted = (row: number) => rows.has(row);
+    const reader = await openInput(this.call, this.path, [column], undefined, isWanted);
+    for await (const batch of batchesOf(this.call, reader)) {
+      const own = ascending(batch.count).filter((i) => rows.has(batch.firstRow + i));
+      const all = own.length === 0 ? [] : batch.texts(column);
+      for (const i of own) {
+        const row = batch.firstRow + i;
+        texts.set(row, cut(row, all[i] ?? ''));
       }
-      if (next === wanted.length) break;
+      if (texts.size === rows.size) break;
     }
     return texts;
   }

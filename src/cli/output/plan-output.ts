@@ -8,7 +8,7 @@ import { isRounded } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../near/plan-table';
 import type { DedupPlan, RowWriter } from '../../node';
 import type { Call } from '../call';
-import { allRows, type Collection, inBlocks } from '../input/collection';
+import { type Collection, inBlocks } from '../input/collection';
 import type { SourceMarks } from '../input/plan-source';
 import { EXCERPT_CHARACTERS } from '../input/texts';
 import { excerpt } from './figures';
@@ -45,7 +45,7 @@ export async function writePlan(
   const format = outputFormat(call);
   // These formats have a line for each row in place of those of groups, and no texts.
   const isOfAll = format === 'arrow' || format === 'arrows';
-  const listed = isOfAll ? allRows(rows) : doubtfulRows(plan);
+  const listed = isOfAll ? rows.rows : doubtfulRows(plan);
   const wanted = isOfAll ? shown : [...new Set([...shown, ...listed])];
   const whole = new Set(shown);
   const beginningOf = (text: string) => excerpt(text, EXCERPT_CHARACTERS);

@@ -11,13 +11,13 @@ import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
 import { calibrateRows } from '../../measure/calibrate';
 import { OTHER, PARTS, scoreCopies } from '../../measure/planted';
 import { rowsOf, withVectors } from '../../near/rows';
-import type { Calibration, TextHasher } from '../../node';
+import type { Calibration, RowBatch, TextHasher } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
+import { type SourceColumns, sourceWords } from '../input/columns';
 import type { InputRows } from '../input/input-rows';
 import { labelledRows, readLabels } from '../input/known-pairs';
 import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
-import { sourceWords } from '../input/open-input';
 import { commandLine, counted, fixed, grouped, similarityWords, wrapped } from '../output/figures';
 import { aligned } from '../output/table';
 
@@ -59,34 +59,34 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   const pairs = call.text('pairs') ?? null;
   const labels = pairs === null ? null : await readLabels(call, pairs);
   const originals = new Reservoir<string>(ORIGINALS, SEED);
-  const read: { source?: InputRows } = {};
+  let source: InputRows | null = null;
   const rows = await readCollection(call, path, {
     hold: 'vectors',
     areTextsSets: true,
     bands: bandsOf(call),
-    begin(source) {
-      read.source = checkSource(call, source, pairs);
-    },
-    take(batch) {
-      const column = read.source?.choice.columns[0] as string;
-      if (labels === null) offerTexts(batch.texts(column), originals);
+    begin(opened) {
+      source = checkSource(call, opened, pairs);
+      const [column] = source.choice.columns;
+      const take = (batch: RowBatch) => offerTexts(batch.texts(column), originals);
+      return labels === null ? [{ column, take }] : [];
     },
   });
-  const source = read.source as InputRows;
+  // TypeScript does not see that the closure assigns it.
+  const { choice, reader, textHasher } = source as unknown as InputRows;
   const known = labels && labelledRows(labels, rows, pairs as string);
   const near = await nearnessOf(call, rows);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
-  const leastRecommended = leastRecommendedOf(source, rows);
+  const leastRecommended = leastRecommendedOf(choice, rows);
   const found = await call.long('grouping', async (stage) => {
     const work = new LongWork(stage);
-    const hasher = source.textHasher as TextHasher;
     const planting = { share: EDITS, seed: `planted ${SEED}` };
-    const scored = known ? [] : await scoreCopies(originals.result(), hasher, planting, work);
+    const texts = known ? [] : originals.result();
+    const scored = await scoreCopies(texts, textHasher as TextHasher, planting, work);
     return calibrateRows(held, { near, known, scored, leastRecommended }, work);
   });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
-  const command = dedupCommand(source, [option, String(found.recommended)]);
-  return { file: source.reader.file, source: sourceWords(source.choice), pairs, ...found, command };
+  const command = dedupCommand(call, choice, [option, String(found.recommended)]);
+  return { file: reader.file, source: sourceWords(choice), pairs, ...found, command };
 }
 
 /** Refuses what has no rows to compare exactly, or no pairs that are known. */
@@ -107,10 +107,10 @@ function checkSource(call: Call, source: InputRows | null, pairs: string | null)
 }
 
 /** The lowest threshold that is recommended: what `dedup` takes as near where no option says it. */
-function leastRecommendedOf({ choice }: InputRows, { measure, bits }: Collection): number {
+function leastRecommendedOf({ kind }: SourceColumns, { measure, bits }: Collection): number {
   if (measure === JACCARD) return NEAR_JACCARD;
   const usual = Math.round(NEAR_TEXT_SHARE * bits);
-  return choice.kind === 'text' ? COSINE.estimateOf(usual, bits) : COSINE.least;
+  return kind === 'text' ? COSINE.estimateOf(usual, bits) : COSINE.least;
 }
 
 /** Offers the texts that may be long enough for one edit; a word has one character at least. */
@@ -122,14 +122,18 @@ function offerTexts(texts: readonly (string | null)[], originals: Reservoir<stri
 }
 
 /** The command line by which `dedup` reads and compares the rows as this call does. */
-function dedupCommand({ call, choice }: InputRows, threshold: readonly string[]): string {
+function dedupCommand(
+  call: Call,
+  { kind, columns, path }: InputRows['choice'],
+  threshold: readonly string[],
+): string {
   const given = PASSED_ON.filter((name) => call.has(name)).flatMap((name) => [
     `--${name}`,
     ...(name === 'tf-idf' ? [] : [call.list(name).join(',')]),
   ]);
   return commandLine([
-    ...['halfspace', 'dedup', choice.path as string],
-    ...[choice.kind === 'text' ? '--text' : '--vector', choice.columns.join(',')],
+    ...['halfspace', 'dedup', path as string],
+    ...[kind === 'text' ? '--text' : '--vector', columns.join(',')],
     ...[...given, ...threshold, '-o', 'plan.jsonl'],
   ]);
 }

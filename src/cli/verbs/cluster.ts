@@ -11,7 +11,7 @@ import { rowsOf } from '../../near/rows';
 import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
 import { builderOf, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
-import { allRows, type Collection, inBlocks, readCollection } from '../input/collection';
+import { type Collection, inBlocks, readCollection } from '../input/collection';
 import { counted, excerpt, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 import { aligned } from '../output/table';
@@ -51,7 +51,7 @@ export async function run(call: Call): Promise<0> {
   const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
   const names = await namesOf(rows, found);
   if (writer !== null) {
-    for (const block of inBlocks(allRows(rows))) {
+    for (const block of inBlocks(rows.rows)) {
       call.signal.throwIfAborted();
       await writer.write(linesOf(rows, found, names, block));
     }
@@ -149,7 +149,7 @@ function linesOf(
 /** The largest clusters as a table; a single line if there are none. */
 function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords }: Names): string {
   const { ids } = rows;
-  const count = allRows(rows).length;
+  const count = rows.rows.length;
   const order = clusters
     .map((cluster, number) => ({ ...cluster, number }))
     .sort((a, b) => b.size - a.size || a.number - b.number);

@@ -41,7 +41,6 @@ export async function planAgainst(
   keep: () => Keep,
 ): Promise<NewPlan> {
   const path = call.text('against') as string;
-  if (call.has('extend')) call.misuse('--against does not go with --extend: give one of them');
   if (!(await isIndexFolder(path))) {
     const advice = `make one by halfspace index ${path} -o DIR`;
     call.misuse(`--against expected an index folder, got ${path}: ${advice}`);

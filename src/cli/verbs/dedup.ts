@@ -4,23 +4,22 @@
  * is in dedup-apply.ts, plans next to older rows in dedup-old.ts.
  */
 
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { JACCARD } from '../../codes/measure';
 import { isMatch, shardsOf } from '../../formats/shards';
-import { checksum, checksumText } from '../../kernels/xxhash';
 import type { ColumnValues } from '../../near/keep';
 import { type DedupPlan, dedup, type Grouping, type Keep, type RowBatch } from '../../node';
 import type { Call } from '../call';
 import {
-  allRows,
   type Collection,
   type CollectionNeeds,
   readCollection,
+  type TakenColumn,
 } from '../input/collection';
-import { checkCommonOption, commonOf } from '../input/common';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
-import { columnOf, type Input, nameOfInput } from '../input/open-input';
+import { type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
 import { commandLine, counted } from '../output/figures';
 import { openPlan, writePlan } from '../output/plan-output';
@@ -39,11 +38,9 @@ export async function run(call: Call): Promise<0> {
 
 /** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: Input): Promise<0> {
-  refusePlanWithin(call, input);
-  refuseOptions(call);
-  checkCommonOption(call);
+  refuseOptions(call, input);
   const rule = new KeepRule(call);
-  const within = call.has('within') ? new Within(call) : null;
+  const within = Within.of(call);
   const writer = await openPlan(call, [input].flat());
   const marks = writer === null ? null : await marksOf(call, input);
   const needs: CollectionNeeds = {
@@ -52,13 +49,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     bands: bandsOf(call),
     begin(rows) {
       if (!call.has('against')) checkNearness(call, rows);
-      rule.check(call, rows);
-      within?.check(rows);
-    },
-    columns: () => [rule.column, within?.column].flatMap((name) => name ?? []),
-    take(batch) {
-      rule.take(batch);
-      within?.take(batch);
+      return [...rule.taken(call, rows), ...(within === null ? [] : [within])];
     },
   };
   if (call.has('against')) {
@@ -84,7 +75,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const plan = await call.long('grouping', (work) =>
     dedup(extended?.source ?? rows.source, { ...options, ...work }),
   );
-  const summary = summaryOf(plan, allRows(rows).length);
+  const summary = summaryOf(plan, rows.rows.length);
   const shown = call.has('quiet') ? [] : shownRows(plan, summary);
   const texts = await (writer === null
     ? rows.texts.of(shown)
@@ -93,26 +84,56 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   return 0;
 }
 
-/** Refuses options that exclude each other, and a plan of a name that --apply would not read. */
-function refuseOptions(call: Call): void {
-  const others = ['extend', 'against'].find((name) => call.has(name));
-  const only = ['within', 'keep-at-most', 'target-rows'].find((name) => call.has(name));
-  if (only && others) call.misuse(`--${only} does not go with --${others}`);
-  const target = call.text('output');
-  if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
+/** Options that exclude each other, as [one, others]. */
+const EXCLUDED: readonly (readonly [string, readonly string[]])[] = [
+  ['against', ['extend', 'within', 'keep-at-most', 'target-rows']],
+  ['extend', ['within', 'keep-at-most', 'target-rows']],
+  ['common', ['extend', 'against', 'apply', 'max-distance', 'min-cosine']],
+];
+/** A number, as the share of --common is written; anything else is a file. */
+const SHARE = /^[\d.]+$/;
+
+/** Refuses options that contradict each other, and a plan that --apply would not read. */
+function refuseOptions(call: Call, input: Input): void {
+  for (const [one, others] of EXCLUDED) {
+    if (call.has(one)) call.refuse(others, (name) => `--${one} does not go with --${name}`);
+  }
+  const common = call.text('common') ?? '';
+  if (SHARE.test(common) && !(Number(common) > 0 && Number(common) < 1)) {
+    call.misuse(`--common expected a share of the texts above 0 and below 1, got ${common}`);
+  }
+  const target = call.text('output') ?? '-';
+  if (target === '-') return;
+  if (!PLAN_NAME.test(target)) {
     call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
   }
-}
-
-/** Within a folder of texts the plan would be one of the texts when it is applied. */
-function refusePlanWithin(call: Call, input: Input): void {
-  const target = call.text('output');
-  if (target === undefined || target === '-' || input === '-') return;
+  // Within a folder of texts the plan would be one of the texts when it is applied.
   const place = [input]
     .flat()
     .find((one) => resolve(target).startsWith(resolve(one) + sep) || isMatch(one, target));
-  if (place === undefined) return;
+  if (place === undefined || place === '-') return;
   call.misuse(`the plan ${target} would be one of the files of ${place}: name another place`);
+}
+
+/**
+ * `--common` for `dedup`: the share of the texts above which what they share, as a template, makes
+ * none near; or the members of the set of a text in a file.
+ */
+async function commonOf(
+  call: Call,
+  { measure, again, vectors }: Collection,
+): Promise<number | BigUint64Array | undefined> {
+  const given = call.text('common');
+  if (given === undefined) return undefined;
+  if (measure !== JACCARD || (again === null && vectors === null)) {
+    call.misuse('--common needs texts in a file, compared as sets of their tokens');
+  }
+  if (SHARE.test(given)) return Number(given);
+  const hasher = (await again?.(() => false))?.textHasher ?? null;
+  if (hasher === null) call.misuse('--common FILE needs texts; give a share of the rows');
+  const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
+  if (members.length === 0) call.fail(`${given}: no words`);
+  return members;
 }
 
 /** A plan with its summary, and texts of the rows that this shows. */
@@ -132,9 +153,6 @@ async function saySummary(call: Call, summarized: Summarized): Promise<void> {
   call.say(`\n${summaryText(plan, summary, { ...rows, nameOf, texts })}\n`);
   sayTarget(call, summary);
   if (summary.dropped === 0) return;
-  const { buffer, byteOffset, byteLength } = plan.duplicateOf;
-  const digest = checksumText(checksum(new Uint8Array(buffer, byteOffset, byteLength)));
-  call.say(`Digest of this answer: ${digest}. The same rows and options give it each time.`);
   const target = call.text('output');
   if (target === undefined || target === '-') {
     call.say(
@@ -177,8 +195,7 @@ async function keptName(input: Input): Promise<string> {
     const folder = first.replace(/\/?[^/]*[*?].*$|\/?[^/]*\.[^/]+$|\/+$/g, '');
     return `${folder || 'rows'}-kept`;
   }
-  const isFolder = (await stat(first).catch(() => null))?.isDirectory() === true;
-  if (isFolder) return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
+  if ((await stat(first)).isDirectory()) return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
   const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }
@@ -188,15 +205,14 @@ const FORMS =
 /** A kind, and after a colon its seed or column. */
 const FORM = /^(?:(first|last)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
 
-/** A rule, and the values that it needs; `take` must see all rows, in their order. */
+/** The rule of `--keep`, with the values of the column that it goes by. */
 class KeepRule {
-  /** The column that must be read, for `take`; null for rules that need none. */
-  column: string | null;
   readonly #kind: string;
   readonly #seed: number;
-  readonly #values: unknown[] = [];
+  /** Null for rules that need none, and for the longest of the texts that are hashed. */
+  readonly #column: string | null;
+  #values: unknown[] | null = null;
 
-  /** By the option `--keep`. */
   constructor(call: Call) {
     const given = call.text('keep') ?? 'first';
     const [isKnown, plain, random, seed, byColumn, column] = FORM.exec(given) ?? [];
@@ -206,44 +222,30 @@ class KeepRule {
       call.misuse(`--keep ${byColumn} expected a column: --keep ${byColumn}:COLUMN`);
     }
     this.#seed = Number(seed ?? 0);
-    this.column = column || null;
+    this.#column = column || null;
   }
 
-  /**
-   * Fails where the input has no such column; an index folder, null, has none. The
-   * longest text is one of the column that is hashed, where no other is named.
-   */
-  check(call: Call, rows: InputRows | null): void {
-    if (this.#kind === 'longest' && this.column === null) {
-      if (rows?.choice.kind !== 'text') {
-        call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
-      }
-      this.column = rows.choice.columns[0];
-    }
-    if (this.column === null) return;
-    if (rows === null) {
-      call.misuse('--keep by a column needs a file, an index has its codes only');
-    }
-    columnOf(call, rows.reader, this.column);
-  }
-
-  /** Takes the values of the next rows. Of texts it holds the lengths, not the texts. */
-  take(batch: RowBatch): void {
-    const { column } = this;
-    if (column === null) return;
+  /** The column that must be read with the rows, if any; `rows` are null for an index folder. */
+  taken(call: Call, rows: InputRows | null): readonly TakenColumn[] {
     const isLength = this.#kind === 'longest';
-    const values: readonly unknown[] = isLength
-      ? batch.texts(column).map((text) => text?.length ?? null)
-      : batch.values(column);
-    for (const value of values) this.#values.push(value);
+    if (!isLength && this.#column === null) return [];
+    if (this.#column === null && rows?.choice.kind !== 'text') {
+      call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
+    }
+    const column = this.#column ?? (rows?.choice.columns[0] as string);
+    const values: unknown[] = [];
+    this.#values = values;
+    // Of texts the lengths are held, not the texts.
+    const valuesOf = (batch: RowBatch) =>
+      isLength ? batch.texts(column).map((text) => text?.length ?? null) : batch.values(column);
+    return [{ column, take: (batch) => values.push(...valuesOf(batch)) }];
   }
 
   /** The rule for the rows from `first` on. */
   keep(first = 0): Keep {
     if (this.#kind === 'random') return { random: this.#seed };
-    if (this.column === null) return this.#kind as Extract<Keep, string>;
+    if (this.#values === null) return this.#kind as Extract<Keep, string>;
     const values = this.#values.slice(first) as ColumnValues;
-    // The values of `longest` are lengths, see `take`.
     return this.#kind === 'lowest' ? { lowest: values } : { highest: values };
   }
 }

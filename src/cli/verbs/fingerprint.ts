@@ -6,8 +6,9 @@
 import type { RowWriter } from '../../node';
 import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
+import { namedColumns } from '../input/columns';
 import { openInputRows } from '../input/input-rows';
-import { namedColumns, only } from '../input/new-index';
+import { only } from '../input/new-index';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -17,7 +18,7 @@ export async function run(call: Call): Promise<0 | 1> {
   const source = await openInputRows(call, input);
   const { idColumn } = source.choice;
   const carried = call.has('columns')
-    ? namedColumns(call, source)
+    ? namedColumns(call, source.reader)
     : [...(idColumn === null ? [] : [idColumn]), ...source.otherColumns];
   let out: RowWriter | null = null;
   let width = '';

@@ -7,7 +7,8 @@
 import { openOutput } from '../../formats/file-io';
 import { type FrequencyTable, frequenciesToArrow } from '../../node';
 import type { Call } from '../call';
-import { chooseSource, openInput } from '../input/open-input';
+import { chooseSource } from '../input/columns';
+import { openInput } from '../input/open-input';
 import { countFrequencies, readFrequencies } from '../input/texts';
 import { counted } from '../output/figures';
 

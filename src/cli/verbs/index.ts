@@ -1,7 +1,8 @@
 /**
  * `halfspace index`: an index folder made of an input, appended to, rows removed, optimized,
  * compacted. Each of these is one generation of the folder: it is there whole, or the folder is as
- * it was. Also an index as one Arrow file.
+ * it was. Also an index as one Arrow file, and for tasks of the Spark package parts of an index
+ * (`--like` a trained one, from `--first-row` on), which `--merge` makes one.
  */
 
 import { readFile, rmdir, stat } from 'node:fs/promises';
@@ -23,7 +24,6 @@ import {
   buildIndex,
   type FileQueries,
   needDense,
-  openNewRows,
   readQueries,
   rowsLike,
 } from '../input/new-index';
@@ -31,9 +31,6 @@ import { idNamed, idsNamed, isIndexFolder, openFolder } from '../input/saved-ind
 import { counted, grouped, percent } from '../output/figures';
 import { byRowsWords, recallWords } from '../output/recall-words';
 import { openBytes } from '../output/rows';
-
-/** What changes a folder that is there. */
-const CHANGES = ['remove', 'optimize', 'compact'] as const;
 
 /** Names of a new index that is one file; others are folders. */
 const FILE = /\.(arrow|feather|ipc)$/i;
@@ -44,52 +41,35 @@ const FILE = /\.(arrow|feather|ipc)$/i;
  */
 export async function run(call: Call): Promise<0> {
   const output = call.text('output');
-  refuseUnused(call);
+  if (!call.has('optimize')) {
+    call.refuse(['recall', 'k', 'queries', 'partitions'], (name) => `--${name} is for --optimize`);
+  }
+  if (call.has('merge')) return mergeFolders(call, output);
   const input = call.onlyInput();
   await checkOptions(call, input, output);
   if (output === undefined) return showIndex(call, input, await changeFolder(call, input));
   if (FILE.test(output)) return makeFile(call, input, output);
-  let report: RecallReport | null = null;
-  if (call.has('append')) {
-    await appendRows(call, input, output);
-    if (call.has('optimize')) report = await optimizeFolder(call, output);
-  } else {
-    const wasThere = await isThere(output);
-    try {
-      report = await makeFolder(call, input, output);
-    } catch (error) {
-      // Only a folder without anything in it is removed.
-      if (!wasThere) await rmdir(output).catch(() => undefined);
-      throw error;
-    }
-  }
+  if (!call.has('append')) return showIndex(call, output, await makeFolder(call, input, output));
+  await appendRows(call, input, output);
+  const report = call.has('optimize') ? await optimizeFolder(call, output) : null;
   return showIndex(call, output, report);
 }
-
-/** Refuses options of --optimize without it. */
-export function refuseUnused(call: Call): void {
-  if (call.has('optimize')) return;
-  call.refuse(['recall', 'k', 'queries', 'partitions'], (name) => `--${name} is for --optimize`);
-}
-
-const isThere = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Refuses options that contradict each other, and queries that cannot be read. */
 async function checkOptions(call: Call, input: string, output: string | undefined): Promise<void> {
   if (output === '-') call.misuse('an index goes to a folder or a file, not to stdout');
   const isNew = output !== undefined && !call.has('append');
+  if (output !== undefined && FILE.test(output)) {
+    call.refuse(['memory', 'append'], (name) => `--${name} is for an index folder, not one file`);
+  }
   if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
   if (call.has('memory') && !call.has('optimize') && !isNew) {
     call.misuse(
       '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
     );
   }
-  const isChange = CHANGES.some((name) => call.has(name)) && !call.has('append');
-  if (output === undefined && !isChange) {
+  const isChange = ['remove', 'optimize', 'compact'].some((name) => call.has(name));
+  if (output === undefined && (call.has('append') || !isChange)) {
     call.misuse('say where to with -o DIR, or what to do: --remove IDS, --optimize, --compact');
   }
   if (output !== undefined && (call.has('remove') || call.has('compact'))) {
@@ -105,7 +85,7 @@ async function checkOptions(call: Call, input: string, output: string | undefine
 }
 
 /** Fails where an index is there that no --force replaces. */
-export async function refuseOther(call: Call, folder: string): Promise<void> {
+async function refuseOther(call: Call, folder: string): Promise<void> {
   if (call.has('force') || !(await isIndexFolder(folder))) return;
   call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
 }
@@ -113,13 +93,29 @@ export async function refuseOther(call: Call, folder: string): Promise<void> {
 /** A new index; an old one is replaced with --force only, and when the new one is whole. */
 async function makeFolder(call: Call, input: string, folder: string) {
   await refuseOther(call, folder);
-  if (call.has('memory')) {
-    const optimize = call.has('optimize') ? wantedOf(call) : undefined;
-    await buildFolder(call, folder, await openNewRows(call, input), { optimize });
-    const { report } = await IndexFolder.open(folder);
-    if (report !== null) sayReport(call, report, null);
-    return report;
+  const wasThere = await stat(folder).then(Boolean, () => false);
+  try {
+    const isWithin = ['memory', 'like', 'first-row'].some((name) => call.has(name));
+    return await (isWithin ? buildWithin : buildLoaded)(call, input, folder);
+  } catch (error) {
+    // Only a folder without anything in it is removed.
+    if (!wasThere) await rmdir(folder).catch(() => undefined);
+    throw error;
   }
+}
+
+/** Within --memory. The recall of a part of an index is measured, but not asked for. */
+async function buildWithin(call: Call, input: string, folder: string) {
+  const like = call.text('like');
+  const optimize = call.has('optimize') ? wantedOf(call) : undefined;
+  await buildFolder(call, input, folder, { optimize, like });
+  if (like !== undefined || call.has('first-row')) return null;
+  const { report } = await IndexFolder.open(folder);
+  if (report !== null) sayReport(call, report, null);
+  return report;
+}
+
+async function buildLoaded(call: Call, input: string, folder: string) {
   const built = await buildIndex(call, input);
   const { source, index, columns } = built;
   const report = await optimizeNew(call, built);
@@ -133,8 +129,6 @@ async function makeFolder(call: Call, input: string, folder: string) {
 
 /** A new index as one Arrow file, with carried columns and without the settings of texts. */
 async function makeFile(call: Call, input: string, file: string): Promise<0> {
-  if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
-  if (call.has('append')) call.misuse('--append is for an index folder, not for one file');
   const output = await openBytes(call, file, [input]);
   const built = await buildIndex(call, input);
   const { index, columns } = built;
@@ -143,6 +137,28 @@ async function makeFile(call: Call, input: string, file: string): Promise<0> {
   await output.close();
   call.say(`${file}: ${indexWords(index.count, index.hasher)}`);
   return checkRecall(call, report);
+}
+
+/** One index of folders that were built --like one folder. */
+async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
+  if (call.args.length === 0 || output === undefined) {
+    call.misuse('say which folders to merge, and where to: index A B --merge -o DIR');
+  }
+  const others = ['append', 'remove', 'compact', 'queries', 'partitions', 'first-row', 'like'];
+  call.refuse(others, (name) => `--${name} is not for --merge`);
+  await refuseOther(call, output);
+  const { report } = await call.long(`merging ${output}`, (long) =>
+    IndexFolder.merge(output, call.args, {
+      replace: call.has('force'),
+      manifestsOnly: call.has('manifests-only'),
+      optimize: call.has('optimize') ? wantedOf(call) : undefined,
+      memory: call.number('memory'),
+      ...long,
+    }),
+  );
+  const measured = report?.stale ? null : report;
+  if (measured !== null) sayReport(call, measured, null);
+  return showIndex(call, output, measured);
 }
 
 /** Each change is a generation; a later one that fails leaves the earlier ones. */
@@ -189,9 +205,7 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
   const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
   const own = call.has('queries') ? await readQueries(call, opened, call.has('append')) : null;
-  return measured(call, own, (options) =>
-    opened.optimize({ ...options, ...(memory !== undefined && { memory }) }),
-  );
+  return measured(call, own, (options) => opened.optimize({ ...options, memory }));
 }
 
 /** With --optimize chooses the setting of a new index. */
@@ -215,14 +229,13 @@ async function measured(
 }
 
 /** What --optimize must reach; with so many --partitions in a task of Spark. */
-export function wantedOf(call: Call): OptimizeOptions {
+function wantedOf(call: Call): OptimizeOptions {
   const [recall = 0.95, k = 10] = [call.number('recall'), call.number('k')];
-  const partitions = call.number('partitions');
-  return { recall, k, ...(partitions !== undefined && { partitions }) };
+  return { recall, k, partitions: call.number('partitions') };
 }
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */
-export function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
+function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
   const byRows = byRowsWords(report);
   const finds = `finds ${recallWords(report, own)}${byRows === null ? '' : `, ${byRows}`}`;
   const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
@@ -252,7 +265,7 @@ function checkRecall(call: Call, report: RecallReport | null): 0 {
 }
 
 /** Says what the folder is now, and fails where it does not find what is wanted. */
-export async function showIndex(call: Call, path: string, report: RecallReport | null): Promise<0> {
+async function showIndex(call: Call, path: string, report: RecallReport | null): Promise<0> {
   const folder = await openFolder(call, path);
   const what = indexWords(folder.rowCount, folder.options);
   call.say(`${path}: ${what}, generation ${folder.generation}`);

@@ -26,7 +26,7 @@ export async function run(call: Call): Promise<0> {
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
   // Opened before the work, so that an output that cannot be written is refused at once.
   const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
-  const within = call.has('within') ? new Within(call) : null;
+  const within = Within.of(call);
   const [left, right] = await collections(call, args, within);
   // Between two collections similarities are exact only if both hold their vectors.
   const isExact = right === null || (left.vectors !== null && right.vectors !== null);
@@ -64,10 +64,8 @@ async function collections(
     areTextsSets: true,
     begin(rows) {
       checkNearness(call, rows);
-      within?.check(rows);
+      return within === null ? [] : [within];
     },
-    columns: () => (within === null ? [] : [within.column]),
-    take: (batch) => within?.take(batch),
   };
   if (other === undefined) {
     return [await readCollection(call, one, { ...needs, bands: bandsOf(call) }), null];

@@ -8,7 +8,6 @@
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
 import type { IdKind } from '../../index/ids';
 import { similaritiesIn } from '../../index/result';
-import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
   type ColumnData,
@@ -18,28 +17,25 @@ import {
   type Rank,
   RowBatch,
   SimHashIndex,
-  type StoredIndex,
 } from '../../node';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
-import type { InputRows, RowVectorsOrCodes } from '../input/input-rows';
+import { namedColumns } from '../input/columns';
+import type { RowVectorsOrCodes } from '../input/input-rows';
 import { estimatedNearness, LEAST } from '../input/near';
 import { openSourceLike } from '../input/new-index';
 import {
-  Carried,
-  carriedName,
   carriedReader,
-  columnsOfFilter,
+  checkFilter,
   idsNamed,
   openSaved,
+  rowsOfFilter,
   type SavedIndex,
+  type SearchedIndex,
 } from '../input/saved-index';
 import { textHashersOf, vectorsOfTexts } from '../input/texts';
 import { openOutput } from '../output/rows';
-
-/** An index in memory, or one whose rows stay in their folder. */
-type SearchedIndex = SimHashIndex | StoredIndex;
 
 /** Some queries that are searched for in one call. */
 interface Queries {
@@ -69,38 +65,22 @@ export async function run(call: Call): Promise<0> {
   if (path === undefined) call.misuse('an index folder is missing');
   checkQueries(call);
   const folder = await openSaved(call, path);
-  const { bits, projection } = folder.options;
-  const measure = measureOf(projection);
-  const request = requestOf(call, { bits: bits as number, measure });
+  const measure = measureOf(folder.options.projection);
+  const request = requestOf(call, { bits: folder.options.bits as number, measure });
   const shown = shownColumns(call, folder);
-  const filtered = columnsOfFilter(call, folder);
+  checkFilter(call, folder);
   const index = await opened(call, folder);
-  // The filter needs its columns for all rows; columns to show are read for rows that are found.
-  const carried = await Carried.read(folder, index, filtered);
+  const allowed = await rowsOfFilter(call, folder, index);
   const columnsOf = await carriedReader(folder, index, shown);
-  const filter = call.text('filter');
-  const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
   const answer = async (queries: Queries) => {
     const found = await search(call, index, queries, { ...request, allowed });
-    const rank = rankOfRows(index, queries, request);
-    const isExact = rank === 'exact';
-    const columns: Record<string, ColumnData> = {
-      query: columnOfIds(queries.kind, found, 'query'),
-      rank: Int32Array.from(found, ({ rank }) => rank),
-      id: columnOfIds(folder.idKind, found, 'id'),
-      ...(rank === 'hamming' && {
-        distance: Int32Array.from(found, ({ distance }) => distance as number),
-      }),
-      [isExact ? measure.name : estimatedName(measure)]: Float64Array.from(
-        found,
-        ({ similarity }) => similarity,
-      ),
-    };
-    // A carried column that is called like one of the above gets the prefix `row_`.
     const own = await columnsOf(Uint32Array.from(found, ({ row }) => row));
+    const kinds = { query: queries.kind, id: folder.idKind };
+    const columns = resultColumns(found, kinds, rankOf(index, queries, request), measure);
+    // A carried column that is called like one of these gets the prefix `row_`.
     for (const name of shown) {
       columns[name in columns ? `row_${name}` : name] = own.column(name);
     }
@@ -125,13 +105,12 @@ async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   if (range !== undefined && (last === undefined || memory === undefined)) {
     call.misuse(`--segments takes two places as 0-3, with --memory; got ${range}`);
   }
-  const segments: [number, number] | undefined =
-    range === undefined ? undefined : [Number(first), Number(last)];
-  return call.long<SearchedIndex>(`opening ${folder.path}`, (long) => {
-    if (memory === undefined) return folder.index(long);
-    const own = { memory, segments, ...(long.signal && { signal: long.signal }) };
-    return openIndex(folder.path, own);
-  });
+  const segments = last === undefined ? undefined : ([Number(first), Number(last)] as const);
+  return call.long<SearchedIndex>(`opening ${folder.path}`, (long) =>
+    memory === undefined
+      ? folder.index(long)
+      : openIndex(folder.path, { memory, segments, signal: long.signal }),
+  );
 }
 
 /**
@@ -156,13 +135,9 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }) {
  * name; by default the first column of texts.
  */
 function shownColumns(call: Call, folder: SavedIndex): readonly string[] {
-  if (call.has('columns')) {
-    const names = call.list('columns');
-    const isNone = names.length === 1 && names[0] === 'none';
-    if (isNone && !folder.columnInfo.some(({ name }) => name === 'none')) return [];
-    return names.map((name) => carriedName(call, folder, name));
-  }
-  const text = folder.columnInfo.find(({ fits }) => fits.includes('text'));
+  const { path: file, columnInfo: columns } = folder;
+  if (call.has('columns')) return namedColumns(call, { file, columns });
+  const text = columns.find(({ fits }) => fits.includes('text'));
   return text === undefined ? [] : [text.name];
 }
 
@@ -221,21 +196,18 @@ async function fileQueries(
   folder: SavedIndex,
   answer: (queries: Queries) => Promise<void>,
 ): Promise<void> {
-  const rows: InputRows = await openSourceLike(call, call.args[1], folder);
+  const rows = await openSourceLike(call, call.args[1], folder);
   await rows.narrow([]);
-  let without = 0;
   for await (const batch of rows) {
+    const vectors = rows.queriesOf(batch);
     const ids = rows.idsOf(batch);
-    const vectors = rows.vectorsOf(batch);
-    const names = Array.from({ length: batch.count }, (_, i) =>
-      ids === null ? batch.firstRow + i : (ids[i] as Id),
+    const names = Array.from<unknown, Id>({ length: batch.count }, (_, i) =>
+      ids === null ? batch.firstRow + i : ids[i],
     );
-    for (let i = 0; i < batch.count; i++) without += Number(isMissing(vectors, i));
-    await rows.named(batch.firstRow, () =>
-      answer({ names, kind: kindOf(ids), vectors, self: null }),
-    );
+    const kind = kindOf(ids);
+    await rows.named(batch.firstRow, () => answer({ names, kind, vectors, self: null }));
   }
-  rows.sayWithoutCode(without);
+  rows.sayNulls();
 }
 
 /** The kind of ids, by the type of their array, so that a file without rows has one; null: rows. */
@@ -245,13 +217,24 @@ function kindOf(ids: Ids | null): IdKind {
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
-/** A record for each neighbour of each query, at most `k` of one; ranks count from 1. */
+/** A row that is near a query; `rank` counts from 1. */
+interface Found {
+  readonly query: Id;
+  readonly rank: number;
+  readonly id: Id;
+  readonly row: number;
+  /** Null where rows are not ranked by distance. */
+  readonly distance: number | null;
+  readonly similarity: number;
+}
+
+/** The neighbours of each query, at most `k` of one. */
 async function search(
   call: Call,
   index: SearchedIndex,
   { names, vectors, self }: Queries,
   { allowed, k, maxDistance, rank }: SearchRequest,
-) {
+): Promise<Found[]> {
   const isOther = (_: unknown, row: number) => row !== self;
   const filter =
     self === null ? (allowed ?? undefined) : (allowed?.filter((row) => row !== self) ?? isOther);
@@ -271,23 +254,40 @@ async function search(
 }
 
 /** What ranks the rows that are found: it decides the columns, also where no row is found. */
-function rankOfRows(
+function rankOf(
   index: SearchedIndex,
   { vectors }: Queries,
   { maxDistance, rank }: Pick<SearchRequest, 'maxDistance' | 'rank'>,
 ): Rank {
   if (maxDistance !== undefined) return 'hamming';
-  if (rank !== undefined) return rank;
-  return vectors instanceof Codes ? 'hamming' : index.rank;
+  return rank ?? (vectors instanceof Codes ? 'hamming' : index.rank);
 }
 
-/** The ids in field `name` as a column: texts, 64-bit integers, or float64 of rows and numbers. */
-function columnOfIds<K extends string>(
+/** The columns of what was found, without the carried ones. */
+function resultColumns(
+  found: readonly Found[],
+  kinds: { query: IdKind | null; id: IdKind | null },
+  rank: Rank,
+  measure: Measure,
+): Record<string, ColumnData> {
+  const distance = Int32Array.from(found, ({ distance }) => distance as number);
+  const similarity = rank === 'exact' ? measure.name : estimatedName(measure);
+  return {
+    query: columnOfIds(kinds.query, found, 'query'),
+    rank: Int32Array.from(found, ({ rank }) => rank),
+    id: columnOfIds(kinds.id, found, 'id'),
+    ...(rank === 'hamming' && { distance }),
+    [similarity]: Float64Array.from(found, ({ similarity }) => similarity),
+  };
+}
+
+/** The ids in a field as a column: texts, 64-bit integers, or float64 of rows and numbers. */
+function columnOfIds(
   kind: IdKind | null,
-  found: readonly Record<K, Id>[],
-  name: K,
+  found: readonly Found[],
+  field: 'query' | 'id',
 ): ColumnData {
-  const ids = found.map((one) => one[name]);
+  const ids = found.map((one) => one[field]);
   if (kind === 'string') return ids as string[];
   return kind === 'bigint' ? bigIntegers(ids as bigint[]) : Float64Array.from(ids as number[]);
 }

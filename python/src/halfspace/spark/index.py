@@ -53,7 +53,7 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
     twice = chosen.groupBy("id").count().where("count > 1").first()
     if twice is not None:
         raise ValueError(f"the id {twice['id']!r} is there {twice['count']} times")
-    words = ["index-parts", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
+    words = ["index", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
     model, optimize = {}, options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
         model = _trained(chosen, total, [*words, *optimize])
@@ -145,7 +145,7 @@ def _merged(manifests, words=(), model=None, storage=None, root=None):
         if model:
             for one in manifests:
                 _brought(made, _files(json.loads(one)), storage, root)
-        run("index-parts", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
+        run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
         with open(f"{made}/{MANIFEST}", "rb") as file:
             return file.read()
 
