@@ -31,7 +31,6 @@ export type {
   RepairOptions,
 } from './store/verify';
 export type { CodeHeader, KindHeader } from './table/arrow/writer';
-export type { Column } from './table/columns/builder';
-export type { ColumnData } from './table/columns/make';
+export type { Column, ColumnData } from './table/columns/make';
 export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';
 export { RowBatch, type RowPlace } from './table/row-batch';

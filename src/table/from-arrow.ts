@@ -1,11 +1,11 @@
 /**
- * Codes, dense and sparse vectors from Arrow bytes or tables, with the ids next to them. Columns
- * are read by the same readers and rules as those of RowBatch, over all batches of the source;
- * memory for the result is allocated once.
+ * Codes, dense and sparse vectors of Arrow bytes or tables, with the ids next to them, by the
+ * readers and rules of RowBatch. Vectors of several batches are joined first.
  */
 
-import { RecordBatch } from 'apache-arrow';
+import { type Field, RecordBatch } from 'apache-arrow';
 import { checkDeclared } from '../base/arguments';
+import { concatenated } from '../base/arrays';
 import { MAX_BITS } from '../base/check';
 import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
@@ -14,9 +14,9 @@ import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { type ArrowBatches, type ArrowSource, asArrow, openArrow } from './arrow/source';
 import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
-import { idsOf } from './columns/ids';
-import { chunkOf } from './columns/pick';
+import { chunkOf, joinedColumn } from './columns/pick';
 import { type ColumnInfo, columnInfo, type Fit } from './columns/types';
+import { idsOf } from './columns/values';
 import { denseOf, sparseOf } from './columns/vectors';
 import { codeOptions, openSealed } from './sealed/seal';
 
@@ -122,7 +122,7 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   const name = pickColumn(columns, VECTORS, given.column);
   const ids = pickIds(columns, given.id);
   return asArrow(given.file, () => ({
-    vectors: denseOf(chunksOf(opened, name)),
+    vectors: denseOf(joined(opened, name)),
     ids: idsFrom(opened, ids) as I,
   }));
 }
@@ -153,10 +153,9 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
       : [pickColumn(columns, INDICES, given.indices), pickColumn(columns, VALUES, given.values)];
   const ids = pickIds(columns, given.id);
   return asArrow(given.file, () => {
-    const keys = chunksOf(opened, indices);
-    const weights = values === undefined ? keys : chunksOf(opened, values);
-    const chunks = keys.map((chunk, i) => ({ indices: chunk, values: weights[i] }));
-    return { vectors: sparseOf(chunks), ids: idsFrom(opened, ids) as I };
+    const keys = joined(opened, indices);
+    const weights = values === undefined ? keys : joined(opened, values);
+    return { vectors: sparseOf(keys, weights), ids: idsFrom(opened, ids) as I };
   });
 }
 
@@ -174,8 +173,18 @@ function chunksOf({ schema, batches }: ArrowBatches, name: string): Chunk[] {
   });
 }
 
+/** A column of all batches. */
+function joined(source: ArrowBatches, name: string): Chunk {
+  const parts = chunksOf(source, name);
+  if (parts.length === 1) return parts[0];
+  const field = source.schema.fields.find((one) => one.name === name) as Field;
+  return { data: joinedColumn(parts.map(({ data }) => ({ field, data }))).data, firstRow: 0 };
+}
+
 function idsFrom(source: ArrowBatches, name: string | null): Ids | null {
-  return name === null ? null : idsOf(chunksOf(source, name));
+  if (name === null) return null;
+  const parts = chunksOf(source, name).map(idsOf);
+  return Array.isArray(parts[0]) ? (parts.flat() as string[]) : concatenated(parts as Int32Array[]);
 }
 
 /** What a column is wanted for, and which one is taken when the caller names none. */

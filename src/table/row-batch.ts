@@ -13,11 +13,17 @@ import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { builderOf, type Column, type ColumnBuilder, finished } from './columns/builder';
 import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
-import { idsOf } from './columns/ids';
-import { type ColumnData, columnOf, recordBatch } from './columns/make';
+import {
+  builderOf,
+  type Column,
+  type ColumnBuilder,
+  type ColumnData,
+  columnOf,
+  plainColumn,
+  recordBatch,
+} from './columns/make';
 import { chunkOf, joinedColumn, taken } from './columns/pick';
 import {
   type ColumnInfo,
@@ -26,8 +32,8 @@ import {
   type Fit,
   kindOfField,
 } from './columns/types';
-import { valuesOf } from './columns/values';
-import { denseOf, narrowed, sparseOf } from './columns/vectors';
+import { idsOf, valuesOf } from './columns/values';
+import { denseOf, sparseOf } from './columns/vectors';
 import { codeOptions, headerOf, KEY } from './sealed/seal';
 
 /** Where rows come from, for errors. */
@@ -171,14 +177,14 @@ export class RowBatch {
   /** Ids, none of which may be null. */
   ids(name: string): Ids {
     const chunk = this.chunk(name, 'id', 'id of integers or strings');
-    return this.#reading(() => idsOf([chunk]));
+    return this.#reading(() => idsOf(chunk));
   }
 
   /** Vectors of one width. Null rows stay null. */
   vectors(name: string, options?: { dimensions?: number }): DenseMatrix {
     const { dimensions } = checkOptions('options', options, ['dimensions']);
     const chunk = this.chunk(name, 'vector', 'vector: a list of numbers');
-    return this.#reading(() => denseOf([chunk], dimensions));
+    return this.#reading(() => denseOf(chunk, dimensions));
   }
 
   /** Sparse rows of two list columns or one Map column. */
@@ -186,7 +192,7 @@ export class RowBatch {
     const isMap = values === undefined;
     const keys = this.chunk(indices, isMap ? 'map' : 'indices', 'column of dimensions');
     const weights = isMap ? keys : this.chunk(values, 'values', 'column of values');
-    return this.#reading(() => narrowed(sparseOf([{ indices: keys, values: weights }])));
+    return this.#reading(() => sparseOf(keys, weights));
   }
 
   /** A copy of the codes. A file of this library says how they were made. */
@@ -369,7 +375,9 @@ export class RowAssembler {
 
   /** Ends the columns; the builders begin again without rows. */
   #finish() {
-    return this.#plans.map(({ name, kind }, i) => finished(name, this.builders[i], kind));
+    return this.#plans.map(({ name, kind }, i) =>
+      plainColumn(name, kind, this.builders[i].finish()),
+    );
   }
 
   /** The rows since the last batch, as a batch. */

@@ -18,7 +18,7 @@ import {
   type Vector,
   type VectorStorage,
 } from '../../node';
-import { builderOf, finished } from '../../table/columns/builder';
+import { plainColumn, plainData } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
@@ -234,10 +234,7 @@ function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
     const areNumbers = [own.type, type].every((one) => one === 'Int64' || one === 'Float64');
     const isExact = areNumbers && known.every((value) => Number.isSafeInteger(Number(value)));
     if (kind === undefined || !(known.length === 0 || isExact)) continue;
-    const builder = builderOf(kind);
-    const turn = type === 'Int64' ? BigInt : Number;
-    for (const value of values) builder.append(value === null ? null : turn(value));
-    changed.set(name, finished(name, builder, kind));
+    changed.set(name, plainColumn(name, kind, plainData(kind, values)));
   }
   return batch.with(Object.fromEntries(changed));
 }

@@ -9,7 +9,7 @@ import { idsAt } from '../../base/ids';
 import { namingSample, wordsApart } from '../../clusters/cluster-words';
 import { rowsOf } from '../../near/rows';
 import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
-import { builderOf, finished } from '../../table/columns/builder';
+import { plainColumn, plainData } from '../../table/columns/make';
 import type { Call } from '../call';
 import { type Collection, inBlocks, readCollection } from '../input/collection';
 import { counted, excerpt, grouped } from '../output/figures';
@@ -118,7 +118,7 @@ async function namesOf({ texts, ids }: Collection, { clusters, labels }: Found):
 }
 
 /** A column of booleans without rows, whose type an empty array would not say. */
-const NO_FLAGS = finished('medoid', builderOf('bool'), 'bool');
+const NO_FLAGS = plainColumn('medoid', 'bool', plainData('bool', []));
 
 /** The lines of some rows; a cluster is called by the label of its medoid. */
 function linesOf(

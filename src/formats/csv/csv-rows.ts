@@ -4,7 +4,7 @@
  * zeros are texts.
  */
 
-import type { BytesBuilder, ColumnBuilder } from '../../table/columns/builder';
+import type { BytesBuilder, ColumnBuilder } from '../../table/columns/make';
 import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';

@@ -6,7 +6,7 @@
  */
 
 import { FormatError } from '../../base/format-error';
-import { grown } from '../../table/columns/builder';
+import { withRoom } from '../../table/columns/make';
 import { RecordScan } from '../records';
 import { type Delimiter, lineError } from '../row-reader';
 
@@ -94,9 +94,9 @@ class CsvRecord {
   }
 
   #push(start: number, end: number, quotes: number): void {
-    this.starts = grown(this.starts, this.count + 1);
-    this.ends = grown(this.ends, this.count + 1);
-    this.quotes = grown(this.quotes, this.count + 1);
+    this.starts = withRoom(this.starts, this.count + 1);
+    this.ends = withRoom(this.ends, this.count + 1);
+    this.quotes = withRoom(this.quotes, this.count + 1);
     this.starts[this.count] = start;
     this.ends[this.count] = end;
     this.quotes[this.count++] = quotes;

@@ -3,12 +3,12 @@
  * become texts that lose nothing, deeper nesting becomes JSON.
  */
 
-import type { ColumnBuilder } from '../../table/columns/builder';
+import { type Column, listData, numberData, plainData } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { float16, timeText } from '../../table/columns/values';
 import { exactJson } from '../jsonl/json-text';
 import type { Node } from './metadata';
-import type { Budget, LeafValues } from './pages';
+import type { Budget, LeafValues, Values } from './pages';
 
 /**
  * The kind of a leaf's values, and what makes them of stored ones; null where they are the same.
@@ -104,94 +104,103 @@ export function kindOfNode(node: Node): ColumnKind {
   return isPlain && !isNested ? { list: leafType(item).kind } : 'json';
 }
 
-/** Appends the rows of a column to its builder, from the values of its leaves. */
-export function appendColumn(
-  builder: ColumnBuilder,
+/** A column of `rows` rows from the values of its leaves. */
+export function columnData(
   { node, kind, rows }: { node: Node; kind: ColumnKind; rows: number },
   leaves: readonly LeafValues[],
   budget: Budget,
-): void {
-  const append = (value: unknown) => {
-    budget.take(sizeOf(value));
-    builder.append(value);
-  };
-  if (node.children.length === 0 && !node.isRepeated) appendValues(append, leaves[0]);
-  else if (typeof kind === 'object' && 'list' in kind) {
-    const list = node.isRepeated ? node : node.children[0];
-    builder.reserve(leaves[0].values.length);
-    appendLists(append, leaves[0], list.maxDefinition);
-  } else {
-    const nested = new Nested(node, leaves);
-    for (let i = 0; i < rows; i++) {
-      const value = nested.row(node);
-      append(value === null ? null : exactJson(value));
-    }
-    nested.checkEnd();
-  }
-  if (builder.length !== rows) {
-    throw new Error(`column "${node.name}" has ${builder.length} rows, not ${rows}`);
-  }
+): Column['data'] {
+  const [first] = leaves;
+  const data =
+    node.children.length === 0 && !node.isRepeated
+      ? leafData(kind, first.values, first.definitions, budget)
+      : typeof kind === 'object' && 'list' in kind
+        ? listColumn(node, kind.list, first, budget)
+        : plainData(kind, nestedTexts(node, rows, leaves, budget));
+  if (data.length === rows) return data;
+  throw new Error(`column "${node.name}" has ${data.length} rows, not ${rows}`);
 }
 
 /** Bytes that a value takes in a column, about. */
 function sizeOf(value: unknown): number {
-  if (typeof value === 'string' || value instanceof Uint8Array) return 4 + value.length;
-  if (ArrayBuffer.isView(value)) return 4 + value.byteLength;
-  if (!Array.isArray(value)) return 8;
-  return value.reduce((sum, item) => sum + sizeOf(item), 4);
+  return typeof value === 'string' || value instanceof Uint8Array ? 4 + value.length : 8;
 }
 
-type Append = (value: unknown) => void;
-
-function appendValues(append: Append, { values, levelCount, definitions }: LeafValues): void {
+/** A column of the values that are there and, where `isThere` is 0, of nulls. */
+function leafData(
+  kind: ColumnKind,
+  values: Values,
+  isThere: Uint8Array | null,
+  budget: Budget,
+): Column['data'] {
+  if (isThere === null && !Array.isArray(values)) return numberData(values);
   let next = 0;
-  for (let row = 0; row < levelCount; row++) {
-    const isThere = definitions === null || definitions[row] === 1;
-    append(isThere ? values[next++] : null);
-  }
+  const rows = Array.from({ length: isThere?.length ?? values.length }, (_, row) => {
+    const value = isThere?.[row] === 0 ? null : values[next++];
+    budget.take(sizeOf(value));
+    return value;
+  });
+  return plainData(kind, rows);
 }
 
 /**
- * Appends lists of plain values; `itemLevel` is the definition level of an item, null or not. One
- * level below it the list is empty, further below it is null.
+ * A column of lists of plain values. The definition level of an item, null or not, is that of the
+ * repeated element; one level below it the list is empty, further below it is null.
  */
-function appendLists(append: Append, leaf: LeafValues, itemLevel: number): void {
+function listColumn(
+  node: Node,
+  kind: ColumnKind,
+  leaf: LeafValues,
+  budget: Budget,
+): Column['data'] {
   const { values, levelCount, definitions } = leaf;
   const { maxDefinition } = leaf.node;
+  const itemLevel = (node.isRepeated ? node : node.children[0]).maxDefinition;
   const repetitions = leaf.repetitions as Uint8Array;
-  let next = 0;
-  for (let at = 0, end = 0; at < levelCount; at = end) {
-    // Repetition level 0 begins a new list.
-    const found = repetitions.indexOf(0, at + 1);
-    end = found < 0 ? levelCount : found;
-    const isOfValues =
-      definitions === null || countOf(definitions, maxDefinition, at, end) === end - at;
-    if (repetitions[at] !== 0) throw new Error('an item outside of a list');
-    if (isOfValues) {
-      append(
-        Array.isArray(values)
-          ? values.slice(next, next + end - at)
-          : values.subarray(next, next + end - at),
-      );
-      next += end - at;
-    } else if (definitions[at] < itemLevel) {
-      if (end - at > 1) throw new Error('an item outside of a list');
-      append(definitions[at] < itemLevel - 1 ? null : []);
-    } else {
-      const items: unknown[] = [];
-      for (let i = at; i < end; i++) {
-        if (definitions[i] < itemLevel) throw new Error('an item outside of a list');
-        items.push(definitions[i] === maxDefinition ? values[next++] : null);
-      }
-      append(items);
-    }
+  // Repetition level 0 begins a new list; only one that has items goes on.
+  const rows = countOf(repetitions, 0);
+  const offsets = new Int32Array(rows + 1);
+  const isThere = definitions === null ? null : new Uint8Array(levelCount);
+  const nulls: number[] = [];
+  let [row, items, isOfItems] = [-1, 0, false];
+  for (let at = 0; at < levelCount; at++) {
+    const level = definitions === null ? maxDefinition : definitions[at];
+    const isItem = level >= itemLevel;
+    if (repetitions[at] === 0) {
+      row++;
+      if (level < itemLevel - 1) nulls.push(row);
+      isOfItems = isItem;
+    } else if (!isOfItems || !isItem) throw new Error('an item outside of a list');
+    if (isThere !== null && isItem) isThere[items] = Number(level === maxDefinition);
+    if (isItem) items++;
+    offsets[row + 1] = items;
   }
+  const child = leafData(kind, values, isThere && isThere.subarray(0, items), budget);
+  return listData(child, offsets, nulls);
 }
 
-function countOf(levels: Uint8Array, level: number, from: number, to: number): number {
+function countOf(levels: Uint8Array, level: number): number {
   let count = 0;
-  for (let i = from; i < to; i++) if (levels[i] === level) count++;
+  for (let i = 0; i < levels.length; i++) if (levels[i] === level) count++;
   return count;
+}
+
+/** The rows of a nested column as JSON. */
+function nestedTexts(
+  node: Node,
+  rows: number,
+  leaves: readonly LeafValues[],
+  budget: Budget,
+): (string | null)[] {
+  const nested = new Nested(node, leaves);
+  const texts = Array.from({ length: rows }, () => {
+    const value = nested.row(node);
+    const text = value === null ? null : exactJson(value);
+    budget.take(sizeOf(text));
+    return text;
+  });
+  nested.checkEnd();
+  return texts;
 }
 
 /** Puts the values of several leaves together, row after row, as plain values of any depth. */

@@ -2,10 +2,11 @@
 
 import { asFormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
-import { RowAssembler } from '../../table/row-batch';
+import { type Column, plainColumn, plainData } from '../../table/columns/make';
+import { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
-import { appendColumn, kindOfNode, leafType } from './columns';
+import { columnData, kindOfNode, leafType } from './columns';
 import { type Node, type RowGroup, readFooter } from './metadata';
 import { Budget, LeafReader, type LeafValues } from './pages';
 
@@ -20,25 +21,30 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
   const plans = columns
     .filter(({ name }) => wanted.has(name))
     .map((node) => ({ node, name: node.name, kind: kindOfNode(node) }));
-  const assembler = new RowAssembler(plans, file);
+  const none = plans.map(({ name, kind }) => plainColumn(name, kind, plainData(kind, [])));
+  const empty = RowBatch.ofColumns(none, 0, { file });
 
   const read: FormatRows['read'] = async (send) => {
     const nodes = plans.map(({ node }) => node);
+    let firstRow = 0;
     for (const group of groups.filter(({ rows }) => rows > 0)) {
       const { rows } = group;
       const budget = new Budget(bytesOf(group, nodes, bytes.byteCount));
-      for (const [i, plan] of plans.entries()) {
-        await asParquet(file, async () => {
-          const leaves = await leavesOf(plan.node, group, bytes, new Budget(budget.bytes));
-          appendColumn(assembler.builders[i], { ...plan, rows }, leaves, budget);
+      const made: Column[] = [];
+      for (const plan of plans) {
+        const { node, name, kind } = plan;
+        const data = await asParquet(file, async () => {
+          const leaves = await leavesOf(node, group, bytes, new Budget(budget.bytes));
+          return columnData({ ...plan, rows }, leaves, budget);
         });
+        made.push(plainColumn(name, kind, data));
       }
-      assembler.count = rows;
-      await send(assembler.take());
+      await send(RowBatch.ofColumns(made, rows, { firstRow, file }));
+      firstRow += rows;
     }
-    if (assembler.hasRest) await send(assembler.take());
+    if (firstRow === 0) await send(empty);
   };
-  return { columns: assembler.columns, rowCount, read };
+  return { columns: empty.columns, rowCount, read };
 }
 
 /** Bytes of some columns of a row group. Chunks may overlap, so at most the bytes of the file. */

@@ -15,8 +15,7 @@ import {
 } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
-import type { Column } from '../columns/builder';
-import { columnOf, recordBatch } from '../columns/make';
+import { type Column, columnOf, recordBatch } from '../columns/make';
 import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
 import { headerText, KEY, sealedBatch } from '../sealed/seal';

@@ -1,22 +1,17 @@
 /**
- * The part of a column in one record batch, and the checks before its values are read: bitmaps and
- * offsets must stay within their memory, lists within their children, and what is allocated for a
- * column within what the file justifies.
+ * A column as readers take it, and the checks before its values are read: bitmaps and offsets must
+ * stay within their memory, lists within their children, and what is allocated for a column within
+ * what the file justifies.
  */
 
 import { type Data, Type } from 'apache-arrow';
 import { bitmapOf } from '../../base/bitmap';
 
-/** A column of one batch. */
+/** Rows of a column. */
 export interface Chunk {
   readonly data: Data;
-  /** The row of the source, from 0, at which the batch begins; for errors. */
+  /** The number of the first row in its source; for errors. */
   readonly firstRow: number;
-}
-
-/** Rows of all chunks. */
-export function rowsOf(chunks: readonly Chunk[]): number {
-  return chunks.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 /**
@@ -84,6 +79,11 @@ export function rangesOf(chunk: Chunk): Ranges {
   checkOffsets(chunk, childLength);
   const offsets = valueOffsets as unknown as Int32Array | BigInt64Array;
   return { start: (row) => Number(offsets[row]), end: (row) => Number(offsets[row + 1]) };
+}
+
+/** Rows of all chunks. */
+export function rowsOf(chunks: readonly Chunk[]): number {
+  return chunks.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 /** A validity bitmap over the rows of all chunks; null where no row is null. */

@@ -1,58 +1,47 @@
 /**
- * Makes Arrow columns of what programs have: typed arrays, codes, matrices, arrays of plain values.
- * Only plain values are copied, so other memory must not change while the column is used.
+ * Makes Arrow columns of what programs have: typed arrays, codes, matrices, and plain values, which
+ * are all of one kind. Only plain values are copied, so other memory must not change while the
+ * column is used.
  */
 
 import {
+  Binary,
+  Bool,
   type Data,
+  type DataType,
   Field,
   FixedSizeBinary,
   FixedSizeList,
-  type Float32,
-  Int64,
   List,
   makeData,
   RecordBatch,
   Schema,
   Struct,
+  Utf8,
 } from 'apache-arrow';
-import { countNulls } from '../../base/bitmap';
+import { bitmapOf, countNulls } from '../../base/bitmap';
 import { checkAttached, wrongType } from '../../base/check';
+import type { Ids } from '../../base/ids';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
-import { builderOf, type Column, finished } from './builder';
-import { type ColumnKind, type NumberArray, typeOfArray } from './types';
+import {
+  type ColumnKind,
+  isNumberKind,
+  JSON_METADATA,
+  type NumberArray,
+  type NumberKind,
+  numberType,
+  typeOfArray,
+} from './types';
+
+/** A column of a batch: its name and type, and its values. */
+export interface Column {
+  readonly field: Field;
+  readonly data: Data;
+}
 
 /** A bitmap of the rows that are not null; null or missing where all are not. */
 type Validity = Uint8Array | null | undefined;
-
-/**
- * Codes as signed integers of 64 bits, which every engine has: one for each row, or a list of them
- * where codes are wider. The first bits of a code are the lowest of the first integer. A copy;
- * `codesOf` reads them back as codes.
- */
-export function wordColumn(name: string, codes: Codes): Column {
-  const { bytes, bytesPerCode, count: length, validity } = codes;
-  const words = Math.ceil(bytesPerCode / 8);
-  const values = new Uint8Array(8 * words * length);
-  for (let row = 0; row < length; row++) {
-    values.set(bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), 8 * words * row);
-  }
-  const items = numberData(new BigInt64Array(values.buffer)) as Data;
-  if (words === 1) {
-    const data = makeData({
-      ...nullsOf(validity, length),
-      type: new Int64(),
-      length,
-      data: items.values,
-    });
-    return { field: new Field(name, data.type, true), data };
-  }
-  const type = new List(new Field('item', items.type, true));
-  const valueOffsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
-  const data = makeData({ ...nullsOf(validity, length), type, length, valueOffsets, child: items });
-  return { field: new Field(name, type, true), data };
-}
 
 /** The number of nulls and their bitmap, as `makeData` takes them. */
 export function nullsOf(validity: Validity, length: number) {
@@ -60,11 +49,18 @@ export function nullsOf(validity: Validity, length: number) {
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: validity as Uint8Array };
 }
 
+/** The same from the rows that are null, which ascend. */
+function nullsAt(rows: readonly number[], length: number) {
+  if (rows.length === 0) return { nullCount: 0 };
+  const nullBitmap = bitmapOf(length, () => true);
+  for (const row of rows) nullBitmap[row >> 3] &= ~(1 << (row & 7));
+  return { nullCount: rows.length, nullBitmap };
+}
+
 /** A column of numbers of the array's type; not copied. */
-export function numberData(values: NumberArray): Data<Float32> {
-  const type = typeOfArray(values) as Float32;
-  const data = values as Float32Array;
-  return makeData({ type, length: values.length, nullCount: 0, data });
+export function numberData(values: NumberArray): Data {
+  const type = typeOfArray(values) as DataType;
+  return makeData({ type, length: values.length, nullCount: 0, data: values } as never);
 }
 
 /** A column of `width` bytes for each row; not copied. */
@@ -85,6 +81,255 @@ export function vectorData(
   const child = numberData(values);
   const type = new FixedSizeList(width, new Field('item', child.type, isNullable));
   return makeData({ type, length, child, ...nullsOf(validity, length) });
+}
+
+/** A column of lists, whose items are another column; `nulls` are rows, which ascend. */
+export function listData(child: Data, valueOffsets: Int32Array, nulls: readonly number[]): Data {
+  const length = valueOffsets.length - 1;
+  const type = new List(new Field('item', child.type, true));
+  return makeData({ type, length, valueOffsets, child, ...nullsAt(nulls, length) });
+}
+
+/** A column of these ids; typed arrays are not copied. */
+export function idData(ids: Ids): Data {
+  return ArrayBuffer.isView(ids) ? numberData(ids as NumberArray) : plainData('text', ids);
+}
+
+/**
+ * Codes as signed integers of 64 bits, which every engine has: one for each row, or a list of them
+ * where codes are wider. The first bits of a code are the lowest of the first integer. A copy;
+ * `codesOf` reads them back as codes.
+ */
+export function wordColumn(name: string, codes: Codes): Column {
+  const { bytes, bytesPerCode, count: length, validity } = codes;
+  const words = Math.ceil(bytesPerCode / 8);
+  const values = new Uint8Array(8 * words * length);
+  for (let row = 0; row < length; row++) {
+    values.set(bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), 8 * words * row);
+  }
+  const integers = new BigInt64Array(values.buffer);
+  const nulls = nullsOf(validity, length);
+  if (words === 1) {
+    const { type } = numberData(integers);
+    const data = makeData({ type, length, data: integers, ...nulls } as never) as Data;
+    return plainColumn(name, 'int64', data);
+  }
+  const child = numberData(integers);
+  const type = new List(new Field('item', child.type, true));
+  const valueOffsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
+  const data = makeData({ type, length, valueOffsets, child, ...nulls });
+  return plainColumn(name, { list: 'int64' }, data);
+}
+
+/** Texts and bytes, and items of lists, of one batch stay below 2^31, where 32-bit offsets end. */
+const MAX_OFFSET = 0x7fff_ffff;
+
+const isNull = (value: unknown) => value === null || value === undefined;
+
+/** A column of plain values, which its kind can hold; null and undefined become nulls. */
+export function plainData(kind: ColumnKind, values: ArrayLike<unknown>): Data {
+  const { length } = values;
+  if (typeof kind === 'object' && 'list' in kind) return listsData(kind.list, values as never);
+  if (kind === 'text' || kind === 'json' || kind === 'binary') {
+    const builder = new BytesBuilder(kind);
+    for (let row = 0; row < length; row++) builder.append(values[row]);
+    return builder.finish();
+  }
+  if (isNumberKind(kind)) return numbersData(kind, [values], length);
+  const nulls = nullsOf(
+    bitmapOf(length, (row) => !isNull(values[row])),
+    length,
+  );
+  if (kind === 'bool') {
+    const data = bitmapOf(length, (row) => values[row] === true);
+    return makeData({ type: new Bool(), length, data, ...nulls });
+  }
+  const { fixedBytes: width } = kind;
+  const data = new Uint8Array(length * width);
+  for (let row = 0; row < length; row++) {
+    const bytes = values[row] as Uint8Array | null;
+    if (bytes !== null && bytes.length !== width)
+      throw new Error(`${bytes.length} bytes, not ${width}`);
+    if (bytes !== null) data.set(bytes, row * width);
+  }
+  return makeData({ type: new FixedSizeBinary(width), length, data, ...nulls });
+}
+
+/** A column under its name; JSON is marked as such. */
+export function plainColumn(name: string, kind: ColumnKind, data: Data): Column {
+  const metadata = kind === 'json' ? JSON_METADATA : undefined;
+  return { field: new Field(name, data.type, true, metadata), data };
+}
+
+/** Numbers that come in lists, one list after another; `length` is the number of all of them. */
+function numbersData(
+  kind: NumberKind,
+  lists: ArrayLike<ArrayLike<unknown> | null | undefined>,
+  length: number,
+): Data {
+  const { type, Values } = numberType(kind);
+  const isWide = kind === 'int64' || kind === 'uint64';
+  const data = new Values(length) as Float64Array;
+  const nulls: number[] = [];
+  for (let i = 0, at = 0; i < lists.length; i++) {
+    const list = lists[i] ?? [];
+    const isOfFloats = list instanceof Float32Array || list instanceof Float64Array;
+    if (isOfFloats && !isWide) data.set(list, at); // without a loop
+    for (let j = 0; j < list.length && (isWide || !isOfFloats); j++) {
+      const value = list[j];
+      if (isNull(value)) nulls.push(at + j);
+      // Integers of 64 bits may also be given as numbers.
+      else if (isWide) data[at + j] = BigInt(value as number) as never;
+      else data[at + j] = Number(value);
+    }
+    at += list.length;
+  }
+  return makeData({ type, length, data, ...nullsAt(nulls, length) } as never);
+}
+
+function listsData(
+  item: ColumnKind,
+  lists: ArrayLike<ArrayLike<unknown> | null | undefined>,
+): Data {
+  const offsets = new Int32Array(lists.length + 1);
+  const nulls: number[] = [];
+  let length = 0;
+  for (let row = 0; row < lists.length; row++) {
+    const list = lists[row];
+    if (isNull(list)) nulls.push(row);
+    length += list?.length ?? 0;
+    if (length > MAX_OFFSET) throw new Error('more than 2^31 items of lists in one batch');
+    offsets[row + 1] = length;
+  }
+  if (isNumberKind(item)) return listData(numbersData(item, lists, length), offsets, nulls);
+  const items: unknown[] = [];
+  for (let row = 0; row < lists.length; row++) {
+    const list = lists[row] ?? [];
+    for (let i = 0; i < list.length; i++) items.push(list[i]);
+  }
+  return listData(plainData(item, items), offsets, nulls);
+}
+
+/** Texts of fewer characters get room for the most bytes that they may take: 768 KiB. */
+const MAX_UNCOUNTED = 2 ** 18;
+/** Columns of more bytes are handed over; others are copied out of memory that is used again. */
+const MAX_COPIED_BYTES = 2 ** 24;
+
+const encoder = new TextEncoder();
+
+/** `old` where it has room for `needed` elements; else a copy of twice the length or more. */
+export function withRoom<T extends Uint8Array | Int32Array>(old: T, needed: number): T {
+  if (needed <= old.length) return old;
+  const larger = new (old.constructor as new (length: number) => T)(
+    Math.max(needed, 2 * old.length),
+  );
+  larger.set(old);
+  return larger;
+}
+
+/** Bytes of a text in UTF-8. */
+function byteLength(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) bytes += unit > 0x7ff ? 2 : 1;
+  }
+  return bytes;
+}
+
+/** Takes the values of a column one by one; the column of a batch does not change later. */
+export interface ColumnBuilder {
+  /** Adds a row; null and undefined become nulls. */
+  append(value: unknown): void;
+  /** The column so far; the builder begins again without rows. */
+  finish(): Data;
+}
+
+/** A builder of columns of one kind. */
+export function builderOf(kind: ColumnKind): ColumnBuilder {
+  if (kind === 'text' || kind === 'json' || kind === 'binary') return new BytesBuilder(kind);
+  let values: unknown[] = [];
+  return {
+    append: (value) => values.push(value),
+    finish() {
+      const data = plainData(kind, values);
+      values = [];
+      return data;
+    },
+  };
+}
+
+/** Texts, which may also be given as their bytes, and bytes of any length. */
+export class BytesBuilder implements ColumnBuilder {
+  #bytes = new Uint8Array(64);
+  #filled = 0;
+  #offsets = new Int32Array(65);
+  #count = 0;
+  #nulls: number[] = [];
+
+  constructor(readonly kind: 'text' | 'json' | 'binary') {}
+
+  append(value: unknown): void {
+    if (value instanceof Uint8Array) this.appendBytes(value, 0, value.length);
+    else if (isNull(value)) {
+      this.#nulls.push(this.#count);
+      this.#end();
+    } else {
+      const text = String(value);
+      // A UTF-16 unit takes 3 bytes of UTF-8 at most. Counting them takes longer than encoding, so
+      // the exact number is counted only of texts whose room would be memory of note.
+      const room = text.length < MAX_UNCOUNTED ? 3 * text.length : byteLength(text);
+      const target = this.#room(room).subarray(this.#filled);
+      this.#filled += encoder.encodeInto(text, target).written;
+      this.#end();
+    }
+  }
+
+  /** Adds bytes `start` to `end - 1` as a value, without making a string. */
+  appendBytes(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    const room = this.#room(length);
+    const filled = this.#filled;
+    // A call that copies a few bytes takes longer than a loop.
+    if (length > 24) room.set(bytes.subarray(start, end), filled);
+    else for (let i = 0; i < length; i++) room[filled + i] = bytes[start + i];
+    this.#filled += length;
+    this.#end();
+  }
+
+  /** Memory with room for `more` bytes after those that are filled. */
+  #room(more: number): Uint8Array {
+    this.#bytes = withRoom(this.#bytes, this.#filled + more);
+    return this.#bytes;
+  }
+
+  /** Notes where the next value ends. */
+  #end(): void {
+    if (this.#filled > MAX_OFFSET) throw new Error('more than 2 GiB of text in one batch');
+    this.#count++;
+    this.#offsets = withRoom(this.#offsets, this.#count + 1);
+    this.#offsets[this.#count] = this.#filled;
+  }
+
+  finish(): Data {
+    const length = this.#count;
+    const isLarge = this.#filled > MAX_COPIED_BYTES;
+    const data = isLarge
+      ? this.#bytes.subarray(0, this.#filled)
+      : this.#bytes.slice(0, this.#filled);
+    if (isLarge) this.#bytes = new Uint8Array(64);
+    const made = makeData({
+      type: this.kind === 'binary' ? new Binary() : new Utf8(),
+      length,
+      valueOffsets: this.#offsets.slice(0, length + 1),
+      data,
+      ...nullsAt(this.#nulls, length),
+    } as never);
+    this.#filled = 0;
+    this.#count = 0;
+    this.#nulls = [];
+    return made;
+  }
 }
 
 /**
@@ -159,16 +404,13 @@ const KINDS: Record<string, ColumnKind> = {
 
 /** A column of plain values, all of one type; nulls are allowed. */
 function fromValues(name: string, values: readonly unknown[]): Column {
-  const known = values.find((value) => value !== null && value !== undefined);
+  const known = values.find((value) => !isNull(value));
   const type = known === undefined ? 'string' : typeof known;
   const kind = KINDS[type];
-  const builder = builderOf(kind ?? 'text');
   values.forEach((value, row) => {
-    if (kind === undefined || (value !== null && value !== undefined && typeof value !== type)) {
-      const expected = kind === undefined ? 'a string, number, boolean or null' : `a ${type}`;
-      throw wrongType(`${name}[${row}]`, expected, value);
-    }
-    builder.append(value);
+    if (kind !== undefined && (isNull(value) || typeof value === type)) return;
+    const expected = kind === undefined ? 'a string, number, boolean or null' : `a ${type}`;
+    throw wrongType(`${name}[${row}]`, expected, value);
   });
-  return finished(name, builder, kind);
+  return plainColumn(name, kind, plainData(kind, values));
 }

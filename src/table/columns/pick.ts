@@ -19,9 +19,8 @@ import {
 } from 'apache-arrow';
 import { concatenated } from '../../base/arrays';
 import { bitAt, bitmapOf } from '../../base/bitmap';
-import type { Column } from './builder';
 import { type Chunk, checkBitmaps, rangesOf } from './chunk';
-import { nullsOf } from './make';
+import { type Column, nullsOf } from './make';
 import { isLargeType, type Layout, layoutOf } from './types';
 import { bytesReader } from './values';
 

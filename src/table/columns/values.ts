@@ -8,13 +8,15 @@ import {
   type Data,
   type Decimal,
   type Field,
+  type Int,
   type Timestamp,
   Type,
   Vector,
 } from 'apache-arrow';
 import { bitAt } from '../../base/bitmap';
-import { checkOffsets, rangesOf } from './chunk';
-import { isBinaryType, isListType, isTextType } from './types';
+import type { Ids } from '../../base/ids';
+import { type Chunk, checkOffsets, rangesOf } from './chunk';
+import { integerArray, isBinaryType, isListType, isTextType } from './types';
 
 /** Returns the value of a row of a column. */
 type ReadValue = (row: number) => unknown;
@@ -31,9 +33,30 @@ export function valuesOf(data: Data, firstRow = 0): unknown[] {
 }
 
 /**
+ * The ids of a column of integers, of texts, or of a dictionary of either; a null id throws.
+ * Integers of up to 32 bits are numbers; BigInt is used only where a column has 64.
+ */
+export function idsOf({ data, firstRow }: Chunk): Ids {
+  for (let row = 0; data.nullCount > 0 && row < data.length; row++) {
+    if (!data.getValid(row)) throw new Error(`row ${firstRow + row}: the id is null`);
+  }
+  // Everything but integers becomes text, also the entries of a dictionary of integers.
+  if (data.typeId === Type.Int) {
+    if (data.values.length < data.length) throw new Error('the ids are shorter than their batch');
+    const ids = integerArray(data.type as Int, data.length);
+    ids.set(data.values.subarray(0, data.length) as never);
+    return ids;
+  }
+  return valuesOf(data, firstRow).map((id, row) => {
+    if (id === null || id === undefined) throw new Error(`row ${firstRow + row}: no id`);
+    return String(id);
+  });
+}
+
+/**
  * Returns a reader of single rows; `firstRow` is the source's number of the first row, for errors.
  */
-export function valueReader(data: Data, firstRow = 0): ReadValue {
+function valueReader(data: Data, firstRow = 0): ReadValue {
   const read = presentReader(data, firstRow);
   if (data.nullCount === 0 || data.typeId === Type.Null) return read;
   return (row) => (data.getValid(row) ? read(row) : null);

@@ -1,7 +1,6 @@
 /**
  * Vectors of a column: dense ones from lists of any number type, sparse ones from two list columns
- * or a Map. There is one result for all batches of a source, allocated once; floats that lie in one
- * batch without nulls are not copied. An error names the row of the source.
+ * or a Map. Floats without nulls are not copied. An error names the row of the source.
  */
 
 import { type Data, type Int, Type } from 'apache-arrow';
@@ -12,76 +11,63 @@ import {
   type Ranges,
   rangesOf,
   refuseNullItems,
-  rowsOf,
   validityOf,
 } from './chunk';
 import { integerArray } from './types';
 import { float16 } from './values';
+
+type Floats = Float32Array | Float64Array;
 
 /**
  * Dense vectors of one width: `dimensions`, or that of the first vector. Values are float32, or
  * float64 for float64 and for integers of more than 16 bits. Null rows are zeros, and 0 in
  * `validity`.
  */
-export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMatrix {
-  const [{ data: first }] = chunks;
-  if (first.typeId === Type.FixedSizeList && first.stride < 1) {
+export function denseOf(chunk: Chunk, dimensions?: number): DenseMatrix {
+  const { data, firstRow } = chunk;
+  if (data.typeId === Type.FixedSizeList && data.stride < 1) {
     throw new Error('vectors without values');
   }
-  const validity = validityOf(chunks);
-  const ranges = chunks.map(rangesOf);
-  const width = dimensions ?? widthOf(chunks, ranges);
-  chunks.forEach((chunk, i) => {
-    checkWidths(chunk, ranges[i], width);
-  });
-  const count = rowsOf(chunks);
-  const length = count * width;
-  // Floats of one batch without nulls are returned as a view of its memory.
-  if (chunks.length === 1 && validity === null) {
-    const [{ values, nullCount }] = first.children;
-    const isFloat = values instanceof Float32Array || values instanceof Float64Array;
-    if (isFloat && nullCount === 0) {
-      const from = count === 0 ? 0 : ranges[0].start(0);
-      if (values.length < from + length)
-        throw new Error('the vectors are shorter than their batch');
-      return { values: values.subarray(from, from + length), dimensions: width };
-    }
+  const validity = validityOf([chunk]);
+  const ranges = rangesOf(chunk);
+  const width = dimensions ?? widthOf(chunk, ranges);
+  checkWidths(chunk, ranges, width);
+  const { length: count } = data;
+  const [child] = data.children;
+  // Without nulls all values lie one after another.
+  const isDense = validity === null && child.nullCount === 0;
+  const from = isDense && count > 0 ? ranges.start(0) : 0;
+  const { values } = child;
+  if (isDense && (values instanceof Float32Array || values instanceof Float64Array)) {
+    const end = from + count * width;
+    if (values.length < end) throw new Error('the vectors are shorter than their batch');
+    return { values: values.subarray(from, end), dimensions: width };
   }
   // Integers of up to 16 bits are exact in float32, wider ones need float64.
-  const isWide = isWideNumber(first.children[0]);
-  checkExpansion(chunks, width * (isWide ? 8 : 4)); // before memory is taken
-  const values = isWide ? new Float64Array(length) : new Float32Array(length);
-  let row = 0;
-  chunks.forEach(({ data, firstRow }, i) => {
-    const [child] = data.children;
-    const { start } = ranges[i];
-    // Without nulls all values of a chunk lie one after another, and are copied at once.
-    const isDense = data.length > 0 && data.nullCount === 0 && child.nullCount === 0;
-    if (isDense) copyNumbers(child, start(0), data.length * width, values, row * width, firstRow);
-    for (let at = 0; !isDense && at < data.length; at++) {
-      if (!data.getValid(at)) continue;
-      copyNumbers(child, start(at), width, values, (row + at) * width, firstRow + at);
-    }
-    row += data.length;
-  });
-  return { values, dimensions: width, ...(validity !== null && { validity }) };
+  const isWide = isWideNumber(child);
+  checkExpansion([chunk], width * (isWide ? 8 : 4)); // before memory is taken
+  const copy = isWide ? new Float64Array(count * width) : new Float32Array(count * width);
+  if (isDense) copyNumbers(child, { from, count: count * width, row: firstRow }, copy, 0);
+  for (let row = 0; !isDense && row < count; row++) {
+    if (!data.getValid(row)) continue;
+    const run = { from: ranges.start(row), count: width, row: firstRow + row };
+    copyNumbers(child, run, copy, row * width);
+  }
+  return { values: copy, dimensions: width, ...(validity !== null && { validity }) };
 }
 
 /** The width of the first vector that is not null; where all are null, any width fits. */
-function widthOf(chunks: readonly Chunk[], ranges: readonly Ranges[]): number {
-  for (const [i, { data, firstRow }] of chunks.entries()) {
-    for (let row = 0; row < data.length; row++) {
-      if (!data.getValid(row)) continue;
-      const width = ranges[i].end(row) - ranges[i].start(row);
-      if (width === 0) throw new Error(`row ${firstRow + row}: a vector without values`);
-      return width;
-    }
+function widthOf({ data, firstRow }: Chunk, { start, end }: Ranges): number {
+  for (let row = 0; row < data.length; row++) {
+    if (!data.getValid(row)) continue;
+    const width = end(row) - start(row);
+    if (width === 0) throw new Error(`row ${firstRow + row}: a vector without values`);
+    return width;
   }
-  const [{ data }] = chunks;
   return data.typeId === Type.FixedSizeList ? data.stride : 1;
 }
 
-/** Fails unless all vectors of a chunk have this width. */
+/** Fails unless all vectors have this width. */
 function checkWidths({ data, firstRow }: Chunk, { start, end }: Ranges, width: number): void {
   for (let row = 0; row < data.length; row++) {
     const found = end(row) - start(row);
@@ -96,14 +82,12 @@ function isWideNumber({ values, typeId }: Data): boolean {
   return values instanceof Float64Array || (isInteger && values.BYTES_PER_ELEMENT > 2);
 }
 
-/** Copies numbers of any type to `out` as floats; none of them may be null. */
+/** Copies `count` numbers of any type, of row `row`, to `out` as floats; none may be null. */
 function copyNumbers(
   child: Data,
-  from: number,
-  count: number,
-  out: Float32Array | Float64Array,
+  { from, count, row }: { from: number; count: number; row: number },
+  out: Floats,
   at: number,
-  row: number,
 ): void {
   const { values, typeId } = child;
   if (from + count > values.length) throw new Error(`row ${row}: a list ends beyond its values`);
@@ -117,98 +101,72 @@ function copyNumbers(
   }
 }
 
-/** The dimensions and the values of some rows: two list columns, or the same Map column twice. */
-interface SparseChunk {
-  readonly indices: Chunk;
-  readonly values: Chunk;
-}
-
-/** The children with dimensions and values, and where those of each row lie in them. */
-interface SparsePart {
-  readonly rows: SparseChunk;
-  readonly keys: Data;
-  readonly weights: Data;
-  readonly keyRanges: Ranges;
-  readonly weightRanges: Ranges;
-}
-
 /**
- * Sparse rows. Dimensions are 32-bit integers, or bigints where the column has 64 bits; values are
+ * Sparse rows of two list columns, or of one Map column, which is given twice. Dimensions are
+ * 32-bit integers, or bigints where the column has 64 bits and one needs more than 32; values are
  * float32, or float64 for float64 and for integers of more than 16 bits. Null rows have no entries.
  */
-export function sparseOf(chunks: readonly SparseChunk[]): SparseMatrix {
-  const parts = chunks.map(partOf);
-  const validity = validityOf(chunks.map(({ indices }) => indices));
-  const offsets = offsetsOf(parts);
-  const entries = offsets[offsets.length - 1];
-  const indices = integerArray(parts[0].keys.type as Int, entries);
-  const values = isWideNumber(parts[0].weights)
-    ? new Float64Array(entries)
-    : new Float32Array(entries);
-  let place = 0;
-  for (const { rows, keys, weights, keyRanges, weightRanges } of parts) {
-    const { data, firstRow } = rows.indices;
-    for (let row = 0; row < data.length; row++, place++) {
-      const length = offsets[place + 1] - offsets[place];
-      if (length === 0) continue;
-      const from = keyRanges.start(row);
-      if (from + length > keys.values.length) {
-        throw new Error(`row ${firstRow + row}: a list ends beyond its values`);
-      }
-      refuseNullItems(keys, { start: from, end: from + length, row: firstRow + row });
-      indices.set(keys.values.subarray(from, from + length) as never, offsets[place]);
-      const start = weightRanges.start(row);
-      copyNumbers(weights, start, length, values, offsets[place], firstRow + row);
-    }
-  }
-  return { offsets, indices, values, validity };
-}
-
-/** Finds the children of a Map, or of two lists. */
-function partOf(rows: SparseChunk): SparsePart {
-  const [first] = rows.indices.data.children;
+export function sparseOf(rows: Chunk, weightRows: Chunk): SparseMatrix {
+  const { data, firstRow } = rows;
+  const [first] = data.children;
   // A Map is a list of pairs, whose two children are the keys and the values.
-  const isMap = rows.indices.data.typeId === Type.Map;
-  const [keys, weights] = isMap ? first.children : [first, rows.values.data.children[0]];
-  const [keyRanges, weightRanges] = [rangesOf(rows.indices), rangesOf(rows.values)];
-  return { rows, keys, weights, keyRanges, weightRanges };
+  const [keys, weights] =
+    data.typeId === Type.Map ? first.children : [first, weightRows.data.children[0]];
+  const [keyRanges, weightRanges] = [rangesOf(rows), rangesOf(weightRows)];
+  const offsets = offsetsOf(rows, weightRows, keyRanges, weightRanges);
+  const entries = offsets[data.length];
+  const indices = integerArray(keys.type as Int, entries);
+  const values = isWideNumber(weights) ? new Float64Array(entries) : new Float32Array(entries);
+  for (let place = 0; place < data.length; place++) {
+    const count = offsets[place + 1] - offsets[place];
+    if (count === 0) continue;
+    const row = firstRow + place;
+    const from = keyRanges.start(place);
+    if (from + count > keys.values.length) {
+      throw new Error(`row ${row}: a list ends beyond its values`);
+    }
+    refuseNullItems(keys, { start: from, end: from + count, row });
+    indices.set(keys.values.subarray(from, from + count) as never, offsets[place]);
+    copyNumbers(weights, { from: weightRanges.start(place), count, row }, values, offsets[place]);
+  }
+  return { offsets, indices: narrowed(indices), values, validity: validityOf([rows]) };
 }
 
 /**
  * Offsets of the entries of each row in the result. Both columns must have equally many for each
  * row.
  */
-function offsetsOf(parts: readonly SparsePart[]): Uint32Array {
-  const offsets = new Uint32Array(rowsOf(parts.map(({ rows }) => rows.indices)) + 1);
-  let place = 0;
+function offsetsOf(
+  { data, firstRow }: Chunk,
+  { data: weights }: Chunk,
+  keyRanges: Ranges,
+  weightRanges: Ranges,
+): Uint32Array {
+  const offsets = new Uint32Array(data.length + 1);
   let entries = 0;
-  for (const { rows, keyRanges, weightRanges } of parts) {
-    const { data, firstRow } = rows.indices;
-    for (let row = 0; row < data.length; row++) {
-      const isPresent = data.getValid(row);
-      // A row is null as a whole: both lists are null, or none.
-      if (isPresent !== rows.values.data.getValid(row)) {
-        throw new Error(`row ${firstRow + row}: dimensions or values are null, but not both`);
-      }
-      const count = isPresent ? keyRanges.end(row) - keyRanges.start(row) : 0;
-      const weightCount = isPresent ? weightRanges.end(row) - weightRanges.start(row) : 0;
-      if (count !== weightCount) {
-        throw new Error(`row ${firstRow + row}: ${count} dimensions but ${weightCount} values`);
-      }
-      entries += count;
-      if (entries > 0xffff_ffff) throw new Error('more than 2^32 entries, read fewer batches');
-      offsets[++place] = entries;
+  for (let row = 0; row < data.length; row++) {
+    const isPresent = data.getValid(row);
+    // A row is null as a whole: both lists are null, or none.
+    if (isPresent !== weights.getValid(row)) {
+      throw new Error(`row ${firstRow + row}: dimensions or values are null, but not both`);
     }
+    const count = isPresent ? keyRanges.end(row) - keyRanges.start(row) : 0;
+    const weightCount = isPresent ? weightRanges.end(row) - weightRanges.start(row) : 0;
+    if (count !== weightCount) {
+      throw new Error(`row ${firstRow + row}: ${count} dimensions but ${weightCount} values`);
+    }
+    entries += count;
+    if (entries > 0xffff_ffff) throw new Error('more than 2^32 entries, read fewer rows');
+    offsets[row + 1] = entries;
   }
   return offsets;
 }
 
-/** Makes dimensions 32-bit integers if all fit, since a bigint for each makes hashing slower. */
-export function narrowed(rows: SparseMatrix): SparseMatrix {
-  const { indices } = rows;
+/** Dimensions as 32-bit integers if all fit, since a bigint for each makes hashing slower. */
+function narrowed(indices: SparseMatrix['indices']): SparseMatrix['indices'] {
   // The high word of each integer must be 0.
-  if (!(indices instanceof BigInt64Array || indices instanceof BigUint64Array)) return rows;
+  if (!(indices instanceof BigInt64Array || indices instanceof BigUint64Array)) return indices;
   const words = new Uint32Array(indices.buffer, indices.byteOffset, 2 * indices.length);
-  for (let i = 1; i < words.length; i += 2) if (words[i] !== 0) return rows;
-  return { ...rows, indices: Uint32Array.from(indices, (_, i) => words[2 * i]) };
+  for (let i = 1; i < words.length; i += 2) if (words[i] !== 0) return indices;
+  return Uint32Array.from(indices, (_, i) => words[2 * i]);
 }

@@ -10,11 +10,10 @@ import type { Ids } from '../../base/ids';
 import { checksum } from '../../kernels/xxhash';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
 import { ArrowEncoder } from '../arrow/writer';
-import type { Column } from '../columns/builder';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
-import { idData, idsOf } from '../columns/ids';
-import { bytesData, numberData, vectorData } from '../columns/make';
+import { bytesData, type Column, idData, numberData, vectorData } from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
+import { idsOf } from '../columns/values';
 import { type Header, headerText, KEY, openSealed } from './seal';
 
 /**
@@ -295,7 +294,7 @@ function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValu
   const { data } = chunk;
   if (data.length !== count) throw new Error(`column "${name}" is shorter than its batch`);
   checkBitmaps(data);
-  if (type === 'ids') return idsOf([chunk]);
+  if (type === 'ids') return idsOf(chunk);
   if (String(data.type) !== nameOf(type, data.stride)) {
     throw new Error(`column "${name}" is of type ${data.type}, expected ${nameOf(type)}`);
   }
