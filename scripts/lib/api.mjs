@@ -107,6 +107,9 @@ function longCallFields(checker, program) {
 
 const oneLine = (text) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').replace(/, \)/, ')');
 
+/** `name<I extends Ids | null = Ids | null>(` as `name<I>(`. */
+const shortGenerics = (text) => text.replace(/^(\w+<\w+) extends [^>]*>/, '$1>');
+
 class Page {
   problems = [];
   #shown = new Map(); // heading of the section that has the list, by the name of the options
@@ -151,7 +154,7 @@ class Page {
   #signature(name, declaration) {
     if (declaration.body || ts.isFunctionDeclaration(declaration)) {
       const text = oneLine(headOf(declaration)).replace(/^export (async )?function /, '');
-      return text.replace(/;$/, '');
+      return shortGenerics(text.replace(/;$/, ''));
     }
     const [signature] = this.#checker.getTypeAtLocation(declaration).getCallSignatures();
     const text = this.#checker.signatureToString(signature);
@@ -171,7 +174,7 @@ class Page {
         }
         this.#shown.set(type.symbolName, name);
         lines.push(...this.optionLines(name, type.fields), '');
-        if (type.isLong) lines.push('Also those of [long calls](#long-calls).', '');
+        if (type.isLong) lines.push('Also [long calls](#long-calls).', '');
       }
     }
     return lines;
@@ -234,7 +237,7 @@ class Page {
         lines.push(line);
       } else above.set(shown, [...(above.get(shown) ?? []), `\`${name}\``]);
     }
-    for (const [shown, names] of above) lines.push(`- ${names.join(', ')}: as of \`${shown}\``);
+    for (const [shown, names] of above) lines.push(`- ${names.join(', ')}: as in \`${shown}\``);
     return lines;
   }
 
@@ -402,7 +405,7 @@ const constructorsOf = ({ members }) => members.filter((one) => ts.isConstructor
 function constructorOf(declaration) {
   const [made] = constructorsOf(declaration);
   const name = declaration.name.text;
-  const generics = declaration.typeParameters?.map((one) => one.getText()).join(', ');
+  const generics = declaration.typeParameters?.map((one) => one.name.text).join(', ');
   const head = `${name}${generics === undefined ? '' : `<${generics}>`}`;
   if (made === undefined || !isPublic(made)) return `class ${head}`;
   const parameters = made.parameters.map((one) => one.getText().replace(/^readonly /, ''));

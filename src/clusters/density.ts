@@ -19,14 +19,14 @@ import { type Cluster, directionsOf, labelsOf, summaries } from './summaries';
 export interface DensityOptions extends LongCall {
   /** Smallest number of rows of a cluster. */
   minClusterSize?: number;
-  /** How many others must be near a row for it to lie in a dense region. */
+  /** How many others must be near a row in a dense region. */
   minSamples?: number;
   /**
-   * Cuts the tree at this distance: a cluster is what steps of at most so much over dense rows
-   * connect. A row is dense with `minSamples` others within it. Without it, each cluster is cut
-   * where its mass is largest: the sum over its rows of the density, 1 / (1 + distance), at which
-   * they joined it, less the density at which it joins another cluster. All rows together are a
-   * cluster only if they never split in two.
+   * Cuts the tree of clusters at this distance. A cluster is then what steps of at most so much
+   * over dense rows connect. A row is dense with `minSamples` others within it. Without it, each
+   * cluster is cut where its mass is largest: the sum over its rows of the density, 1 / (1 +
+   * distance), at which they joined it, less the density at which it joins another cluster. All
+   * rows together are a cluster only if they never split in two.
    */
   maxDistance?: number;
   /** In place of `maxDistance`: the distance that finds 99 % of pairs at this cosine. */
@@ -35,6 +35,10 @@ export interface DensityOptions extends LongCall {
   minJaccard?: number;
   /** Most exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
+  /**
+   * Forces a kernel; all give equal results.
+   * @default 'auto'
+   */
   kernel?: KernelName;
 }
 

@@ -40,6 +40,7 @@ export interface AngleEstimate {
  * const { estimatedCosine, cosineInterval } = estimateAngle(20, 256);
  * const [low, high] = cosineInterval.map((limit) => limit.toFixed(2));
  * console.log(estimatedCosine.toFixed(2), low, high); // 0.97 0.93 0.99
+ * console.log(estimateJaccard(20, 256).estimatedJaccard.toFixed(2)); // 0.84
  */
 export function estimateAngle(
   distance: number,
@@ -84,6 +85,7 @@ export function wilson(
  *
  * @example
  * console.log(bitsFor({ cosineError: 0.05, cosine: 0.9 })); // 99
+ * console.log(distanceFor(0.9, 256, 0.99)); // 50
  */
 export function bitsFor(options: { cosineError: number; cosine?: number }): number {
   const { cosineError, cosine = 0 } = checkOptions('options', options, ['cosineError', 'cosine']);
@@ -135,12 +137,7 @@ export function binomialShare(share: number, bits: number, maxDistance: number):
   return Math.min(1, sum);
 }
 
-/**
- * The least `maxDistance` that catches a pair at this cosine with this probability.
- *
- * @example
- * console.log(distanceFor(0.9, 256, 0.99)); // 50
- */
+/** The least `maxDistance` that catches a pair at this cosine with this probability. */
 export function distanceFor(cosine: number, bits: number, probability: number): number {
   checkBits(bits);
   checkNumber('probability', probability, 0, 1);

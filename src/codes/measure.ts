@@ -105,11 +105,6 @@ export interface JaccardEstimate {
 /**
  * The Jaccard similarity that a distance of 'minwise' codes estimates, with its error and interval.
  * The interval covers the truth with probability `confidence`, .95 by default.
- *
- * @example
- * const { estimatedJaccard, jaccardInterval } = estimateJaccard(20, 256);
- * const [low, high] = jaccardInterval.map((limit) => limit.toFixed(2));
- * console.log(estimatedJaccard.toFixed(2), low, high); // 0.84 0.76 0.90
  */
 export function estimateJaccard(
   distance: number,

@@ -43,6 +43,7 @@ const FIRST_ROWS = 128;
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * console.log(scan(codes, codes.at(0), { k: 2 }).rows); // Uint32Array(2) [ 0, 1 ]
  * console.log(scan(codes, codes.at(0), { maxDistance: 10 }).distances); // Uint16Array(2) [ 0, 0 ]
+ * console.log((await scanAll(codes, codes, { k: 1 })).length); // 3
  */
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
   const given = checkOptions('options', options, OPTIONS);
@@ -54,11 +55,6 @@ export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Ne
 /**
  * `scan` for each of `queries`, one result a query; a null query has no neighbours. Faster than one
  * call a query.
- *
- * @example
- * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * const found = await scanAll(codes, codes, { k: 1 });
- * console.log(found.map(({ rows }) => rows[0])); // [ 0, 0, 2 ]
  */
 export async function scanAll(
   codes: Codes,

@@ -37,7 +37,7 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
    * compared.
    */
   ids?: { readonly column: string; readonly values: ArrayLike<string | null | undefined> };
-  /** Files that the output must not be, besides the source. */
+  /** Files that the output must not be, by whatever name. The source is one. */
   inputs?: readonly string[];
   /** By default that of the extension, else of the source. */
   outputFormat?: RowFormat;

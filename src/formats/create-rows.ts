@@ -25,12 +25,12 @@ export interface CreateRowsOptions {
   /** Files that the output must not be, by whatever name. */
   inputs?: readonly string[];
   /**
-   * Whether an apostrophe is put in front of texts in CSV that a spreadsheet would run: those that
-   * begin with = + - @ or a tab.
+   * Whether texts in CSV that a spreadsheet would run get an apostrophe in front. They begin with =
+   * + - @ or a tab.
    * @default 'keep'
    */
   formulas?: 'keep' | 'text';
-  /** How codes of an Arrow file were made, or what its rows are: adds checksums. */
+  /** Metadata of an Arrow file, which then has checksums. */
   header?: CodeHeader | KindHeader;
 }
 

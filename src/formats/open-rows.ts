@@ -48,7 +48,7 @@ export interface OpenRowsOptions {
    */
   batchRows?: number;
   /**
-   * Whether lines of JSONL and CSV that cannot be read are skipped, and counted.
+   * Whether lines that cannot be read are skipped, and counted. For JSONL and CSV.
    * @default 'stop'
    */
   onError?: 'stop' | 'skip';
@@ -62,12 +62,12 @@ export interface OpenRowsOptions {
   /** Separates the cells of CSV; by default as the first line shows. */
   delimiter?: Delimiter;
   /**
-   * Columns of CSV or JSONL above which a source is refused.
+   * Columns above which CSV or JSONL is refused.
    * @default 100_000
    */
   maxColumns?: number;
   /**
-   * Bytes of a line or record above which a source is refused.
+   * Bytes of a line, or a record of CSV, above which it is refused.
    * @default 2 ** 28
    */
   maxLineBytes?: number;

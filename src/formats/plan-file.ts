@@ -106,7 +106,7 @@ async function writeRows(
 /** How a plan is read. */
 export interface ReadPlanOptions {
   /**
-   * Refuses a plan for more rows, since rows without a line take memory too.
+   * Refuses a plan for more rows: those without a line take memory too.
    * @default 2 ** 22, or 64 for each line
    */
   maxRows?: number;

@@ -62,7 +62,7 @@ export interface SearchOptions<I extends Id = Id> {
   oversample?: number;
   /** Partitions visited at most; `optimize` chooses it. */
   probes?: number;
-  /** Rows that may be returned: a list or set of them, or a function of id and row. */
+  /** A list or set of rows that may be returned, or a function of id and row. */
   filter?: Filter<I>;
   /** Reports the method, the work and the time. */
   explain?: boolean;
@@ -89,7 +89,7 @@ export interface IndexWithinOptions<I extends Id = Id> {
   minJaccard?: number;
   /** Every method finds the same rows. */
   method?: 'auto' | 'scan' | 'bands';
-  /** Rows that may be returned: a list or set of them, or a function of id and row. */
+  /** A list or set of rows that may be returned, or a function of id and row. */
   filter?: Filter<I>;
   /** Reports the method, the work and the time. */
   explain?: boolean;
@@ -102,8 +102,8 @@ export const WITHIN_OPTIONS = [
 /** Options of `optimize`: the wanted recall, and how it is measured. */
 export interface OptimizeOptions {
   /**
-   * Queries like those to come, or how many rows to hold out of training; half of them choose, half
-   * measure. Fewer in a small index.
+   * Queries like those to come, or how many rows are held out of training. Half of them choose,
+   * half measure. Fewer in a small index.
    */
   queries?: number | VectorBatch | Float32Array | Float64Array | Codes;
   /**
@@ -112,8 +112,8 @@ export interface OptimizeOptions {
    */
   truth?: readonly ArrayLike<number>[];
   /**
-   * The vectors of all rows, by which true neighbours are found, for an index that holds none or
-   * rounded ones. They are read, and not held afterwards.
+   * The exact vectors of all rows, for an index that holds none or rounded ones: they give the true
+   * neighbours. They are read, and not held afterwards.
    */
   vectors?: DenseMatrix;
   /** Share of the true neighbours that searches must find, up to 1. */

@@ -18,7 +18,7 @@ import { wasmSums } from './sums.wasm';
  * set bits of 64-bit words, or of 16 bytes at once. 'auto': WebAssembly, the faster of the two.
  */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
-/** Which kernel hashes vectors and scans codes; all give equal results. */
+/** Forces a kernel; all give equal results. */
 export type KernelName = (typeof KERNELS)[number];
 
 /**

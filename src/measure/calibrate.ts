@@ -39,7 +39,7 @@ export interface CalibrateOptions extends LongCall {
   minCosine?: number;
   /** Lowest Jaccard similarity of the table; .6 by default. For codes by projection 'minwise'. */
   minJaccard?: number;
-  /** The vectors of the rows, where the source is codes; one a row. */
+  /** A vector for each row, where the source is codes. */
   vectors?: Nearness['vectors'];
 }
 

@@ -58,8 +58,8 @@ const OPTIONS = [...NEARNESS, 'group', ...LONG_CALL];
 type EqualRows = 'all' | 'first';
 
 /**
- * Finds every pair within a distance or of a similarity, once, in the order of rows, in batches.
- * With two sources, pairs a row of the first with a row of the second.
+ * Finds every pair within a distance or of a similarity, in batches, in the order of rows. Each
+ * pair comes once. With two sources, pairs a row of the first with a row of the second.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);

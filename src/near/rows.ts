@@ -45,13 +45,16 @@ export interface Nearness extends LeastSimilarity {
   /** Lowest exact cosine, inclusive; needs `vectors`, or an index that holds them. */
   minCosine?: number | undefined;
   /**
-   * Lowest Jaccard similarity, inclusive, of 'minwise' codes: exact with `vectors` or an index that
-   * holds them, else estimated.
+   * Lowest Jaccard similarity of 'minwise' codes, inclusive; estimated without `vectors`. Those may
+   * be of an index that holds them.
    */
   minJaccard?: number | undefined;
   /** A vector for each row, by which pairs are checked. */
   vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
-  /** Forces a kernel; all give equal results. */
+  /**
+   * Forces a kernel; all give equal results.
+   * @default 'auto'
+   */
   kernel?: KernelName;
 }
 

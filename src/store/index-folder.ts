@@ -115,7 +115,7 @@ export async function openIndex(
 }
 
 /**
- * An index in a folder, of which the manifest is read; changes save whole generations.
+ * An index in a folder. Its manifest is read at once; changes save whole generations.
  *
  * @example
  * const index = new SimHashIndex<string>();

@@ -27,7 +27,9 @@ export interface MergeOptions extends LongCall {
   readonly optimize?: OptimizeOptions | undefined;
   /** Bytes that measuring may hold. */
   readonly memory?: number | undefined;
-  /** The files of the parts are in the folder: reads manifests only, and compares no ids. */
+  /**
+   * Reads manifests only, and compares no ids. For parts whose files are in the folder, or will be.
+   */
   readonly manifestsOnly?: boolean | undefined;
 }
 

@@ -19,8 +19,8 @@ const TRIES = 5;
 /** How an index is opened whose rows stay where they are. */
 export interface OpenStoredOptions {
   /**
-   * Limit of what it holds: bytes, or a text such as '512MB'. Searches of an index that fits are as
-   * fast as in memory.
+   * Memory for rows: bytes, or a text such as '2GB'. Searches of an index that fits are as fast as
+   * in memory.
    */
   memory: number | string;
   /** An older generation; the newest by default. */

@@ -72,9 +72,8 @@ export interface SparseWithIds<I extends Ids | null = Ids | null> {
 const COMMON = { column: 'text', id: 'text', file: 'text' } as const;
 
 /**
- * The codes of an Arrow file, stream or table, copied once to where scans read them. Checksums of
- * files of this library are compared. `I` is the type of the ids where the caller knows it, such as
- * `string[]`; it is not checked.
+ * The codes of an Arrow file, stream or table. Checksums of files of this library are compared. `I`
+ * is the type of the ids where the caller knows it, such as `string[]`; it is not checked.
  *
  * @example
  * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);

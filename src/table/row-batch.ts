@@ -162,7 +162,10 @@ export class RowBatch {
     return kindOfField(this.#column(name).field);
   }
 
-  /** Plain values: numbers, strings, bigints of 64-bit columns, arrays, objects, bytes, null. */
+  /**
+   * Plain values of a column. Numbers, strings, bigints of 64-bit columns, arrays, objects, bytes,
+   * null.
+   */
   values(name: string): unknown[] {
     const { data, firstRow } = this.chunk(name);
     return this.#reading(() => valuesOf(data, firstRow));

@@ -53,7 +53,10 @@ export interface TextHasherOptions {
   hash?: WordHash;
   /** What a text without words becomes. */
   empty?: 'error' | 'null';
-  /** Forces a kernel; all give equal results. */
+  /**
+   * Forces a kernel; all give equal results.
+   * @default 'auto'
+   */
   kernel?: KernelName;
 }
 

@@ -54,7 +54,7 @@ export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
  * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
  */
 export class TextHasher {
-  /** The hasher that makes the codes of the sparse vectors. */
+  /** Makes codes of the sparse vectors. */
   readonly hasher: SimHasher;
   /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
@@ -137,7 +137,7 @@ export class TextHasher {
     return this.hasher.bits;
   }
 
-  /** How the codes are made, `texts` included, which changes when the frequencies change. */
+  /** How the codes are made. It has `texts`, which changes when the frequencies change. */
   get origin(): CodeOrigin {
     const { hasher, hashName: hash, tokensName } = this;
     const keywords = Number.isFinite(this.#keywords) ? this.#keywords : undefined;
@@ -170,7 +170,7 @@ export class TextHasher {
     return this.hasher.hash(this.vectorize(text));
   }
 
-  /** The codes of texts: row i is that of text i. Progress has the right total for arrays only. */
+  /** The codes of texts, in their order. Progress has the right total for arrays only. */
   async hashAll(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
     return this.hashWithKeys(texts, null, checkOptions('options', options, LONG_CALL));
   }

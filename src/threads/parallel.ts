@@ -85,8 +85,8 @@ export function threadsOf(option: Exclude<LongCall['threads'], undefined>): numb
 }
 
 /**
- * Ends the threads that asynchronous calls started; the next call starts new ones. A program need
- * not call it: threads do not keep it running. Calls that are at work fail.
+ * Ends the threads that calls started. The next call starts new ones. A program need not call it:
+ * threads do not keep it running. Calls that are at work fail.
  *
  * @example
  * const rows = { values: new Float32Array(3000).fill(0.5), dimensions: 3 };

@@ -24,7 +24,7 @@ export interface CosineNeighbors {
 }
 
 export interface ScanVectorsOptions {
-  /** Number of neighbours, fewer where fewer rows qualify. */
+  /** Number of neighbours. */
   k?: number;
   /** Lowest cosine, apart from rounding: 1 finds the query itself. */
   minCosine?: number;
@@ -44,6 +44,7 @@ const TILE_BYTES = 1 << 18;
  * @example
  * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
  * console.log(scanVectors(matrix, [1, 0.1], { k: 2 }).rows); // Uint32Array(2) [ 0, 1 ]
+ * console.log((await scanVectorsAll(matrix, matrix, { k: 1 }))[2]?.rows); // Uint32Array(1) [ 2 ]
  */
 export function scanVectors(
   matrix: DenseMatrix,
@@ -62,14 +63,7 @@ export function scanVectors(
   return scan.results()[0];
 }
 
-/**
- * `scanVectors` for each row of `queries`, one result a query; a null query has no neighbours.
- *
- * @example
- * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
- * const found = await scanVectorsAll(matrix, matrix, { k: 1 });
- * console.log(found.map(({ rows }) => rows[0])); // [ 0, 1, 2 ]
- */
+/** `scanVectors` for each row of `queries`, one result a query; a null query has no neighbours. */
 export async function scanVectorsAll(
   matrix: DenseMatrix,
   queries: DenseMatrix,
