@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { SearchAnswer } from '../../src/explore/messages';
+import type { MapAnswer, SearchAnswer } from '../../src/explore/messages';
 import { PlanFile } from '../../src/explore/server/plan-file';
 import { dedup, SimHashIndex } from '../../src/index';
 import { openRows, readPlan, saveIndex, writePlan } from '../../src/node';
@@ -224,6 +224,50 @@ it('a search for a text finds the nearest of all texts by exact cosine', async (
   const { hits, compared } = await ask<SearchAnswer>(served, 'search', few);
   expect([hits[0].row, compared]).toEqual([7, 'exact cosine of all 50 rows']);
   expect(hits.every(({ row }) => row < 50)).toBe(true);
+});
+
+describe('the map', () => {
+  const uint16 = (text: string) =>
+    new Uint16Array(Uint8Array.from(Buffer.from(text, 'base64')).buffer);
+
+  it('of texts has texts of a topic together, and names clusters by words of their topics', async () => {
+    // Two thirds of the words of each text are common ones. Codes of all words left half of the
+    // nearest rows on the map to other topics.
+    const cwd = await ownFolder();
+    const draws = new Draws('topics');
+    const topicOf = (row: number) => row % 10;
+    const lines = Array.from({ length: 300 }, (_, id) => {
+      const words = Array.from({ length: 60 }, (_, i) =>
+        i % 3 === 0 ? `t${topicOf(id)}w${draws.integer(60)}` : `common${draws.integer(90)}`,
+      );
+      return JSON.stringify({ id, body: words.join(' ') });
+    });
+    writeFileSync(join(cwd, 'docs.jsonl'), `${lines.join('\n')}\n`);
+    const served = await explore(WORDS, cwd);
+    const map = await ask<MapAnswer>(served, 'map', null);
+    const [x, y] = [uint16(map.x), uint16(map.y)];
+    let own = 0;
+    for (const row of x.keys()) {
+      const away = (other: number) => (x[row] - x[other]) ** 2 + (y[row] - y[other]) ** 2;
+      const others = [...x.keys()].filter((other) => other !== row);
+      const near = others.sort((a, b) => away(a) - away(b)).slice(0, 10);
+      own += near.filter((other) => topicOf(other) === topicOf(row)).length;
+    }
+    expect([x.length, own / 3000]).toEqual([300, expect.closeTo(1, 1)]);
+    for (const { name } of map.clusters) expect(name).toMatch(/^t\dw\d+ · /);
+  });
+
+  it('of rows with numbers as ids names clusters by a column of texts', async () => {
+    const cwd = await ownFolder();
+    const draws = new Draws('numbers as ids');
+    const lines = Array.from({ length: 60 }, (_, id) =>
+      JSON.stringify({ id, vector: [...draws.gaussians(8)], word: `word${'abcdefghij'[id % 10]}` }),
+    );
+    writeFileSync(join(cwd, 'rows.jsonl'), `${lines.join('\n')}\n`);
+    const served = await explore(['rows.jsonl', '-q'], cwd);
+    const { clusters } = await ask<MapAnswer>(served, 'map', null);
+    for (const { name } of clusters) expect(name).toMatch(/^word[a-j](, word[a-j])*$/);
+  });
 });
 
 describe('decisions', () => {
@@ -617,6 +661,76 @@ describe.skipIf(!hasChromium)('the page', () => {
     // What is typed and not yet applied is not said to match either: it said "60 rows match".
     await page.fill('#filter', 'size < 0');
     expect(await status(page)).toBe('60 rows');
+  });
+
+  it('suggests ids as one types', async () => {
+    const { page, problems } = await open();
+    await page.getByLabel('Near a row').check();
+    await page.locator('#query').pressSequentially('G3');
+    const suggested = page.locator('#query').locator('..').locator('option');
+    await suggested.nth(2).waitFor({ state: 'attached' });
+    expect(
+      await suggested.evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
+    ).toEqual(['g3a', 'g3b', 'g3c']);
+    await page.fill('#query', 'g3c');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.found b:text("g3c")');
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
+  it('shows how far the first search for a text is', async () => {
+    const { page } = await open();
+    let answer: (() => void) | undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/ask.search/, async (route) => {
+      await answered;
+      await route.continue();
+    });
+    const status = { phase: 'ready', label: 'reading words', share: 0.4 };
+    await page.route(/ask.status/, (route) => route.fulfill({ json: status }));
+    await page.fill('#query', 'w1x17');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.panel :text("reading words …")');
+    const bar = page.locator('.panel progress');
+    await expect.poll(() => bar.evaluate((one: HTMLProgressElement) => one.value)).toBe(0.4);
+    answer?.();
+    await page.waitForSelector('.list .similarity');
+  });
+
+  it('shows what differs far down in long texts, which keys reach', async () => {
+    const cwd = await ownFolder();
+    const draws = new Draws('long texts');
+    const sentence = () =>
+      `${Array.from({ length: 8 }, () => `w${draws.integer(9000)}`).join(' ')}.\n`;
+    const text = Array.from({ length: 4000 }, sentence).join('');
+    const texts = [`old ${text} the end`, `new ${text} an end`];
+    const lines = texts.map((body, i) => JSON.stringify({ id: `d${i}`, body }));
+    writeFileSync(join(cwd, 'docs.jsonl'), `${lines.join('\n')}\n`);
+    const { page, problems } = await open(WORDS, cwd);
+    await page.click('nav >> text=Review');
+    await page.click('button:text("Make a plan")');
+    await page.waitForSelector('.member.dropped');
+    const marked = (selector: string) => page.locator(selector).allTextContents();
+    expect(await marked('.kept mark')).toEqual(['old', 'the']);
+    expect(await marked('.dropped del')).toEqual(['old', 'the']);
+    expect(await marked('.dropped ins')).toEqual(['new', 'an']);
+    const scrolled = () => page.locator('.members').evaluate(({ scrollTop }) => scrollTop);
+    await page.keyboard.press('PageDown');
+    await expect.poll(scrolled).toBeGreaterThan(100);
+    await page.keyboard.press('End');
+    await page.waitForFunction(() => {
+      const last = [...document.querySelectorAll('mark, del, ins')].filter((one) =>
+        /the|an/.test(one.textContent ?? ''),
+      );
+      return (
+        last.length === 3 && last.every((one) => one.getBoundingClientRect().bottom <= innerHeight)
+      );
+    });
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
   });
 
   it('reviews ten groups by keys, and finds them after it is loaded again', {

@@ -34,6 +34,7 @@ describe('the source of a page in one file', async () => {
     expect(await rowsNear('red', 4)).toEqual([1, 3, 5, 7]);
     expect(await rowsNear(' BLUE ', 100)).toEqual([2, 4, 6, 8, 10]);
     expect(await rowsNear('green', 3)).toEqual([]);
+    expect(await source.ask('ids', { text: 'W 1' })).toEqual(['row 1', 'row 10', 'row 11']);
     const listed = await source.ask('rows', { filter: 'red' });
     expect([listed.total, listed.cards.map(({ row }) => row)]).toEqual([6, [1, 3, 5, 7, 9, 11]]);
   });

@@ -41,7 +41,7 @@ async function write(call: Call, path: string): Promise<0> {
   const file = await PageFile.named(call, [path]);
   if (file === null) call.misuse('-o expected a name that ends in .html, got -');
   const explored = await openExplored(call, path, true);
-  const map = heldMap(explored, await mapRows(await explored.mapSource(), call.long));
+  const map = heldMap(explored, await mapRows(await explored.mapPoints(), call.long));
   // A page without a server reads no texts: it searches by the rows that it holds.
   const about = { ...explored.about(), hasText: false };
   await file.write(await singlePage({ about, map }));

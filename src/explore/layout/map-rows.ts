@@ -11,21 +11,25 @@ import { drawnNumbers } from '../../base/draw';
 import { type InStages, LongWork } from '../../base/long-work';
 import { shareAt } from '../../base/random';
 import { cluster } from '../../clusters/cluster';
-import { Codes } from '../../codes/codes';
-import { scanAll } from '../../codes/scan';
 import type { DenseMatrix } from '../../vectors/vectors';
 
-/** What is laid out: rows that all have codes. */
-export interface MapSource {
-  /** Ascending. */
+/** What is laid out: points, each of a row. Points are numbered from 0. */
+export interface MapPoints {
+  /** By point its row, ascending. */
   readonly rows: Uint32Array;
-  /** Their codes, in the same order. */
-  readonly codes: Codes;
-  /** The vectors of some of the rows; null where there are none, and codes alone are compared. */
-  readonly vectorsOf: (rows: Uint32Array) => DenseMatrix | null;
+  /** Vectors of some points, none of which is zero. */
+  vectorsOf(points: Uint32Array): DenseMatrix;
+  /** Prepares searches in a sample of the points. */
+  nearestIn(sample: Uint32Array): NearestIn;
 }
 
-/** Rows on the plane; arrays but the exemplars are by position in `rows`. */
+/**
+ * For each of some points its k nearest others of the sample, by their positions in it, the nearest
+ * first; fewer where few are near at all.
+ */
+type NearestIn = (points: Uint32Array, k: number, work: LongWork) => Promise<Uint32Array[]>;
+
+/** Rows on the plane; arrays but the exemplars are by point. */
 export interface PlacedRows {
   readonly rows: Uint32Array;
   readonly x: Float32Array;
@@ -40,10 +44,8 @@ export interface PlacedRows {
 const SEED = 0;
 /** Rows that are laid out, at most; the others are placed among them. */
 const LAID_OUT = 10_000;
-/** Neighbours that attract a row. */
+/** Neighbours that attract a row: of few rows half as many as their root, so that topics part. */
 const NEIGHBORS = 15;
-/** Nearest rows by distance that are re-ranked by exact cosine, in units of NEIGHBORS. */
-const RE_RANKED = 3;
 /** Passes over the neighbours: for up to `manyRows` rows, and for more. */
 const EPOCHS = { few: 150, many: 40, manyRows: 5000 } as const;
 /** Clusters of a map: a third of the root of the rows; each has its own colour on the page. */
@@ -54,79 +56,62 @@ const START_WIDTH = 10;
 /** Rows of the sample by which another row is placed, and how far it may lie from their median. */
 const PLACED_BY = 3;
 const JITTER = 0.15;
-/** Rows of a step: those that are compared with all codes of the sample, and those of a layout. */
-const SCANNED_ROWS = 256;
+/** Rows of a step. */
+const PLACED_ROWS = 256;
 const MOVED_ROWS = 1024;
 
 /** Places all rows; stages report their progress by `inStage`. */
-export async function mapRows(source: MapSource, inStage: InStages): Promise<PlacedRows> {
-  const { rows, codes } = source;
+export async function mapRows(points: MapPoints, inStage: InStages): Promise<PlacedRows> {
+  const { rows } = points;
   const { length } = rows;
   if (length === 0) {
     const none = new Float32Array();
     return { rows, x: none, y: none, labels: new Uint8Array(), exemplars: [] };
   }
-  const at = Uint32Array.from(drawnNumbers(length, LAID_OUT, SEED));
-  const sample = at.map((position) => rows[position]);
-  const own = codesAt(codes, at);
-  const vectors = unitVectors(source.vectorsOf(sample));
+  const sample = Uint32Array.from(drawnNumbers(length, LAID_OUT, SEED));
+  const nearestTo = points.nearestIn(sample);
+  const neighbors = Math.min(NEIGHBORS, Math.ceil(Math.sqrt(sample.length) / 2));
+  const lists = await inStage('finding neighbours', (call) =>
+    nearestTo(sample, neighbors, new LongWork(call)),
+  );
+  const vectors = smoothed(points.vectorsOf(sample), lists);
   const usual = Math.round(Math.sqrt(length) / 3);
   const clusters = Math.min(sample.length, Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual)));
   const found = await inStage('finding clusters', (call) =>
-    cluster(vectors ?? own, { clusters, seed: SEED, exemplars: EXEMPLARS, ...call }),
+    cluster(vectors, { clusters, seed: SEED, exemplars: EXEMPLARS, ...call }),
   );
-  const places = startPlaces(vectors ?? signsOf(own), found.centroids);
-  const lists = await inStage('finding neighbours', async (call) => {
-    const wanted = vectors === null ? NEIGHBORS : RE_RANKED * NEIGHBORS;
-    const near = await nearestOthers(own, wanted, new LongWork(call));
-    return vectors === null ? near : reRanked(near, vectors);
-  });
+  const places = startPlaces(vectors, found.centroids);
   const epochs = sample.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
   await inStage('drawing the map', (call) =>
     layOut(lists, places, { seed: SEED, epochs }, new LongWork(call)),
   );
-  const labels = Uint8Array.from(found.labels);
   const exemplars = found.clusters.map((one) => {
-    return Uint32Array.from(one.exemplars, (i) => sample[i]);
+    return Uint32Array.from(one.exemplars, (i) => rows[sample[i]]);
   });
-  const laidOut = { at, codes: own, places, labels };
+  const laidOut = { sample, places, labels: Uint8Array.from(found.labels) };
   const all = await inStage('placing all rows', (call) =>
-    placeAll(codes, laidOut, new LongWork(call)),
+    placeAll(length, laidOut, nearestTo, new LongWork(call)),
   );
   return { rows, exemplars, ...all };
 }
 
-/** Copies of some of the codes. */
-function codesAt({ bytes, bytesPerCode, bits }: Codes, at: Uint32Array): Codes {
-  const some = new Uint8Array(at.length * bytesPerCode);
-  at.forEach((row, i) => {
-    const from = row * bytesPerCode;
-    some.set(bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
-  });
-  return Codes.from(some, { bits });
-}
-
-/** Vectors scaled to length 1; null where there are none, or where one has no direction. */
-function unitVectors(given: DenseMatrix | null): DenseMatrix | null {
-  if (given === null) return null;
-  const { dimensions } = given;
-  const values = Float64Array.from(given.values);
-  for (let first = 0; first < values.length; first += dimensions) {
-    if (!toUnit(values.subarray(first, first + dimensions))) return null;
+/**
+ * The sums of each point's vector and its neighbours', all of length 1: with these, near points come
+ * into the same cluster, also where single vectors are noisy as those of short texts.
+ */
+function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Array[]): DenseMatrix {
+  const units = Float64Array.from(values);
+  for (let from = 0; from < units.length; from += dimensions) {
+    toUnit(units.subarray(from, from + dimensions));
   }
-  return { values, dimensions };
-}
-
-/** Codes as vectors of a value for each bit, +1 or -1. */
-function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
-  const values = new Float32Array(count * bits);
-  for (let row = 0, to = 0; row < count; row++) {
-    const from = row * bytesPerCode;
-    for (let bit = 0; bit < bits; bit++, to++) {
-      values[to] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
+  const sums = units.slice();
+  for (const [point, near] of lists.entries()) {
+    for (const other of near) {
+      const [to, from] = [point * dimensions, other * dimensions];
+      for (let i = 0; i < dimensions; i++) sums[to + i] += units[from + i];
     }
   }
-  return { values, dimensions: bits };
+  return { values: sums, dimensions };
 }
 
 /** Places of points on the plane in which the centroids vary most: x and y of each in turn. */
@@ -180,7 +165,7 @@ function mainAxes(values: Float64Array, dimensions: number): Float64Array[] {
 type Numbers = ArrayLike<number>;
 
 /** The inner product of `count` values of two arrays, each from a position on. */
-function dot(a: Numbers, fromA: number, b: Numbers, fromB: number, count: number): number {
+export function dot(a: Numbers, fromA: number, b: Numbers, fromB: number, count: number): number {
   let sum = 0;
   for (let i = 0; i < count; i++) sum += a[fromA + i] * b[fromB + i];
   return sum;
@@ -192,24 +177,6 @@ function toUnit(vector: Float64Array): boolean {
   if (!(length > 1e-12)) return false;
   for (let i = 0; i < vector.length; i++) vector[i] /= length;
   return true;
-}
-
-/** For each code the positions of its `k` nearest others, nearest first. */
-async function nearestOthers(codes: Codes, k: number, work: LongWork): Promise<Uint32Array[]> {
-  const found = await scanAll(codes, codes, { k: k + 1, ...work.call });
-  return found.map(({ rows }, own) => rows.filter((row) => row !== own).subarray(0, k));
-}
-
-/** Of each list the rows of the highest cosines, then by row; vectors have length 1. */
-function reRanked(lists: readonly Uint32Array[], vectors: DenseMatrix): Uint32Array[] {
-  const { values, dimensions } = vectors;
-  return lists.map((rows, row) => {
-    const near = Array.from(rows, (other) => {
-      const cosine = dot(values, row * dimensions, values, other * dimensions, dimensions);
-      return { other, cosine };
-    }).sort((a, b) => b.cosine - a.cosine || a.other - b.other);
-    return Uint32Array.from(near.slice(0, NEIGHBORS), ({ other }) => other);
-  });
 }
 
 /** Random rows that repel a row, for each neighbour that attracts it. */
@@ -283,38 +250,45 @@ function drawer(seed: number, count: number): () => number {
   };
 }
 
-/** A sample of the rows, by ascending positions: codes, places and clusters of each. */
+/** A sample of the points, ascending: places and clusters of each. */
 interface LaidOut {
-  readonly at: Uint32Array;
-  readonly codes: Codes;
+  readonly sample: Uint32Array;
   readonly places: Float32Array;
   readonly labels: Uint8Array;
 }
 
 /**
- * Places and clusters of all rows: those of the sample as they are, others at the median of the
- * nearest of the sample, at which more near rows stay near than at their mean.
+ * Places and clusters of all points: those of the sample as they are, others at the median of the
+ * nearest of the sample, at which more near rows stay near than at their mean. One without any is
+ * placed with the point before it.
  */
-async function placeAll(all: Codes, sample: LaidOut, work: LongWork) {
-  const { count, bits, bytes, bytesPerCode } = all;
+async function placeAll(
+  count: number,
+  { sample, places, labels: sampled }: LaidOut,
+  nearestTo: NearestIn,
+  work: LongWork,
+) {
   const [x, y] = [new Float32Array(count), new Float32Array(count)];
   const labels = new Uint8Array(count);
-  for (let first = 0, next = 0; first < count; first += SCANNED_ROWS) {
-    const end = Math.min(count, first + SCANNED_ROWS);
-    const some = Codes.from(bytes.subarray(first * bytesPerCode, end * bytesPerCode), { bits });
-    const isWhole = sample.at.length === count;
-    const nearest = isWhole ? [] : await scanAll(sample.codes, some, { k: PLACED_BY });
-    for (let row = first; row < end; row++) {
-      const isSampled = sample.at[next] === row;
-      const near = isSampled ? [next++] : Array.from(nearest[row - first].rows);
-      labels[row] = sample.labels[near[0]];
+  const isWhole = sample.length === count;
+  let next = 0;
+  let before = [0];
+  for (let first = 0; first < count; first += PLACED_ROWS) {
+    const length = Math.min(PLACED_ROWS, count - first);
+    const some = Uint32Array.from({ length }, (_, i) => first + i);
+    const nearest = isWhole ? [] : await nearestTo(some, PLACED_BY, work.quiet());
+    for (const [i, point] of some.entries()) {
+      const isSampled = sample[next] === point;
+      const near = isSampled ? [next++] : nearest[i].length > 0 ? Array.from(nearest[i]) : before;
+      before = near;
+      labels[point] = sampled[near[0]];
       [x, y].forEach((out, axis) => {
-        const sides = near.map((one) => sample.places[2 * one + axis]).sort((a, b) => a - b);
-        const jitter = isSampled ? 0 : JITTER * (shareAt(2, 2 * row + axis) - 0.5);
-        out[row] = sides[sides.length >> 1] + jitter;
+        const sides = near.map((one) => places[2 * one + axis]).sort((a, b) => a - b);
+        const jitter = isSampled ? 0 : JITTER * (shareAt(2, 2 * point + axis) - 0.5);
+        out[point] = sides[sides.length >> 1] + jitter;
       });
     }
-    await work.step(end, count);
+    await work.step(first + length, count);
   }
   return { x, y, labels };
 }

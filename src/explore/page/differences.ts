@@ -1,8 +1,7 @@
 /**
- * Compares two texts word by word: which words both have, in their order, and which only one has,
- * by a longest common subsequence after equal beginnings and ends are set aside. Long texts are
- * compared by sentences first, and changed sentences by their words, so that time and memory stay
- * small and what differs is still shown where it differs.
+ * Compares two texts word by word: which words both have, in their order, and which only one has.
+ * Texts with very many changes are compared by sentences first, and changed sentences by their
+ * words, so that time and memory stay small and what differs is still shown where it differs.
  */
 
 /** A run of text that both texts have (0), or only the first (-1) or the second (1). */
@@ -19,8 +18,8 @@ const WORDS = new RegExp(
 );
 /** A sentence or a line, with the white space after it. */
 const SENTENCES = /[^.!?。！？\n]*(?:[.!?。！？\n]+\s*|$)/gu;
-/** Cells of a table, at most: above, all that lies between equal ends counts as different. */
-const MAX_CELLS = 1_000_000;
+/** Changed parts that are found one by one, at most: their square is the memory, some megabytes. */
+const MAX_CHANGES = 1000;
 
 /**
  * The pieces of both texts in their order: those of sides 0 and -1 joined are `one`, those of 0 and
@@ -36,7 +35,7 @@ const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
 /** Two texts of which nothing is known to be common. */
 const apart = (one: string, other: string) => [alone(-1, one), alone(1, other)];
 
-/** Compares long texts: sentences that only one text has, between common ones, by their words. */
+/** Compares texts with many changes: sentences that only one text has, between common ones, by their words. */
 function bySentences(one: string, other: string): Piece[] {
   const pieces: Piece[] = [];
   let [gone, added] = ['', ''];
@@ -54,7 +53,7 @@ function bySentences(one: string, other: string): Piece[] {
 
 /**
  * The pieces of two lists, one for each part; what lies between equal ends is compared by
- * `otherwise` where a table would be too large.
+ * `otherwise` where there are too many changes.
  */
 function compared(
   a: readonly string[],
@@ -69,38 +68,62 @@ function compared(
     endB--;
   }
   const [left, right] = [a.slice(start, endA), b.slice(start, endB)];
-  const isSmall = left.length * right.length <= MAX_CELLS;
   return [
     ...a.slice(0, start).map((text) => alone(0, text)),
-    ...(isSmall ? byTable(left, right) : otherwise(left.join(''), right.join(''))),
+    ...(byChanges(left, right) ?? otherwise(left.join(''), right.join(''))),
     ...a.slice(endA).map((text) => alone(0, text)),
   ];
 }
 
-/** The pieces of two lists by their longest common subsequence. */
-function byTable(a: readonly string[], b: readonly string[]): Piece[] {
-  const width = b.length + 1;
-  // common[i, j]: parts of the longest common subsequence of a from i on and b from j on. It is at
-  // most the shorter length, which MAX_CELLS limits to 1,000, so 16 bits suffice.
-  const common = new Uint16Array((a.length + 1) * width);
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      const at = i * width + j;
-      common[at] =
-        a[i] === b[j] ? common[at + width + 1] + 1 : Math.max(common[at + width], common[at + 1]);
+/**
+ * The pieces of two lists with the fewest changes, by the algorithm of Myers (1986): its time is in
+ * proportion to the lengths times the changes. Null where there are more than MAX_CHANGES. Paths
+ * begin at the end of the texts, so that they are followed from the beginning.
+ */
+function byChanges(a: readonly string[], b: readonly string[]): Piece[] | null {
+  const most = Math.min(a.length + b.length, MAX_CHANGES);
+  // reach[most + k]: how many parts of a the longest path takes that takes k fewer of b.
+  const reach = new Int32Array(2 * most + 2);
+  const before: Int32Array[] = [];
+  for (let changes = 0; changes <= most; changes++) {
+    before.push(reach.slice());
+    for (let k = -changes; k <= changes; k += 2) {
+      const at = most + k;
+      let taken = isAdded(reach, at, changes, k) ? reach[at + 1] : reach[at - 1] + 1;
+      while (
+        taken < a.length &&
+        taken - k < b.length &&
+        a[a.length - 1 - taken] === b[b.length - 1 - taken + k]
+      ) {
+        taken++;
+      }
+      reach[at] = taken;
+      if (taken >= a.length && taken - k >= b.length) return traced(a, b, before);
     }
   }
-  // From the beginning along the table: at unequal parts to where more common ones remain.
+  return null;
+}
+
+/** Whether the last change of a path to diagonal k, at `at`, is a part of b, not one of a. */
+const isAdded = (reach: Int32Array, at: number, changes: number, k: number) =>
+  k === -changes || (k !== changes && reach[at - 1] < reach[at + 1]);
+
+/** The pieces along the path whose states before each change are `before`. */
+function traced(
+  a: readonly string[],
+  b: readonly string[],
+  before: readonly Int32Array[],
+): Piece[] {
   const pieces: Piece[] = [];
+  const most = (before[0].length - 2) / 2;
   let [i, j] = [0, 0];
-  while (i < a.length || j < b.length) {
-    const at = i * width + j;
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      pieces.push(alone(0, a[i++]));
-      j++;
-    } else if (j === b.length || (i < a.length && common[at + width] >= common[at + 1])) {
-      pieces.push(alone(-1, a[i++]));
-    } else pieces.push(alone(1, b[j++]));
+  for (let changes = before.length - 1; changes >= 0; changes--) {
+    const reach = before[changes];
+    const k = a.length - i - (b.length - j);
+    const added = isAdded(reach, most + k, changes, k);
+    const from = changes === 0 ? 0 : added ? reach[most + k + 1] : reach[most + k - 1] + 1;
+    for (; a.length - i > from; i++, j++) pieces.push(alone(0, a[i]));
+    if (changes > 0) pieces.push(added ? alone(1, b[j++]) : alone(-1, a[i++]));
   }
   return pieces;
 }

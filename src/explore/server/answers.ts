@@ -39,7 +39,7 @@ type Answers = {
  */
 export function answersOf(call: Call, explored: Explored, planFile: PlanFile): Answer {
   const map = once(async () =>
-    mapAnswer(explored, await mapRows(await explored.mapSource(), call.long)),
+    mapAnswer(explored, await mapRows(await explored.mapPoints(), call.long)),
   );
   const review = once(() => Review.open(explored, planFile));
   const answers: Answers = {

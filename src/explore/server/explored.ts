@@ -21,7 +21,8 @@ import { similaritiesIn } from '../../index/result';
 import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import type { Id, RowBatch, SimHashIndex } from '../../node';
-import type { MapSource } from '../layout/map-rows';
+import { codePoints } from '../layout/code-points';
+import type { MapPoints } from '../layout/map-rows';
 import { type About, type Card, idsLike, type SearchAnswer, type SearchRequest } from '../messages';
 import { WordSearch } from './word-search';
 
@@ -174,27 +175,27 @@ export class Explored {
   }
 
   /**
-   * What the map compares: dense vectors and the index's codes; or, of texts that were hashed as
-   * sets, the codes of their words, since nearly all texts share no pairs of words.
+   * What the map shows: rows with texts by their words, since few texts share many pairs of words;
+   * others by their codes, and by dense vectors that the index holds.
    */
-  async mapSource(): Promise<MapSource> {
+  async mapPoints(): Promise<MapPoints> {
     const { index } = this;
-    if (index.hasher.projection === 'minwise' && this.textColumn !== null) {
-      const words = await this.#wordSearch();
-      const { positions, codes } = await this.#inStage('hashing words', (call) =>
-        words.codes(call),
-      );
-      return { codes, rows: positions.map((at) => this.rows[at]), vectorsOf: () => null };
+    if (this.textColumn !== null && !this.#isDense) {
+      return (await this.#wordSearch()).points(this.rows);
     }
     const all = rowsOf('index', index);
     const rows = presentRows(all);
-    const isDense = index.dimensions !== undefined && index.vectors !== 'none';
-    const vectorsOf = (some: Uint32Array) => {
-      const vectors = isDense ? heldOf(index, some).vectors : null;
-      return vectors !== null && 'dimensions' in vectors ? vectors : null;
-    };
     const { codes } = await reordered(all, rows, new LongWork());
-    return { rows, codes, vectorsOf };
+    return codePoints(rows, codes, (some) => {
+      const vectors = this.#isDense ? heldOf(index, some).vectors : null;
+      return vectors !== null && 'dimensions' in vectors ? vectors : null;
+    });
+  }
+
+  /** Whether the index holds dense vectors. */
+  get #isDense(): boolean {
+    const { dimensions, vectors } = this.index;
+    return dimensions !== undefined && vectors !== 'none';
   }
 
   /** The texts by their words, read at the first call. */
@@ -249,8 +250,8 @@ export class Explored {
   #nearestByWords(words: WordSearch, text: string, k: number, allowed: Uint32Array) {
     const isAllowed = new Uint8Array(this.rows.length);
     for (const position of this.carried.positionsOf(allowed)) isAllowed[position] = 1;
-    const { positions, cosines } = words.nearest(text, k, (position) => isAllowed[position] === 1);
-    const hits = Array.from(positions, (position, i) => {
+    const { texts, cosines } = words.nearest(text, k, (position) => isAllowed[position] === 1);
+    const hits = Array.from(texts, (position, i) => {
       return { row: this.rows[position], similarity: cosines[i], distance: null };
     });
     return { hits, compared: `exact cosine of ${allOf(allowed)}` };

@@ -1,24 +1,25 @@
 /**
- * Texts by their words, rare ones weighed more, however the rows themselves were hashed: a search
- * by exact cosine, and codes for the map. An inverted list by word has every text that shares a
- * word with a query, so that none is missed. It takes some 16 bytes for each distinct word of each
- * text.
+ * Texts by their words, rare ones weighed more (TF-IDF), however the rows themselves were hashed: a
+ * search by exact cosine, and points for the map. Inverted lists have every text that shares a word
+ * with a query, so that none is missed. They take some 16 bytes for each distinct word of each text.
  */
 
-import { lengthOf } from '../../base/length';
+import { grown } from '../../base/arrays';
 import { type LongCall, LongWork } from '../../base/long-work';
+import { mixed } from '../../base/random';
 import { Highest } from '../../base/top-k';
-import { Codes, TextHasher, words } from '../../node';
+import { words } from '../../node';
+import { logOf } from '../../text/text-vectors';
+import type { DenseMatrix } from '../../vectors/vectors';
+import type { MapPoints } from '../layout/map-rows';
 
-/** Texts that are read together, between two reports of progress. */
+/** Texts that are read or compared between two reports of progress. */
 const BLOCK_TEXTS = 256;
-const SETTINGS = { tokens: words, counting: 'log', empty: 'null' } as const;
-
-/** The positions of the texts that have a word, and its weight in each, scaled to length 1. */
-interface Posting {
-  readonly texts: number[];
-  readonly weights: number[];
-}
+/** The map leaves out words that this share of the texts have: they say little of a topic. */
+const COMMON = 0.2;
+/** Dimensions of the map's vectors, and to how many of them a word is added. */
+const DIMENSIONS = 256;
+const PER_WORD = 4;
 
 /** `count` texts, of which `read` returns some. */
 interface Texts {
@@ -26,105 +27,215 @@ interface Texts {
   read(first: number, end: number): string[];
 }
 
+/** Entries of a text: words by number, and their weights. */
+interface Entries {
+  readonly words: Uint32Array;
+  readonly weights: Float32Array;
+}
+
 /** Texts by their words; one without words is found by no query. */
 export class WordSearch {
-  readonly #postings = new Map<bigint, Posting>();
+  /** The number of each word, and in how many texts it is. */
+  readonly #numbers = new Map<string, number>();
+  readonly #frequencies: number[] = [];
+  /** The entries of all texts; those of text i end at `#ends[i]`. Weights have length 1 a text. */
+  readonly #ends: Uint32Array;
+  #words = new Uint32Array(2 ** 16);
+  #weights = new Float32Array(2 ** 16);
+  #lists: InvertedLists | null = null;
 
-  private constructor(
-    private readonly texts: Texts,
-    private readonly hasher: TextHasher,
-  ) {}
+  private constructor(private readonly count: number) {
+    this.#ends = new Uint32Array(count);
+  }
 
-  /** Reads the texts twice: once for the frequencies of words, once for their weights. */
-  static async of(texts: Texts, call: LongCall): Promise<WordSearch> {
+  /** Reads all texts once. */
+  static async of({ count, read }: Texts, call: LongCall): Promise<WordSearch> {
+    const search = new WordSearch(count);
     const work = new LongWork(call);
-    const counting = new TextHasher(SETTINGS);
-    const frequencies = counting.fit([]);
-    const { count } = texts;
-    await eachBlock(
-      texts,
-      work.part((done) => [done, 2 * count]),
-      (some) => {
-        frequencies.merge(counting.fit(some));
-      },
-    );
-    const search = new WordSearch(texts, new TextHasher({ ...SETTINGS, frequencies }));
-    await eachBlock(
-      texts,
-      work.part((done) => [count + done, 2 * count]),
-      (some, first) => {
-        some.forEach((text, i) => {
-          search.#add(first + i, text);
-        });
-      },
-    );
+    for (let first = 0; first < count; first += BLOCK_TEXTS) {
+      const end = Math.min(count, first + BLOCK_TEXTS);
+      for (const [i, text] of read(first, end).entries()) search.#add(first + i, text);
+      await work.step(end, count);
+    }
+    for (let text = 0; text < count; text++) search.#weigh(search.#entriesOf(text));
+    const all = Uint32Array.from({ length: count }, (_, text) => text);
+    search.#lists = new InvertedLists(all, (text) => search.#entriesOf(text));
     return search;
   }
 
-  #add(position: number, text: string): void {
-    for (const [word, weight] of this.#weightsOf(text)) {
-      const posting = this.#postings.get(word) ?? { texts: [], weights: [] };
-      if (posting.texts.length === 0) this.#postings.set(word, posting);
-      posting.texts.push(position);
-      posting.weights.push(weight);
+  /** Adds the words of the next text, weighed by how often it has them. */
+  #add(text: number, value: string): void {
+    const counts = countsOf(value);
+    const from = text === 0 ? 0 : this.#ends[text - 1];
+    const to = from + counts.size;
+    this.#ends[text] = to;
+    if (to > this.#words.length) {
+      const length = Math.max(to, 2 * this.#words.length);
+      this.#words = grown(this.#words, length);
+      this.#weights = grown(this.#weights, length);
+    }
+    let at = from;
+    for (const [word, count] of counts) {
+      const number = this.#numbers.get(word) ?? this.#numbers.size;
+      if (number === this.#numbers.size) this.#numbers.set(word, number);
+      this.#frequencies[number] = (this.#frequencies[number] ?? 0) + 1;
+      this.#words[at] = number;
+      this.#weights[at++] = 1 + logOf(count);
     }
   }
 
-  /** The words of a text with their weights, scaled to length 1; empty for a text without words. */
-  #weightsOf(text: string): [word: bigint, weight: number][] {
-    const { indices, values } = this.hasher.vectorize(text);
-    const length = lengthOf(values);
-    return Array.from(indices, (word, i) => [BigInt(word), values[i] / length]);
+  #entriesOf(text: number): Entries {
+    const [from, to] = [text === 0 ? 0 : this.#ends[text - 1], this.#ends[text]];
+    return { words: this.#words.subarray(from, to), weights: this.#weights.subarray(from, to) };
   }
 
-  /** The codes of the texts that have words, and the positions of these, ascending. */
-  async codes(call: LongCall): Promise<{ positions: Uint32Array; codes: Codes }> {
-    const { bits } = this.hasher;
-    const bytes = new Uint8Array((this.texts.count * bits) / 8);
-    const positions: number[] = [];
-    await eachBlock(this.texts, new LongWork(call), (some, first) => {
-      some.forEach((text, i) => {
-        if (this.hasher.vectorize(text).values.length === 0) return;
-        bytes.set(this.hasher.hash(text), (positions.length * bits) / 8);
-        positions.push(first + i);
-      });
-    });
-    const codes = Codes.from(bytes.subarray(0, (positions.length * bits) / 8), { bits });
-    return { positions: Uint32Array.from(positions), codes };
+  /** Multiplies the weights of a text in place by how rare its words are; scales them to length 1. */
+  #weigh({ words, weights }: { words: ArrayLike<number>; weights: Float32Array | Float64Array }) {
+    let square = 0;
+    for (let i = 0; i < weights.length; i++) {
+      weights[i] *= 1 + logOf((1 + this.count) / (1 + (this.#frequencies[words[i]] ?? 0)));
+      square += weights[i] * weights[i];
+    }
+    for (let i = 0; i < weights.length; i++) weights[i] /= Math.sqrt(square);
   }
 
   /**
-   * Positions and cosines of the k texts nearest to a text among those that `isAllowed` accepts;
-   * of equal cosines the first text. Leaves out texts that share no word with it.
+   * The k texts nearest to a text among those that `isAllowed` accepts, by exact cosine; of equal
+   * cosines the first text. Leaves out texts that share no word with it.
    */
-  nearest(text: string, k: number, isAllowed: (position: number) => boolean) {
-    const weights = this.#weightsOf(text);
-    if (weights.length === 0) throw new RangeError('the query has no words that count');
-    const cosines = new Float64Array(this.texts.count);
-    for (const [word, weight] of weights) {
-      const posting = this.#postings.get(word);
-      posting?.texts.forEach((position, i) => {
-        cosines[position] += weight * posting.weights[i];
-      });
+  nearest(text: string, k: number, isAllowed: (text: number) => boolean) {
+    const counts = countsOf(text);
+    if (counts.size === 0) throw new RangeError('the query has no words that count');
+    // A word that no text has makes all cosines smaller.
+    const words = Array.from(counts.keys(), (word) => this.#numbers.get(word) ?? -1);
+    const weights = Float64Array.from(counts.values(), (count) => 1 + logOf(count));
+    this.#weigh({ words, weights });
+    const { rows, scores } = (this.#lists as InvertedLists).nearest(
+      { words, weights },
+      k,
+      isAllowed,
+    );
+    return { texts: rows, cosines: scores.map((cosine) => Math.min(1, cosine)) };
+  }
+
+  /** The texts that have words as points of a map; `rows` has the row of each text. */
+  points(rows: Uint32Array): MapPoints {
+    const texts = Uint32Array.from(rows.keys()).filter(
+      (text) => this.#entriesOf(text).words.length,
+    );
+    const most = COMMON * this.count;
+    const isTopical = (word: number) => this.#frequencies[word] <= most;
+    return {
+      rows: texts.map((text) => rows[text]),
+      vectorsOf: (points) =>
+        this.#projected(
+          points.map((point) => texts[point]),
+          isTopical,
+        ),
+      nearestIn: (sample) => {
+        const entriesOf = (point: number) => this.#entriesOf(texts[point]);
+        const lists = new InvertedLists(sample, entriesOf, isTopical);
+        return async (points, k, work) => {
+          const found: Uint32Array[] = [];
+          for (const [i, point] of points.entries()) {
+            const isOther = (at: number) => sample[at] !== point;
+            found.push(lists.nearest(entriesOf(point), k, isOther).rows);
+            if (i % BLOCK_TEXTS === 0) await work.step(i, points.length);
+          }
+          return found;
+        };
+      },
+    };
+  }
+
+  /**
+   * Texts as dense vectors, by a random projection: angles stay about the same (Achlioptas 2003). A
+   * text of common words alone is projected with all of them.
+   */
+  #projected(texts: Uint32Array, isTopical: (word: number) => boolean): DenseMatrix {
+    const values = new Float32Array(texts.length * DIMENSIONS);
+    for (const [i, text] of texts.entries()) {
+      const { words, weights } = this.#entriesOf(text);
+      const isCommon = !words.some(isTopical);
+      for (let at = 0; at < words.length; at++) {
+        if (!isCommon && !isTopical(words[at])) continue;
+        for (let part = 0; part < PER_WORD; part++) {
+          const random = mixed(PER_WORD * words[at] + part);
+          const to = i * DIMENSIONS + (random & (DIMENSIONS - 1));
+          values[to] += random < 0 ? -weights[at] : weights[at];
+        }
+      }
     }
-    const best = new Highest(k);
-    cosines.forEach((cosine, position) => {
-      if (cosine > 0 && isAllowed(position)) best.take(Math.min(1, cosine), position);
-    });
-    const { rows: positions, scores } = best.result();
-    return { positions, cosines: scores };
+    return { values, dimensions: DIMENSIONS };
   }
 }
 
-/** Passes the texts to `take` in blocks, each with the position of its first text. */
-async function eachBlock(
-  { count, read }: Texts,
-  work: LongWork,
-  take: (texts: string[], first: number) => void,
-): Promise<void> {
-  for (let first = 0; first < count; first += BLOCK_TEXTS) {
-    const end = Math.min(count, first + BLOCK_TEXTS);
-    take(read(first, end), first);
-    await work.step(end, count);
+/** The words of a text, and how often each occurs. */
+function countsOf(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}
+
+/** By word the rows that have it, and its weight in each. */
+class InvertedLists {
+  /** The entries of word w end at `#ends[w]`, those of word 0 begin at 0. */
+  readonly #ends: Uint32Array;
+  readonly #rows: Uint32Array;
+  readonly #weights: Float32Array;
+  readonly #sums: Float64Array;
+
+  /** Row i is that of `which[i]`; words for which `isHeld` is false are left out. */
+  constructor(
+    which: Uint32Array,
+    entriesOf: (one: number) => Entries,
+    isHeld: (word: number) => boolean = () => true,
+  ) {
+    let [most, count] = [-1, 0];
+    for (const one of which) {
+      for (const word of entriesOf(one).words) most = Math.max(most, word);
+    }
+    const ends = new Uint32Array(most + 1);
+    for (const one of which) {
+      for (const word of entriesOf(one).words) if (isHeld(word)) ends[word]++;
+    }
+    for (let word = 0; word <= most; word++) {
+      count += ends[word];
+      ends[word] = count - ends[word]; // where its entries begin
+    }
+    this.#rows = new Uint32Array(count);
+    this.#weights = new Float32Array(count);
+    for (const [row, one] of which.entries()) {
+      const { words, weights } = entriesOf(one);
+      for (let i = 0; i < words.length; i++) {
+        if (!isHeld(words[i])) continue;
+        const at = ends[words[i]]++;
+        this.#rows[at] = row;
+        this.#weights[at] = weights[i];
+      }
+    }
+    this.#ends = ends;
+    this.#sums = new Float64Array(which.length);
+  }
+
+  /** The k rows of the highest positive inner products with a query, of equal ones the first. */
+  nearest(
+    query: { readonly words: ArrayLike<number>; readonly weights: ArrayLike<number> },
+    k: number,
+    isAllowed: (row: number) => boolean,
+  ) {
+    const sums = this.#sums.fill(0);
+    for (let i = 0; i < query.words.length; i++) {
+      const word = query.words[i];
+      const end = this.#ends[word] ?? 0;
+      for (let at = word > 0 ? this.#ends[word - 1] : 0; at < end; at++) {
+        sums[this.#rows[at]] += query.weights[i] * this.#weights[at];
+      }
+    }
+    const best = new Highest(k);
+    for (let row = 0; row < sums.length; row++) {
+      if (sums[row] > best.bound && sums[row] > 0 && isAllowed(row)) best.take(sums[row], row);
+    }
+    return best.result();
   }
 }

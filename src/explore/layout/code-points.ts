@@ -1,0 +1,80 @@
+/**
+ * Rows with codes as points of a map. The nearest are found by distance; where vectors are held,
+ * the best of three times as many by exact cosine.
+ */
+
+import type { LongWork } from '../../base/long-work';
+import { Codes } from '../../codes/codes';
+import { scanAll } from '../../codes/scan';
+import type { DenseMatrix } from '../../vectors/vectors';
+import { dot, type MapPoints } from './map-rows';
+
+/** Nearest by distance that are ranked by cosine, in units of those that are wanted. */
+const RANKED = 3;
+
+/** Points of rows, ascending, by their codes; and by the vectors of some, null if none are held. */
+export function codePoints(
+  rows: Uint32Array,
+  codes: Codes,
+  vectorsOf: (rows: Uint32Array) => DenseMatrix | null,
+): MapPoints {
+  const heldOf = (points: Uint32Array) => vectorsOf(points.map((point) => rows[point]));
+  return {
+    rows,
+    vectorsOf: (points) => heldOf(points) ?? signsOf(codesAt(codes, points)),
+    nearestIn: (sample) => {
+      const own = codesAt(codes, sample);
+      const held = heldOf(sample);
+      return async (points, k, work) => {
+        const wanted = 1 + (held === null ? k : RANKED * k);
+        const found = await scanned(own, codesAt(codes, points), wanted, work);
+        const vectors = held && heldOf(points);
+        return found.map((near, i) => {
+          const others = near.filter((at) => sample[at] !== points[i]);
+          return (held && vectors ? ranked(others, held, vectors, i) : others).subarray(0, k);
+        });
+      };
+    },
+  };
+}
+
+/** Copies of some of the codes. */
+function codesAt({ bytes, bytesPerCode, bits }: Codes, points: Uint32Array): Codes {
+  const some = new Uint8Array(points.length * bytesPerCode);
+  points.forEach((point, i) => {
+    const from = point * bytesPerCode;
+    some.set(bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
+  });
+  return Codes.from(some, { bits });
+}
+
+/** Codes as vectors of a value for each bit, +1 or -1. */
+function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
+  const values = new Float32Array(count * bits);
+  for (let row = 0, to = 0; row < count; row++) {
+    const from = row * bytesPerCode;
+    for (let bit = 0; bit < bits; bit++, to++) {
+      values[to] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
+    }
+  }
+  return { values, dimensions: bits };
+}
+
+/** For each of some codes its k nearest by distance. */
+async function scanned(codes: Codes, queries: Codes, k: number, work: LongWork) {
+  const found = await scanAll(codes, queries, { k, ...work.call });
+  return found.map(({ rows }) => rows);
+}
+
+/** Rows of `held` by their cosine to row `own` of `vectors`, the highest first, then by row. */
+function ranked(rows: Uint32Array, held: DenseMatrix, vectors: DenseMatrix, own: number) {
+  const { values, dimensions } = held;
+  const cosines = new Map<number, number>();
+  for (const row of rows) {
+    const [at, from] = [row * dimensions, own * dimensions];
+    const product = dot(values, at, vectors.values, from, dimensions);
+    cosines.set(row, product / Math.sqrt(dot(values, at, values, at, dimensions)));
+  }
+  const cosineOf = (row: number) => cosines.get(row) as number;
+  return rows.sort((a, b) => cosineOf(b) - cosineOf(a) || a - b);
+}
