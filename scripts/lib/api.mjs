@@ -211,8 +211,11 @@ class Page {
 
   optionLines(name, fields) {
     const lines = [];
-    this.#options.set(name, new Set(fields.map((field) => field.name)));
-    for (const field of fields) {
+    const shown = fields.filter((field) =>
+      isPublic(field.valueDeclaration ?? field.declarations[0]),
+    );
+    this.#options.set(name, new Set(shown.map((field) => field.name)));
+    for (const field of shown) {
       const declaration = field.valueDeclaration ?? field.declarations[0];
       const meaning = this.#meaningOf(field, declaration);
       if (meaning === '') this.problems.push(`${name}, option ${field.name}: no comment`);

@@ -178,7 +178,7 @@ export class Codes {
     return joined;
   }
 
-  /** The same bytes, with codes of zeros in place of nulls. Nothing is copied. */
+  /** The same bytes, with codes of zeros in place of nulls. Nothing is copied. @internal */
   withoutValidity(): Codes {
     return new Codes(this.bytes, this.count, {
       bits: this.bits,

@@ -30,7 +30,7 @@ export interface CreateRowsOptions {
    * @default 'keep'
    */
   formulas?: 'keep' | 'text';
-  /** Metadata of an Arrow file, which then has checksums. */
+  /** Metadata of an Arrow file, which then has checksums. @internal */
   header?: CodeHeader | KindHeader;
 }
 

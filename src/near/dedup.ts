@@ -51,7 +51,7 @@ interface Extension {
 
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
-  /** A checksum of each row, where codes do not identify it. */
+  /** A checksum of each row, where codes do not identify it. @internal */
   checks?: Uint32Array;
   /**
    * Most rows of a group that are kept.
@@ -83,10 +83,6 @@ const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'common
  * const codes = await hasher.hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * const plan = await dedup(codes, { maxDistance: 10, keep: 'first' });
  * console.log(plan.kept); // Uint8Array(3) [ 1, 0, 1 ]
- *
- * const added = await hasher.hashAll([[0, 2], [1, 1]]); // rows that came later
- * const options = { maxDistance: 10, extend: { plan, source: codes } };
- * console.log((await dedup(added, options)).kept); // Uint8Array(5) [ 1, 0, 1, 0, 1 ]
  */
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
   const all = checkOptions('options', options, OPTIONS);

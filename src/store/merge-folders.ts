@@ -28,7 +28,8 @@ export interface MergeOptions extends LongCall {
   /** Bytes that measuring may hold. */
   readonly memory?: number | undefined;
   /**
-   * Reads manifests only, and compares no ids. For parts whose files are in the folder, or will be.
+   * Reads manifests only, and compares no ids: the files of the parts are in the folder, or will
+   * be. @internal
    */
   readonly manifestsOnly?: boolean | undefined;
 }

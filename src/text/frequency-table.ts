@@ -71,7 +71,7 @@ export class FrequencyTable {
     return this.#version;
   }
 
-  /** Memory of the table. */
+  /** Memory of the table. @internal */
   get bytes(): number {
     return this.#counts.bytes;
   }

@@ -54,11 +54,11 @@ export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
  * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
  */
 export class TextHasher {
-  /** Makes codes of the sparse vectors. */
+  /** Makes codes of the sparse vectors. @internal */
   readonly hasher: SimHasher;
   /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
-  /** The hash of words. */
+  /** The hash of words. @internal */
   readonly hashName: WordHash;
   readonly #tokens: Tokens;
   /** True where tokens are `words`, which are counted without making strings. */
