@@ -12,6 +12,8 @@ import { grown } from '../base/arrays';
 const MAX_BLOCK_BITS = 24;
 /** Bits of a block that a search changes at most; more makes more look-ups than a scan costs. */
 const MAX_FLIPS = 1;
+/** Most tables, which take some 8 bytes a code each: those of wide codes would outgrow the codes. */
+const MAX_BLOCKS = 64;
 
 export class BlockTables {
   /** Codes that are in the tables. */
@@ -33,18 +35,24 @@ export class BlockTables {
   /** Tables of the codes at positions 0 to `count - 1`; null where blocks would be too narrow. */
   static of(codes: Uint8Array, count: number, bits: number): BlockTables | null {
     const blockBits = Math.min(MAX_BLOCK_BITS, 31 - Math.clz32(Math.max(2, count)));
-    const blocks = Math.floor(bits / blockBits);
-    return blocks < 2 ? null : new BlockTables(codes, count, bits, blocks);
+    const blocks = Math.min(MAX_BLOCKS, Math.floor(bits / blockBits));
+    // Blocks are wider where their number is limited; a table then has their first bits.
+    const most = blocks === MAX_BLOCKS ? blockBits : MAX_BLOCK_BITS;
+    return blocks < 2 ? null : new BlockTables(codes, count, { bits, blocks, most });
   }
 
-  private constructor(codes: Uint8Array, count: number, bits: number, blocks: number) {
+  private constructor(
+    codes: Uint8Array,
+    count: number,
+    { bits, blocks, most }: { bits: number; blocks: number; most: number },
+  ) {
     this.count = count;
     this.#bytesPerCode = Math.ceil(bits / 8);
     this.#compared = new Uint32Array(count);
     this.#blocks = Array.from({ length: blocks }, (_, i) => {
       const firstBit = Math.floor((i * bits) / blocks);
       const end = Math.floor(((i + 1) * bits) / blocks);
-      return { firstBit, bits: Math.min(MAX_BLOCK_BITS, end - firstBit) };
+      return { firstBit, bits: Math.min(most, end - firstBit) };
     });
     this.#values = new Uint32Array(blocks);
     const sorted = this.#blocks.map((block) => this.#sorted(codes, block));
