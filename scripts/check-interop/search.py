@@ -90,12 +90,20 @@ class Folder:
         if space is None or report is None or report["method"] != "partitions":
             return {block[0] for part in self.parts for block in part.blocks}
         table = self.table(space)
-        count = json.loads(table.schema.metadata[b"halfspace"])["partitions"]
-        centroids = numpy.array(table["centroid"].to_pylist()[:count], "i8")
+        header = json.loads(table.schema.metadata[b"halfspace"])
+        count, starts, wanted = header["partitions"], header["starts"], report["probes"]
+        centroids = numpy.array(table["centroid"].to_pylist(), "i8")
         point = numpy.zeros(centroids.shape[1], "i8")
         point[: len(query)] = numpy.floor(query * 32767 + 0.5)
-        order = sorted(range(count), key=lambda p: (-(centroids[p] @ point), p))
-        return set(order[: report["probes"]])
+        nearest = lambda rows: sorted(rows, key=lambda p: (-(centroids[p] @ point), p))
+        order = range(count)
+        if 32 * wanted < count:
+            order = []
+            for group in nearest(range(count, len(centroids))):
+                order += range(starts[group - count], starts[group - count + 1])
+                if len(order) >= 32 * wanted:
+                    break
+        return set(nearest(order)[:wanted])
 
     def search(self, id, k):
         (query,) = [

@@ -14,7 +14,7 @@ import { lengthOf } from '../base/length';
 import { roundInto } from '../k-means/points';
 import { SecondCentroids } from '../k-means/second-centroid';
 import { CentroidTree, type TreeState } from '../k-means/two-level';
-import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import { integerWidth, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
@@ -121,21 +121,16 @@ export class Space {
     return this.#seconds.of(points, own);
   }
 
-  /** The `count` partitions nearest to a query, of equally near ones the first. */
+  /** The first `count` partitions that a query visits: nearly always the nearest ones. */
   route(query: Query, count: number): Probes {
-    const { kind, nearness, tree } = this.parts;
+    const { kind, nearness } = this.parts;
     const point = new Int16Array(this.width);
     if (kind === 'dense') roundInto(query.unit as Float64Array, 1, point, 0);
     else if (query.sums === null) this.pointOfCode(query.code, point, 0);
     else roundInto(query.sums, lengthOf(query.sums), point, 0);
     const partitions = new Uint32Array(Math.min(count, this.count));
     const found = new Int32Array(partitions.length);
-    productsKernel.orderInto(
-      { values: tree.centroids, width: this.width },
-      point,
-      partitions,
-      found,
-    );
+    this.#tree.orderInto(point, partitions, found);
     const products = new Float64Array(found.length);
     for (let i = 0; i < found.length; i++) {
       products[i] = ONE_WEIGHT * (nearness * (found[i] / (UNIT * UNIT)));

@@ -17,6 +17,11 @@ import { integerPoints } from './points';
 
 /** Number of groups whose centroids a vector is compared with. */
 const GROUPS = 4;
+/**
+ * A query that wants the nearest centroids is compared with so many times as many, those of the
+ * groups nearest to it: they hold nearly all that it wants.
+ */
+const NEAR_TIMES = 32;
 /** Fewer centroids form one group, so that all are compared. */
 const MIN_CENTROIDS = 128;
 /** Vectors for each coarse centroid in its training. */
@@ -35,6 +40,12 @@ export interface TreeState {
   readonly coarse: Int16Array;
   readonly starts: Uint32Array;
   readonly width: number;
+}
+
+/** Centroids `first` to `end - 1`. */
+interface Range {
+  readonly first: number;
+  readonly end: number;
 }
 
 /** Takes products of a vector with `count` centroids from `first` on: `products[at]` and so on. */
@@ -91,6 +102,36 @@ export class CentroidTree {
         out[rows[i]] = first + nearest[i];
       }
     });
+  }
+
+  /**
+   * Writes the centroids nearest to a query to `order`, as many as it has room for, and their
+   * products to `products`; of those few that are wanted of many, one may be missed for another
+   * that is nearly as near.
+   */
+  orderInto(query: Int16Array, order: Uint32Array, products: Int32Array): void {
+    const { centroids, width } = this.state;
+    const ranges = this.#near(query, NEAR_TIMES * order.length);
+    productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
+  }
+
+  /** At least so many centroids: those of the groups nearest to a query, or all. */
+  #near(query: Int16Array, wanted: number): Range[] {
+    const { centroids, coarse, starts, width } = this.state;
+    const count = centroids.length / width;
+    const groupCount = starts.length - 1;
+    if (wanted >= count || groupCount < 2) return [{ first: 0, end: count }];
+    const groups = new Uint32Array(groupCount);
+    const ranges = [{ first: 0, end: groupCount }];
+    const rows = { values: coarse, width };
+    productsKernel.orderInto(rows, ranges, query, groups, new Int32Array(groupCount));
+    const near: Range[] = [];
+    for (let i = 0, found = 0; found < wanted; i++) {
+      const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];
+      near.push({ first, end });
+      found += end - first;
+    }
+    return near;
   }
 
   /**

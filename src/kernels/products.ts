@@ -18,6 +18,12 @@ interface IntegerRows {
   readonly width: number;
 }
 
+/** Rows `first` to `end - 1`. */
+interface RowRange {
+  readonly first: number;
+  readonly end: number;
+}
+
 /** Rows of a tile, and queries of a tile: its products take 16 KiB. */
 const TILE = 64;
 /** Bytes of the products of a tile, and of the largest of each query. */
@@ -50,6 +56,17 @@ export function product(
 /** The next multiple of 4: kernels take rows four at a time. */
 const inFours = (count: number) => (count + 3) & ~3;
 
+/** The last range that begins at this place or before it. */
+function rangeOf(starts: readonly number[], place: number): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (starts[middle] <= place) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
 export const productsKernel = {
   /** Writes the product of each row with the query to `out`, in order of row. */
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void {
@@ -67,50 +84,42 @@ export const productsKernel = {
   },
 
   /**
-   * Writes for each query the rows of the largest products to its part of `orders`, an equal part
-   * for each, and these products to `products`. The order is coarse: by the difference from the
-   * largest product, in at most 1,024 steps of equal width, then by row.
+   * Writes the rows of the largest products with a query, of those in some ranges, to `order`, and
+   * these products to `products`. The order is coarse: by the difference from the largest product,
+   * in at most 1,024 steps of equal width, then by place in the ranges.
    */
   orderInto(
     rows: IntegerRows,
-    queries: Int16Array,
-    orders: Uint32Array,
+    ranges: readonly RowRange[],
+    query: Int16Array,
+    order: Uint32Array,
     products: Int32Array,
   ): void {
     const { width } = rows;
-    const queryCount = queries.length / width;
-    const probes = orders.length / queryCount;
     const count = rows.values.length / width;
-    const padded = inFours(count);
-    // The counts and the order of one query; of each query its values and products.
-    const [orderBytes, queryBytes] = [ORDER_BYTES + 4 * padded, 2 * width + 4 * padded];
-    const fitting = Math.floor((SCAN_BYTES - orderBytes) / queryBytes);
-    const some = Math.min(TILE, queryCount, Math.max(1, fitting));
-    const { memory, at, free } = placed(rows, 0, count, orderBytes + some * queryBytes);
+    const room = inFours(count) + 4;
+    const { memory, at, free } = placed(rows, 0, count, ORDER_BYTES + 8 * room + 2 * width);
     const { kernels, bytes } = memory;
-    const { buffer } = bytes;
-    const countsAt = free + 2 * width * some;
+    const countsAt = free + 2 * width;
     const productsAt = countsAt + ORDER_BYTES;
-    const orderAt = productsAt + 4 * padded * some;
-    // Rows of a tile stay in the cache while all queries of it are multiplied with them.
-    const tile = some === 1 ? padded : TILE;
-    for (let query = 0; query < queryCount; query += some) {
-      const here = Math.min(some, queryCount - query);
-      const own = queries.subarray(query * width, (query + here) * width);
-      new Int16Array(buffer, free, own.length).set(own);
-      for (let row = 0; row < padded; row += tile) {
-        const rowCount = Math.min(tile, padded - row);
-        const [rowAt, outAt] = [at + 2 * row * width, productsAt + 4 * row];
-        kernels.productsInto(rowAt, rowCount, free, here, width, outAt, padded);
-      }
-      for (let i = 0; i < here; i++) {
-        const ownAt = productsAt + 4 * padded * i;
-        kernels.orderInto(ownAt, count, probes, countsAt, orderAt);
-        const to = (query + i) * probes;
-        orders.set(new Uint32Array(buffer, orderAt, probes), to);
-        const all = new Int32Array(buffer, ownAt, count);
-        for (let j = to; j < to + probes; j++) products[j] = all[orders[j]];
-      }
+    const orderAt = productsAt + 4 * room;
+    new Int16Array(bytes.buffer, free, width).set(query);
+    const starts: number[] = [];
+    let done = 0;
+    for (const { first, end } of ranges) {
+      starts.push(done);
+      // Up to three products behind a range are of other rows: those of the next one replace them.
+      const [some, outAt] = [inFours(end - first), productsAt + 4 * done];
+      if (some > 0) kernels.productsInto(at + 2 * first * width, some, free, 1, width, outAt, some);
+      done += end - first;
+    }
+    kernels.orderInto(productsAt, done, order.length, countsAt, orderAt);
+    const places = new Uint32Array(bytes.buffer, orderAt, order.length);
+    const all = new Int32Array(bytes.buffer, productsAt, done);
+    for (let i = 0; i < places.length; i++) {
+      const range = rangeOf(starts, places[i]);
+      order[i] = ranges[range].first + places[i] - starts[range];
+      products[i] = all[places[i]];
     }
   },
 

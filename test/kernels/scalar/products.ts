@@ -27,14 +27,13 @@ export const scalarProducts: ProductsKernel = {
     }
   },
 
-  orderInto(rows, queries, orders, products) {
-    const { width } = rows;
-    const all = new Int32Array(rows.values.length / width);
-    const probes = (orders.length * width) / queries.length;
-    for (let query = 0, to = 0; to < orders.length; query++, to += probes) {
-      scalarProducts.productsInto(rows, queries.subarray(query * width, (query + 1) * width), all);
-      orderOf(all, orders.subarray(to, to + probes), products.subarray(to, to + probes));
-    }
+  orderInto({ values, width }, ranges, query, order, products) {
+    const rows = ranges.flatMap(({ first, end }) =>
+      Array.from({ length: end - first }, (_, i) => first + i),
+    );
+    const all = Int32Array.from(rows, (row) => product(values, row * width, query, 0, width));
+    orderOf(all, order, products);
+    for (let i = 0; i < order.length; i++) order[i] = rows[order[i]];
   },
 
   nearestInto({ values, width }, queries, out) {
