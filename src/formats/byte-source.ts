@@ -7,9 +7,14 @@ import { open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { COMPRESSION_BYTES, compressionOf, gunzipped, type NextBytes } from './compressed';
+import {
+  COMPRESSION_BYTES,
+  compressionOf,
+  gunzipped,
+  type NextBytes,
+  unpackedZstd,
+} from './compressed';
 import { fill } from './file-io';
-import { ZstdContent } from './zstd-content';
 
 const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
@@ -76,8 +81,10 @@ export class ByteSource implements BytePipe {
     const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
     if (compression === null) return this;
     const { byteCount, name } = this;
-    const zstd = compression === 'zstd' ? new ZstdContent(this, { name, byteCount }) : null;
-    const pull = zstd === null ? gunzipped(() => this.next(), name) : () => zstd.next();
+    const pull =
+      compression === 'gzip'
+        ? gunzipped(() => this.next(), name)
+        : unpackedZstd(this, name, byteCount);
     // Compressed bytes cannot be read at any position, so there is no `file`.
     return new ByteSource(name, pull, null, () => this.close());
   }

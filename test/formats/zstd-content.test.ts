@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ZstdContent } from '../../src/formats/zstd-content';
+import { unpackedZstd } from '../../src/formats/compressed';
 import { decodeZstd, ZstdDecoder } from '../../src/table/compression/zstd';
 import { Source } from '../../src/table/compression/zstd-entropy';
-import { ZstdWindow } from '../../src/table/compression/zstd-output';
+import { ZstdOutput } from '../../src/table/compression/zstd-output';
 import { Draws } from '../reference/random';
 import { frames } from '../table/frames.json';
 
@@ -60,30 +60,23 @@ async function read(
   { byteCount = null }: { byteCount?: number | null } = {},
 ): Promise<[string, number[]]> {
   const parts: Uint8Array[] = [];
-  const content = new ZstdContent(source, { name: 'a.zst', byteCount });
-  for (let part = await content.next(); part.length > 0; part = await content.next()) {
+  const next = unpackedZstd(source, 'a.zst', byteCount);
+  for (let part = await next(); part.length > 0; part = await next()) {
     parts.push(part);
   }
   return [Buffer.concat(parts).toString('latin1'), parts.map(({ length }) => length)];
 }
 
-/** A window that shows the bytes of its memory. */
-class MeasuredWindow extends ZstdWindow {
-  get size(): number {
-    return this.bytes.length;
-  }
-}
-
 /** Bytes of the memory that the content of one frame passes through. */
 function windowBytesOf(bytes: readonly number[]): number {
-  const window = new MeasuredWindow();
+  const window = new ZstdOutput();
   const decoder = new ZstdDecoder(window);
   const source = Source.of(Uint8Array.from(bytes));
   do {
     decoder.take(source.part(decoder.wanted));
     window.take();
   } while (!decoder.isBetweenFrames);
-  return window.size;
+  return window.heldBytes;
 }
 
 const large = 'large '.repeat(500);

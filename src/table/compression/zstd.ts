@@ -1,12 +1,14 @@
 /**
  * Decodes ZSTD frames: bytes that are there as a whole, and by `ZstdDecoder` a stream, block after
- * block within a window. Written here because fzstd 0.1 never returns on some damaged frames, and
- * Node has ZSTD from 22.15 on only, browsers not at all. Made for bytes of unknown origin: nothing
+ * block within a window. Written here because fzstd 0.1 never returns on some damaged frames,
+ * `@hpcc-js/wasm-zstd` 1.12 returns no bytes and no error for a damaged stream, and Node has ZSTD
+ * from 22.15 on only, browsers not at all. Made for bytes of unknown origin: nothing
  * outside of the input is read, every loop is bounded by it, and memory by what the blocks make, by
  * a length that they can make, or by the window. Checksums are compared. No dictionaries. Format:
  * RFC 8878, section 3.
  */
 
+import { concatenated } from '../../base/arrays';
 import { BackwardBits, FseTable, HuffmanTable, Source } from './zstd-entropy';
 import { tooMuch, type ZstdHeader, ZstdOutput } from './zstd-output';
 
@@ -69,13 +71,19 @@ function leastValues(bits: Uint8Array, first: number): Int32Array {
  */
 export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): Uint8Array {
   const source = Source.of(frame);
-  const output = new ZstdOutput(most);
+  const output = new ZstdOutput();
   const decoder = new ZstdDecoder(output);
+  const parts: Uint8Array[] = [];
+  let length = 0;
   do {
     if (decoder.isBetweenFrames) decoder.inputBytes = source.left;
     decoder.take(source.part(decoder.wanted));
+    const part = output.take();
+    length += part.length;
+    if (length > most) throw new Error(`ZSTD makes more than ${most} bytes`);
+    if (part.length > 0) parts.push(part);
   } while (source.left > 0 || !decoder.isBetweenFrames);
-  return output.content();
+  return parts.length === 1 ? parts[0] : concatenated(parts);
 }
 
 /** Decodes frames to an output, with the state that one block leaves to the next. */
@@ -202,7 +210,7 @@ export class ZstdDecoder {
   }
 
   #readChecksum(source: Source): void {
-    if (source.uint(4) !== Number(this.output.checksum() & 0xffff_ffffn)) {
+    if (source.uint(4) !== Number(this.output.checksum & 0xffff_ffffn)) {
       throw new Error('the checksum of a ZSTD frame is another');
     }
     this.#want(4, this.#readMagic);
