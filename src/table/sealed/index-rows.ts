@@ -165,27 +165,18 @@ export function sparseRows(table: TableRows, firstRow: number): SparseColumns | 
   return sparse;
 }
 
-/** Fails for sparse vectors that an index would refuse. */
-function checkSparse(sparse: SparseColumns, firstRow: number): void {
-  const { offsets } = sparse;
-  for (let row = 0; row + 1 < offsets.length; row++) {
-    checkEntries(sparse, offsets[row], offsets[row + 1], firstRow + row);
-  }
-}
-
 /**
- * Dimensions must ascend and weights be finite, so that no file makes vectors that `add` refuses.
+ * Fails for sparse vectors that an index would refuse: dimensions must ascend within a row, and
+ * weights be finite.
  */
-function checkEntries(
-  { indices, weights }: SparseColumns,
-  start: number,
-  end: number,
-  row: number,
-): void {
-  for (let i = start; i < end; i++) {
-    if (!Number.isFinite(weights[i])) throw new Error(`row ${row}: its vector has ${weights[i]}`);
-    if (i > start && indices[i] <= indices[i - 1]) {
-      throw new Error(`row ${row}: dimension ${indices[i]} after ${indices[i - 1]}`);
+export function checkSparse({ offsets, indices, weights }: SparseColumns, firstRow: number): void {
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
+      const name = `row ${firstRow + row}`;
+      if (!Number.isFinite(weights[i])) throw new Error(`${name}: its vector has ${weights[i]}`);
+      if (i > offsets[row] && indices[i] <= indices[i - 1]) {
+        throw new Error(`${name}: dimension ${indices[i]} after ${indices[i - 1]}`);
+      }
     }
   }
 }
