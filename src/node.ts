@@ -30,7 +30,7 @@ export type {
   RepairLoss,
   RepairOptions,
 } from './store/verify';
-export type { CodeHeader, KindHeader } from './table/arrow/writer';
+export type { SealHeader } from './table/arrow/writer';
 export type { Column, ColumnData } from './table/columns/make';
 export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';
 export { RowBatch, type RowPlace } from './table/row-batch';

@@ -7,9 +7,8 @@ import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { FormatError, messageOf } from '../base/format-error';
 import type { BytePipe } from '../table/arrow/batches';
-import { ZstdDecoder } from '../table/compression/zstd';
+import { ZstdDecoder, ZstdOutput } from '../table/compression/zstd';
 import { Source } from '../table/compression/zstd-entropy';
-import { ZstdOutput } from '../table/compression/zstd-output';
 
 type Compression = 'gzip' | 'zstd';
 

@@ -5,7 +5,7 @@
 
 import { checkDeclared } from '../base/arguments';
 import { wrongType, wrongValue } from '../base/check';
-import { ArrowWriter, type CodeHeader, type KindHeader } from '../table/arrow/writer';
+import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { type CsvLayout, csvHeader, csvLines } from './csv/csv-text';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
@@ -31,7 +31,7 @@ export interface CreateRowsOptions {
    */
   formulas?: 'keep' | 'text';
   /** Metadata of an Arrow file, which then has checksums. @internal */
-  header?: CodeHeader | KindHeader;
+  header?: SealHeader;
 }
 
 /** Takes rows batch by batch. Any failure ends the output and leaves nothing behind. */

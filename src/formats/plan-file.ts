@@ -13,7 +13,7 @@ import {
   type PlanTableOptions,
   planOf,
 } from '../near/plan-table';
-import type { KindHeader } from '../table/arrow/writer';
+import type { SealHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows, type RowWriter } from './create-rows';
 import { openRecords, openRows } from './open-rows';
@@ -78,7 +78,7 @@ export async function savePlan(
 }
 
 /** The header that seals a plan as Arrow. */
-function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): KindHeader {
+function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): SealHeader {
   const made = codes && { bits: codes.bits, ...codes.origin };
   return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
 }
@@ -132,6 +132,6 @@ export async function readPlan(path: string, options?: ReadPlanOptions): Promise
   for await (const batch of await openRows(path, { columns })) batches.push(batch);
   const plan = planOf(batches, path, maxRows);
   // The reading of the rows has checked the header.
-  const { near } = JSON.parse(file.header ?? '{}') as Partial<KindHeader>;
+  const { near } = JSON.parse(file.header ?? '{}') as Partial<SealHeader>;
   return near === undefined ? plan : { ...plan, near: String(near) };
 }

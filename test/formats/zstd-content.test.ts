@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { unpackedZstd } from '../../src/formats/compressed';
-import { decodeZstd, ZstdDecoder } from '../../src/table/compression/zstd';
+import { decodeZstd, ZstdDecoder, ZstdOutput } from '../../src/table/compression/zstd';
 import { Source } from '../../src/table/compression/zstd-entropy';
-import { ZstdOutput } from '../../src/table/compression/zstd-output';
 import { Draws } from '../reference/random';
 import { frames } from '../table/frames.json';
 

@@ -93,17 +93,14 @@ export class ArrowEncoder {
   }
 }
 
-/** How the codes of a file were made, for its readers. */
-export interface CodeHeader extends Partial<CodeOrigin> {
-  readonly bits: number;
-}
-
-/** What the rows of a sealed file are: rows that must not change or be lost unnoticed. */
+/** What the rows of a sealed file can be: rows that must not change or be lost unnoticed. */
 const KINDS = ['plan', 'pairs', 'matches'] as const;
 
-/** Says that the rows of a file are a plan, pairs, or the matches of a search. */
-export interface KindHeader extends Partial<CodeHeader> {
-  readonly kind: (typeof KINDS)[number];
+/** What a sealed file says of itself: what its rows are, and how its codes were made. */
+export interface SealHeader extends Partial<CodeOrigin> {
+  /** Not given for a file of codes, which then has `bits`. */
+  readonly kind?: (typeof KINDS)[number];
+  readonly bits?: number;
   /** For a plan with codes: what makes its rows near, in words. */
   readonly near?: string | undefined;
 }
@@ -123,7 +120,7 @@ export class ArrowWriter {
   /** `header` is what the file has, or the JSON of another sealed file, taken as it is. */
   constructor(
     readonly layout: ArrowLayout,
-    header: CodeHeader | KindHeader | string | null,
+    header: SealHeader | string | null,
   ) {
     this.#header = header === null || typeof header === 'string' ? header : textOf(header);
   }
@@ -165,18 +162,15 @@ export class ArrowWriter {
   }
 }
 
-const CODE_KEYS = ['bits', 'projection', 'seed', 'dimensions', 'texts'];
-const KIND_KEYS = ['kind', 'near', 'only', ...CODE_KEYS];
+const HEADER_KEYS = ['kind', 'near', 'bits', 'projection', 'seed', 'dimensions', 'texts'];
 
 /** The JSON of a header, whose keys and types are checked. */
-function textOf(header: CodeHeader | KindHeader): string {
-  if ('kind' in header) {
-    const { kind, bits, ...rest } = checkOptions('header', header, KIND_KEYS);
-    const width = bits === undefined ? {} : { bits: checkBits(bits) };
-    return headerText({ kind: checkOneOf('header.kind', kind, KINDS), ...width, ...rest });
-  }
-  const { bits, ...origin } = checkOptions('header', header, CODE_KEYS);
-  return headerText({ bits: checkBits(bits), ...origin });
+function textOf(header: SealHeader): string {
+  const given = checkOptions('header', header, HEADER_KEYS);
+  const { kind, bits } = given;
+  if (kind !== undefined) checkOneOf('header.kind', kind, KINDS);
+  if (kind === undefined || bits !== undefined) checkBits(bits);
+  return headerText({ ...given });
 }
 
 /** A column in the type that it has in the first batch; one of nulls alone takes any type. */

@@ -210,8 +210,8 @@ function listsData(
   return listData(plainData(item, items), offsets, nulls);
 }
 
-/** Texts of fewer characters get room for the most bytes that they may take: 768 KiB. */
-const MAX_UNCOUNTED = 2 ** 18;
+/** Texts of at most so many characters get room for the most bytes that they may take, 768 KiB. */
+const MAX_ROOMY = 2 ** 18;
 /** Columns of more bytes are handed over; others are copied out of memory that is used again. */
 const MAX_COPIED_BYTES = 2 ** 24;
 
@@ -225,16 +225,6 @@ export function withRoom<T extends Uint8Array | Int32Array>(old: T, needed: numb
   );
   larger.set(old);
   return larger;
-}
-
-/** Bytes of a text in UTF-8. */
-function byteLength(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit > 0x7f) bytes += unit > 0x7ff ? 2 : 1;
-  }
-  return bytes;
 }
 
 /** Takes the values of a column one by one; the column of a batch does not change later. */
@@ -274,12 +264,14 @@ export class BytesBuilder implements ColumnBuilder {
     else if (isNull(value)) {
       this.#nulls.push(this.#count);
       this.#end();
-    } else {
-      const text = String(value);
-      // A UTF-16 unit takes 3 bytes of UTF-8 at most. Counting them takes longer than encoding, so
-      // the exact number is counted only of texts whose room would be memory of note.
-      const room = text.length < MAX_UNCOUNTED ? 3 * text.length : byteLength(text);
-      const target = this.#room(room).subarray(this.#filled);
+    } else this.#appendText(String(value));
+  }
+
+  #appendText(text: string): void {
+    if (text.length > MAX_ROOMY) this.append(encoder.encode(text));
+    else {
+      // A UTF-16 unit takes 3 bytes of UTF-8 at most; counting them takes longer than encoding.
+      const target = this.#room(3 * text.length).subarray(this.#filled);
       this.#filled += encoder.encodeInto(text, target).written;
       this.#end();
     }
