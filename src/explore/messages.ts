@@ -79,6 +79,14 @@ export interface RowsAnswer {
   readonly cards: readonly Card[];
 }
 
+/** A cluster: its name, how many rows it has, and the median of their places. */
+export interface MapCluster {
+  readonly name: string;
+  readonly size: number;
+  readonly x: number;
+  readonly y: number;
+}
+
 /** Where rows are on the map. Arrays are parallel: one element for each row of the map. */
 export interface MapAnswer {
   /** Ascending, Uint32. */
@@ -88,8 +96,7 @@ export interface MapAnswer {
   readonly y: Packed;
   /** The cluster of each row, as an index into `clusters`, Uint8. */
   readonly labels: Packed;
-  /** Sizes are in rows. */
-  readonly clusters: readonly { readonly name: string; readonly size: number }[];
+  readonly clusters: readonly MapCluster[];
 }
 
 /** A group of a plan, in the list of groups. */

@@ -3,7 +3,6 @@
  * the best of three times as many by exact cosine.
  */
 
-import type { LongWork } from '../../base/long-work';
 import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
 import type { DenseMatrix } from '../../vectors/vectors';
@@ -27,9 +26,9 @@ export function codePoints(
       const held = heldOf(sample);
       return async (points, k, work) => {
         const wanted = 1 + (held === null ? k : RANKED * k);
-        const found = await scanned(own, codesAt(codes, points), wanted, work);
+        const found = await scanAll(own, codesAt(codes, points), { k: wanted, ...work.call });
         const vectors = held && heldOf(points);
-        return found.map((near, i) => {
+        return found.map(({ rows: near }, i) => {
           const others = near.filter((at) => sample[at] !== points[i]);
           return (held && vectors ? ranked(others, held, vectors, i) : others).subarray(0, k);
         });
@@ -58,12 +57,6 @@ function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
     }
   }
   return { values, dimensions: bits };
-}
-
-/** For each of some codes its k nearest by distance. */
-async function scanned(codes: Codes, queries: Codes, k: number, work: LongWork) {
-  const found = await scanAll(codes, queries, { k, ...work.call });
-  return found.map(({ rows }) => rows);
 }
 
 /** Rows of `held` by their cosine to row `own` of `vectors`, the highest first, then by row. */

@@ -1,6 +1,6 @@
 /**
  * Where rows lie on the map of `explore`: clusters by k-means, a start on the plane in which their
- * centroids vary most, and a layout by the nearest rows of each. Neighbours attract and random rows
+ * centroids lie farthest apart, and a layout by the nearest rows of each. Neighbours attract and random rows
  * repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all neighbours count
  * alike, since weights change such layouts little (Damrich & Hamprecht 2021). Of many rows a sample
  * is clustered and laid out, and others are placed by their nearest rows in it. Equal rows give
@@ -114,7 +114,7 @@ function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Arr
   return { values: sums, dimensions };
 }
 
-/** Places of points on the plane in which the centroids vary most: x and y of each in turn. */
+/** Places of points on the plane in which the centroids lie farthest apart: x and y of each in turn. */
 function startPlaces({ values, dimensions }: DenseMatrix, centroids: Float64Array): Float32Array {
   const axes = mainAxes(centroids, dimensions);
   const places = new Float32Array((2 * values.length) / dimensions);
@@ -129,36 +129,28 @@ function startPlaces({ values, dimensions }: DenseMatrix, centroids: Float64Arra
   );
 }
 
-/** Rounds of the iteration that finds an axis: a start needs no digits. */
-const ROUNDS = 50;
-
 /**
- * The two principal axes of points, by power iteration, each of length 1 and with its component of
- * the largest magnitude positive; zeros where the points do not vary.
+ * Two directions in which points lie far apart, of length 1: that of the two most distant points,
+ * then the same of what is left without it; zeros where all are in one place.
  */
-function mainAxes(values: Float64Array, dimensions: number): Float64Array[] {
-  const points = values.length / dimensions;
-  const mean = new Float64Array(dimensions);
-  for (let i = 0; i < values.length; i++) mean[i % dimensions] += values[i] / points;
-  const left = values.map((value, i) => value - mean[i % dimensions]);
-  return [1, 2].map((seed) => {
-    let axis = Float64Array.from({ length: dimensions }, (_, i) => shareAt(seed, i) - 0.5);
-    for (let round = 0; round < ROUNDS; round++) {
-      const next = new Float64Array(dimensions);
-      for (let first = 0; first < left.length; first += dimensions) {
-        const along = dot(axis, 0, left, first, dimensions);
-        for (let j = 0; j < dimensions; j++) next[j] += left[first + j] * along;
+function mainAxes(points: Float64Array, dimensions: number): Float64Array[] {
+  const left = points.slice();
+  return [0, 1].map(() => {
+    let axis = new Float64Array(dimensions);
+    let longest = 0;
+    for (let a = dimensions; a < left.length; a += dimensions) {
+      for (let b = 0; b < a; b += dimensions) {
+        const apart = axis.map((_, i) => left[a + i] - left[b + i]);
+        const square = dot(apart, 0, apart, 0, dimensions);
+        if (square > longest) [axis, longest] = [apart, square];
       }
-      if (!toUnit(next)) next.fill(0);
-      axis = next;
     }
-    // What lies along this axis is taken out, so that the next one is another.
+    toUnit(axis);
     for (let first = 0; first < left.length; first += dimensions) {
       const along = dot(axis, 0, left, first, dimensions);
-      for (let j = 0; j < dimensions; j++) left[first + j] -= along * axis[j];
+      for (let i = 0; i < dimensions; i++) left[first + i] -= along * axis[i];
     }
-    const largest = axis.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
-    return largest < 0 ? axis.map((value) => -value) : axis;
+    return axis;
   });
 }
 
@@ -171,12 +163,11 @@ export function dot(a: Numbers, fromA: number, b: Numbers, fromB: number, count:
   return sum;
 }
 
-/** Scales a vector to length 1 in place; false, and unchanged, if it has none. */
-function toUnit(vector: Float64Array): boolean {
+/** Scales a vector to length 1 in place, unless it has none. */
+function toUnit(vector: Float64Array): void {
   const length = Math.sqrt(dot(vector, 0, vector, 0, vector.length));
-  if (!(length > 1e-12)) return false;
+  if (!(length > 1e-12)) return;
   for (let i = 0; i < vector.length; i++) vector[i] /= length;
-  return true;
 }
 
 /** Random rows that repel a row, for each neighbour that attracts it. */

@@ -1,7 +1,7 @@
 /**
- * Moves and zooms the view of the map by mouse, fingers and keys: a drag moves, wheel and two
- * fingers zoom, arrow keys and + - 0 do both. With the lasso on, or Shift held, a drag draws a line
- * around points. Places are in units of the map, 0..SIDE; pixels are those of the element.
+ * Moves and zooms the view of the map by mouse and keys: a drag moves, the wheel zooms, arrow keys
+ * and + - 0 do both. With the lasso on, or Shift held, a drag draws a line around points. Places are
+ * in units of the map, 0..SIDE; pixels are those of the element.
  */
 
 /** A point of the map, or a pixel. */
@@ -44,12 +44,10 @@ const ZOOM = 1.4;
 export class CameraControl {
   /** What is in view; replaced at each change. */
   camera: Camera = { x: SIDE / 2, y: SIDE / 2, scale: 0.01 };
-  /** Pointers that are down, by their ids: where each was last. */
-  readonly #pointers = new Map<number, Place>();
+  /** Where the pointer went down, and where it was last; null while it is up. */
+  #drag: { readonly start: Place; last: Place } | null = null;
   /** The lasso that is being drawn; else null. */
   #line: Place[] | null = null;
-  /** Where the last pointer went down. */
-  #start: Place = [0, 0];
 
   constructor(
     private readonly element: HTMLElement,
@@ -58,7 +56,9 @@ export class CameraControl {
     element.addEventListener('pointerdown', (event) => this.#down(event));
     element.addEventListener('pointermove', (event) => this.#move(event));
     element.addEventListener('pointerup', (event) => this.#up(event));
-    element.addEventListener('pointercancel', (event) => this.#pointers.delete(event.pointerId));
+    element.addEventListener('pointercancel', () => {
+      this.#drag = null;
+    });
     element.addEventListener('pointerleave', () => events.hovered(null));
     element.addEventListener('wheel', (event) => this.#wheel(event), { passive: false });
     element.addEventListener('keydown', (event) => this.#key(event));
@@ -133,50 +133,40 @@ export class CameraControl {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  /** A pointer goes down: the beginning of a drag, a pinch, a lasso or a click. */
+  /** The pointer goes down: the beginning of a drag, a lasso or a click. */
   #down(event: PointerEvent): void {
     if (event.button !== 0) return;
     const at = this.#at(event);
     this.element.setPointerCapture(event.pointerId);
-    this.#pointers.set(event.pointerId, at);
-    this.#start = at;
-    const isDrawn = this.#pointers.size === 1 && (event.shiftKey || this.events.isLasso());
-    this.#line = isDrawn ? [at] : null;
+    this.#drag = { start: at, last: at };
+    this.#line = event.shiftKey || this.events.isLasso() ? [at] : null;
   }
 
-  /** A pointer moves: hovers if it is not down, else draws the lasso, zooms or moves the view. */
+  /** The pointer moves: hovers if it is not down, else draws the lasso or moves the view. */
   #move(event: PointerEvent): void {
     const at = this.#at(event);
-    const before = this.#pointers.get(event.pointerId);
-    if (before === undefined) {
-      if (event.pointerType !== 'touch') this.events.hovered(at);
+    const drag = this.#drag;
+    if (drag === null) {
+      this.events.hovered(at);
       return;
     }
     if (this.#line !== null) {
       this.#line.push(at);
       this.events.lassoed(this.#line, false);
-    } else if (this.#pointers.size === 2) this.#pinch(event.pointerId, before, at);
-    else this.#by(before[0] - at[0], before[1] - at[1]);
-    this.#pointers.set(event.pointerId, at);
+    } else this.#by(drag.last[0] - at[0], drag.last[1] - at[1]);
+    drag.last = at;
   }
 
-  /** Zooms by the change of the distance between two fingers, around the middle of both. */
-  #pinch(id: number, before: Place, now: Place): void {
-    const [other] = [...this.#pointers].filter(([one]) => one !== id).map(([, place]) => place);
-    const apart = (place: Place) => Math.hypot(place[0] - other[0], place[1] - other[1]) || 1;
-    this.zoom(apart(now) / apart(before), [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2]);
-  }
-
-  /** A pointer goes up: ends a lasso, or is a click if it hardly moved. */
+  /** The pointer goes up: ends a lasso, or is a click if it hardly moved. */
   #up(event: PointerEvent): void {
-    if (!this.#pointers.delete(event.pointerId)) return;
+    if (this.#drag === null) return;
     const at = this.#at(event);
+    const { start } = this.#drag;
     const line = this.#line ?? [];
+    this.#drag = null;
     this.#line = null;
     if (line.length > 2) this.events.lassoed(line, true);
-    else if (Math.hypot(at[0] - this.#start[0], at[1] - this.#start[1]) < CLICK) {
-      this.events.picked(at);
-    }
+    else if (Math.hypot(at[0] - start[0], at[1] - start[1]) < CLICK) this.events.picked(at);
   }
 
   /** Zooms at the pointer. A pinch on a touchpad comes as a wheel with Ctrl, in small steps. */

@@ -33,8 +33,6 @@ const FEW_ROWS = 2000;
 const REACH = 12;
 /** Time that a pointer must rest on a point before its card is asked for. */
 const HOVER_MILLISECONDS = 60;
-/** Points by which the middles of all clusters are found, about. */
-const MIDDLE_POINTS = 50_000;
 /** Values of columns on the card of a row, at most. */
 const VALUES = 5;
 
@@ -60,8 +58,6 @@ export class MapPane {
   #x = new Uint16Array();
   #y = new Uint16Array();
   #labels = new Uint8Array();
-  /** By cluster where its name is. */
-  #middles: Place[] = [];
   /** By point 1 if it is shown strongly, 0 if it fades; null if none fades. */
   #shown: Uint8Array | null = null;
   /** What is drawn: copies of the places, with colours. */
@@ -127,23 +123,8 @@ export class MapPane {
     this.#x = new Uint16Array(bytesOf(map.x).buffer);
     this.#y = new Uint16Array(bytesOf(map.y).buffer);
     this.#labels = bytesOf(map.labels);
-    this.#middles = this.#middlesOf(map.clusters.length);
     this.#isNew = true;
     this.#ink();
-  }
-
-  /** By cluster the median of its points in x and in y; of a large map by every n-th point. */
-  #middlesOf(clusters: number): Place[] {
-    const members = Array.from({ length: clusters }, (): number[] => []);
-    const every = Math.ceil(this.#labels.length / MIDDLE_POINTS);
-    for (let i = 0; i < this.#labels.length; i += every) members[this.#labels[i]].push(i);
-    return members.map((points) => this.#medianOf(points));
-  }
-
-  #medianOf(points: readonly number[]): Place {
-    const median = (values: Uint16Array) =>
-      Uint16Array.from(points, (i) => values[i]).sort()[points.length >> 1] ?? 0;
-    return [median(this.#x), median(this.#y)];
   }
 
   /** The colours of the clusters on this page. */
@@ -196,11 +177,11 @@ export class MapPane {
     this.#request();
   }
 
-  /** Moves the view to the query's row, or to the median of the marked rows; zooms in, not out. */
+  /** Moves the view to the row that is marked first, the query or the nearest; zooms in, not out. */
   showMarked(): void {
-    const points = this.#named.map(([point]) => point);
-    if (points.length === 0 || this.#rows.length < FEW_ROWS) return;
-    const [x, y] = this.#medianOf(this.#query === null ? points : [this.#query]);
+    const [first] = this.#named;
+    if (first === undefined || this.#rows.length < FEW_ROWS) return;
+    const [x, y] = [this.#x[first[0]], this.#y[first[0]]];
     const scale = Math.max(this.control.camera.scale, 2.2 * this.control.whole);
     this.control.to({ x, y, scale });
   }
@@ -269,10 +250,9 @@ export class MapPane {
 
   /** The names of clusters, largest first. */
   #namesOfClusters(): Name[] {
-    return (this.#map?.clusters ?? [])
-      .map(({ name, size }, i) => ({ size, text: name, place: this.#middles[i] }))
+    return [...(this.#map?.clusters ?? [])]
       .sort((a, b) => b.size - a.size)
-      .map(({ text, place }) => ({ text, at: this.control.pixelOf(place), gap: null }));
+      .map(({ name, x, y }) => ({ text: name, at: this.control.pixelOf([x, y]), gap: null }));
   }
 
   /** Draws names, each unless it would cover one that was drawn or its point is out of view. */
@@ -306,14 +286,15 @@ export class MapPane {
     return this.control.pixelOf([this.#x[point], this.#y[point]]);
   }
 
-  /** The value of a CSS variable of the page's theme. */
+  /** The colour of a CSS variable in the page's theme, as `rgb(1, 2, 3)`. */
   #css(name: string): string {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    this.element.style.color = `var(${name})`;
+    return getComputedStyle(this.element).color;
   }
 
   /** The colour of the page below the points. */
   #ground(): Colour {
-    return colourOf(this.#css('--ground').slice(1));
+    return (this.#css('--ground').match(/\d+/g) ?? []).map(Number) as unknown as Colour;
   }
 
   /** The point nearest to a pixel within REACH; -1 for none. */

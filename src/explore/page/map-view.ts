@@ -271,7 +271,7 @@ export class MapView {
     const { cluster, map } = this.store.state;
     if (map === null) return nothing;
     const { palette } = this.#pane;
-    return html`<details class="legend" ?open=${!isNarrow}>
+    return html`<details class="legend" open>
       <summary>Clusters</summary>
       <ul>
         ${map.clusters.map(
@@ -291,9 +291,6 @@ export class MapView {
     </details>`;
   }
 }
-
-/** Whether the legend begins folded: on a narrow page it would cover the map. */
-const isNarrow = matchMedia('(max-width: 760px)').matches;
 
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 

@@ -5,16 +5,10 @@
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
-import {
-  Conflict,
-  type DecideRequest,
-  type GroupAnswer,
-  type GroupLine,
-  type Member,
-  type ReviewAnswer,
-} from '../messages';
+import type { DecideRequest, GroupAnswer, GroupLine, Member, ReviewAnswer } from '../messages';
 import { differences } from './differences';
 import { counted, grouped, shareText } from './format';
+import { makingView } from './map-view';
 import type { Store } from './store';
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
@@ -67,29 +61,23 @@ export class ReviewView {
     focusMembers();
   }
 
-  /** Sends a decision; false if it failed. After a conflict shows the group as it is now. */
+  /** Sends a decision; false if it failed: then shows the group as the server has it. */
   async #decide(step: DecideRequest): Promise<boolean> {
     const { store } = this;
-    const answer = await store.attempt(async () => {
-      try {
-        return await store.source.ask('decide', step);
-      } catch (error) {
-        if (error instanceof Conflict) await this.#open(store.state.at);
-        throw error;
-      }
-    });
-    if (answer === undefined) return false;
-    const { queue, group } = store.state;
-    const review = store.state.review as ReviewAnswer;
-    const { size, widest, isReviewed } = answer;
-    const line = { group: answer.group, size, widest, isReviewed };
-    const more = step.before.kept.length - step.after.kept.length;
+    const { source } = store;
+    const answer = await store.attempt(() => source.ask('decide', step));
+    const isDone = answer !== undefined;
+    const { group } = step;
+    const now = answer ?? (await source.ask('group', { group }).catch(() => store.state.group));
+    const { queue, review } = store.state;
+    if (now === null || review === null) return isDone;
+    const more = isDone ? step.before.kept.length - step.after.kept.length : 0;
     store.change({
-      queue: queue.map((one) => (one.group === line.group ? line : one)),
+      queue: queue.map((line) => (line.group === group ? now : line)),
       review: { ...review, dropped: review.dropped + more },
-      group: group?.group === line.group ? answer : group,
+      group: store.state.group?.group === group ? now : store.state.group,
     });
-    return true;
+    return isDone;
   }
 
   /** Decides about the group that is shown: which rows to keep, and whether it is reviewed. */
@@ -169,19 +157,18 @@ export class ReviewView {
 
   async #make(): Promise<void> {
     const { store } = this;
+    const before = store.state.review;
+    store.change({ review: null });
     const review = await store.attemptSlowly(() => store.source.ask('plan', null));
-    if (review !== undefined) await this.#take(review);
+    if (review === undefined) store.change({ review: before });
+    else await this.#take(review);
   }
 
   view(): TemplateResult {
     const { review, queue, group, error, status } = this.store.state;
     if (review === null) {
       return html`<main class="review">
-        ${
-          error === null
-            ? html`<p class="making" role="status">${status.label || 'reading the plan'} …</p>`
-            : html`<p class="making" role="status">there is no plan to review</p>`
-        }
+        ${error === null ? makingView(status, 'reading the plan') : nothing}
       </main>`;
     }
     const done = queue.filter(({ isReviewed }) => isReviewed).length;
@@ -208,16 +195,12 @@ export class ReviewView {
   /** What is shown where there are no groups: the button that makes a plan, if there is none. */
   #empty({ exists }: ReviewAnswer): TemplateResult {
     if (exists) return html`<p class="making">This plan has no groups of two or more rows.</p>`;
-    const { label } = this.store.state.status;
     return html`<div class="making">
       <p>
         A plan says which rows to keep, in a file. The rows are never changed. For another threshold
         make one by <code>halfspace dedup</code>, and name it by <code>--plan</code>.
       </p>
-      <p>
-        <button class="main" @click=${() => void this.#make()}>Make a plan</button>
-        <span role="status">${label === '' ? '' : `${label} …`}</span>
-      </p>
+      <button class="main" @click=${() => void this.#make()}>Make a plan</button>
     </div>`;
   }
 

@@ -7,7 +7,6 @@ import { Codes, estimateAngle, estimateJaccard, scan } from '../../index';
 import {
   bytesOf,
   type Card,
-  Conflict,
   type Held,
   type HeldMap,
   idsLike,
@@ -45,7 +44,6 @@ async function askServer<Q extends Question>(
     throw new Error('no answer: is halfspace explore still running?');
   });
   const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
-  if (response.status === 409) throw new Conflict(answer.error);
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }

@@ -3,17 +3,16 @@
  * draws the page again.
  */
 
-import {
-  type About,
-  type Card,
-  Conflict,
-  type DecideRequest,
-  type GroupAnswer,
-  type GroupLine,
-  type MapAnswer,
-  type ReviewAnswer,
-  type SearchAnswer,
-  type Status,
+import type {
+  About,
+  Card,
+  DecideRequest,
+  GroupAnswer,
+  GroupLine,
+  MapAnswer,
+  ReviewAnswer,
+  SearchAnswer,
+  Status,
 } from '../messages';
 import type { Source } from './source';
 
@@ -147,10 +146,7 @@ export class Store {
       if (this.state.error !== null) this.change({ error: null });
       return result;
     } catch (error) {
-      const message = (error as Error).message;
-      this.change({
-        error: error instanceof Conflict ? `${message}: shown as it is now` : message,
-      });
+      this.change({ error: (error as Error).message });
       return undefined;
     }
   }

@@ -15,7 +15,7 @@ import {
   type RowsAnswer,
   type SearchRequest,
 } from '../messages';
-import type { Explored } from './explored';
+import { type Explored, once } from './explored';
 import { mapAnswer } from './map';
 import type { PlanFile } from './plan-file';
 import { Review } from './review';
@@ -63,18 +63,6 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     const names = Object.keys(answers) as (keyof Answers)[];
     const name = checkOneOf('question', question as keyof Answers, names);
     return answers[name]((asked ?? {}) as Given);
-  };
-}
-
-/** Returns a function that works at its first call only; after a failure the next call retries. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | null = null;
-  return () => {
-    made ??= work().catch((error) => {
-      made = null;
-      throw error;
-    });
-    return made;
   };
 }
 

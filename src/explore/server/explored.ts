@@ -89,8 +89,18 @@ export class Explored {
   readonly #names: readonly string[];
   readonly #columns: RowBatch | null;
   readonly #inStage: InStages;
-  /** Made by the first question that needs it. */
-  #words: Promise<WordSearch> | null = null;
+  /** The texts by their words, read at the first call. */
+  readonly #wordSearch = once(async () => {
+    const [name, columns] = [this.textColumn, this.#columns];
+    if (name === null || columns === null) {
+      throw new RangeError('the rows have no texts: search by a row');
+    }
+    const read = (first: number, end: number) =>
+      Array.from(columns.slice(first, end).values(name), (value) => String(value ?? ''));
+    return this.#inStage('reading words', (call) =>
+      WordSearch.of({ count: columns.count, read }, call),
+    );
+  });
 
   constructor({ path, index, columns, shownColumn, fileAt, inStage }: Parts) {
     this.path = path;
@@ -198,26 +208,6 @@ export class Explored {
     return dimensions !== undefined && vectors !== 'none';
   }
 
-  /** The texts by their words, read at the first call. */
-  #wordSearch(): Promise<WordSearch> {
-    const [name, columns] = [this.textColumn, this.#columns];
-    if (name === null || columns === null) {
-      throw new RangeError('the rows have no texts: search by a row');
-    }
-    const read = (first: number, end: number) =>
-      columns
-        .slice(first, end)
-        .values(name)
-        .map((value) => String(value ?? ''));
-    this.#words ??= this.#inStage('reading words', (call) =>
-      WordSearch.of({ count: columns.count, read }, call),
-    ).catch((error) => {
-      this.#words = null;
-      throw error;
-    });
-    return this.#words;
-  }
-
   /**
    * The k rows nearest to a text, a row or an id, among those that meet the filter. A row does not
    * find itself. A text is compared with all texts, by their words.
@@ -284,6 +274,18 @@ export class Explored {
     const near = isSparse ? hits.filter((hit) => hit.similarity > 0) : hits;
     return { hits: near, compared: `exact ${measure} of ${which}` };
   }
+}
+
+/** Returns a function that works at its first call only; after a failure the next call retries. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= work().catch((error) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
 }
 
 const allOf = ({ length }: Uint32Array) => `all ${counted(length, 'row')}`;

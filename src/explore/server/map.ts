@@ -14,16 +14,22 @@ const NAME = 40;
 export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
   const members = placed.exemplars.map((): number[] => []);
   placed.labels.forEach((label, i) => {
-    members[label].push(placed.rows[i]);
+    members[label].push(i);
   });
-  const names = clusterNames(explored, placed.exemplars, members);
-  const [x, y] = scaled(placed).map(packed);
+  const rows = members.map((points) => points.map((point) => placed.rows[point]));
+  const names = clusterNames(explored, placed.exemplars, rows);
+  const [x, y] = scaled(placed);
+  const medianOf = (values: Uint16Array, points: readonly number[]) =>
+    Uint16Array.from(points, (point) => values[point]).sort()[points.length >> 1] ?? 0;
   return {
     rows: packed(placed.rows),
-    x,
-    y,
+    x: packed(x),
+    y: packed(y),
     labels: packed(placed.labels),
-    clusters: members.map(({ length: size }, cluster) => ({ name: names[cluster], size })),
+    clusters: members.map((points, cluster) => {
+      const middle = { x: medianOf(x, points), y: medianOf(y, points) };
+      return { name: names[cluster], size: points.length, ...middle };
+    }),
   };
 }
 

@@ -166,7 +166,7 @@ export class Review {
     const known = new Set(before.kept);
     const isSame = rows.every((row) => known.has(row) === (plan.kept[row] === 1));
     if (!isSame || this.#line(group, rows).isReviewed !== before.isReviewed) {
-      throw new Conflict('this group was decided elsewhere meanwhile');
+      throw new Conflict('this group was decided elsewhere meanwhile: shown as it is now');
     }
     if (after.kept.length === 0) throw new RangeError('a group keeps one row at least');
     const other = after.kept.find((row) => plan.groups[row] !== group);
