@@ -80,7 +80,7 @@ export interface RowsAnswer {
 }
 
 /** A cluster: its name, how many rows it has, and the median of their places. */
-export interface MapCluster {
+interface MapCluster {
   readonly name: string;
   readonly size: number;
   readonly x: number;
