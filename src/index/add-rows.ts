@@ -35,7 +35,7 @@ interface Addition {
   readonly isForeign: boolean;
 }
 
-/** One vector or code, hashed without the detours of a batch. */
+/** Checks and hashes one vector or code, in less time than a batch of one. */
 export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addition {
   const { hasher, mean } = core;
   if (given instanceof Uint8Array) {

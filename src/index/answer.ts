@@ -1,7 +1,7 @@
 /**
  * The answer of an index to one query: a search by cosine or by distance, the similarities that a
- * caller asked for, the ids of the rows. It says what it wants and goes on, as searches do, so it
- * is the same for rows in memory and in files.
+ * caller asked for, the ids of the rows. Like a search it says what it needs before each step and
+ * does no I/O, so the same code serves rows in memory and in files.
  */
 
 import { DistanceSearch, type NearRows } from './distance';
@@ -39,9 +39,12 @@ export interface AnsweredIndex extends RequestedIndex {
   readonly nextRow: number;
   readonly count: number;
   searched(): Searched;
-  /** Of rows, those that are there and have codes; null where that takes reading. */
+  /**
+   * Those of the given rows that exist and have a code; null where files would have to be read to
+   * know.
+   */
   withCodes(rows: readonly number[]): Uint32Array | null;
-  /** The id of a row that is at hand. */
+  /** The id of a row, which must be in memory. */
   idOf(row: number): Id;
 }
 
@@ -57,7 +60,7 @@ export class Answer implements Stepped {
   readonly #work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   readonly #rank: SearchResult['rank'];
   #search: CosineSearch | DistanceSearch | Ranked | null = null;
-  /** What was found, once only the ids of its rows are missing. */
+  /** The rows of the result, from the time when only their ids must still be loaded. */
   #found: Found | null = null;
   #result: SearchResult | null = null;
   readonly #query: Query | null;
@@ -95,7 +98,7 @@ export class Answer implements Stepped {
     return new DistanceSearch(this.#index.searched(), query.code, asked, this.#work);
   }
 
-  /** The filter of this search; a short list of rows is known at once, or asked for in one pass. */
+  /** The filter of this search. The rows of a short list are known before anything is searched. */
   #filter(): FilterMemory | null {
     const filter: RowFilter | null = this.#request.filter;
     if (filter === null) return null;
@@ -192,7 +195,7 @@ interface Found extends Omit<NearRows, 'distances'> {
   readonly rank: SearchResult['rank'];
 }
 
-/** All of some rows whose exact similarity is at least this one, the highest first. */
+/** Ranks a known list of rows: those whose exact similarity reaches `least`, the highest first. */
 class Ranked implements Stepped {
   readonly #ranking: Ranking;
   readonly #least: number;

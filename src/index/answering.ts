@@ -20,7 +20,7 @@ import { Rows } from './rows';
 import { type Placed, Segment, Tail } from './segment';
 import { Space, type SpaceParts } from './space';
 
-/** What a thread opens the answering of queries with. */
+/** The state that is sent to a thread before it answers queries. */
 interface AnsweringState {
   readonly hasher: SimHasherOptions;
   readonly vectors: 'none' | 'float32' | 'int8' | 'sparse';
@@ -44,11 +44,11 @@ interface AnsweringPart {
   readonly first: number;
 }
 
-/** Answers one after another: those of query i end at `ends[i]`. */
+/** The results of many queries in flat arrays: those of query i end at `ends[i]`. */
 interface Answers {
   readonly ends: Uint32Array;
   readonly rows: Uint32Array;
-  /** Of results that are ranked by distance. */
+  /** Filled only where results are ranked by distance. */
   readonly distances: Uint16Array;
   readonly similarities: Float64Array;
   readonly ranks: readonly string[];

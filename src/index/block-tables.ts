@@ -95,11 +95,11 @@ export class BlockTables {
   }
 
   /**
-   * Looks up the table of block `radius % m` by the value of the query with exactly
-   * `radius / m` bits changed, rounded down. After the calls for 0 to r, `found` had all codes
-   * within distance r: one that it had not would differ in more than that many bits of each block,
-   * more than r in all. Writes the positions that this search did not find before to `found`;
-   * returns how many, or -1 where the lists have more than `most`.
+   * Looks up the table of block `radius % m` by the value of the query with exactly `radius / m`
+   * bits changed, rounded down. After the calls for 0 to r, every code within distance r was in
+   * `found`: one that never was differs from the query in more than r / m bits of each of the m
+   * blocks, so in more than r bits. Writes the positions that this search did not find before to
+   * `found`; returns how many, or -1 where the lists have more than `most`.
    */
   lookUp(radius: number, most: number): number {
     const block = radius % this.#blocks.length;

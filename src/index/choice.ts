@@ -126,7 +126,10 @@ function candidateWith(
   return { probes, want, margin: MARGIN, isEnough: enough, found, work };
 }
 
-/** The least integer in low..high that `holds`, by bisection: so must `high`, and all above one. */
+/**
+ * The least integer in low..high for which `holds` is true, by bisection. It must be true of
+ * `high`, and of every integer above one of which it is true.
+ */
 function leastOf(low: number, high: number, holds: (value: number) => boolean): number {
   let [from, to] = [low, high];
   while (from < to) {

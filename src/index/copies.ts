@@ -23,12 +23,14 @@ const MAX_SHARE = 3 / 4;
 interface Neighborhood {
   readonly asked: readonly Evaluated[];
   readonly points: Int16Array;
-  /** Rows in all, and points that lie among the centroids as they do. */
+  /** The number of all rows, and a sample of their points. */
   readonly rows: number;
   readonly sample: Int16Array;
 }
 
-/** Points of a sample that are assigned to count the rows of partitions. */
+/**
+ * At most this many points of a sample are assigned, to estimate how many rows each partition has.
+ */
 const MAX_SAMPLED = 2 ** 16;
 
 export function copiesPay(

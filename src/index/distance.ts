@@ -35,15 +35,23 @@ const MIN_CODES = 4096;
  */
 const SCANNED_PER_FOUND = 16;
 
-/** The smallest share of this that is spent on tables where they fail. */
+/**
+ * Look-ups that took longer than a scan halve what the next searches spend on tables, down to this
+ * part of a scan.
+ */
 const MIN_SHARE = 1 / 64;
-/** Rows that are asked for with a filter, in units of k; and how many times as many after that. */
+/**
+ * With a filter the nearest 8 k rows are sought first, then 8 times as many each time too few pass.
+ */
 const FILTERED = 8;
 
 /** Tables are made again when a tail has so many times their codes. */
 const MAX_GROWTH = 1.25;
 
-/** By part the tables of its codes, and how many searches could have used them. */
+/**
+ * For each segment or tail the tables of its codes, how many searches could have used them, and
+ * which part of the time of a scan a search may spend on them.
+ */
 const tables = new WeakMap<
   MemoryPart,
   { searches: number; made: BlockTables | null; share: number }
@@ -128,7 +136,7 @@ export class DistanceSearch implements Stepped {
       state.made = BlockTables.of(part.codes.codes, count, this.#index.bits);
     }
     const { made } = state;
-    // Tables that a filter is called from are in use: a search of user code scans.
+    // A filter may start another search while the tables are in use: that search scans.
     const isUseless = made === null || (k >= count && maxDistance > made.reach);
     if (isUseless || made.isInUse) return false;
     const near = new Smallest(k);
@@ -141,7 +149,7 @@ export class DistanceSearch implements Stepped {
       made.isInUse = false; // also where a filter throws
     }
     if (!isDone) {
-      // Where tables fail, the next searches spend less on them before they scan.
+      // Tables took longer than a scan: the next searches give up on them earlier.
       if (method === 'auto') state.share = Math.max(MIN_SHARE, state.share / 2);
       return false;
     }
@@ -152,7 +160,10 @@ export class DistanceSearch implements Stepped {
     return true;
   }
 
-  /** Offers codes of tables to `near` until all that can enter are there; false if that is long. */
+  /**
+   * Offers to `near` the codes that tables find, until no other can enter; false if more than
+   * `most` codes would have to be compared.
+   */
   #lookUp(part: MemoryPart, made: BlockTables, near: Smallest, most: number): boolean {
     const { codes, bytesPerCode, rows } = part.codes;
     const { buffer, byteOffset, length } = codes;
@@ -189,7 +200,7 @@ export class DistanceSearch implements Stepped {
     const { filter, k } = this.#asked;
     const by = hammingKernel(kernel, Math.ceil(bits / 8));
     const limit = this.#limit(this.#best);
-    // Of a filter more are sought until enough of the nearest are accepted.
+    // With a filter more hits are sought until enough of the nearest are accepted.
     let keys: Float64Array | null = null;
     for (let want = filter === null ? k : FILTERED * k; keys === null; want *= FILTERED) {
       const search = by.search(codes, this.#code, Math.min(want, NO_ROW), limit);
@@ -203,7 +214,10 @@ export class DistanceSearch implements Stepped {
     for (let i = 0; i < keys.length; i++) this.#best.take(weightOf(keys[i]), rowOf(keys[i]));
   }
 
-  /** The first k of ascending keys that are accepted and can enter; null if others may follow. */
+  /**
+   * The first k keys whose rows the filter accepts; null if too few of these hits pass and more
+   * must be sought.
+   */
   #accepted(keys: Float64Array, filter: FilterMemory, isAll: boolean): Float64Array | null {
     const { bound } = this.#best;
     const { k } = this.#asked;
@@ -216,7 +230,7 @@ export class DistanceSearch implements Stepped {
   }
 }
 
-/** The keys of the hits within the limit of a search that stand for rows. */
+/** The keys (distance, row) of the hits of a scan, without those of removed rows. */
 function keysOf({ rows }: Block['codes'], search: HitSearch): Float64Array {
   const { limit } = search;
   const hits = search.hits();

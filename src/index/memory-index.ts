@@ -41,7 +41,10 @@ export interface MemoryOptions {
   readonly kernel: KernelName;
   /** Makes an empty place for vectors; null where the index holds none. */
   readonly newVectors: (() => RowVectors) | null;
-  /** Rows with which the tail becomes a segment, and of the largest; tests make them small. */
+  /**
+   * How many rows make the tail a segment, and how many a segment has at most. Tests set small
+   * numbers.
+   */
   readonly tailRows?: number | undefined;
   readonly maxSegmentRows?: number | undefined;
 }
@@ -66,10 +69,10 @@ export class MemoryIndex {
   /** Replaced and never changed, since a search may hold it. */
   #segments: readonly Segment[] = [];
   #tail: Tail;
-  /** What the last search read, while it holds. */
+  /** What the last search read: used again until segments or tail change. */
   #searched: { segments: readonly Segment[]; hasTail: boolean; as: Searched } | null = null;
 
-  /** Without rows; the first to come is `firstRow`. */
+  /** An empty index, whose first row will be number `firstRow`. */
   constructor(
     options: MemoryOptions,
     layout: Layout = { space: null, hasCopies: false },
@@ -131,14 +134,19 @@ export class MemoryIndex {
     return as;
   }
 
-  /** Appends rows. Those of a long call leave it to `settle` to make a segment of the tail. */
+  /**
+   * Appends rows. A long call passes `isLast` false, and lets `settle` make a segment of the tail.
+   */
   append(rows: RowsToAppend, isLast = true): void {
     if (this.#tail.rows.count + rows.count > this.#roomOfMemory) this.#seal();
     this.#tail.append(rows);
     if (isLast && this.#tail.rows.count >= this.#tailRows) this.#seal();
   }
 
-  /** Rows whose codes, and whose entries, fit in one memory each. */
+  /**
+   * How many rows fit in a segment: their codes must fit in one linear memory, and their entries in
+   * another.
+   */
   get #roomOfMemory(): number {
     const { space, hasCopies } = this.layout;
     const codes = mostCodes(this.options.bytesPerCode);
@@ -148,7 +156,10 @@ export class MemoryIndex {
     return Math.min(codes, Math.floor(entries / (hasCopies ? 2 : 1)));
   }
 
-  /** Without a space there is nothing that a segment would make faster. */
+  /**
+   * How many rows the tail may have. Without a space it has no limit, since a segment would make no
+   * search faster.
+   */
   get #tailRows(): number {
     const usual = this.layout.space === null ? Number.POSITIVE_INFINITY : TAIL_ROWS;
     return this.options.tailRows ?? usual;

@@ -33,7 +33,7 @@ import type { EvaluationQuery, Truth } from './truth';
 import { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
-/** Times that a setting is chosen: so many times the evaluation queries may be needed. */
+/** A setting is chosen at most this many times, each time with new queries. */
 const MAX_QUERY_TIMES = 3;
 
 /** For each query rows of the index, nearest first, at least k. */
@@ -100,7 +100,10 @@ function vectorsOfAll({ rows, hasher, kernel }: IndexCore, matrix: DenseMatrix):
   return vectors;
 }
 
-/** Copies are entries, which dense vectors have. */
+/**
+ * Throws where copies are asked for without dense vectors: a copy is an entry, and only these have
+ * entries.
+ */
 function checkCopies({ vectors, dense }: IndexCore, copies: unknown): boolean {
   if (typeof copies !== 'boolean') throw wrongType('copies', 'true or false', copies);
   if (!copies || hasEntries(dense)) return copies;
@@ -189,7 +192,7 @@ async function trainedSpace(
     if (!isHeldOut) sample.offer(row, own);
   }, work);
   if (sample.count === 0) {
-    // So few different vectors that all are held out.
+    // All rows are held out, since there are few different vectors: train on them all the same.
     sample = new TrainingSample(sampled);
     await index.eachRow((row, _, own) => sample.offer(row, own), work);
   }
@@ -213,7 +216,10 @@ class HeldOut {
     if (isHeldOut) this.#held.push(row);
   }
 
-  /** The held-out rows, or all where a space holds none out; all where there are not two. */
+  /**
+   * The rows to use as queries: the held-out ones, or all rows where there is no space or fewer
+   * than two are held out.
+   */
   queries(hasSpace: boolean): { rows: Uint32Array; isFew: boolean } {
     const isFew = this.#held.length < 2;
     const rows = Uint32Array.from(hasSpace && !isFew ? this.#held : this.#all);

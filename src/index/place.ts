@@ -83,7 +83,7 @@ export function pointsOf(space: Space, { rows, values, norms, codes }: RowsToPla
   return points;
 }
 
-/** What a thread opens the placing of rows with. */
+/** The state that is sent to a thread before it places rows. */
 interface PlacingState {
   readonly space: SpaceParts;
   readonly hasCopies: boolean;

@@ -36,7 +36,7 @@ export interface Evaluable {
   /** Rows that are there, and those of them that have codes: what a scan compares. */
   readonly count: number;
   readonly rows: number;
-  /** Where rows lie that have codes. */
+  /** The partitions of rows, which must have codes. */
   partitionsOf(rows: Uint32Array): Promise<Partitions>;
   /** The true k nearest of queries. */
   nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]>;
@@ -62,7 +62,7 @@ export interface Optimizable<Self> extends Evaluable {
     take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
   ): Promise<void>;
-  /** Makes rows ready to be queries. */
+  /** Loads what rows need to be queries. */
   loadQueries(rows: Uint32Array, work: LongWork): Promise<void>;
   queryOfRow(row: number): Query;
   /** The points of rows; zeros for a row that has none. */
@@ -101,7 +101,7 @@ export interface Figures {
   readonly isTrained: boolean;
 }
 
-/** What the evaluation queries of some figures are. */
+/** Which queries some figures were measured with, and how their true neighbours were found. */
 export type QueriesKind = Pick<EvaluationRecall, 'source' | 'truth'> & Pick<Figures, 'isTrained'>;
 
 /** Recalls are rounded to 1 / UNITS, far below their error: .956 instead of .9559999999999. */

@@ -24,7 +24,7 @@ interface Reported {
   readonly wanted: { readonly k: number; readonly recall: number; readonly seed: number };
   readonly choice: Setting;
   readonly figures: Figures;
-  /** Of held-out rows, where queries were given. */
+  /** The figures of held-out rows, where the caller gave queries; else null. */
   readonly byRows: Figures | null;
   readonly heldOutShare: number;
 }

@@ -42,7 +42,7 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
-/** What requests are checked against. */
+/** The fields of an index that a request is checked against. */
 export type RequestedIndex = Pick<
   QueryParts,
   'bits' | 'hasher' | 'mean' | 'measure' | 'vectors' | 'canCompare'

@@ -129,8 +129,8 @@ export class Rows {
   }
 
   /**
-   * Takes live rows of others, in this order: rows that follow `coded` in it are null. Rows between
-   * `firstRow` and `endRow` that none of them is are gone.
+   * Copies live rows of other parts, in the given order: the first `coded` have codes, the others
+   * are null. Numbers from `firstRow` to `endRow - 1` that none of them has were of removed rows.
    */
   static gathered(from: Gathered, endRow: number, order: Taken): Rows {
     const { firstRow, bytesPerCode, vectors } = from;
@@ -163,7 +163,10 @@ export class Rows {
     this.endRow = endRow;
   }
 
-  /** Room for rows of a file: `fill` gives them, `endFilling` makes them findable. */
+  /**
+   * Allocates room for the rows of a file. Call `fill` for each of its batches, then `endFilling`,
+   * which makes the rows findable.
+   */
   static toFill(
     from: Omit<Gathered, 'sources'>,
     endRow: number,
@@ -196,7 +199,7 @@ export class Rows {
     for (let i = 0; i < rows.length; i++) this.#ids[at + i] = ids(i);
   }
 
-  /** Makes the range of numbers larger, to that of a segment in files. */
+  /** Widens the range of row numbers to that of a segment in files. */
   cover(firstRow: number, endRow: number): void {
     const rows = this.#rows ?? Uint32Array.from({ length: this.count }, (_, at) => this.rowAt(at));
     this.#rows = rows;
@@ -405,7 +408,10 @@ function isAscending(rows: Uint32Array): boolean {
   return true;
 }
 
-/** Row numbers for each row that is left, up to which a column has an entry for each number. */
+/**
+ * The column from row to position has an entry for every row number while there are at most this
+ * many numbers for each row that is left; beyond, it is a sorted list.
+ */
 const MAX_GAPS = 2;
 /** Rows whose vectors are copied together. */
 const TAKEN_AT_ONCE = 4096;

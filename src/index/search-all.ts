@@ -28,7 +28,7 @@ export async function answers(
 ): Promise<SearchResult[]> {
   const queries = queriesOf(core, given);
   const { changes } = core;
-  // A filter and an explanation are of this thread.
+  // A filter function and `explain` work on the calling thread alone.
   const isShared = queries.count > 1 && request.filter === null && !request.isExplained;
   const results = await (isShared ? inParts : oneByOne)(core, queries, request, work);
   // Rows that were removed meanwhile have no ids.

@@ -60,13 +60,16 @@ interface Seen {
   readonly isAll: boolean;
 }
 
-/** Partitions of the first round of a search, and of the first two, as shares of all. */
+/** A search visits its partitions in three rounds: the first 1/16 of them, up to 1/4, then all. */
 const ROUNDS = [1 / 16, 1 / 4, 1];
-/** A filter that accepts less than this share of the rows that it is asked for is narrow, */
+/** A filter is narrow if it accepts less than this part of the rows that it was asked for, */
 const NARROW = 1 / 64;
-/** which is known after so many calls. */
+/** once it was asked for this many rows. */
 const CALLS = 1024;
-/** Candidates that are sought after too few were accepted: by the share of these, or so often. */
+/**
+ * Where a filter leaves too few candidates, the next round seeks 1.25 times as many as would have
+ * been enough, but at most 8 times as many as before.
+ */
 const SPARE = 1.25;
 const MAX_TIMES = 8;
 /** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
@@ -240,7 +243,8 @@ export class CosineSearch implements Stepped {
           this.#scan('ask');
           return;
         }
-        // As many as would suffice if the filter went on to accept this share, and some more.
+        // As many as would be enough if the filter goes on to accept this part of them, and a
+        // quarter more.
         const times = (SPARE * want) / Math.max(1, keys.length);
         this.#wanted = Math.ceil(Math.max(2 * this.#wanted, Math.min(times, MAX_TIMES) * length));
         this.#find();
@@ -391,7 +395,7 @@ export class Ranking {
   readonly #stepRows: number;
   readonly #work: Work;
   #done = 0;
-  /** Candidates that are ranked before it is asked again whether those that follow can enter. */
+  /** The candidate before which it is checked again whether those that follow can still enter. */
   #groupEnd = 0;
   /** Candidates whose vectors are at hand. */
   #loaded: number;
@@ -424,7 +428,7 @@ export class Ranking {
     return rowsOf(keys.subarray(this.#done, last));
   }
 
-  /** Where the rows end that are ranked together. */
+  /** The end of the run of candidates that are ranked in one step. */
   #end(): number {
     const { keys } = this.#candidates;
     if (this.#done < this.#groupEnd) return this.#groupEnd;

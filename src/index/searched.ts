@@ -76,7 +76,7 @@ export interface Stepped {
   /** What the next step needs at hand. */
   readonly want: Want | null;
   step(): void;
-  /** Leaves memories that other searches use before the next step. */
+  /** Releases the shared linear memories, which other searches may use before the next step. */
   suspend(): void;
 }
 

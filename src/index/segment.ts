@@ -106,12 +106,15 @@ export class Segment extends InMemory implements Placed {
     return new Segment(rows, { ...lists, entries: own, copies: null });
   }
 
-  /** Whether rows are in more than one partition, at least in principle. */
+  /** True if there is more than one partition. */
   get hasPartitions(): boolean {
     return this.#starts.length > 2;
   }
 
-  /** The positions of the rows of a partition; of the one behind the last those of null rows. */
+  /**
+   * The positions of the rows of a partition. The number after the last partition stands for null
+   * rows.
+   */
   positionsIn(p: number): Range {
     const end = p + 1 < this.#starts.length ? this.#starts[p + 1] : this.rows.count;
     return { first: this.#starts[p], end };
@@ -221,14 +224,17 @@ export class Tail extends InMemory implements Placed {
     );
   }
 
-  /** Some rows that follow the next `ahead` ones. */
+  /** The rows to place after the next `ahead` unplaced ones, at most PLACED_AT_ONCE of them. */
   #next(ahead: number): RowsToPlace {
     const first = this.#assigned + ahead;
     const end = Math.min(this.rows.count, first + PLACED_AT_ONCE);
     return this.rows.toPlace(first, end, this.#space?.parts.kind === 'codes');
   }
 
-  /** Takes what the space says of the next rows; those removed meanwhile get no entries. */
+  /**
+   * Stores the partitions and entries of the next unplaced rows; rows that were removed meanwhile
+   * get no entries.
+   */
   #take({ partitions, seconds, entries }: PlacedRows): void {
     const first = this.#assigned;
     const end = first + partitions.length;
@@ -304,7 +310,7 @@ function roomFor(values: Uint32Array, count: number): Uint32Array {
   return more;
 }
 
-/** What a merged segment is made in. */
+/** What `merged` needs besides the parts that it merges. */
 interface Merging {
   readonly bytesPerCode: number;
   /** An empty place for vectors; null where the index holds none. */
@@ -367,7 +373,7 @@ export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Me
   return new Segment(rows, mergedEntries(rows, parts, placed, space, hasCopies));
 }
 
-/** Sorts what is taken from `first` to `end - 1` by row. */
+/** Sorts the sources and positions of merged rows `first` to `end - 1` by row. */
 function sortByRow(
   parts: readonly Placed[],
   source: Uint8Array,

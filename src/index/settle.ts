@@ -30,7 +30,10 @@ export class EvaluationSource {
   #ready: Evaluated[] = [];
   #made = 0;
 
-  /** `count` queries, which `evaluated` makes: at least `ahead` of them at the first call. */
+  /**
+   * A source of `count` queries. `evaluated` finds their neighbours, of at least `ahead` queries at
+   * its first call.
+   */
   constructor(
     kind: QueriesKind,
     count: number,
@@ -84,7 +87,7 @@ export class EvaluationSource {
     this.#ready.push(...(await this.#evaluated(first, end, work)));
   }
 
-  /** The queries that `next` will give first, at most `count`, which stay. */
+  /** The queries that `next` will return, at most `count`. They are not given out. */
   async first(count: number, work: LongWork): Promise<Evaluated[]> {
     await this.#fill(count, work);
     return this.#ready.slice(0, count);

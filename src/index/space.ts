@@ -22,7 +22,7 @@ import type { Query } from './query-parts';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */
 const MIN_WIDTH = 96;
-/** The scale of a row that is as its centroid; one of 0 would be that of a removed row. */
+/** The scale of a row that equals its centroid. Not 0, which marks a removed row. */
 const NO_DIFFERENCE = 1e-30;
 /**
  * The relative error of a residual code: the root of (1 - a^2) / a^2, where a^2 = .8812 is the

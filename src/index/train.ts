@@ -33,7 +33,9 @@ const SAMPLE_PER_CENTROID = 40;
 const MIN_SAMPLE = 2 ** 14;
 /** Points whose cosines with their centroids are averaged. */
 const NEARNESS_POINTS = 8192;
-/** Makes the hashes of a sample others than those that order evaluation queries. */
+/**
+ * Mixed into the seed, so that a sample is not drawn by the hashes that order evaluation queries.
+ */
 const SAMPLING = 0x5a4d_504c;
 
 /** Whether a row is held out, by its vector as it is held, or its code where none is held. */
@@ -85,7 +87,7 @@ export function usualPartitions(rows: number): number {
 /** What a sample is drawn from, and how many points of which space it has. */
 interface Sampled {
   readonly space: Space;
-  /** About how many points it has. */
+  /** About how many points the sample has. */
   readonly most: number;
   readonly rows: number;
   readonly seed: number;

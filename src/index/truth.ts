@@ -64,7 +64,7 @@ class Nearest {
   readonly #k: number;
   readonly #best: Highest;
   #found: { row: number; score: number }[] = [];
-  /** Rows with which those that are too far are left out. */
+  /** With this many rows in the list, those below the bound are dropped. */
   #most: number;
 
   constructor(k: number) {
@@ -73,7 +73,7 @@ class Nearest {
     this.#most = 64 + 8 * k;
   }
 
-  /** The score that a row must have. */
+  /** A row below this score cannot be among the k best. */
   get bound(): number {
     return this.#best.bound;
   }
@@ -102,7 +102,7 @@ class Nearest {
   }
 }
 
-/** What a thread opens the search for the nearest of dense vectors with. */
+/** The state that is sent to a thread before it searches for the nearest dense vectors. */
 interface NearState {
   /** Points of `width` integers, one after another. */
   readonly queries: Int16Array;
@@ -212,14 +212,20 @@ function pointsOfChunk({ rows, vectors, first }: VectorChunk<DenseVectors>, widt
   return points;
 }
 
-/** In units of k the rows among which those of int8 vectors are the nearest as they were given. */
+/**
+ * Of int8 vectors 4 k rows are kept: among these are the k nearest by the vectors as they were
+ * given.
+ */
 const SPARE = 4;
 
 /** The nearest rows by dense vectors for one query. */
 class NearVectors {
   readonly #k: number;
   readonly #near: Nearest;
-  /** With lost digits, by row: the nearest as held may not be so as they were given. */
+  /**
+   * For int8 vectors, by row, the score with random digits in place of those that rounding lost;
+   * null for float32.
+   */
   #given: Map<number, number> | null = null;
 
   constructor(k: number, kind: DenseVectors['kind']) {

@@ -1,8 +1,8 @@
 /**
  * The second centroid of a vector, in whose partition a search finds it too. It is near the vector,
- * and what it differs by from the vector is not along the difference from the first: a query that
- * visits the one partition late then visits the other early (SOAR; Sun et al., NeurIPS 2023). Of
- * the centroids nearest to a vector the one of the least
+ * in another direction than the first: a query from whose side the first centroid is far, so that
+ * its partition is visited late, then visits the second one early (SOAR; Sun et al., NeurIPS 2023).
+ * Of the centroids nearest to a vector the one of the least
  *
  *     |r'|^2 + ALONG (r.r' / |r|)^2
  *

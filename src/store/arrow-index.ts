@@ -197,7 +197,7 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
   });
 }
 
-/** Takes what a header says of all rows, checked. */
+/** Checks the fields of a header that describe all rows, and copies them to the index. */
 function takeHeader(core: IndexCore, header: FileHeader, count: number): void {
   const { isForeign, nextRow, ids, report, zeros, copies } = header;
   for (const [name, value] of Object.entries({ isForeign, copies })) {
@@ -245,7 +245,7 @@ function spaceOf(core: IndexCore, saved: SavedSpace | null): Space | null {
   return new Space(parts);
 }
 
-/** Puts the rows of a file, batch by batch, into a place of their own. */
+/** Reads the rows of a file, batch by batch, into a new tail. */
 class Reading {
   readonly #core: IndexCore;
   readonly #header: FileHeader;

@@ -69,12 +69,15 @@ export class FolderChange {
   readonly stored: StoredRows | null;
   /** Makes the codes of new rows; its own rows are those that wait to be written. */
   readonly core: IndexCore;
-  /** The file of another space than that of the generation before; null for none. */
+  /**
+   * The file of a new space; undefined while the space of the previous generation stays, null for
+   * none.
+   */
   spaceFile: FolderFile | null | undefined;
   removed = new RowSet();
   #segments: NextSegment[] = [];
   #columns: Manifest['columns'];
-  /** Rows without values, which give a carried column that is all null its type. */
+  /** A batch without rows, from which a carried column of nulls alone gets its type. */
   #noColumns: RowBatch | null = null;
   #waitingColumns: RowBatch[] = [];
   /** Of the new rows the hashes of their ids, segment by segment, and how many there are. */
@@ -132,7 +135,7 @@ export class FolderChange {
     }
   }
 
-  /** The same of a folder none of whose rows stay; `core` has no rows yet. */
+  /** Runs a change that replaces all rows of a folder; `core` has no rows yet. */
   static fresh<T>(
     folder: string,
     base: Manifest | null,
@@ -351,7 +354,7 @@ export class FolderChange {
     return { ...(await openContent(place, this.provisional(), how)), removed: this.removed };
   }
 
-  /** Whether a segment has rows that are worth leaving out. */
+  /** True if so many rows of a segment were removed that it should be written again. */
   #isHollow(i: number, how: 'usual' | 'whole'): boolean {
     const { files, live } = this.#segments[i];
     const { rows } = files.files.rows as FolderFile;

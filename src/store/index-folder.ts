@@ -404,7 +404,10 @@ export class IndexFolder {
     }
   }
 
-  /** What the manifest says, where it cannot be. */
+  /**
+   * Returns what `read` takes from the manifest; an impossible value is a FormatError that names
+   * the manifest.
+   */
   #sound<T>(read: () => T): T {
     return asFormatError(join(this.path, manifestName(this.generation)), read);
   }

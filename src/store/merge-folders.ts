@@ -86,7 +86,7 @@ export async function mergeFolders(
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
     if (!manifestsOnly) await change.checkIds();
     if (optimize === undefined || taken.length === 0) {
-      // The rows of the other parts are as rows that were added since the first one was measured.
+      // The report is that of the first part: it counts the rows of the others as added since.
       const rowsAdded = taken.reduce((sum, { live }) => sum + live, -first.rows);
       const before = first.index.report;
       const report = before && afterChanges(before, { rowsAdded });
@@ -127,7 +127,10 @@ async function spaceIn(
   return content.space;
 }
 
-/** Throws unless the folders have one space, one set of options, and rows that follow. */
+/**
+ * Throws unless all folders have the same space and options, and the rows of each follow those of
+ * the one before.
+ */
 function checkParts(parts: readonly string[], manifests: readonly Manifest[]): void {
   const of = ({ index, columns, text, files }: Manifest) => {
     const { nextRow: _, report: __, zeros: ___, isForeign: ____, ids: _____, ...options } = index;

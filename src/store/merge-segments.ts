@@ -1,7 +1,7 @@
 /**
  * Merges segments in files: lists of partitions are concatenated, removed rows left out; no row is
- * assigned again, and memory holds some partitions. Segments may be of rows that lie between one
- * another, as the pieces of one that was too large to be placed at once.
+ * assigned again, and memory holds some partitions. Row numbers of segments may interleave, as
+ * those of the pieces of a segment that was too large to be placed at once.
  */
 
 import type { Id } from '../index/ids';
@@ -146,7 +146,7 @@ function runsOf(pieces: readonly Piece[], { removed }: Pick<Merging, 'removed'>)
   const lastOf = ({ piece, to }: Run) => piece.rows.rows[to - 1];
   const isInOrder = runs.every((run, i) => i === 0 || firstOf(run) > lastOf(runs[i - 1]));
   if (isInOrder) return runs;
-  // Rows of pieces lie between one another: one by one.
+  // Row numbers of pieces interleave, so rows are taken one by one.
   const single = runs.flatMap(({ piece, from, to }) =>
     Array.from({ length: to - from }, (_, i) => ({ piece, from: from + i, to: from + i + 1 })),
   );

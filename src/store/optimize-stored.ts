@@ -24,7 +24,10 @@ import { StoredEvaluable } from './stored-evaluable';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
 const OPTIMIZED = ['recall', 'k', 'partitions', 'copies', 'seed', 'queries'];
-/** Rows of a segment that are loaded take at most this share of a limit; they are there twice. */
+/**
+ * The part of the memory limit that loaded rows of a segment may take; while they are placed they
+ * are in memory twice.
+ */
 const LOAD_SHARE = 0.4;
 
 /** Checks the options of `optimize` for rows that stay in files: these need dense vectors. */

@@ -25,7 +25,7 @@ const READ_BYTES = 2 ** 22;
 /** Bytes of a row in memory besides its code: its number, and its share of ids. */
 const ROW_BYTES = 24;
 
-/** What is kept of a block whose rows are in memory: numbers of rows and their ids. */
+/** A block whose rows are in memory, with their numbers and ids. */
 interface Kept extends BlockName {
   readonly rows: Uint32Array;
   readonly ids: BlockRows['ids'];
@@ -47,7 +47,7 @@ export class PartitionCache {
   readonly #content: Content;
   readonly #reader: Reader;
   readonly #noteRows: (block: LoadedBlock) => void;
-  /** One of both; the other is of no rows. */
+  /** Residual codes in a dense space, else codes; the other one has no rows. */
   readonly residuals: ResidualMemory | null;
   readonly #codes: CodeMemory | null;
   /** By cell its row; NO_ROW where it is free, or its row removed. */
@@ -264,7 +264,7 @@ export class PartitionCache {
         this.#free.push(page);
       }
     }
-    // Those of one partition come back in turn: sorted, most of them are next to each other again.
+    // Pages of an evicted partition are freed one after another: sorted, most of them are adjacent.
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number).sort();
   }
 

@@ -12,7 +12,7 @@ export class ReadBuffers {
   /** By the exponent of their size. */
   #free: ArrayBuffer[][] = [];
   #freeBytes = 0;
-  /** Those that may come back. */
+  /** Buffers that were handed out and may be given back. */
   readonly #lent = new WeakSet<ArrayBuffer>();
 
   /** Space for so many bytes, which are not zeroed, at the beginning of a buffer. */
@@ -37,7 +37,7 @@ export class ReadBuffers {
     for (const buffer of new Set(Array.from(all, (one) => one.buffer as ArrayBuffer))) {
       const { byteLength } = buffer;
       if (!this.#lent.delete(buffer)) continue;
-      // Those of sizes that are wanted now take the place of all others.
+      // Above the limit all waiting buffers are dropped: their sizes may no longer be wanted.
       if (this.#freeBytes + byteLength > MAX_FREE_BYTES) [this.#free, this.#freeBytes] = [[], 0];
       const shift = 31 - Math.clz32(byteLength);
       this.#free[shift] ??= [];

@@ -13,7 +13,7 @@ import type { ReadBuffers } from './read-buffers';
 const THREADS = 4;
 /** A thread is asked for at least so many ranges: a message costs as much as two reads. */
 const RANGES_A_THREAD = 4;
-/** Longer ranges, on average, take their time by their bytes, wherever they are read. */
+/** Above this average length the bytes decide how long a read takes, so threads gain nothing. */
 const MAX_MEAN_BYTES = 2 ** 20;
 /** Each range begins at a multiple of so many bytes of its buffer. */
 const ALIGNMENT = 64;

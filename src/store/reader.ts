@@ -149,7 +149,7 @@ export class Reader {
   }
 }
 
-/** Copies name rows that their segment has. */
+/** Throws where a copy names a row that its segment does not have. */
 function checkLinks({ links }: BlockRows, count: number): void {
   for (const link of links ?? []) {
     if (link >= count) throw new Error(`damaged: a copy of row ${link} of ${count}`);

@@ -86,7 +86,7 @@ export class SearchQueue {
     this.#isAtWork = false;
   }
 
-  /** Takes steps that want nothing; false when the search has ended. */
+  /** Runs the steps that need nothing loaded; returns false when the search has ended. */
   #advance(one: Waiting): boolean {
     try {
       while (!one.search.isDone && one.search.want === null) one.search.step();
@@ -112,7 +112,7 @@ export class SearchQueue {
     }
     const failed = await this.#load(some, wants);
     if (failed !== null && some.length > 1) {
-      // Each loads its own, so that none fails because of another.
+      // Load for each search alone, so that none fails because of another.
       for (const one of some) if (this.#waiting.has(one)) await this.#round([one]);
       return;
     }

@@ -33,7 +33,9 @@ import { VectorCache, type VectorPlace } from './vector-cache';
 const SCAN_BYTES = 2 ** 22;
 /** Vectors of a folder that are read together; of a host all that may be needed. */
 const VECTORS_AHEAD = 64;
-/** The least share of a limit that partitions get, and that of vectors that do not all fit. */
+/**
+ * Partitions get at least this part of the memory limit; vectors get this part where not all fit.
+ */
 const PARTITION_SHARE = 0.75;
 const VECTOR_SHARE = 0.05;
 const MIN_VECTORS = 4096;
@@ -72,11 +74,11 @@ export class StoredRows implements Searched, SearchedPart {
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
-  /** Partitions that are at hand, and ids that were read for results. */
+  /** The partitions that were loaded last, and the ids that were read for results. */
   #pinned: readonly number[] = [];
   #ids = new Map<number, Id>();
 
-  /** `room` in bytes, besides what the content takes. */
+  /** `room` is the memory limit in bytes, without what the content takes. */
   constructor(content: Content, room: number) {
     const { parts, space, segments, place, manifest } = content;
     this.#content = content;
@@ -113,7 +115,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
   }
 
-  // What a search reads, once it is at hand.
+  // What a search reads after `load`.
 
   get codes(): RowCodes {
     return this.partitions.codes ?? this.#scratch;
@@ -278,7 +280,10 @@ export class StoredRows implements Searched, SearchedPart {
     this.reader.giveBack(blocks);
   }
 
-  /** Reads where rows are that no block has told yet: all heads of their segments. */
+  /**
+   * Finds the positions of rows whose blocks were not read yet: reads all block heads of their
+   * segments.
+   */
   async #locate(rows: Iterable<number>, signal: AbortSignal | undefined): Promise<void> {
     const unknown = new Set<StoredSegment>();
     for (const row of rows) {
@@ -561,7 +566,10 @@ function checkedBuckets(bytes: Uint8Array, path: string, hashes: FolderFile): Bu
   return table;
 }
 
-/** How much of a limit is for partitions: what vectors leave, or their share where not all fit. */
+/**
+ * Bytes of the limit for partitions: what the vectors leave, if all vectors fit; else what their
+ * part leaves.
+ */
 function partitionRoom({ manifest, segments }: Content, room: number): number {
   const vectorBytes = segments.reduce((sum, { files }) => sum + (files.vectors?.bytes ?? 0), 0);
   const all = 1.25 * vectorBytes + 64 * manifest.rows;

@@ -437,7 +437,7 @@ class ContentCheck {
     }
   }
 
-  /** Each row with a code has one copy, in the partition that it names. */
+  /** Throws unless each row with a code has one copy, in the partition that the row names. */
   async #checkCopies(
     segment: StoredSegment,
     rowAt: Uint32Array,
