@@ -25,8 +25,8 @@ export interface Verb {
   /** The arguments as the help shows them: `IN -o OUT`. */
   readonly usage: string;
   readonly options: readonly Option[];
-  /** Names of the options that are used most, at most ten: the help shows them first. */
-  readonly first?: readonly string[];
+  /** Names of the options that are used most, at most ten by blanks: the help shows them first. */
+  readonly first?: string;
   /** A complete command line that works on `datasets/`; `test/cli/examples.test.ts` runs it. */
   readonly example: string;
   /** Imports the verb's code. */

@@ -10,7 +10,7 @@ import { nearestName } from '../base/nearest-name';
 import type { Call, Streams } from './call';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { Talk } from './output/progress';
-import { VERBS } from './verbs';
+import { COMMON_OPTIONS, VERBS } from './verbs';
 
 /** The version of the package; the build replaces the name by it. */
 declare const HALFSPACE_VERSION: string;
@@ -89,10 +89,7 @@ export class Command {
       const { helpOfVerb } = await import('./help');
       return this.#print(helpOfVerb(verb));
     }
-    const [{ Call }, { COMMON_OPTIONS }] = await Promise.all([
-      import('./call'),
-      import('./options'),
-    ]);
+    const { Call } = await import('./call');
     const options = [...verb.options, ...COMMON_OPTIONS];
     const call = new Call(options, rest, { ...streams, talk: this.#talk });
     this.#running = call;

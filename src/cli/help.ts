@@ -1,8 +1,9 @@
 /** The texts of `--help`, of the command and of each verb, at most 100 columns wide. */
 
 import type { Verb } from './call';
-import { COMMON_OPTIONS, type Option } from './options';
+import type { Option } from './options';
 import { wrapped } from './output/figures';
+import { COMMON_OPTIONS } from './verbs';
 
 /** All verbs with their summaries, in the order given. */
 export function helpOfCommand(all: readonly Verb[]): string {
@@ -25,7 +26,8 @@ export function helpOfVerb({ name, summary, usage, options, first, example }: Ve
   const width = Math.max(...all.map((option) => spelled(option).length));
   const linesOf = (some: readonly Option[]) =>
     some.map((one) => optionLines(one, width)).join('\n');
-  const shown = first?.flatMap((one) => all.filter((option) => option.name === one)) ?? all;
+  const names = first?.split(' ') ?? all.map((one) => one.name);
+  const shown = names.flatMap((one) => all.filter((option) => option.name === one));
   const more = all.filter((option) => !shown.includes(option));
   // Title and usage may take several lines; each command of an example has its own line.
   const title = wrapped(`halfspace ${name}: ${summary}`, 98);

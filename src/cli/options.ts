@@ -1,8 +1,8 @@
 /**
- * Options of the command. Each is declared once, as a line of its help: parsing, checks and help
- * all follow from that. Options of several verbs are here, those of one verb in verbs.ts. Words of
- * a command line become values by node:util's parseArgs; an unknown name, a missing value, or one
- * of the wrong kind or outside its limits throws a misuse (exit code 2) that names it.
+ * Options of the command. Each is declared once (verbs.ts), as a line of its help: parsing, checks
+ * and help all follow from that. Words of a command line become values by node:util's parseArgs; an
+ * unknown name, a missing value, or one of the wrong kind or outside its limits throws a misuse
+ * (exit code 2) that names it.
  */
 
 import { parseArgs } from 'node:util';
@@ -68,106 +68,6 @@ export function hidden(declared: Readonly<Record<string, string>>): readonly Opt
   return options(declared).map((one) => ({ ...one, isHidden: true }));
 }
 
-/** Every verb has these. */
-export const COMMON_OPTIONS = options({
-  '-h, --help': 'Show what the verb does, and its options',
-  '-q, --quiet': 'No sentences and no progress on stderr',
-  '--threads N: integer 1..256':
-    'Use N threads (HALFSPACE_THREADS, else all cores where that pays)',
-  '--debug': 'Show the stack of an error',
-});
-
-export const FORCE_OPTION = options({ '--force': 'Replace an output that exists' });
-export const JSON_OPTION = options({ '--json': 'JSON for machines' });
-
-/** How an input is read. */
-export const INPUT_OPTIONS = options({
-  '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
-    'Format of the input, where its name does not show it (needed for stdin)',
-  '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
-  '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',
-});
-
-/** Which columns make the codes. */
-export const SOURCE_OPTIONS = options({
-  '--text COLUMN': 'Read texts from this column',
-  '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
-  '--code COLUMN': 'Read ready codes from this column',
-});
-export const ID_OPTION = options({
-  '--id COLUMN': 'The ids of the rows ("id" where there is one), or none',
-});
-
-/** How texts become vectors, and vectors codes. */
-export const TEXT_OPTIONS = options({
-  '--tokens KIND = words': 'words, characters:N, shingles:N, segments:LOCALE or jieba',
-  '--normalize NAMES: list': 'Take out before texts are split: html, numbers, punctuation',
-  '--tf-idf': 'Weigh rare words more; reads the input once more before',
-});
-export const FREQUENCIES_OPTION = options({
-  '--frequencies FILE': 'Weigh words by a table of frequencies that was made before',
-});
-export const STOP_WORDS_OPTION = options({
-  '--stop-words LANG': 'Leave out common words of a language: en, de, ja',
-});
-export const HASH_OPTION = options({
-  '--hash NAME: xxhash64|fnv1a64|md5 = xxhash64': 'Hash of a word',
-});
-export const BITS_OPTION = options({ '--bits N: integer 1..65535': 'Width of a code (256)' });
-export const PROJECTION_OPTION = options({
-  '--projection NAME: signs|gaussian|hadamard|direct|minwise':
-    'Kind of hyperplanes (hadamard for dense vectors, else signs); minwise for sets',
-});
-export const SEED_OPTION = options({
-  // No number: seeds reach 2^64 - 1, beyond the integers of float64.
-  '--seed N = 0': 'Seed of all that is drawn, as of the hyperplanes',
-});
-
-/** Where rows go. */
-export const OUTPUT_OPTIONS: readonly Option[] = [
-  ...options({
-    '-o, --output OUT': 'Write to this file (- is stdout)',
-    '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
-      'Format of the output, where its name does not show it (stdout: jsonl)',
-  }),
-  ...FORCE_OPTION,
-  ...JSON_OPTION,
-];
-
-/** Which rows are near. */
-export const NEAR_OPTIONS = options({
-  '--max-distance N: integer 0..': 'Rows are near that differ in at most N bits',
-  '--min-cosine C: number -1..1':
-    'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
-    'the bits',
-  '--min-jaccard J: number 0..1':
-    'Rows are near at a Jaccard similarity of J or more: of sets, as of tokens (texts: 0.6)',
-});
-export const WITHIN_OPTION = options({
-  '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
-});
-
-/**
- * Near texts are compared by pairs of words, and repetition counts little. In a trial with passages
- * of 20 to 300 words, a changed word moved short texts too far when triples were compared, and long
- * texts of one field looked alike when single words were.
- */
-const NEAR_INITIAL: Record<string, string> = { tokens: 'shingles:2' };
-const NEAR_COUNTING = hidden({ '--counting HOW: raw|log|binary = log': 'How often a word counts' });
-
-/**
- * How rows are read and hashed where near ones are looked for. The help leaves --code out: the
- * columns of codes that verbs write are found by their names.
- */
-export const NEAR_HASHING_OPTIONS: readonly Option[] = [
-  ...SOURCE_OPTIONS.map((one) => (one.name === 'code' ? { ...one, isHidden: true } : one)),
-  ...ID_OPTION,
-  ...TEXT_OPTIONS.map((one) => ({ ...one, initial: NEAR_INITIAL[one.name] ?? one.initial })),
-  ...NEAR_COUNTING,
-  ...BITS_OPTION,
-  ...INPUT_OPTIONS,
-];
-
 /** The words of a command line, checked. */
 export interface Parsed {
   readonly args: readonly string[];
@@ -226,39 +126,33 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
 function checked(option: Option, text: string): string[] {
   const { name, kind, choices } = option;
   const values = kind === 'list' ? text.split(',').map((value) => value.trim()) : [text];
-  const spelled = name.length === 1 ? `-${name}` : `--${name}`;
+  const wrong = (expected: string, got: string) =>
+    misuse(`${name.length === 1 ? '-' : '--'}${name} expected ${expected}, got ${got}`);
   for (const value of values) {
     const isInteger = kind === 'integer';
-    if (isInteger && !(NUMBER.test(value) && Number.isSafeInteger(Number(value)))) {
-      throw misuse(`${spelled} expected an integer, got "${value}"`);
-    }
-    if (kind === 'number' && !NUMBER.test(value)) {
-      throw misuse(`${spelled} expected a number, got "${value}"`);
+    const noun = isInteger ? 'an integer' : 'a number';
+    if (isInteger || kind === 'number') {
+      const isOne = NUMBER.test(value) && (!isInteger || Number.isSafeInteger(Number(value)));
+      if (!isOne) throw wrong(noun, `"${value}"`);
+      const limits = limitsBroken(option, Number(value));
+      if (limits !== null) throw wrong(`${noun} ${limits}`, value);
     }
     if (kind === 'size' && parseBytes(value) === null) {
-      throw misuse(`${spelled} expected a size as 800M or 4G, got "${value}"`);
+      throw wrong('a size as 800M or 4G', `"${value}"`);
     }
-    const limits = limitsBroken(option, Number(value));
-    if ((isInteger || kind === 'number') && limits !== null) {
-      throw misuse(`${spelled} expected ${isInteger ? 'an integer' : 'a number'} ${limits}`);
-    }
-    if (choices !== undefined && !choices.includes(value)) {
-      throw misuse(`${spelled} expected one of ${choices.join(', ')}, got "${value}"`);
+    if (choices?.includes(value) === false) {
+      throw wrong(`one of ${choices.join(', ')}`, `"${value}"`);
     }
   }
   return values;
 }
 
-/** Words for the limits that a value breaks, and the value; null where it is within them. */
+/** Words for the limits that a value breaks; null where it is within them. */
 function limitsBroken({ min, above, max }: Option, value: number): string | null {
-  const isWithin = !(
-    value < (min ?? value) ||
-    value <= (above ?? -Infinity) ||
-    value > (max ?? value)
-  );
-  if (isWithin) return null;
-  if (above !== undefined) return `above ${above} and at most ${max}, got ${value}`;
-  return max === undefined ? `from ${min} on, got ${value}` : `in ${min}..${max}, got ${value}`;
+  const isBelow = value < (min ?? value) || value <= (above ?? -Infinity);
+  if (!isBelow && value <= (max ?? value)) return null;
+  if (above !== undefined) return `above ${above} and at most ${max}`;
+  return max === undefined ? `from ${min} on` : `in ${min}..${max}`;
 }
 
 /** The misuse that suggests the option of the nearest name. */

@@ -6,58 +6,101 @@
  */
 
 import type { Verb } from './call';
-import {
-  BITS_OPTION,
-  FORCE_OPTION,
-  FREQUENCIES_OPTION,
-  HASH_OPTION,
-  hidden,
-  ID_OPTION,
-  INPUT_OPTIONS,
-  JSON_OPTION,
-  NEAR_HASHING_OPTIONS,
-  NEAR_OPTIONS,
-  OUTPUT_OPTIONS,
-  options,
-  PROJECTION_OPTION,
-  SEED_OPTION,
-  SOURCE_OPTIONS,
-  STOP_WORDS_OPTION,
-  TEXT_OPTIONS,
-  WITHIN_OPTION,
-} from './options';
+import { hidden, type Option, options } from './options';
 
-/** How clusters read rows: words count as often as they are there. */
-const CLUSTER_HASHING = NEAR_HASHING_OPTIONS.map((one) => {
-  if (one.name === 'tokens') return { ...one, initial: 'words' };
-  return one.name === 'counting' ? { ...one, initial: 'raw' } : one;
+/** Every verb has these. */
+export const COMMON_OPTIONS = options({
+  '-h, --help': 'Show what the verb does, and its options',
+  '-q, --quiet': 'No sentences and no progress on stderr',
+  '--threads N: integer 1..256':
+    'Use N threads (HALFSPACE_THREADS, else all cores where that pays)',
+  '--debug': 'Show the stack of an error',
 });
+
+/** Options of several verbs. */
+const SHARED = options({
+  '-o, --output OUT': 'Write to this file (- is stdout)',
+  '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
+    'Format of the output, where its name does not show it (stdout: jsonl)',
+  '--force': 'Replace an output that exists',
+  '--json': 'JSON for machines',
+  '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
+    'Format of the input, where its name does not show it (needed for stdin)',
+  '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
+  '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',
+  '--text COLUMN': 'Read texts from this column',
+  '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
+  '--code COLUMN': 'Read ready codes from this column',
+  '--id COLUMN': 'The ids of the rows ("id" where there is one), or none',
+  '--tokens KIND = words': 'words, characters:N, shingles:N, segments:LOCALE or jieba',
+  '--normalize NAMES: list': 'Take out before texts are split: html, numbers, punctuation',
+  '--counting HOW: raw|log|binary = raw': 'How often a word counts',
+  '--tf-idf': 'Weigh rare words more; reads the input once more before',
+  '--frequencies FILE': 'Weigh words by a table of frequencies that was made before',
+  '--stop-words LANG': 'Leave out common words of a language: en, de, ja',
+  '--hash NAME: xxhash64|fnv1a64|md5 = xxhash64': 'Hash of a word',
+  '--bits N: integer 1..65535': 'Width of a code (256)',
+  '--projection NAME: signs|gaussian|hadamard|direct|minwise':
+    'Kind of hyperplanes (hadamard for dense vectors, else signs); minwise for sets',
+  // No number: seeds reach 2^64 - 1, beyond the integers of float64.
+  '--seed N = 0': 'Seed of all that is drawn, as of the hyperplanes',
+  '--max-distance N: integer 0..': 'Rows are near that differ in at most N bits',
+  '--min-cosine C: number -1..1':
+    'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
+    'the bits',
+  '--min-jaccard J: number 0..1':
+    'Rows are near at a Jaccard similarity of J or more: of sets, as of tokens (texts: 0.6)',
+  '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
+});
+
+/** Shared options by their names, those in `hide` left out of the help; `initial` are values. */
+function shared(
+  names: string,
+  { initial = {}, hide = [] }: { initial?: Record<string, string>; hide?: string[] } = {},
+): Option[] {
+  return names.split(' ').flatMap((name) => {
+    const some = SHARED.filter((one) => one.name === name);
+    return some.map((one) => ({
+      ...one,
+      initial: initial[name] ?? one.initial,
+      isHidden: hide.includes(name),
+    }));
+  });
+}
+
+const IN = 'from types on-error';
+const OUT = 'output to force json';
+const SOURCE = 'text vector code id';
+const TEXTS = 'tokens normalize tf-idf';
+const NEAR = 'max-distance min-cosine min-jaccard';
+/** How rows are hashed where near ones are looked for: codes are found by their columns' names. */
+const NEAR_HASHING = `${SOURCE} ${TEXTS} counting bits ${IN}`;
+/**
+ * Near texts are compared by pairs of words, and repetition counts little. In a trial with passages
+ * of 20 to 300 words, a changed word moved short texts too far when triples were compared, and long
+ * texts of one field looked alike when single words were.
+ */
+const NEAR_TEXTS = {
+  initial: { tokens: 'shingles:2', counting: 'log' },
+  hide: ['code', 'counting'],
+};
 
 const FINGERPRINT: Verb = {
   name: 'fingerprint',
   summary: 'vectors or texts to codes, other columns carried along',
   usage: 'IN -o OUT',
-  first: ['output', 'text', 'vector', 'id', 'columns', 'bits', 'to', 'tf-idf', 'from', 'force'],
+  first: 'output text vector id columns bits to tf-idf from force',
   options: [
-    ...OUTPUT_OPTIONS,
+    ...shared(OUT),
     ...options({
       '--columns NAMES: list':
         'Carry only these columns along, or none (all but the one that becomes codes)',
       '--code-type TYPE: bytes|int64 = bytes':
         'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
         'engines such as Spark SQL',
-      '--counting HOW: raw|log|binary = raw': 'How often a word counts',
     }),
-    ...SOURCE_OPTIONS,
-    ...ID_OPTION,
-    ...BITS_OPTION,
-    ...PROJECTION_OPTION,
-    ...SEED_OPTION,
-    ...TEXT_OPTIONS,
-    ...FREQUENCIES_OPTION,
-    ...STOP_WORDS_OPTION,
-    ...HASH_OPTION,
-    ...INPUT_OPTIONS.filter(({ name }) => name !== 'on-error'),
+    ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
+    ...shared('counting frequencies stop-words hash from types'),
     ...options({
       '--on-error WHAT: stop|skip|null = stop':
         'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
@@ -72,10 +115,7 @@ const INDEX: Verb = {
   name: 'index',
   summary: 'an index folder: make it, append to it, remove, optimize',
   usage: 'IN -o DIR [--append [--replace]] | DIR --remove ID | DIR --optimize | DIR --compact',
-  first: [
-    ...['output', 'text', 'vector', 'id', 'vectors', 'columns', 'optimize', 'recall'],
-    ...['append', 'remove'],
-  ],
+  first: 'output text vector id vectors columns optimize recall append remove',
   options: [
     ...options({
       '-o, --output DIR': 'The index folder; a name in .arrow is one Arrow file for search',
@@ -105,14 +145,9 @@ const INDEX: Verb = {
       '--merge': 'Make one index of folders that were built --like one folder',
       '--manifests-only': 'With --merge: the files of the folders are elsewhere',
       '--partitions N: integer 1..65535': 'Optimize with N partitions',
-      '--frequencies FILE': 'A table of word frequencies that was made before',
     }),
-    ...SOURCE_OPTIONS,
-    ...ID_OPTION,
-    ...BITS_OPTION,
-    ...PROJECTION_OPTION,
-    ...TEXT_OPTIONS,
-    ...INPUT_OPTIONS,
+    ...shared('frequencies', { hide: ['frequencies'] }),
+    ...shared(`${SOURCE} bits projection ${TEXTS} ${IN}`),
   ],
   example:
     'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
@@ -123,10 +158,7 @@ const SEARCH: Verb = {
   name: 'search',
   summary: 'the nearest rows of an index',
   usage: 'DIR|FILE [QUERIES] [-o OUT]',
-  first: [
-    ...['query', 'row-id', 'k', 'max-distance', 'min-cosine', 'filter', 'columns', 'output'],
-    'to',
-  ],
+  first: 'query row-id k max-distance min-cosine filter columns output to',
   options: [
     ...options({
       '--row-id ID: words': 'Search for what is near this row of the index (again for more)',
@@ -147,10 +179,7 @@ const SEARCH: Verb = {
         'Columns of the index to show, or none (the first text, as that of an index of texts)',
     }),
     ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
-    ...OUTPUT_OPTIONS,
-    ...SOURCE_OPTIONS,
-    ...ID_OPTION,
-    ...INPUT_OPTIONS,
+    ...shared(`${OUT} ${SOURCE} ${IN}`),
   ],
   example:
     'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
@@ -162,11 +191,8 @@ const PAIRS: Verb = {
   name: 'pairs',
   summary: 'all pairs of near rows',
   usage: 'IN|DIR [IN|DIR] -o OUT',
-  first: [
-    ...['max-distance', 'min-cosine', 'min-jaccard', 'within', 'output', 'text', 'vector', 'id'],
-    ...['to', 'from'],
-  ],
-  options: [...NEAR_OPTIONS, ...WITHIN_OPTION, ...NEAR_HASHING_OPTIONS, ...OUTPUT_OPTIONS],
+  first: 'max-distance min-cosine min-jaccard within output text vector id to from',
+  options: shared(`${NEAR} within ${NEAR_HASHING} ${OUT}`, NEAR_TEXTS),
   example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
   load: () => import('./verbs/pairs'),
 };
@@ -175,13 +201,9 @@ const DEDUP: Verb = {
   name: 'dedup',
   summary: 'which rows are nearly the same, and which to keep: a plan',
   usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
-  first: [
-    ...['output', 'apply', 'text', 'min-jaccard', 'min-cosine', 'max-distance', 'keep', 'within'],
-    ...['against', 'force'],
-  ],
+  first: 'output apply text min-jaccard min-cosine max-distance keep within against force',
   options: [
-    ...NEAR_OPTIONS,
-    ...WITHIN_OPTION,
+    ...shared(`${NEAR} within`),
     ...options({
       '--grouping HOW: star|components = star':
         'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
@@ -202,8 +224,8 @@ const DEDUP: Verb = {
         'IN has new rows: plan them against the rows of an index, and hash them as these were',
       '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
     }),
-    ...NEAR_HASHING_OPTIONS.map((one) => (one.name === 'bits' ? { ...one, isHidden: true } : one)),
-    ...OUTPUT_OPTIONS.filter(({ name }) => name !== 'json'),
+    ...shared(NEAR_HASHING, { ...NEAR_TEXTS, hide: [...NEAR_TEXTS.hide, 'bits'] }),
+    ...shared('output to force'),
   ],
   example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
   load: () => import('./verbs/dedup'),
@@ -213,10 +235,7 @@ const CLUSTER: Verb = {
   name: 'cluster',
   summary: 'which rows belong together',
   usage: 'IN|DIR -o OUT',
-  first: [
-    ...['clusters', 'density', 'output', 'text', 'vector', 'id', 'min-cluster-size', 'tf-idf'],
-    ...['to', 'from'],
-  ],
+  first: 'clusters density output text vector id min-cluster-size tf-idf to from',
   options: [
     ...options({
       '--clusters N: integer': 'So many clusters, by k-means',
@@ -228,9 +247,8 @@ const CLUSTER: Verb = {
       '--max-distance N: integer 0..':
         'By density: cut where steps exceed N bits, in place of where mass is largest',
     }),
-    ...SEED_OPTION,
-    ...CLUSTER_HASHING,
-    ...OUTPUT_OPTIONS,
+    // Words count as often as they are there.
+    ...shared(`seed ${NEAR_HASHING} ${OUT}`, { hide: NEAR_TEXTS.hide }),
   ],
   example: 'halfspace cluster datasets/sample/docs.jsonl --text body --clusters 6',
   load: () => import('./verbs/cluster'),
@@ -244,13 +262,8 @@ const FREQUENCIES: Verb = {
     ...options({
       '-o, --output TABLE': 'Write the table to this Arrow file',
       '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
-      '--text COLUMN': 'Read texts from this column',
     }),
-    ...TEXT_OPTIONS.filter(({ name }) => name === 'tokens'),
-    ...STOP_WORDS_OPTION,
-    ...HASH_OPTION,
-    ...INPUT_OPTIONS,
-    ...FORCE_OPTION,
+    ...shared(`text tokens stop-words hash ${IN} force`),
   ],
   example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
   load: () => import('./verbs/frequencies'),
@@ -268,8 +281,7 @@ const CALIBRATE: Verb = {
       '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
       '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
     }),
-    ...NEAR_HASHING_OPTIONS.filter(({ name }) => name !== 'code' && name !== 'bits'),
-    ...JSON_OPTION,
+    ...shared(`text vector id ${TEXTS} counting ${IN} json`, NEAR_TEXTS),
   ],
   example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
   load: () => import('./verbs/calibrate'),
@@ -279,18 +291,16 @@ const EXPLORE: Verb = {
   name: 'explore',
   summary: 'a page to look at rows, search them and review duplicates',
   usage: 'IN [-o page.html]',
-  first: ['output', 'text', 'vector', 'id', 'plan', 'open', 'port', 'force'],
+  first: 'output text vector id plan port force',
   options: [
     ...options({
       '-o, --output OUT': 'Write the map as one file (.html), which needs no server',
       '--plan PLAN': 'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
       '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
-      '--open': 'Open a browser',
     }),
-    ...FORCE_OPTION,
-    ...NEAR_HASHING_OPTIONS,
+    ...shared(`force ${NEAR_HASHING}`, NEAR_TEXTS),
   ],
-  example: 'halfspace explore datasets/sample/docs.jsonl --text body --open',
+  example: 'halfspace explore datasets/sample/docs.jsonl --text body',
   load: () => import('./verbs/explore'),
 };
 
@@ -298,7 +308,7 @@ const INFO: Verb = {
   name: 'info',
   summary: 'what an index or a file holds',
   usage: 'DIR|FILE',
-  options: [...JSON_OPTION, ...INPUT_OPTIONS],
+  options: shared(`json ${IN}`),
   example: 'halfspace info datasets/sample/docs.jsonl',
   load: () => import('./verbs/info'),
 };
@@ -312,8 +322,7 @@ const VERIFY: Verb = {
       '--repair': 'Go back to the newest sound state of a damaged index',
       '--yes': 'With --repair: also where rows are discarded that were saved since',
     }),
-    ...JSON_OPTION,
-    ...INPUT_OPTIONS,
+    ...shared(`json ${IN}`),
   ],
   example: 'halfspace verify datasets/sample/docs.jsonl',
   load: () => import('./verbs/verify'),

@@ -125,7 +125,7 @@ describe('explore -o', () => {
   it.each([
     [['vectors.hs', '-o', 'x.pdf'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', '-'], 2, 'a name that ends in .html'],
-    [['vectors.hs', '-o', 'x.html', '--open'], 2, '--open is for the server'],
+    [['vectors.hs', '-o', 'x.html', '--port', '0'], 2, '--port is for the server'],
     [['vectors.hs', '-o', 'x.html', '--plan', 'p.jsonl'], 2, '--plan is for the server'],
     [['nothing.hs', '-o', 'x.html'], 1, 'no such file or folder'],
   ])('refuses %j', async (words, code, message) => {

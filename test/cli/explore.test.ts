@@ -856,20 +856,6 @@ describe.skipIf(!hasChromium)('the page', () => {
     },
   );
 
-  it('is opened in a browser by --open', FULL, async () => {
-    const cwd = await docs();
-    const opener = join(cwd, process.platform === 'darwin' ? 'open' : 'xdg-open');
-    writeFileSync(opener, `#!/bin/sh\necho "$1" > "${join(cwd, 'opened')}"\n`, { mode: 0o755 });
-    const before = process.env.PATH;
-    process.env.PATH = `${cwd}:${before}`;
-    const { address } = await explore([...WORDS, '--open'], cwd).finally(() => {
-      process.env.PATH = before;
-    });
-    const opened = () =>
-      readdirSync(cwd).includes('opened') && readFileSync(join(cwd, 'opened'), 'utf8');
-    await expect.poll(opened, { timeout: 10_000 }).toBe(`${address}\n`);
-  });
-
   it('is not given to another token, or another name of this machine', FULL, async () => {
     const served = await explore(WORDS, await docs());
     const { origin, port, pathname } = new URL(served.address);

@@ -20,10 +20,10 @@ import {
 } from '../../node';
 import type { Call } from '../call';
 import { columnOf } from './columns';
-import { DEFAULT_BITS, type InputRows, openInputRows } from './input-rows';
+import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
 import type { Input } from './open-input';
-import { isIndexFolder, openFolder, refuseOtherSettings } from './saved-index';
-import { RowTexts, type TextTerms } from './texts';
+import { isIndexFolder, likenessOf, openFolder, refuseOtherSettings } from './saved-index';
+import { RowTexts } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
 export interface Collection {
@@ -51,14 +51,6 @@ export interface Collection {
   readonly texts: RowTexts;
   /** How another collection is made to be compared with it. */
   readonly like: Likeness;
-}
-
-/** What made the codes of a collection. */
-interface Likeness {
-  /** Null where the call's own options made the codes. */
-  readonly index: SimHashIndexOptions | null;
-  /** Null where they are not of texts. */
-  readonly text: TextTerms | null;
 }
 
 /** A column that is read with the rows; `take` gets every batch, in their order. */
@@ -96,7 +88,6 @@ export async function readCollection(
   const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
   const index = await call.long(`opening ${path}`, (work) => folder.index(work));
-  const { options, text: settings } = folder;
   const rows = liveRows(index);
   const ids = idsOfIndex(index, rows);
   return {
@@ -108,35 +99,32 @@ export async function readCollection(
     rows,
     ids,
     isIndex: true,
-    measure: measureOf(options.projection),
+    measure: measureOf(index.hasher.projection),
     vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
     keys: null,
     again: null,
     fileAt: () => undefined,
     texts: new RowTexts(call, path, null),
-    like: {
-      index: options,
-      text: settings && { settings, frequencies: await folder.frequencies() },
-    },
+    like: await likenessOf(folder),
   };
 }
 
 /** Rows of a file or stream, hashed batch by batch. */
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
   const { like, hold, areTextsSets } = needs;
-  const settings = { text: like?.text, like: like?.index, areTextsSets };
-  const rows = await openInputRows(call, path, settings);
+  const rows = await openInputRows(call, path, { like, areTextsSets });
   const { kind, columns, idColumn, text } = rows.choice;
   const taken = needs.begin?.(rows) ?? [];
   for (const { column } of taken) columnOf(call, rows.reader, column);
   if (needs.bands && like === undefined) rows.keys = keysFor(rows, needs.bands);
   await rows.narrow(taken.map(({ column }) => column));
   // Codes that came ready have no vectors and no sums; texts need an index for their vectors only.
-  const isLikeIndex = like?.index && (kind !== 'text' || (like.index.vectors ?? 'none') !== 'none');
+  const isLikeIndex =
+    like?.options && (kind !== 'text' || (like.options.vectors ?? 'none') !== 'none');
   const isIndexed = isLikeIndex || (hold !== undefined && kind === 'vector');
   const optionsOf = (vectors: object): SimHashIndexOptions => {
     const { dimensions } = vectors as { dimensions?: number };
-    return like?.index ?? { ...rows.optionsFor(dimensions), vectors: 'float32' };
+    return like?.options ?? { ...rows.optionsFor(dimensions), vectors: 'float32' };
   };
   const hasSums = hold === 'sums' && (kind === 'text' || kind === 'sparse');
   const sums: Float32Array[] | undefined = hasSums ? [] : undefined;
@@ -170,7 +158,7 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     again: path === '-' || kind === 'code' ? null : (isWanted) => rows.again(isWanted),
     fileAt: (row) => rows.reader.shardAt(row),
     texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
-    like: { index: like?.index ?? null, text },
+    like: { options: like?.options ?? null, text },
   };
 }
 

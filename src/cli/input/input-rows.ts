@@ -50,14 +50,20 @@ const OF_VECTORS = [
 /** The vectors of rows, or their ready codes. */
 export type RowVectorsOrCodes = DenseMatrix | SparseMatrix | Codes;
 
+/** What made codes that others are compared with. */
+export interface Likeness {
+  /** The options of their index; null where the options of the call made them. */
+  readonly options: SimHashIndexOptions | null;
+  /** Null where they are not of texts. */
+  readonly text: TextTerms | null;
+}
+
 /** How a verb reads an input, where that differs from the options of the call. */
 export interface InputRowsOptions {
   /** The kinds of columns that the verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;
-  /** How texts become vectors, in place of the options of the call. */
-  readonly text?: TextTerms | null | undefined;
-  /** Makes codes as an index of these options does, in place of the options of the call. */
-  readonly like?: SimHasherOptions | null | undefined;
+  /** Read texts and make codes like these, not by the options of the call. */
+  readonly like?: Likeness | undefined;
   /** Hash texts as sets, unless an option of the call asks for something else. */
   readonly areTextsSets?: boolean | undefined;
   /**
@@ -89,18 +95,20 @@ const NO_ROWS = { offsets: [0], indices: [], values: [] };
 export async function openInputRows(
   call: Call,
   path: Input,
-  { kinds, text, like = null, areTextsSets, isOther }: InputRowsOptions = {},
+  { kinds, like, areTextsSets, isOther }: InputRowsOptions = {},
 ): Promise<InputRows> {
   const reading = readingOptions(call, path, isOther);
   const reader = await openInput(call, path, undefined, reading);
   const source = chooseSource(call, reader, kinds, isOther);
   const idColumn = isOther ? null : chooseId(call, reader);
-  const base = { path, reading, ...source, idColumn, like };
+  const base = { path, reading, ...source, idColumn, like: like?.options ?? null };
   if (source.kind !== 'text') {
     return new InputRows(call, reader, { ...base, text: null, areSets: false });
   }
-  const settings = text?.settings ?? textSettingsOf(call);
-  const frequencies = text ? text.frequencies : await frequenciesOf(call, path, source.columns);
+  const { settings, frequencies } = like?.text ?? {
+    settings: textSettingsOf(call),
+    frequencies: await frequenciesOf(call, path, source.columns),
+  };
   const hasherLike = await textHashersOf(call, { settings, frequencies });
   const areSets = areTextsSets === true && !OF_VECTORS.some((name) => call.has(name));
   const terms = { settings, frequencies, hasherLike };

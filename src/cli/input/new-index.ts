@@ -23,13 +23,8 @@ import type { ColumnKind } from '../../table/columns/types';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { namedColumns, type SourceKind } from './columns';
-import {
-  type InputRows,
-  type InputRowsOptions,
-  openInputRows,
-  type RowVectorsOrCodes,
-} from './input-rows';
-import { openFolder, refuseOtherSettings, type SavedIndex } from './saved-index';
+import { type InputRows, type Likeness, openInputRows, type RowVectorsOrCodes } from './input-rows';
+import { likenessOf, openFolder, refuseOtherSettings } from './saved-index';
 
 /** An index in memory, and what is saved with it. */
 export interface BuiltIndex {
@@ -133,7 +128,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
 /** The rows of an input as those of a folder are. */
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
-  const source = await openSourceLike(call, input, folder);
+  const source = await openSourceLike(call, input, await likenessOf(folder));
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
   return { source, rows: batchesFor(source, carried, (batch) => typedLike(batch, folder)) };
@@ -253,41 +248,18 @@ function carriedAs(call: Call, source: InputRows, { columnInfo }: IndexFolder): 
   return names.length > 0 && call.has('columns') ? carriedColumns(call, source) : names;
 }
 
-/** What says how other rows are read to be compared with those of an index. */
-type RowsLike = Pick<SavedIndex, 'path' | 'options' | 'text' | 'frequencies'>;
-
-/** The rows of an index that is being made, for others to be read as they are. */
-export function rowsLike({ source, index }: BuiltIndex): RowsLike {
-  const { settings: text = null, frequencies = null } = source.choice.text ?? {};
-  return {
-    path: source.reader.file,
-    options: { ...index.hasher.options, vectors: index.vectors },
-    text,
-    frequencies: async () => frequencies,
-  };
-}
-
-/**
- * The input of rows like those of the folder: texts are read, and codes made, by its settings.
- * `isOther` is that of `openInputRows`.
- */
+/** Opens an input of rows like those of an index. `isOther` is that of `openInputRows`. */
 export async function openSourceLike(
   call: Call,
   input: string,
-  folder: RowsLike,
+  like: Likeness,
   isOther = false,
 ): Promise<InputRows> {
-  const { text: settings, options: like } = folder;
-  if (settings === null && call.has('text') && !isOther) {
-    call.fail(`${folder.path} does not say how texts become vectors: give codes of fingerprint`);
+  if (like.text === null && call.has('text') && !isOther) {
+    call.fail('the index does not say how texts become vectors: give codes of fingerprint');
   }
-  const text = settings && { settings, frequencies: await folder.frequencies() };
-  const kinds: InputRowsOptions['kinds'] = [
-    'code',
-    settings === null ? 'vector' : 'text',
-    'sparse',
-  ];
-  return openInputRows(call, input, { kinds, text, like, isOther });
+  const kinds = ['code', like.text === null ? 'vector' : 'text', 'sparse'] as const;
+  return openInputRows(call, input, { kinds, like, isOther });
 }
 
 /** The evaluation queries of a file. */
@@ -307,7 +279,7 @@ export interface FileQueries {
  */
 export async function readQueries(
   call: Call,
-  like: RowsLike,
+  like: Likeness,
   isOther: boolean,
 ): Promise<FileQueries> {
   const source = await openSourceLike(call, call.text('queries') as string, like, isOther);

@@ -23,6 +23,7 @@ import { columnsOfIndex } from '../../table/sealed/carried-columns';
 import type { Call } from '../call';
 import { columnOf } from './columns';
 import { parseFilter } from './filter-text';
+import type { Likeness } from './input-rows';
 
 /** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
 export async function isIndexFolder(path: string): Promise<boolean> {
@@ -70,6 +71,12 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
     columns: async () => carried,
     index: async () => index,
   };
+}
+
+/** How rows and queries are read to be compared with those of an index. */
+export async function likenessOf(folder: SavedIndex): Promise<Likeness> {
+  const { options, text: settings } = folder;
+  return { options, text: settings && { settings, frequencies: await folder.frequencies() } };
 }
 
 /**

@@ -19,30 +19,29 @@ interface Asked {
   readonly count: number;
 }
 
-/** `96.1 % of the true 10 nearest by exact cosine (95 %: 95.2 % to 96.8 %, 500 rows held out)`. */
+/**
+ * `96.1 % of the true 10 nearest by exact cosine (95 %: 95.2 % to 96.8 %, 500 rows held out)`; of
+ * the queries of a file also which of them chose the setting, and the recall of rows.
+ */
 export function recallWords(report: RecallReport, asked: Asked | null = null): string {
-  const { recall, interval, k, truth, queries, source } = report;
-  const ofFile = asked === null ? `${queries} queries` : choiceWords(queries, asked);
-  const which = source === 'rows' ? `${counted(queries, 'row')} held out` : ofFile;
-  const nearest = `the true ${k} nearest ${NEAREST[truth]}`;
-  return `${percent(recall)} of ${nearest} (${intervalWords(interval)}, ${which})`;
+  const { k, truth, queries, byRows } = report;
+  const of = `of the true ${k} nearest ${NEAREST[truth]}`;
+  if (asked === null) return shareWords(report, of, `${counted(queries, 'row')} held out`);
+  const { file, count } = asked;
+  const which =
+    queries === count
+      ? `${queries} of ${file}, which chose the setting too`
+      : `${queries} of the ${count} queries of ${file}, the others chose the setting`;
+  const found = shareWords(report, of, which);
+  if (byRows === null) return found;
+  const rows = `${counted(byRows.queries, 'row')} held out`;
+  return `${found}, ${shareWords(byRows, 'of those of rows', rows)}`;
 }
 
-/** `200 of the 400 queries of q.jsonl, the others chose the setting`; or all did both. */
-function choiceWords(queries: number, { file, count }: Asked): string {
-  if (queries === count) return `${queries} of ${file}, which chose the setting too`;
-  return `${queries} of the ${count} queries of ${file}, the others chose the setting`;
-}
-
-/** `94.8 % of those of rows (95 %: 93.9 % to 95.7 %, 500 rows held out)`; null if not measured. */
-export function byRowsWords({ byRows }: RecallReport): string | null {
-  if (byRows === null) return null;
-  const { recall, interval, queries } = byRows;
-  const rows = `${counted(queries, 'row')} held out`;
-  return `${percent(recall)} of those of rows (${intervalWords(interval)}, ${rows})`;
-}
-
-/** `95 %: 93.9 % to 95.7 %`: the confidence interval of a mean recall. */
-function intervalWords([low, high]: RecallReport['interval']): string {
-  return `95 %: ${percent(low)} to ${percent(high)}`;
+function shareWords(
+  { recall, interval: [low, high] }: Pick<RecallReport, 'recall' | 'interval'>,
+  of: string,
+  which: string,
+): string {
+  return `${percent(recall)} ${of} (95 %: ${percent(low)} to ${percent(high)}, ${which})`;
 }

@@ -1,19 +1,16 @@
 /**
  * Where results go, by -o, --to, --json and the terminal: rows to a file, to stdout or into a table
- * for people, pages to a file. A file is there whole or not at all, and an existing one is not
+ * for people, bytes to a file. A file is there whole or not at all, and an existing one is not
  * replaced without --force.
  */
 
 import { Writable } from 'node:stream';
-import { openOutput as openFile, type RowOutput, writeWhole } from '../../formats/file-io';
+import { openOutput as openFile, type RowOutput } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-format';
 import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
 import { PeopleTable } from './table';
-
-/** Formats that are not written to a terminal. */
-const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
 
 /** What an output needs besides the options of the call. */
 interface OutputOptions {
@@ -32,7 +29,7 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
   return writer;
 }
 
-/** Opens a file for the bytes of an index. */
+/** Opens a file for bytes, as those of an index or a page. */
 export async function openBytes(
   call: Call,
   target: string,
@@ -62,12 +59,8 @@ async function writerFor(
 ): Promise<RowWriter> {
   const target = call.text('output') ?? '-';
   const format = outputFormat(call);
-  const own = {
-    formulas,
-    // Only Arrow has a header.
-    header: format === 'arrow' || format === 'arrows' ? header : undefined,
-    ...(format && { format }),
-  };
+  const isArrow = format === 'arrow' || format === 'arrows'; // no other format has a header
+  const own = { formulas, header: isArrow ? header : undefined, ...(format && { format }) };
   if (target !== '-') {
     // An input may be a folder or a pattern: none of its files is replaced either.
     const named = inputs.filter((input) => input !== '-');
@@ -77,12 +70,10 @@ async function writerFor(
   }
   if (!call.isTerminal) return createRows(call.stdout, own);
   if (format === null) {
-    return new PeopleTable({
-      width: call.stdout.columns || 80,
-      write: (text) => call.print(text),
-    });
+    const width = call.stdout.columns || 80;
+    return new PeopleTable({ width, write: (text) => call.print(text) });
   }
-  if (BINARY.includes(format)) {
+  if (['arrow', 'arrows', 'parquet'].includes(format)) {
     call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
   }
   // Through `print`, which replaces characters that the terminal would obey.
@@ -98,32 +89,4 @@ async function writerFor(
  */
 export function isForPeople(call: Call): boolean {
   return call.isTerminal && !['output', 'to', 'json'].some((name) => call.has(name));
-}
-
-/** A file of -o that holds a page. */
-export class PageFile {
-  private constructor(
-    readonly path: string,
-    private readonly options: { readonly force: boolean; readonly inputs: readonly string[] },
-  ) {}
-
-  /**
-   * The file of -o; null for stdout. Opens it once and discards that, so that a file that cannot be
-   * written, is an input, or exists without --force is refused before the work.
-   */
-  static async named(call: Call, inputs: readonly string[]): Promise<PageFile | null> {
-    const path = call.text('output');
-    if (path === undefined || path === '-') return null;
-    if (!/\.html?$/i.test(path)) {
-      call.misuse(`-o expected a name that ends in .html, got ${path}`);
-    }
-    const file = new PageFile(path, { force: call.has('force'), inputs });
-    await (await openFile(path, file.options)).abort();
-    return file;
-  }
-
-  /** Writes the file, whole or not at all. */
-  async write(text: string): Promise<void> {
-    await writeWhole(this.path, [new TextEncoder().encode(text)], this.options);
-  }
 }

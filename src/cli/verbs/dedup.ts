@@ -22,8 +22,14 @@ import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
 import { type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
 import { commandLine, counted } from '../output/figures';
-import { openPlan, writePlan } from '../output/plan-output';
-import { type PlanSummary, shownRows, summaryOf, summaryText } from '../output/plan-summary';
+import {
+  openPlan,
+  type PlanSummary,
+  shownRows,
+  summaryOf,
+  summaryText,
+  writePlan,
+} from '../output/plan';
 import { applyPlanOf, readPlanFor } from './dedup-apply';
 import { extension, planAgainst } from './dedup-old';
 

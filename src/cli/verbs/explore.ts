@@ -5,7 +5,7 @@
  * far this is.
  */
 
-import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { mapRows } from '../../explore/layout/map-rows';
@@ -17,17 +17,19 @@ import { PlanFile } from '../../explore/server/plan-file';
 import { startServer } from '../../explore/server/server';
 import type { Call } from '../call';
 import { marksOf } from '../input/plan-source';
-import { PageFile } from '../output/rows';
+import { openBytes } from '../output/rows';
 
 /** Writes the page, or serves it until a signal rejects the promise with its reason. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('explore reads a file or an index folder, not stdin');
   await stat(path); // throws the system's error if the path is missing
-  const isWritten = call.has('output');
-  const other = ['port', 'open', 'plan'].find((name) => call.has(name));
-  if (isWritten && other) call.misuse(`--${other} is for the server: leave it out, or -o`);
-  return isWritten ? write(call, path) : serve(call, path);
+  const output = call.text('output');
+  if (output === undefined) return serve(call, path);
+  call.refuse(['port', 'plan'], (name) => `--${name} is for the server: leave it out, or -o`);
+  if (!/\.html?$/i.test(output))
+    call.misuse(`-o expected a name that ends in .html, got ${output}`);
+  return write(call, path, output);
 }
 
 /** The plan's file: that of --plan, else `docs-plan.jsonl` for `docs.jsonl`. */
@@ -37,15 +39,16 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
 }
 
 /** Writes the map as one file. */
-async function write(call: Call, path: string): Promise<0> {
-  const file = await PageFile.named(call, [path]);
-  if (file === null) call.misuse('-o expected a name that ends in .html, got -');
+async function write(call: Call, path: string, output: string): Promise<0> {
+  // Opened first: a file that cannot be written is refused before the work.
+  const file = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
   const map = heldMap(explored, await mapRows(await explored.mapPoints(), call.long));
   // A page without a server reads no texts: it searches by the rows that it holds.
   const about = { ...explored.about(), hasText: false };
-  await file.write(await singlePage({ about, map }));
-  call.say(`wrote ${file.path}`);
+  await file.write([new TextEncoder().encode(await singlePage({ about, map }))]);
+  await file.close();
+  call.say(`wrote ${output}`);
   return 0;
 }
 
@@ -69,27 +72,11 @@ async function serve(call: Call, path: string): Promise<0> {
   call.atEnd(() => server.close());
   await call.print(`${server.address}\n`);
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
-  if (call.has('open')) openBrowser(server.address);
   const planFile = await planFileOf(call, path);
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   answers = answersOf(call, explored, planFile);
   // From here on progress is that of a single question, such as the one for the map.
   status = { phase: 'ready', label: '', share: null };
-  return new Promise((_, reject) => {
-    const stop = () => reject(call.signal.reason);
-    if (call.signal.aborted) stop();
-    else call.signal.addEventListener('abort', stop);
-  });
-}
-
-/** Opens the user's browser and does not wait for it. Ignores errors: the address was printed. */
-function openBrowser(address: string): void {
-  const programs: Partial<Record<NodeJS.Platform, [string, string[]]>> = {
-    darwin: ['open', [address]],
-    win32: ['explorer', [address]],
-  };
-  const [program, args] = programs[process.platform] ?? ['xdg-open', [address]];
-  const child = spawn(program, args, { stdio: 'ignore', detached: true });
-  child.on('error', () => undefined);
-  child.unref();
+  if (!call.signal.aborted) await once(call.signal, 'abort');
+  throw call.signal.reason;
 }

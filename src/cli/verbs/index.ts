@@ -25,11 +25,10 @@ import {
   type FileQueries,
   needDense,
   readQueries,
-  rowsLike,
 } from '../input/new-index';
-import { idNamed, idsNamed, isIndexFolder, openFolder } from '../input/saved-index';
+import { idNamed, idsNamed, isIndexFolder, likenessOf, openFolder } from '../input/saved-index';
 import { counted, grouped, percent } from '../output/figures';
-import { byRowsWords, recallWords } from '../output/recall-words';
+import { recallWords } from '../output/recall-words';
 import { openBytes } from '../output/rows';
 
 /** Names of a new index that is one file; others are folders. */
@@ -204,15 +203,20 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
   const opened = await IndexFolder.open(folder);
   const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
-  const own = call.has('queries') ? await readQueries(call, opened, call.has('append')) : null;
+  const own = call.has('queries')
+    ? await readQueries(call, await likenessOf(opened), call.has('append'))
+    : null;
   return measured(call, own, (options) => opened.optimize({ ...options, memory }));
 }
 
 /** With --optimize chooses the setting of a new index. */
 async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
   if (!call.has('optimize')) return null;
-  const own = call.has('queries') ? await readQueries(call, rowsLike(built), true) : null;
-  return measured(call, own, (options) => built.index.optimize(options));
+  const { source, index } = built;
+  const options = { ...index.hasher.options, vectors: index.vectors };
+  const like = { options, text: source.choice.text };
+  const own = call.has('queries') ? await readQueries(call, like, true) : null;
+  return measured(call, own, (options) => index.optimize(options));
 }
 
 /** Optimizes by the queries of a file, or by held-out rows, and says what searches find. */
@@ -236,10 +240,8 @@ function wantedOf(call: Call): OptimizeOptions {
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */
 function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
-  const byRows = byRowsWords(report);
-  const finds = `finds ${recallWords(report, own)}${byRows === null ? '' : `, ${byRows}`}`;
   const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
-  call.say(`${finds}; ${speed}`);
+  call.say(`finds ${recallWords(report, own)}; ${speed}`);
   for (const warning of report.warnings) call.say(warning);
   if (report.truth === 'distance') {
     call.say('this says nothing of the nearest by cosine: an index that holds vectors does');

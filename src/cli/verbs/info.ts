@@ -19,59 +19,54 @@ export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
   const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
-  await call.print(call.isJson ? `${JSON.stringify(json, jsonOf)}\n` : listed(facts));
+  const there = facts.filter(([, value]) => value !== undefined && value !== null);
+  const lines = there.map(([name, value]) => [name, String(value)]);
+  const text = call.isJson
+    ? JSON.stringify(json, jsonOf)
+    : printable(aligned(lines, { isRight: () => false }));
+  await call.print(`${text}\n`);
   return 0;
 }
 
 /** What the manifest of an index folder says, as JSON and as facts for people. */
 async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
-  const { generation, rowCount, options, report, text, files, columnInfo } = folder;
+  const { generation, rowCount: rows, options, report, text, files, columnInfo: columns } = folder;
   // The mean has a number for each dimension; JSON says only whether there is one.
-  const { mean, ...plainOptions } = options;
+  const { mean, ...plain } = options;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const json = {
-    kind: 'index',
-    path,
-    generation,
-    rows: rowCount,
-    bytes,
-    options: { ...plainOptions, isCentred: mean !== undefined },
+  const own = {
+    options: { ...plain, isCentred: mean !== undefined },
     text,
-    columns: columnInfo,
+    columns,
     files,
     report,
   };
   const texts = Object.entries(text ?? {}).map(([name, value]) => `${name} ${value}`);
   const facts: Fact[] = [
     ['index', path],
-    ['rows', grouped(rowCount)],
-    ['bits', options.bits],
-    ['projection', options.projection],
-    ['seed', options.seed ?? 0],
-    ['dimensions', options.dimensions],
-    ['vectors', options.vectors ?? 'none'],
+    ['rows', grouped(rows)],
+    ...['bits', 'projection', 'seed', 'dimensions', 'vectors'].map((name): Fact => {
+      return [name, plain[name as keyof typeof plain]];
+    }),
     ['texts', text && texts.join(', ')],
-    ['columns', columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
+    ['columns', columns.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
     ['generation', generation],
     ['size', `${bytesText(bytes)} in ${counted(files.length, 'file')}`],
     ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
     ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
   ];
-  return { json, facts };
+  return { json: { kind: 'index', path, generation, rows, bytes, ...own }, facts };
 }
 
 /** What `optimize` measured, by which search, and how many rows came and went since then. */
 function recallFact(report: NonNullable<IndexFolder['report']>): string {
-  const { rank, method, copies, rowsAdded, rowsRemoved, stale } = report;
-  return [
-    recallWords(report),
-    `rank ${rank}, method ${method}`,
-    ...(copies ? ['each row in two of them'] : []),
-    ...(rowsAdded > 0 ? [`${grouped(rowsAdded)} rows added since`] : []),
-    ...(rowsRemoved > 0 ? [`${grouped(rowsRemoved)} removed since`] : []),
-    ...(stale ? ['stale: --optimize measures again'] : []),
-  ].join(', ');
+  const { rank, method, rowsAdded, rowsRemoved, stale } = report;
+  const since = `${grouped(rowsAdded)} rows added and ${grouped(rowsRemoved)} removed since`;
+  const parts = [recallWords(report), `rank ${rank}, method ${method}`];
+  if (rowsAdded + rowsRemoved > 0) parts.push(since);
+  if (stale) parts.push('stale: --optimize measures again');
+  return parts.join(', ');
 }
 
 /** What the header of a file says, or its first rows; `fits` is what a column can be read as. */
@@ -82,17 +77,10 @@ async function fileFacts(call: Call, path: string) {
     ['file', file],
     ['format', format],
     ['rows', rowCount === null ? 'unknown before all are read' : grouped(rowCount)],
-    ['size', byteCount === null ? null : bytesText(byteCount)],
+    ['size', byteCount && bytesText(byteCount)],
     ...columns.map(({ name, type, fits }): Fact => {
       return ['column', `${name}: ${type}${fits.length > 0 ? `, fits ${fits.join(', ')}` : ''}`];
     }),
   ];
   return { json, facts };
-}
-
-/** A line for each fact: its name and its value, without characters that a terminal obeys. */
-function listed(facts: readonly Fact[]): string {
-  const there = facts.filter(([, value]) => value !== undefined && value !== null);
-  const lines = there.map(([name, value]) => [name, String(value)]);
-  return `${printable(aligned(lines, { isRight: () => false }))}\n`;
 }

@@ -29,6 +29,7 @@ import {
   carriedReader,
   checkFilter,
   idsNamed,
+  likenessOf,
   openSaved,
   rowsOfFilter,
   type SavedIndex,
@@ -156,11 +157,11 @@ async function textQuery(
   folder: SavedIndex,
   { hasher: like }: SearchedIndex,
 ): Promise<Queries> {
-  if (folder.text === null) {
+  const { text: terms } = await likenessOf(folder);
+  if (terms === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
-  const frequencies = await folder.frequencies();
-  const hasherLike = await textHashersOf(call, { settings: folder.text, frequencies });
+  const hasherLike = await textHashersOf(call, terms);
   const text = call.text('query') as string;
   const vectors = vectorsOfTexts(hasherLike(like), [text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
@@ -196,7 +197,7 @@ async function fileQueries(
   folder: SavedIndex,
   answer: (queries: Queries) => Promise<void>,
 ): Promise<void> {
-  const rows = await openSourceLike(call, call.args[1], folder);
+  const rows = await openSourceLike(call, call.args[1], await likenessOf(folder));
   await rows.narrow([]);
   for await (const batch of rows) {
     const vectors = rows.queriesOf(batch);
