@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/long-work';
-import { CommandError } from './errors';
+import { CommandError, misuse } from './errors';
 import { type Option, type Parsed, parse } from './options';
 import { printable } from './output/figures';
 import type { Output, Progress, Talk } from './output/progress';
@@ -41,11 +41,6 @@ export interface Streams {
   readonly signal: AbortSignal;
 }
 
-/** What a call shares with the process: its streams, stderr with its one line of progress. */
-interface Surroundings extends Pick<Streams, 'stdin' | 'stdout' | 'signal'> {
-  readonly talk: Talk;
-}
-
 /** One run of a verb: what its command line says, and its way to stdout and stderr. */
 export class Call {
   /** Arguments that are not options, in their order: for most verbs the inputs. */
@@ -58,7 +53,6 @@ export class Call {
   readonly stdout: Streams['stdout'];
   readonly #options: ReadonlyMap<string, Option>;
   readonly #given: Parsed['given'];
-  readonly #talk: Talk;
   /** What `atEnd` registered; `cleanUp` calls it in that order. */
   readonly #closing: (() => Promise<unknown>)[] = [];
   /**
@@ -71,14 +65,14 @@ export class Call {
   constructor(
     options: readonly Option[],
     words: readonly string[],
-    { talk, stdin, stdout, signal }: Surroundings,
+    { stdin, stdout, signal }: Streams,
+    private readonly talk: Talk,
   ) {
     const { args, given } = parse(words, options);
     this.args = args;
     this.signal = signal;
     this.#options = new Map(options.map((option) => [option.name, option]));
     this.#given = given;
-    this.#talk = talk;
     this.stdin = stdin;
     this.stdout = stdout;
     this.isTerminal = stdout.isTTY === true;
@@ -94,9 +88,15 @@ export class Call {
     return this.has('json');
   }
 
+  /** All values of an option, in order; else its initial value; else none. */
+  list(name: string): readonly string[] {
+    const initial = this.#options.get(name)?.initial;
+    return this.#given.get(name) ?? (initial === undefined ? [] : [initial]);
+  }
+
   /** The option's value, of several the last; else its initial value; else undefined. */
   text(name: string): string | undefined {
-    return this.#given.get(name)?.at(-1) ?? this.#options.get(name)?.initial;
+    return this.list(name).at(-1);
   }
 
   /**
@@ -116,12 +116,6 @@ export class Call {
     if (given !== undefined) this.misuse(messageOf(given));
   }
 
-  /** All values of an option, in order; else its initial value split at commas; else none. */
-  list(name: string): readonly string[] {
-    const initial = this.#options.get(name)?.initial?.split(',');
-    return this.#given.get(name) ?? initial ?? [];
-  }
-
   /** The only argument; throws a misuse if there is none, or more than one. */
   onlyInput(): string {
     const [input, ...others] = this.args;
@@ -135,7 +129,7 @@ export class Call {
 
   /** Writes a sentence to stderr, unless `--quiet` is given: guesses and summaries. */
   say(sentence: string): void {
-    this.#talk.say(sentence);
+    this.talk.say(sentence);
   }
 
   /**
@@ -143,7 +137,7 @@ export class Call {
    * obey are replaced (`printable`); files and pipes get the text as it is.
    */
   print(text: string): Promise<void> {
-    this.#talk.clear();
+    this.talk.clear();
     return new Promise((resolve, reject) => {
       const shown = this.isTerminal ? printable(text) : text;
       this.stdout.write(shown, (error) => (error ? reject(error) : resolve()));
@@ -152,10 +146,10 @@ export class Call {
 
   /**
    * Starts a line of progress on stderr, which is drawn on a terminal only. Without a total, null,
-   * it shows no share and no time left. `unit` is what is counted: rows by default.
+   * it shows no share and no time left.
    */
-  progress(label: string, total: number | null, unit?: 'rows' | 'bytes'): Progress {
-    const line = this.#talk.progress(label, total, unit);
+  progress(label: string, total: number | null): Progress {
+    const line = this.talk.progress(label, total);
     return {
       at: (done) => {
         line.at(done);
@@ -170,17 +164,16 @@ export class Call {
 
   /** Runs a long call of the library; shows its progress under `label`, and stops it by Ctrl-C. */
   readonly long: InStages = async (label, work) => {
-    let progress: Progress | null = null;
+    const lines: Progress[] = [];
     const onProgress = (done: number, total: number) => {
       // The first report is the first to know the total.
-      progress ??= this.progress(label, total);
-      progress.at(done);
+      if (lines.length === 0) lines.push(this.progress(label, total));
+      lines[0].at(done);
     };
     try {
       return await work({ onProgress, signal: this.signal });
     } finally {
-      // TypeScript does not see that the closure assigns `progress`, and takes it for null.
-      (progress as Progress | null)?.end();
+      lines[0]?.end();
     }
   };
 
@@ -201,6 +194,6 @@ export class Call {
 
   /** Throws the error that ends the command with exit code 2: the command line is wrong. */
   misuse(message: string): never {
-    throw new CommandError(message, 2);
+    throw misuse(message);
   }
 }

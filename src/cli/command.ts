@@ -33,7 +33,7 @@ export class Command {
     private readonly streams: Streams,
   ) {
     const isQuiet = words.includes('--quiet') || words.includes('-q');
-    this.#talk = new Talk({ stream: streams.stderr, isQuiet });
+    this.#talk = new Talk(streams.stderr, isQuiet);
   }
 
   /** Resolves to the exit code, once what was opened is closed and what was printed is written. */
@@ -91,7 +91,7 @@ export class Command {
     }
     const { Call } = await import('./call');
     const options = [...verb.options, ...COMMON_OPTIONS];
-    const call = new Call(options, rest, { ...streams, talk: this.#talk });
+    const call = new Call(options, rest, streams, this.#talk);
     this.#running = call;
     // What the library's calls read where they are given no number.
     const threads = call.text('threads');

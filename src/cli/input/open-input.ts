@@ -119,7 +119,7 @@ export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<
     const { file, rowCount, byteCount } = reader;
     const isByBytes = rowCount === null && byteCount !== null;
     const total = isByBytes ? byteCount : rowCount;
-    const progress = call.progress(`reading ${file}`, total, isByBytes ? 'bytes' : 'rows');
+    const progress = call.progress(`reading ${file}`, total);
     let rows = 0;
     try {
       for await (const batch of readAhead(reader)) {

@@ -5,7 +5,7 @@
  * replaced in all that is written here.
  */
 
-import { bytesText, durationText, grouped, printable } from './figures';
+import { durationText, grouped, printable } from './figures';
 
 /** The line of progress of one piece of work. */
 export interface Progress {
@@ -26,40 +26,30 @@ export interface Output extends NodeJS.WritableStream {
   readonly columns?: number;
 }
 
-/** Where messages go. */
-interface TalkOptions {
-  readonly stream: Output;
-  /** Whether all but errors is left out. */
-  readonly isQuiet: boolean;
-}
-
 /** Writes everything that goes to stderr, so that messages and the line of progress do not mix. */
 export class Talk {
-  readonly #stream: Output;
-  readonly #isQuiet: boolean;
-  readonly #showsProgress: boolean;
   #isLineThere = false;
 
-  constructor({ stream, isQuiet }: TalkOptions) {
-    this.#stream = stream;
-    this.#isQuiet = isQuiet;
-    this.#showsProgress = stream.isTTY === true && !isQuiet && process.env.TERM !== 'dumb';
-  }
+  /** With `isQuiet` all but errors is left out. */
+  constructor(
+    private readonly stream: Output,
+    private readonly isQuiet: boolean,
+  ) {}
 
   /** Writes a message on its own line; nothing with `--quiet`. */
   say(sentence: string): void {
-    if (!this.#isQuiet) this.error(sentence);
+    if (!this.isQuiet) this.error(sentence);
   }
 
   /** Writes a message, also with `--quiet`. */
   error(sentence: string): void {
     this.clear();
-    this.#stream.write(`${printable(sentence)}\n`);
+    this.stream.write(`${printable(sentence)}\n`);
   }
 
   /** Removes the line of progress; the next `at` draws it again. */
   clear(): void {
-    if (this.#isLineThere) this.#stream.write('\r\x1b[K');
+    if (this.#isLineThere) this.stream.write('\r\x1b[K');
     this.#isLineThere = false;
   }
 
@@ -67,46 +57,34 @@ export class Talk {
    * A line of progress. It is not drawn with `--quiet`, nor where the stream is no terminal, or one
    * without control sequences (TERM=dumb). A total of null is unknown.
    */
-  progress(label: string, total: number | null, unit: 'rows' | 'bytes' = 'rows'): Progress {
-    if (!this.#showsProgress) return { at: () => undefined, end: () => undefined };
+  progress(label: string, total: number | null): Progress {
+    const isShown = this.stream.isTTY === true && !this.isQuiet && process.env.TERM !== 'dumb';
     const start = performance.now();
     // The time of the last drawing, set so that the first one comes after FIRST_MILLISECONDS.
     let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
     return {
       at: (done) => {
         const now = performance.now();
-        if (now - drawn < REDRAW_MILLISECONDS) return;
+        if (!isShown || now - drawn < REDRAW_MILLISECONDS) return;
         drawn = now;
-        this.#draw(progressLine({ label, done, total, unit, seconds: (now - start) / 1000 }));
+        const line = progressLine(label, { done, total, seconds: (now - start) / 1000 });
+        // A longer line than the terminal is cut, not wrapped.
+        const width = (this.stream.columns || 80) - 1;
+        this.stream.write(`\r\x1b[K${printable(line).slice(0, width)}`);
+        this.#isLineThere = true;
       },
       end: () => this.clear(),
     };
   }
-
-  /** Draws over the line before; a longer line than the terminal is cut, not wrapped. */
-  #draw(line: string): void {
-    const width = (this.#stream.columns || 80) - 1;
-    this.#stream.write(`\r\x1b[K${printable(line).slice(0, width)}`);
-    this.#isLineThere = true;
-  }
 }
 
-/** How far some work is. A total of null is unknown; `seconds` are those since it began. */
-interface ProgressState {
-  readonly label: string;
-  readonly done: number;
-  readonly total: number | null;
-  readonly unit: 'rows' | 'bytes';
-  readonly seconds: number;
-}
-
-/** `reading  45 %  153,216 of 340,479 rows  3.1 s left` */
-export function progressLine({ label, done, total, unit, seconds }: ProgressState): string {
-  const figure = unit === 'bytes' ? bytesText : grouped;
-  const noun = unit === 'bytes' ? '' : ' rows';
-  if (total === null || total <= 0) return `${label}  ${figure(done)}${noun}`;
+/** `reading docs.jsonl  45 %  3.1 s left`; the count where the total is unknown. */
+export function progressLine(
+  label: string,
+  { done, total, seconds }: { done: number; total: number | null; seconds: number },
+): string {
+  if (total === null || total <= 0) return `${label}  ${grouped(done)}`;
   const share = Math.min(1, done / total);
   const left = share > 0 ? `  ${durationText((seconds * (1 - share)) / share)} left` : '';
-  const counts = `${figure(done)} of ${figure(total)}${noun}`;
-  return `${label}  ${Math.floor(100 * share)} %  ${counts}${left}`;
+  return `${label}  ${Math.floor(100 * share)} %${left}`;
 }

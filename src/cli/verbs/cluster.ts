@@ -117,9 +117,6 @@ async function namesOf({ texts, ids }: Collection, { clusters, labels }: Found):
   };
 }
 
-/** A column of booleans without rows, whose type an empty array would not say. */
-const NO_FLAGS = plainColumn('medoid', 'bool', plainData('bool', []));
-
 /** The lines of some rows; a cluster is called by the label of its medoid. */
 function linesOf(
   { ids, source }: Collection,
@@ -129,7 +126,7 @@ function linesOf(
 ): RowBatch {
   const { codes } = rowsOf('source', source);
   const cluster = Int32Array.from(block, (row) => labels[row]);
-  const isMedoid = (row: number, i: number) => clusters[cluster[i]]?.medoid === row;
+  const isMedoid = Array.from(block, (row, i) => clusters[cluster[i]]?.medoid === row);
   const distanceOf = (row: number) => {
     const own = clusters[labels[row]];
     return own === undefined ? -1 : hammingDistance(codes.at(row), codes.at(own.medoid));
@@ -139,7 +136,8 @@ function linesOf(
     row: block,
     ...(ids !== null && { id: idsAt(ids, block) }),
     cluster,
-    medoid: block.length === 0 ? NO_FLAGS : Array.from(block, isMedoid),
+    // An empty array would not say the type.
+    medoid: block.length === 0 ? plainColumn('medoid', 'bool', plainData('bool', [])) : isMedoid,
     distance: Int32Array.from(block, distanceOf),
     label: Array.from(cluster, labelFor),
     ...(keywords && { keywords: Array.from(cluster, (one) => keywords[one]?.join(' ') ?? null) }),
@@ -147,32 +145,26 @@ function linesOf(
 }
 
 /** The largest clusters as a table; a single line if there are none. */
-function clusterTable(rows: Collection, { clusters }: Found, { labelOf, keywords }: Names): string {
-  const { ids } = rows;
-  const count = rows.rows.length;
-  const order = clusters
-    .map((cluster, number) => ({ ...cluster, number }))
-    .sort((a, b) => b.size - a.size || a.number - b.number);
-  const shown = order.slice(0, SHOWN);
-  const inNone = count - clusters.reduce((sum, { size }) => sum + size, 0);
-  const lines = [
-    `${counted(count, 'row')} in ${counted(clusters.length, 'cluster')}` +
-      (inNone > 0 ? `, ${grouped(inNone)} in none` : ''),
-  ];
-  if (shown.length === 0) return lines[0];
-  // Rows that are no texts are shown by the ids nearest to the centroid.
-  const nearest = keywords === null && ids !== null ? ['nearest'] : [];
-  const nearestOf = (rows: Uint32Array) =>
-    excerpt(Array.from(rows, (row) => ids?.[row]).join(', '));
-  const table = [
-    ['cluster', 'rows', 'mean cosine', ...(keywords ? ['words'] : []), 'medoid', ...nearest],
-    ...shown.map(({ number, size, cohesion, medoid, exemplars }) => [
-      ...[String(number), String(size), cohesion.toFixed(3)],
-      ...(keywords ? [keywords[number].join(' ')] : []),
-      ...[labelOf(medoid), ...nearest.map(() => nearestOf(exemplars))],
-    ]),
-  ];
-  lines.push(aligned(table, { width: WIDTH, isRight: (column) => column < 2 }));
-  if (order.length > SHOWN) lines.push(`and ${counted(order.length - SHOWN, 'smaller one')}`);
-  return lines.join('\n');
+function clusterTable(
+  { rows }: Collection,
+  { clusters }: Found,
+  { labelOf, keywords }: Names,
+): string {
+  const inNone = rows.length - clusters.reduce((sum, { size }) => sum + size, 0);
+  const none = inNone > 0 ? `, ${grouped(inNone)} in none` : '';
+  const counts = `${counted(rows.length, 'row')} in ${counted(clusters.length, 'cluster')}${none}`;
+  if (clusters.length === 0) return counts;
+  const order = [...clusters.keys()].sort((a, b) => clusters[b].size - clusters[a].size || a - b);
+  const lines = order.slice(0, SHOWN).map((number) => {
+    const { size, cohesion, medoid } = clusters[number];
+    const words = keywords === null ? [] : [keywords[number].join(' ')];
+    return [String(number), String(size), cohesion.toFixed(3), ...words, labelOf(medoid)];
+  });
+  const words = keywords === null ? [] : ['words'];
+  const table = aligned([['cluster', 'rows', 'mean cosine', ...words, 'medoid'], ...lines], {
+    width: WIDTH,
+    isRight: (column) => column < 2,
+  });
+  const rest = order.length - lines.length;
+  return `${counts}\n${table}${rest > 0 ? `\nand ${counted(rest, 'smaller one')}` : ''}`;
 }
