@@ -59,7 +59,7 @@ export interface Likeness {
 }
 
 /** How a verb reads an input, where that differs from the options of the call. */
-export interface InputRowsOptions {
+interface InputRowsOptions {
   /** The kinds of columns that the verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;
   /** Read texts and make codes like these, not by the options of the call. */
