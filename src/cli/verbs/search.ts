@@ -16,6 +16,7 @@ import {
   openIndex,
   type Rank,
   RowBatch,
+  type SearchResult,
   SimHashIndex,
 } from '../../node';
 import { packVectors } from '../../vectors/vectors';
@@ -78,15 +79,14 @@ export async function run(call: Call): Promise<0> {
   let empty: RowBatch | null = null;
   const answer = async (queries: Queries) => {
     const found = await search(call, index, queries, { ...request, allowed });
-    const own = await columnsOf(Uint32Array.from(found, ({ row }) => row));
-    const kinds = { query: queries.kind, id: folder.idKind };
-    const columns = resultColumns(found, kinds, rankOf(index, queries, request), measure);
+    const columns = found.columns(folder.idKind, measure);
+    const own = await columnsOf(found.rows);
     // A carried column that is called like one of these gets the prefix `row_`.
     for (const name of shown) {
       columns[name in columns ? `row_${name}` : name] = own.column(name);
     }
     const batch = RowBatch.of(columns);
-    if (found.length === 0) empty ??= batch;
+    if (batch.count === 0) empty ??= batch;
     else await out.write(batch);
   };
   if (call.has('query')) await answer(await textQuery(call, folder, index));
@@ -218,77 +218,60 @@ function kindOf(ids: Ids | null): IdKind {
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
-/** A row that is near a query; `rank` counts from 1. */
+/** What is near some queries: the rows, and a function that returns their columns. */
 interface Found {
-  readonly query: Id;
-  readonly rank: number;
-  readonly id: Id;
-  readonly row: number;
-  /** Null where rows are not ranked by distance. */
-  readonly distance: number | null;
-  readonly similarity: number;
+  readonly rows: Uint32Array;
+  columns(idKind: IdKind | null, measure: Measure): Record<string, ColumnData>;
 }
 
 /** The neighbours of each query, at most `k` of one. */
 async function search(
   call: Call,
   index: SearchedIndex,
-  { names, vectors, self }: Queries,
+  { names, kind, vectors, self }: Queries,
   { allowed, k, maxDistance, rank }: SearchRequest,
-): Promise<Found[]> {
+): Promise<Found> {
   const isOther = (_: unknown, row: number) => row !== self;
   const filter =
     self === null ? (allowed ?? undefined) : (allowed?.filter((row) => row !== self) ?? isOther);
-  const results = await call.long('searching', (long) =>
+  const results: readonly SearchResult[] = await call.long('searching', (long) =>
     maxDistance === undefined
       ? index.searchAll(vectors, { filter, k, rank, ...long })
       : index.withinAll(vectors, { filter, maxDistance, ...long }),
   );
-  return results.flatMap((result, i) => {
-    const { rows, ids, distances } = result;
-    const similarities = similaritiesIn(result);
-    return Array.from(rows.subarray(0, k), (row, j) => {
-      const figures = { row, distance: distances?.[j] ?? null, similarity: similarities[j] };
-      return { query: names[i], rank: j + 1, id: ids[j], ...figures };
+  // What ranks the rows decides the columns, also where none is found.
+  const usual = vectors instanceof Codes ? 'hamming' : index.rank;
+  const by = maxDistance === undefined ? (rank ?? usual) : 'hamming';
+  /** A value for each row of each result, by the place of the row in it. */
+  const each = <T>(valueAt: (result: SearchResult, place: number, query: number) => T): T[] =>
+    results.flatMap((result, query) => {
+      const { length } = result.rows.subarray(0, k);
+      return Array.from({ length }, (_, place) => valueAt(result, place, query));
     });
-  });
-}
-
-/** What ranks the rows that are found: it decides the columns, also where no row is found. */
-function rankOf(
-  index: SearchedIndex,
-  { vectors }: Queries,
-  { maxDistance, rank }: Pick<SearchRequest, 'maxDistance' | 'rank'>,
-): Rank {
-  if (maxDistance !== undefined) return 'hamming';
-  return rank ?? (vectors instanceof Codes ? 'hamming' : index.rank);
-}
-
-/** The columns of what was found, without the carried ones. */
-function resultColumns(
-  found: readonly Found[],
-  kinds: { query: IdKind | null; id: IdKind | null },
-  rank: Rank,
-  measure: Measure,
-): Record<string, ColumnData> {
-  const distance = Int32Array.from(found, ({ distance }) => distance as number);
-  const similarity = rank === 'exact' ? measure.name : estimatedName(measure);
   return {
-    query: columnOfIds(kinds.query, found, 'query'),
-    rank: Int32Array.from(found, ({ rank }) => rank),
-    id: columnOfIds(kinds.id, found, 'id'),
-    ...(rank === 'hamming' && { distance }),
-    [similarity]: Float64Array.from(found, ({ similarity }) => similarity),
+    rows: Uint32Array.from(each(({ rows }, place) => rows[place])),
+    columns: (idKind, measure) => {
+      const distances = each(({ distances }, place) => distances?.[place] as number);
+      const similarities = each((result, place) => similaritiesIn(result)[place]);
+      return {
+        query: columnOfIds(
+          kind,
+          each((_, __, query) => names[query]),
+        ),
+        rank: Int32Array.from(each((_, place) => place + 1)),
+        id: columnOfIds(
+          idKind,
+          each(({ ids }, place) => ids[place]),
+        ),
+        ...(by === 'hamming' && { distance: Int32Array.from(distances) }),
+        [by === 'exact' ? measure.name : estimatedName(measure)]: Float64Array.from(similarities),
+      };
+    },
   };
 }
 
-/** The ids in a field as a column: texts, 64-bit integers, or float64 of rows and numbers. */
-function columnOfIds(
-  kind: IdKind | null,
-  found: readonly Found[],
-  field: 'query' | 'id',
-): ColumnData {
-  const ids = found.map((one) => one[field]);
+/** Ids as a column: texts, 64-bit integers, or float64 of rows and numbers. */
+function columnOfIds(kind: IdKind | null, ids: readonly Id[]): ColumnData {
   if (kind === 'string') return ids as string[];
   return kind === 'bigint' ? bigIntegers(ids as bigint[]) : Float64Array.from(ids as number[]);
 }
