@@ -113,7 +113,7 @@ export class CommonText {
     return both / Math.min(ours, theirs);
   }
 
-  /** Of rows that are similar as a whole, whether they are near without the common text too. */
+  /** True if two rows that are similar as a whole are near without the common text too. */
   areNear(a: number, b: number): boolean {
     const [ours, theirs] = [this.isBare(a), this.isBare(b)];
     return ours || theirs ? ours && theirs : this.overlapOf(a, b) >= LEAST_OVERLAP;

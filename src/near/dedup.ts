@@ -272,7 +272,10 @@ interface Growth extends Known {
   readonly request: GroupRequest;
 }
 
-/** For each added row the group of the plan that it joins, and its nearest kept row; or NONE. */
+/**
+ * For each added row the group of the plan that it joins, and its nearest kept row; NONE for a row
+ * that joins none.
+ */
 interface Joined {
   readonly groups: Uint32Array;
   /** Set for stars alone: in other groups a row duplicates the first kept row of its group. */
@@ -403,10 +406,13 @@ const PER_ONE = 100;
 /** Subtracted before rounding up, so that .6 is 60 hundredths whatever the rounding. */
 const ROUNDING = 1e-9;
 
-/** How many rows must stay, and of which rows. */
+/** How many rows must stay, and which rows count. */
 interface Target {
   readonly targetRows: number;
-  /** Rows of the plan that an index has removed: they count as kept, and do not count as rows. */
+  /**
+   * Rows of the plan that the index has removed: the plan lists them as kept, but they count for
+   * nothing.
+   */
   readonly gone: number;
   readonly rows: Rows;
   readonly near: Nearness;

@@ -166,8 +166,8 @@ export function doubtfulRows(plan: DedupPlan): Uint32Array {
 }
 
 /**
- * The plan of lines that `eachPlanBatch` passed on, edited or not. Errors name `file`. A plan for more
- * than `maxRows` rows is refused before memory is allocated for them.
+ * The plan of lines that `eachPlanBatch` passed on, edited or not. Errors name `file`. A plan for
+ * more than `maxRows` rows is refused before memory is allocated for them.
  */
 export function planOf(
   batches: readonly RowBatch[],

@@ -49,7 +49,7 @@ export interface Collection {
   /** The file of a row, where they lie in several. */
   readonly fileAt: (row: number) => string | undefined;
   readonly texts: RowTexts;
-  /** How another collection is made to be compared with it. */
+  /** How another collection must be made to be comparable with this one. */
   readonly like: Likeness;
 }
 
@@ -65,13 +65,13 @@ export interface CollectionNeeds {
   readonly hold?: 'vectors' | 'sums' | undefined;
   /** Texts are compared as sets, unless an option asks for something else. */
   readonly areTextsSets?: boolean;
-  /** Make the codes as those of another collection, to be compared with them. */
+  /** Makes codes like those of another collection, so that both can be compared. */
   readonly like?: Likeness;
   /** Bands whose keys are made of texts that are sets, with codes of so many bits. */
   readonly bands?: ((bits: number) => MinBands | null) | undefined;
   /**
-   * Called before the rows are read, to check options: with what they will be made of, or null for
-   * an index, which has no further columns. Returns the columns to read with them.
+   * Called before the rows are read, to check options; gets the columns that codes are made of, or
+   * null for an index. Returns further columns to read.
    */
   readonly begin?: (rows: InputRows | null) => readonly TakenColumn[];
 }

@@ -86,7 +86,7 @@ interface Choice extends SourceColumns {
   readonly areSets: boolean;
 }
 
-/** How the library's errors name a row, a query or an id: by its number in what they were given. */
+/** How the library's errors name a row, a query or an id: by its number in the batch. */
 const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
 /** Sparse vectors of no rows. */
 const NO_ROWS = { offsets: [0], indices: [], values: [] };

@@ -1,7 +1,8 @@
 /**
  * Labelled pairs of rows, for `calibrate --pairs`: each with a person's judgement whether the two
  * are the same. Ids are compared as text, since a number in one file may be text in another. A pair
- * that cannot be meant is bad data (exit code 3), and the error names its row.
+ * that makes no sense, such as one of a row with itself, is bad data (exit code 3), and the error
+ * names its row.
  */
 
 import { rowsOf } from '../../near/rows';

@@ -31,7 +31,7 @@ export const NEAR_TEXT_SHARE = 5 / 32;
 const CAUGHT = 0.99;
 const CAUGHT_WITH_KEYS = 0.9999;
 
-/** What rows must meet to be near; the vectors of rows that an older plan knows are apart. */
+/** When rows are near. Vectors of rows that an older plan has are a field of their own. */
 type KnownNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> & {
   readonly vectors?: SparseVectors;
   readonly known?: SparseVectors;
@@ -144,17 +144,17 @@ function usualDistance(call: Call, bits: number): number {
   return usual;
 }
 
-/** Rows that some other may be near to. */
+/** Rows that may be near to another row. */
 interface Found {
   readonly isCandidate: Uint8Array;
-  /** What candidates have in common, for a sentence. */
+  /** What candidates have in common, as part of a message. */
   readonly way: string;
   /** Share of the pairs at the least similarity both of whose rows are candidates, at least. */
   readonly caught: number;
   readonly maxDistance: number;
 }
 
-/** By the keys of the rows where these separate near rows from others, else by distance. */
+/** Finds candidates by the keys of the rows where few other rows share a key, else by distance. */
 async function candidates(
   call: Call,
   { source, keys, count, bits }: Collection,

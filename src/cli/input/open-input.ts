@@ -81,7 +81,10 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
   return Object.fromEntries(types);
 }
 
-/** A turn of the event loop, in which the consumer of a batch sends parts of it to threads. */
+/**
+ * Waits for one turn of the event loop, in which the consumer of a batch sends parts of it to
+ * threads.
+ */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**

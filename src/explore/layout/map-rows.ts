@@ -1,10 +1,10 @@
 /**
  * Where rows lie on the map of `explore`: clusters by k-means, a start on the plane in which their
- * centroids lie farthest apart, and a layout by the nearest rows of each. Neighbours attract and random rows
- * repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all neighbours count
- * alike, since weights change such layouts little (Damrich & Hamprecht 2021). Of many rows a sample
- * is clustered and laid out, and others are placed by their nearest rows in it. Equal rows give
- * equal maps on every engine: only + - * / and square roots touch a float.
+ * centroids lie farthest apart, and a layout by the nearest rows of each. Neighbours attract and
+ * random rows repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all
+ * neighbours count alike, since weights change such layouts little (Damrich & Hamprecht 2021). Of
+ * many rows a sample is clustered and laid out, and others are placed by their nearest rows in it.
+ * Equal rows give equal maps on every engine: only + - * / and square roots touch a float.
  */
 
 import { drawnNumbers } from '../../base/draw';
@@ -96,8 +96,8 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
 }
 
 /**
- * The sums of each point's vector and its neighbours', all of length 1: with these, near points come
- * into the same cluster, also where single vectors are noisy as those of short texts.
+ * The sums of each point's vector and its neighbours', all of length 1: with these, near points
+ * come into the same cluster, also where single vectors are noisy as those of short texts.
  */
 function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Array[]): DenseMatrix {
   const units = Float64Array.from(values);
@@ -114,7 +114,9 @@ function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Arr
   return { values: sums, dimensions };
 }
 
-/** Places of points on the plane in which the centroids lie farthest apart: x and y of each in turn. */
+/**
+ * Places of points on the plane in which the centroids lie farthest apart: x and y of each in turn.
+ */
 function startPlaces({ values, dimensions }: DenseMatrix, centroids: Float64Array): Float32Array {
   const axes = mainAxes(centroids, dimensions);
   const places = new Float32Array((2 * values.length) / dimensions);

@@ -35,7 +35,10 @@ const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
 /** Two texts of which nothing is known to be common. */
 const apart = (one: string, other: string) => [alone(-1, one), alone(1, other)];
 
-/** Compares texts with many changes: sentences that only one text has, between common ones, by their words. */
+/**
+ * Compares texts with many changes: sentences that only one text has, between common ones, by their
+ * words.
+ */
 function bySentences(one: string, other: string): Piece[] {
   const pieces: Piece[] = [];
   let [gone, added] = ['', ''];

@@ -1,7 +1,8 @@
 /**
  * Texts by their words, rare ones weighed more (TF-IDF), however the rows themselves were hashed: a
  * search by exact cosine, and points for the map. Inverted lists have every text that shares a word
- * with a query, so that none is missed. They take some 16 bytes for each distinct word of each text.
+ * with a query, so that none is missed. They take some 16 bytes for each distinct word of each
+ * text.
  */
 
 import { grown } from '../../base/arrays';
@@ -89,7 +90,10 @@ export class WordSearch {
     return { words: this.#words.subarray(from, to), weights: this.#weights.subarray(from, to) };
   }
 
-  /** Multiplies the weights of a text in place by how rare its words are; scales them to length 1. */
+  /**
+   * Multiplies the weights of a text by how rare its words are, and scales them to length 1, in
+   * place.
+   */
   #weigh({ words, weights }: { words: ArrayLike<number>; weights: Float32Array | Float64Array }) {
     let square = 0;
     for (let i = 0; i < weights.length; i++) {
