@@ -12,7 +12,9 @@ import { grown } from '../base/arrays';
 const MAX_BLOCK_BITS = 24;
 /** Bits of a block that a search changes at most; more makes more look-ups than a scan costs. */
 const MAX_FLIPS = 1;
-/** Most tables, which take some 8 bytes a code each: those of wide codes would outgrow the codes. */
+/**
+ * Most tables, which take some 8 bytes a code each: those of wide codes would outgrow the codes.
+ */
 const MAX_BLOCKS = 64;
 
 export class BlockTables {

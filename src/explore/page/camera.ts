@@ -1,7 +1,7 @@
 /**
  * Moves and zooms the view of the map by mouse and keys: a drag moves, the wheel zooms, arrow keys
- * and + - 0 do both. With the lasso on, or Shift held, a drag draws a line around points. Places are
- * in units of the map, 0..SIDE; pixels are those of the element.
+ * and + - 0 do both. With the lasso on, or Shift held, a drag draws a line around points. Places
+ * are in units of the map, 0..SIDE; pixels are those of the element.
  */
 
 /** A point of the map, or a pixel. */

@@ -177,7 +177,9 @@ export class MapPane {
     this.#request();
   }
 
-  /** Moves the view to the row that is marked first, the query or the nearest; zooms in, not out. */
+  /**
+   * Moves the view to the row that is marked first, the query or the nearest; zooms in, not out.
+   */
   showMarked(): void {
     const [first] = this.#named;
     if (first === undefined || this.#rows.length < FEW_ROWS) return;
