@@ -278,6 +278,9 @@ const CALIBRATE: Verb = {
       '--pairs FILE':
         'Judge by labelled pairs: id, id, and whether they are the same (true or false); else by ' +
         'copies of texts, of which 1 to 10 % of the words are edited (the same) or 20 % (not)',
+      '--judge PLAN':
+        'Judge by pairs of your own rows: writes them as a plan, to be shown by explore and ' +
+        'answered by y and n; then takes the answers',
       '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
       '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
     }),

@@ -780,6 +780,28 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
+  it('asks whether pairs are the same, for calibrate', async () => {
+    const cwd = await docs();
+    const calibrate = ['calibrate', ...WORDS, '--judge', 'pairs.jsonl'];
+    const written = await run(calibrate, { cwd });
+    expect([written.code, written.stdout]).toEqual([0, '']);
+    const none = await run(calibrate, { cwd });
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('no pair is judged yet')]);
+    const { page, problems } = await open([...WORDS, '--plan', 'pairs.jsonl'], cwd);
+    await page.click('nav >> text=Review');
+    for (const [i, key] of ['y', 'n', 'y', 'y'].entries()) {
+      await page.waitForSelector(`.status b:text-matches("^${i} of ")`);
+      await page.waitForSelector('.queue [aria-current] .tick[aria-label=open]');
+      expect(await page.locator('.member').count()).toBe(2);
+      await page.keyboard.press(key);
+    }
+    await page.waitForSelector('.status b:text-matches("^4 of ")');
+    expect(problems).toEqual([]);
+    const { stdout } = await run([...calibrate, '--json'], { cwd });
+    const { same, different, lines } = JSON.parse(stdout);
+    expect([same, different, lines[0].found, lines[0].wrong]).toEqual([3, 1, 3, 1]);
+  });
+
   it('takes Enter for the group, not for the button that was clicked before', async () => {
     const { page } = await open();
     await page.click('nav >> text=Review');

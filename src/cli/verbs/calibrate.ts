@@ -5,17 +5,19 @@
  * recommends. Rows are read a second time to be compared exactly.
  */
 
+import { existsSync } from 'node:fs';
 import { Reservoir } from '../../base/draw';
 import { LongWork } from '../../base/long-work';
 import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
 import { calibrateRows } from '../../measure/calibrate';
 import { OTHER, PARTS, scoreCopies } from '../../measure/planted';
-import { rowsOf, withVectors } from '../../near/rows';
-import type { Calibration, RowBatch, TextHasher } from '../../node';
+import { type Nearness, rowsOf, withVectors } from '../../near/rows';
+import { type Calibration, type RowBatch, type TextHasher, writePlan } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import { type SourceColumns, sourceWords } from '../input/columns';
 import type { InputRows } from '../input/input-rows';
+import { judgedPairs, pairsToJudge } from '../input/judged-pairs';
 import { labelledRows, readLabels } from '../input/known-pairs';
 import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
 import { commandLine, counted, fixed, grouped, similarityWords, wrapped } from '../output/figures';
@@ -50,14 +52,20 @@ export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('calibrate reads its input twice: name a file, not -');
   const report = await calibrated(call, path);
+  if (report === null) return 0;
   await call.print(`${call.isJson ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
   return 0;
 }
 
-/** Reads the rows, of texts plants copies where no pairs are given, and makes the table. */
-async function calibrated(call: Call, path: string): Promise<CalibrationReport> {
-  const pairs = call.text('pairs') ?? null;
-  const labels = pairs === null ? null : await readLabels(call, pairs);
+/**
+ * Reads the rows, of texts plants copies where no pairs are given, and makes the table. With --judge
+ * the pairs are those of a plan; where there is none, it is written, and the answer is null.
+ */
+async function calibrated(call: Call, path: string): Promise<CalibrationReport | null> {
+  const judged = call.text('judge');
+  if (judged !== undefined && call.has('pairs')) call.misuse('give --pairs or --judge, not both');
+  const pairs = call.text('pairs') ?? judged ?? null;
+  const labels = pairs === null || judged !== undefined ? null : await readLabels(call, pairs);
   const originals = new Reservoir<string>(ORIGINALS, SEED);
   let source: InputRows | null = null;
   const rows = await readCollection(call, path, {
@@ -68,14 +76,26 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
       source = checkSource(call, opened, pairs);
       const [column] = source.choice.columns;
       const take = (batch: RowBatch) => offerTexts(batch.texts(column), originals);
-      return labels === null ? [{ column, take }] : [];
+      return pairs === null ? [{ column, take }] : [];
     },
   });
   // TypeScript does not see that the closure assigns it.
   const { choice, reader, textHasher } = source as unknown as InputRows;
-  const known = labels && labelledRows(labels, rows, pairs as string);
   const near = await nearnessOf(call, rows);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
+  if (judged !== undefined && !existsSync(judged)) {
+    const plan = await call.long('comparing', (stage) =>
+      pairsToJudge(held, leastOf(call, rows, near), new LongWork(stage)),
+    );
+    await writePlan(judged, plan, { ids: rows.ids ?? undefined, rows: 'groups' });
+    call.say(`wrote ${judged}: judge its pairs by the keys y and n, then run this again`);
+    call.say(`  ${commandOf(call, 'explore', choice, ['--plan', judged])}`);
+    return null;
+  }
+  const known =
+    judged === undefined
+      ? labels && labelledRows(labels, rows, pairs as string)
+      : await judgedPairs(call, judged, held);
   const leastRecommended = leastRecommendedOf(choice, rows);
   const found = await call.long('grouping', async (stage) => {
     const work = new LongWork(stage);
@@ -85,8 +105,14 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
     return calibrateRows(held, { near, known, scored, leastRecommended }, work);
   });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
-  const command = dedupCommand(call, choice, [option, String(found.recommended)]);
+  const threshold = [option, String(found.recommended), '-o', 'plan.jsonl'];
+  const command = commandOf(call, 'dedup', choice, threshold);
   return { file: reader.file, source: sourceWords(choice), pairs, ...found, command };
+}
+
+/** What is near at least, with the lowest cosine of the table where no option says it. */
+function leastOf(call: Call, { measure }: Collection, { vectors: _, ...near }: Nearness) {
+  return measure === JACCARD ? near : { minCosine: call.number('min-cosine'), ...near };
 }
 
 /** Refuses what has no rows to compare exactly, or no pairs that are known. */
@@ -96,8 +122,8 @@ function checkSource(call: Call, source: InputRows | null, pairs: string | null)
   if (kind === 'code') call.misuse('calibrate compares rows exactly: codes have lost their rows');
   if (pairs === null && kind !== 'text') {
     call.misuse(
-      'vectors have no words to edit: give --pairs FILE, with pairs of rows of which you know ' +
-        'whether they are the same',
+      'vectors have no words to edit: give --judge PLAN, or --pairs FILE, with pairs of rows of ' +
+        'which you know whether they are the same',
     );
   }
   if (kind === 'vector' && call.has('min-jaccard')) {
@@ -121,20 +147,21 @@ function offerTexts(texts: readonly (string | null)[], originals: Reservoir<stri
   }
 }
 
-/** The command line by which `dedup` reads and compares the rows as this call does. */
-function dedupCommand(
+/** The command line by which another verb reads and compares the rows as this call does. */
+function commandOf(
   call: Call,
+  verb: string,
   { kind, columns, path }: InputRows['choice'],
-  threshold: readonly string[],
+  rest: readonly string[],
 ): string {
   const given = PASSED_ON.filter((name) => call.has(name)).flatMap((name) => [
     `--${name}`,
     ...(name === 'tf-idf' ? [] : [call.list(name).join(',')]),
   ]);
   return commandLine([
-    ...['halfspace', 'dedup', path as string],
+    ...['halfspace', verb, path as string],
     ...[kind === 'text' ? '--text' : '--vector', columns.join(',')],
-    ...[...given, ...threshold, '-o', 'plan.jsonl'],
+    ...[...given, ...rest],
   ]);
 }
 

@@ -19,6 +19,7 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['S', 'keep this one too'],
   ['A', 'keep all'],
   ['Enter', 'done, next group'],
+  ['Y N', 'all are the same, or none; next'],
   ['P', 'back'],
   ['U', 'undo'],
 ];
@@ -96,9 +97,10 @@ export class ReviewView {
     return this.#keep(group, left.length > 0 ? left : other);
   }
 
-  /** Marks the group as reviewed, and shows the next one that is not. */
-  async #next(group: GroupAnswer): Promise<void> {
-    if (!group.isReviewed && !(await this.#keep(group, group.kept, true))) return;
+  /** Marks the group as reviewed with the rows to keep; shows the next one that is not reviewed. */
+  async #next(group: GroupAnswer, kept = group.kept): Promise<void> {
+    const isDone = group.isReviewed && kept === group.kept;
+    if (!isDone && !(await this.#keep(group, kept, true))) return;
     const { queue, at } = this.store.state;
     const next = openAfter(queue, at);
     await this.#open(next < 0 ? Math.min(queue.length - 1, at + 1) : next);
@@ -143,6 +145,8 @@ export class ReviewView {
     s: (group) => this.#keep(group, [...new Set([...group.kept, this.#chosenRow(group)])]),
     a: (group) => this.#keep(group, group.rows),
     Enter: (group) => this.#next(group),
+    y: (group) => this.#next(group, group.rows.slice(0, 1)),
+    n: (group) => this.#next(group, group.rows),
     p: () => this.#open(Math.max(0, this.store.state.at - 1)),
     u: () => this.#undoLast(),
   };
