@@ -77,7 +77,10 @@ describe('an index as one file', () => {
     const none = await run([...make, '--columns', 'none', '-o', at('none.arrow')]);
     expect([none.code, none.stderr]).toEqual([0, '']);
     const shown = await run(['search', at('none.arrow'), '--row-id', 'r5', '--columns', 'year']);
-    expect([shown.code, shown.stderr]).toEqual([2, expect.stringContaining('no columns')]);
+    expect([shown.code, shown.stderr]).toEqual([
+      2,
+      expect.stringContaining('no column "year", there are none'),
+    ]);
   });
 
   it('of texts is searched by rows and by codes, not by texts', { tags: 'thorough' }, async () => {

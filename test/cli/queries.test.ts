@@ -169,7 +169,7 @@ describe('index --optimize --queries', () => {
     await writeFile(join(cwd, 'none.jsonl'), lines(nulls.slice(0, 3)));
     await writeFile(join(cwd, 'words.jsonl'), lines([{ name: 'a b' }]));
     const finite = 'nan.npy: row 7: expected finite values, got NaN at dimension 0';
-    const narrow = 'narrow.npy: row 0: expected a vector of 12 dimensions, got 11';
+    const narrow = 'narrow.npy: row 0: expected a vector of 12 values, got 11';
     for (const [file, message] of [
       ['nan.npy', finite],
       ['narrow.npy', narrow],

@@ -37,17 +37,12 @@ export interface Collection {
   /** The rows that are there, ascending: those of an index that were not removed. */
   readonly rows: Uint32Array;
   readonly ids: Ids | null;
-  readonly isIndex: boolean;
+  /** What the rows were read from; null for an index. */
+  readonly input: InputRows | null;
   /** What distances of the codes estimate. */
   readonly measure: Measure;
   /** The vectors that the source holds, so that similarities are exact. */
   readonly vectors: 'dense' | 'sparse' | null;
-  /** Keys of the rows' sets, which near rows share; null where they were not made. */
-  readonly keys: BandKeys | null;
-  /** Reads the wanted rows again; null where they came by a stream, or are codes. */
-  readonly again: ((isWanted: (row: number) => boolean) => Promise<InputRows>) | null;
-  /** The file of a row, where they lie in several. */
-  readonly fileAt: (row: number) => string | undefined;
   readonly texts: RowTexts;
   /** How another collection must be made to be comparable with this one. */
   readonly like: Likeness;
@@ -92,18 +87,12 @@ export async function readCollection(
   const ids = idsOfIndex(index, rows);
   return {
     path,
-    source: index,
+    ...sourceOf(index),
     sums: null,
-    bits: index.bits,
     count: ids.length,
     rows,
     ids,
-    isIndex: true,
-    measure: measureOf(index.hasher.projection),
-    vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
-    keys: null,
-    again: null,
-    fileAt: () => undefined,
+    input: null,
     texts: new RowTexts(call, path, null),
     like: await likenessOf(folder),
   };
@@ -142,24 +131,28 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
   }
   rows.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
-  const hasKeys = rows.keys?.all().length === count * (rows.keys?.bands.count ?? 0);
+  // Texts that are split otherwise than into shingles have no keys.
+  if (rows.keys?.all().length !== count * (rows.keys?.bands.count ?? 0)) rows.keys = null;
   return {
     path,
-    source: made,
+    ...sourceOf(made),
     sums: sums?.length ? { values: concatenated(sums), dimensions: made.bits } : null,
-    bits: made.bits,
     count,
     rows: ascending(count),
     ids: idColumn === null ? null : joinedIds(ids),
-    isIndex: false,
-    measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
-    vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
-    keys: hasKeys ? rows.keys : null, // texts that are split otherwise have none
-    again: path === '-' || kind === 'code' ? null : (isWanted) => rows.again(isWanted),
-    fileAt: (row) => rows.reader.shardAt(row),
+    input: rows,
     texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
     like: { options: like?.options ?? null, text },
   };
+}
+
+/** Codes or an index, and what follows from how they were made. */
+function sourceOf(source: Codes | SimHashIndex) {
+  const index = source instanceof Codes ? null : source;
+  const projection = source instanceof Codes ? source.origin?.projection : source.hasher.projection;
+  const held = index?.vectors ?? 'none';
+  const vectors = held === 'int8' || held === 'float32' ? 'dense' : held === 'none' ? null : held;
+  return { source, bits: source.bits, measure: measureOf(projection), vectors } as const;
 }
 
 /** What takes the keys of texts that become sets; null for other rows. */

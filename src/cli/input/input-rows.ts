@@ -133,7 +133,10 @@ async function frequenciesOf(
 
 /** An input whose columns are chosen; `openInputRows` makes it. Its rows are read once. */
 export class InputRows {
-  /** Collects the band keys of texts that are hashed as sets; null where they are not wanted. */
+  /**
+   * Collects the band keys of texts that are hashed as sets, which near rows share; null where
+   * they are not wanted, or not there.
+   */
   keys: BandKeys | null = null;
   #hasher: SimHasher | null = null;
   /** Makes codes of texts as `#hasher` does of their vectors. */
@@ -172,6 +175,11 @@ export class InputRows {
     const own = [...columns, ...others, ...(idColumn === null ? [] : [idColumn])];
     await this.reader.close();
     this.reader = await openInput(this.call, path, [...new Set(own)], reading);
+  }
+
+  /** False for a stream, and for codes, which have lost their rows. */
+  get canReadAgain(): boolean {
+    return this.choice.path !== '-' && this.choice.kind !== 'code';
   }
 
   /** Opens a file for another reading of its rows, of which only the wanted ones are read. */
@@ -335,15 +343,16 @@ export class InputRows {
 
   /** Says how many rows have no code, and why. */
   sayNulls(): void {
-    const failed = this.#failed?.count ?? 0;
+    const { call, reader, choice } = this;
+    const { count: failed, first } = this.#failed ?? { count: 0, first: null };
     if (failed > 0) {
-      const why = sentenceOf(this.#failed?.first);
-      this.call.say(`${counted(failed, 'row')} without a code by --on-error null: ${why}`);
+      const rows = counted(failed, 'row');
+      call.say(`${rows} without a code by --on-error null: ${sentenceOf(first)}`);
     }
     if (this.#nullCount === failed) return;
-    const why = this.choice.kind === 'text' ? 'no words' : 'no direction';
+    const why = choice.kind === 'text' ? 'no words' : 'no direction';
     const rows = counted(this.#nullCount - failed, 'row');
-    this.call.say(`${this.reader.file}: ${rows} with ${why}: null codes, which match nothing`);
+    call.say(`${reader.file}: ${rows} with ${why}: null codes, which match nothing`);
   }
 
   /**

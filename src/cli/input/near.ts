@@ -101,9 +101,9 @@ export async function nearnessOf(
   rows: Collection,
   knownCount = 0,
 ): Promise<KnownNearness> {
-  const { bits, measure, vectors, again } = rows;
+  const { bits, measure, vectors, input } = rows;
   const least = leastOf(call, measure);
-  if (least === undefined || (vectors === null && again === null)) {
+  if (least === undefined || (vectors === null && !input?.canReadAgain)) {
     return estimatedNearness(call, rows);
   }
   const isOfSets = measure === JACCARD;
@@ -157,7 +157,7 @@ interface Found {
 /** Finds candidates by the keys of the rows where few other rows share a key, else by distance. */
 async function candidates(
   call: Call,
-  { source, keys, count, bits }: Collection,
+  { source, input, count, bits }: Collection,
   { measure, least, maxDistance }: { measure: Measure; least: number; maxDistance?: number },
 ): Promise<Found> {
   const codes = source as Codes;
@@ -169,7 +169,8 @@ async function candidates(
   });
   const within = (probability: number) =>
     maxDistance ?? catchingDistance(measure, { least, bits, probability });
-  if (keys !== null) {
+  const keys = input?.keys;
+  if (keys) {
     const distance = within(CAUGHT_WITH_KEYS);
     const rowKeys = { keys: keys.all(), count: keys.bands.count };
     const near = await call.long('comparing', (work) =>
@@ -196,13 +197,13 @@ async function candidates(
  */
 async function vectorsOf(
   call: Call,
-  { again, count, texts }: Collection,
+  { input, count, texts }: Collection,
   isCandidate: Uint8Array,
   knownCount: number,
 ): Promise<[known: SparseVectors, others: SparseVectors]> {
   const vectors: [SparseVectors, SparseVectors] = [new SparseVectors(), new SparseVectors()];
   const isWanted = (row: number) => isCandidate[row] === 1;
-  const rows = (await again?.(isWanted)) as InputRows;
+  const rows = await (input as InputRows).again(isWanted);
   let at = 0;
   for await (const batch of rows) {
     const matrix = rows.vectorsOf(batch, isWanted) as SparseMatrix;

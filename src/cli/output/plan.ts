@@ -56,11 +56,12 @@ export async function writePlan(
     whole.has(row) ? text : beginningOf(text),
   );
   const hasTexts = !isOfAll && texts.size > 0;
+  const fileAt = (row: number) => rows.input?.reader.shardAt(row);
   for (const block of inBlocks(listed)) {
     const lines = planBatch(plan, block, {
       ids: rows.ids && idsAt(rows.ids, block),
       isRounded: isRounded(format),
-      ...(marks && { sources: Array.from(block, (row) => marks.markOf(rows.fileAt(row))) }),
+      ...(marks && { sources: Array.from(block, (row) => marks.markOf(fileAt(row))) }),
       ...(near && { near: Array.from(block, (row) => near[row]) }),
       ...(hasTexts && { texts: Array.from(block, (row) => beginningOf(texts.get(row) ?? '')) }),
     });

@@ -67,20 +67,17 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport |
   const pairs = call.text('pairs') ?? judged ?? null;
   const labels = pairs === null || judged !== undefined ? null : await readLabels(call, pairs);
   const originals = new Reservoir<string>(ORIGINALS, SEED);
-  let source: InputRows | null = null;
   const rows = await readCollection(call, path, {
     hold: 'vectors',
     areTextsSets: true,
     bands: bandsOf(call),
-    begin(opened) {
-      source = checkSource(call, opened, pairs);
-      const [column] = source.choice.columns;
+    begin(input) {
+      const [column] = checkSource(call, input, pairs).columns;
       const take = (batch: RowBatch) => offerTexts(batch.texts(column), originals);
       return pairs === null ? [{ column, take }] : [];
     },
   });
-  // TypeScript does not see that the closure assigns it.
-  const { choice, reader, textHasher } = source as unknown as InputRows;
+  const { choice, reader, textHasher } = rows.input as InputRows;
   const near = await nearnessOf(call, rows);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
   if (judged !== undefined && !existsSync(judged)) {
@@ -116,9 +113,9 @@ function leastOf(call: Call, { measure }: Collection, { vectors: _, ...near }: N
 }
 
 /** Refuses what has no rows to compare exactly, or no pairs that are known. */
-function checkSource(call: Call, source: InputRows | null, pairs: string | null): InputRows {
-  if (source === null) call.misuse('calibrate reads rows from a file, not from an index');
-  const { kind } = source.choice;
+function checkSource(call: Call, input: InputRows | null, pairs: string | null): SourceColumns {
+  if (input === null) call.misuse('calibrate reads rows from a file, not from an index');
+  const { kind } = input.choice;
   if (kind === 'code') call.misuse('calibrate compares rows exactly: codes have lost their rows');
   if (pairs === null && kind !== 'text') {
     call.misuse(
@@ -129,7 +126,7 @@ function checkSource(call: Call, source: InputRows | null, pairs: string | null)
   if (kind === 'vector' && call.has('min-jaccard')) {
     call.misuse('--min-jaccard compares sets, which are texts or sparse vectors: these are dense');
   }
-  return source;
+  return input.choice;
 }
 
 /** The lowest threshold that is recommended: what `dedup` takes as near where no option says it. */

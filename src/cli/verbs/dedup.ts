@@ -127,15 +127,15 @@ function refuseOptions(call: Call, input: Input): void {
  */
 async function commonOf(
   call: Call,
-  { measure, again, vectors }: Collection,
+  { measure, input, vectors }: Collection,
 ): Promise<number | BigUint64Array | undefined> {
   const given = call.text('common');
   if (given === undefined) return undefined;
-  if (measure !== JACCARD || (again === null && vectors === null)) {
+  if (measure !== JACCARD || (vectors === null && !input?.canReadAgain)) {
     call.misuse('--common needs texts in a file, compared as sets of their tokens');
   }
   if (SHARE.test(given)) return Number(given);
-  const hasher = (await again?.(() => false))?.textHasher ?? null;
+  const hasher = input?.textHasher ?? null;
   if (hasher === null) call.misuse('--common FILE needs texts; give a share of the rows');
   const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
   if (members.length === 0) call.fail(`${given}: no words`);
@@ -164,7 +164,7 @@ async function saySummary(call: Call, summarized: Summarized): Promise<void> {
     call.say(
       'Nothing is changed; -o plan.jsonl writes the plan, a line for each row of these groups.',
     );
-  } else if (rows.isIndex) {
+  } else if (rows.input === null) {
     call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
   } else {
     const from = call.text('from');

@@ -17,6 +17,7 @@ import {
   saveIndex,
 } from '../../node';
 import type { Call } from '../call';
+import type { Likeness } from '../input/input-rows';
 import {
   appendRows,
   type BuiltIndex,
@@ -174,20 +175,7 @@ async function changeFolder(call: Call, folder: string): Promise<RecallReport | 
 
 /** Removes all rows that --remove names, or none where one of them is not there. */
 async function removeRows(call: Call, folder: string): Promise<void> {
-  /** Ids as texts, and what an error calls them. */
-  const named: { readonly text: string; readonly shown: string }[] = [];
-  for (const word of call.list('remove')) {
-    if (!word.startsWith('@')) {
-      named.push({ text: word, shown: word });
-      continue;
-    }
-    const file = word.slice(1);
-    const lines = (await readFile(file, 'utf8')).split(/\r?\n/);
-    lines.forEach((text, i) => {
-      // The line is not shown: the file may not be the one that was meant, and hold secrets.
-      if (text !== '') named.push({ text, shown: `in line ${i + 1} of ${file}` });
-    });
-  }
+  const named = (await Promise.all(call.list('remove').map(namedIds))).flat();
   const opened = await IndexFolder.open(folder);
   const known = new Set(await opened.idsAmong(named.flatMap(({ text }) => idsNamed(text))));
   const missing = named.filter(({ text }) => idNamed(known, text) === undefined);
@@ -199,32 +187,46 @@ async function removeRows(call: Call, folder: string): Promise<void> {
   await opened.remove(new Set(named.map(({ text }) => idNamed(known, text) as Id)));
 }
 
+/** The ids of a word of --remove as texts, and what an error calls them; of @FILE one a line. */
+async function namedIds(word: string): Promise<{ text: string; shown: string }[]> {
+  if (!word.startsWith('@')) return [{ text: word, shown: word }];
+  const file = word.slice(1);
+  const lines = (await readFile(file, 'utf8')).split(/\r?\n/);
+  // The line is not shown: the file may not be the one that was meant, and hold secrets.
+  const all = lines.map((text, i) => ({ text, shown: `in line ${i + 1} of ${file}` }));
+  return all.filter(({ text }) => text !== '');
+}
+
 async function optimizeFolder(call: Call, folder: string): Promise<RecallReport> {
   const opened = await IndexFolder.open(folder);
   const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
-  const own = call.has('queries')
-    ? await readQueries(call, await likenessOf(opened), call.has('append'))
-    : null;
-  return measured(call, own, (options) => opened.optimize({ ...options, memory }));
+  return optimized(call, await likenessOf(opened), call.has('append'), (options) =>
+    opened.optimize({ ...options, memory }),
+  );
 }
 
 /** With --optimize chooses the setting of a new index. */
 async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
   if (!call.has('optimize')) return null;
   const { source, index } = built;
-  const options = { ...index.hasher.options, vectors: index.vectors };
-  const like = { options, text: source.choice.text };
-  const own = call.has('queries') ? await readQueries(call, like, true) : null;
-  return measured(call, own, (options) => index.optimize(options));
+  const made = { ...index.hasher.options, vectors: index.vectors };
+  return optimized(call, { options: made, text: source.choice.text }, true, (options) =>
+    index.optimize(options),
+  );
 }
 
-/** Optimizes by the queries of a file, or by held-out rows, and says what searches find. */
-async function measured(
+/**
+ * Optimizes by the queries of --queries, read like the rows, or by held-out rows, and says what
+ * searches find. With `isOther` the options of the call describe another input than the queries.
+ */
+async function optimized(
   call: Call,
-  own: FileQueries | null,
+  like: Likeness,
+  isOther: boolean,
   optimize: (options: OptimizeOptions & LongCall) => Promise<RecallReport>,
 ): Promise<RecallReport> {
+  const own = call.has('queries') ? await readQueries(call, like, isOther) : null;
   const wanted = { ...wantedOf(call), ...(own !== null && { queries: own.queries }) };
   const work = () => call.long('optimizing', (long) => optimize({ ...wanted, ...long }));
   const report = await (own === null ? work() : own.named(work));

@@ -30,15 +30,13 @@ export async function run(call: Call): Promise<0 | 1> {
           : IndexFolder.verify(path, long);
       })
     : await healthOfFile(call, path);
-  if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
-  else if (problems.length === 0) await call.print(`${path}: sound, ${counted(rows, 'row')}\n`);
-  else {
-    for (const { file, message } of problems) {
-      await call.print(`${printable(`${file}: ${message}`)}\n`);
-    }
-    if (isRepair) await call.print(`${path}: repaired, ${counted(rows, 'row')}\n`);
+  const isSound = problems.length === 0;
+  const found = problems.map(({ file, message }) => `${printable(`${file}: ${message}`)}\n`);
+  if (isSound || isRepair) {
+    found.push(`${path}: ${isSound ? 'sound' : 'repaired'}, ${counted(rows, 'row')}\n`);
   }
-  return problems.length === 0 || isRepair ? 0 : 1;
+  await call.print(call.isJson ? `${JSON.stringify({ path, rows, problems })}\n` : found.join(''));
+  return isSound || isRepair ? 0 : 1;
 }
 
 /** Whether to discard rows: with --yes, or where none is lost. Ends the verb where not. */
