@@ -802,6 +802,30 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect([same, different, lines[0].found, lines[0].wrong]).toEqual([3, 1, 3, 1]);
   });
 
+  it('has the colours of its clusters on the map, also where it was drawn unseen', async () => {
+    const served = await explore(WORDS, await docs());
+    const { page } = await openAddress(`${served.address}#review`);
+    await page.waitForResponse(/ask.map/);
+    await page.click('nav >> text=Map');
+    await page.waitForSelector('.legend li');
+    const drawn = await page.evaluate(async () => {
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      const canvas = document.querySelector('.map canvas') as HTMLCanvasElement;
+      const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+        ...([0, 0, canvas.width, canvas.height] as const),
+      );
+      const colours = new Set<string>();
+      for (let at = 0; at < data.length; at += 4) {
+        colours.add(`rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`);
+      }
+      return [...colours];
+    });
+    const wanted = await page
+      .locator('.legend li i')
+      .evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
+    expect(drawn).toEqual(expect.arrayContaining([...wanted, 'rgb(246, 247, 248)']));
+  });
+
   it('takes Enter for the group, not for the button that was clicked before', async () => {
     const { page } = await open();
     await page.click('nav >> text=Review');

@@ -32,8 +32,6 @@ interface CameraEvents {
 const SIDE = 65_536;
 /** The largest scale, as a multiple of the least. */
 const MAX_ZOOM = 400;
-/** Width of the legend in pixels. */
-const LEGEND = 240;
 /** Pixels that a pointer may move between the beginning and the end of a click. */
 const CLICK = 5;
 /** Pixels by which an arrow key moves the map, and the factor of + and -. */
@@ -82,21 +80,14 @@ export class CameraControl {
     return [this.element.clientWidth, this.element.clientHeight];
   }
 
-  /** Pixels at the right that the legend covers: 0 on a narrow page, as a phone's. */
-  get #covered(): number {
-    return this.#size()[0] > 2 * LEGEND ? LEGEND : 0;
-  }
-
-  /** The scale at which the whole map fits next to the legend, with a margin. */
+  /** The scale at which the whole map fits, with a margin. */
   get whole(): number {
-    const [width, height] = this.#size();
-    return (0.92 * Math.max(50, Math.min(width - this.#covered, height))) / SIDE;
+    return (0.92 * Math.max(50, Math.min(...this.#size()))) / SIDE;
   }
 
-  /** Shows the whole map, with its middle in the middle of what the legend does not cover. */
+  /** Shows the whole map. */
   reset(): void {
-    const scale = this.whole;
-    this.to({ x: SIDE / 2 + this.#covered / 2 / scale, y: SIDE / 2, scale });
+    this.to({ x: SIDE / 2, y: SIDE / 2, scale: this.whole });
   }
 
   /** Moves the view; its middle stays on the map, and its scale within limits. */

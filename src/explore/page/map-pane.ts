@@ -288,10 +288,14 @@ export class MapPane {
     return this.control.pixelOf([this.#x[point], this.#y[point]]);
   }
 
-  /** The colour of a CSS variable in the page's theme, as `rgb(1, 2, 3)`. */
+  /**
+   * The colour of a CSS variable in the page's theme, as `rgb(1, 2, 3)`: by the outline of the root,
+   * which is never drawn, since the map itself may not be on the page.
+   */
   #css(name: string): string {
-    this.element.style.color = `var(${name})`;
-    return getComputedStyle(this.element).color;
+    const root = document.documentElement;
+    root.style.outlineColor = `var(${name})`;
+    return getComputedStyle(root).outlineColor;
   }
 
   /** The colour of the page below the points. */

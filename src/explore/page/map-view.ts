@@ -109,9 +109,8 @@ export class MapView {
       <section class="panel" aria-label="Search and rows">
         ${this.#form()} ${this.#listed()}
       </section>
-      <section class="plane" aria-label="Map">
-        ${this.#pane.element} ${this.#tools()} ${this.#legend()}
-      </section>
+      ${this.#pane.element}
+      <section class="side" aria-label="Clusters">${this.#tools()} ${this.#legend()}</section>
     </main>`;
   }
 
@@ -247,48 +246,40 @@ export class MapView {
     </li>`;
   }
 
-  /** The buttons over the map, and how far the map is while it is made. */
+  /** The buttons of the map. */
   #tools(): TemplateResult {
-    const { isLasso, isBusy, map, status } = this.store.state;
+    const { isLasso } = this.store.state;
     const { control } = this.#pane;
     return html`<div class="tools" role="toolbar" aria-label="Map">
-        <button
-          aria-pressed=${isLasso}
-          title="Draw around rows to list them (or Shift and drag)"
-          @click=${() => this.store.change({ isLasso: !isLasso })}
-        >
-          Lasso
-        </button>
-        <button aria-label="Zoom in" @click=${() => control.zoom(1.6)}>+</button>
-        <button aria-label="Zoom out" @click=${() => control.zoom(1 / 1.6)}>−</button>
-        <button @click=${() => control.reset()}>All</button>
-      </div>
-      ${map === null && !isBusy ? makingView(status, 'drawing the map') : nothing}`;
+      <button
+        aria-pressed=${isLasso}
+        title="Draw around rows to list them (or Shift and drag)"
+        @click=${() => this.store.change({ isLasso: !isLasso })}
+      >
+        Lasso
+      </button>
+      <button aria-label="Zoom in" @click=${() => control.zoom(1.6)}>+</button>
+      <button aria-label="Zoom out" @click=${() => control.zoom(1 / 1.6)}>−</button>
+      <button @click=${() => control.reset()}>All</button>
+    </div>`;
   }
 
   /** The clusters by their colours; a click shows the points of one strongly. */
   #legend(): TemplateResult | typeof nothing {
-    const { cluster, map } = this.store.state;
-    if (map === null) return nothing;
+    const { cluster, map, isBusy, status } = this.store.state;
+    if (map === null) return isBusy ? nothing : makingView(status, 'drawing the map');
     const { palette } = this.#pane;
-    return html`<details class="legend" open>
-      <summary>Clusters</summary>
-      <ul>
-        ${map.clusters.map(
-          ({ name, size }, i) => html`<li>
-            <button
-              aria-pressed=${cluster === i}
-              title=${name}
-              @click=${() => this.#toggle(i)}
-            >
-              <i .style=${`background: rgb(${palette[i].join(' ')})`}></i>
-              <span dir="auto">${name}</span>
-              <small>${grouped(size)}</small>
-            </button>
-          </li>`,
-        )}
-      </ul>
-    </details>`;
+    return html`<ul class="legend">
+      ${map.clusters.map(
+        ({ name, size }, i) => html`<li>
+          <button aria-pressed=${cluster === i} title=${name} @click=${() => this.#toggle(i)}>
+            <i .style=${`background: rgb(${palette[i].join(' ')})`}></i>
+            <span dir="auto">${name}</span>
+            <small>${grouped(size)}</small>
+          </button>
+        </li>`,
+      )}
+    </ul>`;
   }
 }
 
