@@ -22,18 +22,20 @@ export class CommandError extends Error {
 /** The name of an output before it is whole, which its writer renames: `.plan.jsonl.0123….tmp`. */
 const TEMPORARY = /(^|[/\\])\.([^/\\]+)\.[0-9a-f]{12}\.tmp$/;
 
-/** Sentences for the system's error codes, each about the path that the user typed. */
-const SYSTEM: Record<string, (path: string) => string> = {
-  ENOENT: (path) => `${path}: no such file or folder`,
-  EACCES: (path) => `${path}: not permitted, see its owner and mode`,
-  EPERM: (path) => `${path}: not permitted, see its owner and mode`,
-  EROFS: (path) => `${path}: on a read-only file system`,
-  EISDIR: (path) => `${path}: a folder, where a file is expected`,
-  ENOTDIR: (path) => `${path}: a file, where a folder is expected`,
-  EEXIST: (path) => `${path}: exists already; --force replaces it`,
-  ENOSPC: (path) => `${path}: no space left on the device`,
-  EFBIG: (path) => `${path}: larger than its file system or a limit of this process allows`,
-  EMFILE: (path) => `${path}: too many open files`,
+const NOT_PERMITTED = 'not permitted, see its owner and mode';
+
+/** What the system's error codes say of the path that the user typed. */
+const SYSTEM: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: NOT_PERMITTED,
+  EPERM: NOT_PERMITTED,
+  EROFS: 'on a read-only file system',
+  EISDIR: 'a folder, where a file is expected',
+  ENOTDIR: 'a file, where a folder is expected',
+  EEXIST: 'exists already; --force replaces it',
+  ENOSPC: 'no space left on the device',
+  EFBIG: 'larger than its file system or a limit of this process allows',
+  EMFILE: 'too many open files',
 };
 
 /**
@@ -45,7 +47,7 @@ export function sentenceOf(error: unknown, output = 'the output'): string {
   const { code, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
   const sentence = code !== undefined && SYSTEM[code];
   // When an output is renamed into place, `path` is its temporary name and `dest` the output.
-  if (sentence) return sentence((dest ?? path ?? output).replace(TEMPORARY, '$1$2'));
+  if (sentence) return `${(dest ?? path ?? output).replace(TEMPORARY, '$1$2')}: ${sentence}`;
   return error.message.trim().replaceAll(/\s*\n\s*/g, ' ') || error.name;
 }
 

@@ -187,7 +187,7 @@ it('--target-rows keeps so many rows, the nearest ones going first', {
   expect(one.stderr).toContain('2 rows stay, although all duplicates go: a larger --max-distance');
   const more = await planned('--target-rows', '9');
   expect(dropped('sizes-plan.jsonl')).toEqual([]);
-  expect(more.stderr).toContain('--target-rows 9: 5 rows stay, since there are no more');
+  expect(more.stderr).toContain('--target-rows 9: 5 rows stay');
 });
 
 it('a plan of one line for more rows than the input can have takes no memory for them', async () => {

@@ -104,9 +104,8 @@ function optionsFor(
     return { bits, ...(seed && { seed: BigInt(seed) }), ...(texts && { texts }) };
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-  const options = { ...source.optionsFor(dimensions), vectors: storage };
   const texts = source.textHasher?.origin.texts;
-  return texts === undefined ? options : { ...options, texts };
+  return { ...source.optionsFor(dimensions), vectors: storage, texts };
 }
 
 /**

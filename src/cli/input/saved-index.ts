@@ -163,9 +163,8 @@ export async function carriedReader(
 ): Promise<(rows: Uint32Array) => Promise<RowBatch>> {
   if (names.length === 0) return async () => RowBatch.of({});
   if (!(index instanceof SimHashIndex)) return (rows) => index.carried(names, rows);
-  const all = await folder.columns(names);
-  const own = Object.fromEntries(names.map((name) => [name, all?.column(name) ?? []]));
-  const [columns, live] = [RowBatch.of(own), liveRows(index)];
+  const columns = (await folder.columns(names)) ?? RowBatch.of({});
+  const live = liveRows(index);
   return async (rows) => columns.select(rows.map((row) => lowerBound(live, row)));
 }
 

@@ -58,12 +58,13 @@ export async function writePlan(
   const hasTexts = !isOfAll && texts.size > 0;
   const fileAt = (row: number) => rows.input?.reader.shardAt(row);
   for (const block of inBlocks(listed)) {
+    const valuesOf = <T>(of: (row: number) => T) => Array.from(block, of);
     const lines = planBatch(plan, block, {
       ids: rows.ids && idsAt(rows.ids, block),
       isRounded: isRounded(format),
-      ...(marks && { sources: Array.from(block, (row) => marks.markOf(fileAt(row))) }),
-      ...(near && { near: Array.from(block, (row) => near[row]) }),
-      ...(hasTexts && { texts: Array.from(block, (row) => beginningOf(texts.get(row) ?? '')) }),
+      sources: marks ? valuesOf((row) => marks.markOf(fileAt(row))) : undefined,
+      near: near && valuesOf((row) => near[row]),
+      texts: hasTexts ? valuesOf((row) => beginningOf(texts.get(row) ?? '')) : undefined,
     });
     await writer.write(lines);
   }

@@ -185,10 +185,8 @@ function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
   if (target === undefined) return;
   const stay = rows - dropped;
   const advice = 'a larger --max-distance, or a lower --min-jaccard or --min-cosine, finds more';
-  const counts = `--target-rows ${target}: ${counted(stay, 'row')} stay`;
-  if (stay > target) call.say(`${counts}, although all duplicates go: ${advice}`);
-  else if (dropped === 0) call.say(`${counts}, since there are no more`);
-  else call.say(counts);
+  const why = stay > target ? `, although all duplicates go: ${advice}` : '';
+  call.say(`--target-rows ${target}: ${counted(stay, 'row')} stay${why}`);
 }
 
 /**
