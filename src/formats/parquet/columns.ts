@@ -175,7 +175,7 @@ function listColumn(
     if (isItem) items++;
     offsets[row + 1] = items;
   }
-  const child = leafData(kind, values, isThere && isThere.subarray(0, items), budget);
+  const child = leafData(kind, values, isThere?.subarray(0, items) ?? null, budget);
   return listData(child, offsets, nulls);
 }
 

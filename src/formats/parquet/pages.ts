@@ -120,10 +120,7 @@ export class LeafReader {
         definitions: definitions?.subarray(levelCount, levelCount + count) ?? null,
         repetitions: repetitions?.subarray(levelCount, levelCount + count) ?? null,
       };
-      const page =
-        kind === PAGES.data
-          ? this.#dataPage(own, body, length, count, into)
-          : this.#dataPage2(own, body, length, count, into);
+      const page = this.#dataPage(own, kind === PAGES.data2, { body, length }, count, into);
       levelCount += count;
       present += page.count;
       parts.push(this.#valuesOf(page));
@@ -149,48 +146,38 @@ export class LeafReader {
     return decodePage(this.chunk.codec, body, length);
   }
 
-  /** A data page of the first kind: levels with their lengths before them, then values. */
+  /**
+   * Reads the levels of a data page. In the first kind each run of levels follows its length, and
+   * the page is compressed as a whole; in the second the header has the lengths, and only what
+   * comes after the levels may be compressed.
+   */
   #dataPage(
     header: Struct,
-    body: Uint8Array,
-    length: number,
+    isSecond: boolean,
+    { body, length }: { body: Uint8Array; length: number },
     count: number,
     into: Levels,
   ): DataPage {
-    const content = new Cursor(this.#decoded(body, length));
     const { maxDefinition, maxRepetition } = this.node;
-    if (maxRepetition > 0) levels(content.take(content.uint32()), maxRepetition, into.repetitions);
-    const present =
-      maxDefinition > 0
-        ? levels(content.take(content.uint32()), maxDefinition, into.definitions)
-        : count;
-    return { content, count: present, encoding: integerOf(header, 2, 'an encoding') };
-  }
-
-  /** A data page of the second kind: levels first; only the values after them may be compressed. */
-  #dataPage2(
-    header: Struct,
-    body: Uint8Array,
-    length: number,
-    count: number,
-    into: Levels,
-  ): DataPage {
-    const cursor = new Cursor(body);
-    const { maxDefinition, maxRepetition } = this.node;
-    const repetitions = cursor.take(integerOf(header, 6, 'the length of levels'));
-    const definitions = cursor.take(integerOf(header, 5, 'the length of levels'));
-    if (maxRepetition > 0) levels(repetitions, maxRepetition, into.repetitions);
-    const present =
-      maxDefinition > 0 ? levels(definitions, maxDefinition, into.definitions) : count;
+    const content = new Cursor(isSecond ? body : this.#decoded(body, length));
+    const levelsOf = (field: number, max: number, to: Uint8Array | null) => {
+      if (max === 0 && !isSecond) return count;
+      const bytes = isSecond ? integerOf(header, field, 'the length of levels') : content.uint32();
+      const own = content.take(bytes);
+      return max > 0 ? levels(own, max, to) : count;
+    };
+    levelsOf(6, maxRepetition, into.repetitions);
+    const present = levelsOf(5, maxDefinition, into.definitions);
+    const encoding = integerOf(header, isSecond ? 4 : 2, 'an encoding');
+    if (!isSecond) return { content, count: present, encoding };
     const nulls = integerOf(header, 2, 'nulls of a page', count);
     if (nulls !== count - present) {
       throw new Error(`${nulls} nulls, the page has ${count - present}`);
     }
-    const rest = cursor.take(cursor.left);
+    const rest = content.take(content.left);
     const isPacked = header.get(7) !== false;
-    const content = isPacked ? this.#decoded(rest, length - body.length + rest.length) : rest;
-    const encoding = integerOf(header, 4, 'an encoding');
-    return { content: new Cursor(content), count: present, encoding };
+    const values = isPacked ? this.#decoded(rest, length - body.length + rest.length) : rest;
+    return { content: new Cursor(values), count: present, encoding };
   }
 
   /** The values of a page, with what they mean. */
