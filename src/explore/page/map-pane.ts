@@ -22,10 +22,10 @@ import type { Store } from './store';
  * Colours of clusters, on light and on dark pages, as hexadecimal digits: the first eight are told
  * apart by colour-blind people too (after Okabe & Ito 2008). No map has more clusters.
  */
-const LIGHT = ['0072b2', 'e08a00', '009e73', 'c75b9b', 'd55e00', '3fa7dc', '7a5bb5', '8a8a00'];
-LIGHT.push('8c564b', 'b00040', '5f6b7a', '00a3a3');
-const DARK = ['4c9fe0', 'f2a93b', '35c79a', 'e58cc0', 'f07f3c', '7fd0f5', 'b49be8', 'd0cc4a'];
-DARK.push('c9a08f', 'ff6f91', 'aeb8c4', '55e0d6');
+const LIGHT =
+  '0072b2 e08a00 009e73 c75b9b d55e00 3fa7dc 7a5bb5 8a8a00 8c564b b00040 5f6b7a 00a3a3'.split(' ');
+const DARK =
+  '4c9fe0 f2a93b 35c79a e58cc0 f07f3c 7fd0f5 b49be8 d0cc4a c9a08f ff6f91 aeb8c4 55e0d6'.split(' ');
 
 /** Rows below which the view does not move to rows that were found. */
 const FEW_ROWS = 2000;

@@ -5,6 +5,7 @@
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
+import { guard } from 'lit-html/directives/guard.js';
 import type { DecideRequest, GroupAnswer, GroupLine, Member, ReviewAnswer } from '../messages';
 import { differences } from './differences';
 import { counted, grouped, shareText } from './format';
@@ -280,12 +281,13 @@ export class ReviewView {
         </button>
       </header>
       ${texts.map(([name, value]) => {
+        // Texts are compared again only where they have changed, and not at each drawing.
         const compared = other?.texts.find(([one]) => one === name)?.[1];
         return html`<div class="compared" dir="auto">
           <span class="name note">${name}</span>
-          <span class="value"
-            >${compared === undefined ? value : marked(value, compared, isKept)}</span
-          >
+          <span class="value">${guard([value, compared, isKept], () =>
+            compared === undefined ? value : marked(value, compared, isKept),
+          )}</span>
         </div>`;
       })}
     </article>`;
