@@ -35,6 +35,10 @@ import { DenseVectors } from './vectors/dense-vectors';
 const MAX_QUERIES = 1_000_000;
 /** A setting is chosen at most this many times, each time with new queries. */
 const MAX_QUERY_TIMES = 3;
+/** Held-out rows are no fair sample where their number differs by so much of what is expected, */
+const UNFAIR = 1 / 4;
+/** and by so many, since chance alone makes some difference. */
+const CHANCE = 16;
 
 /** For each query rows of the index, nearest first, at least k. */
 type Neighbors = readonly ArrayLike<number>[];
@@ -217,13 +221,16 @@ class HeldOut {
   }
 
   /**
-   * The rows to use as queries: the held-out ones, or all rows where there is no space or fewer
-   * than two are held out.
+   * The rows to use as queries: the held-out ones, or all where there is no space. Of equal rows
+   * all are held out or none: where so many are equal that the held-out ones are no fair sample,
+   * all rows are queries.
    */
-  queries(hasSpace: boolean): { rows: Uint32Array; isFew: boolean } {
-    const isFew = this.#held.length < 2;
-    const rows = Uint32Array.from(hasSpace && !isFew ? this.#held : this.#all);
-    return { rows: rows.sort(), isFew };
+  queries(hasSpace: boolean): { rows: Uint32Array; isTrained: boolean } {
+    const expected = this.#all.length / HELD_OUT_CLASSES;
+    const { length } = this.#held;
+    const isFair = length > 1 && Math.abs(length - expected) < UNFAIR * expected + CHANCE;
+    const rows = Uint32Array.from(hasSpace && isFair ? this.#held : this.#all);
+    return { rows: rows.sort(), isTrained: hasSpace && !isFair };
   }
 }
 
@@ -253,12 +260,12 @@ async function rowSource(
   const { k, queries } = wanted;
   const held = known ?? new HeldOut();
   if (known === null) await index.eachRow((row, isHeldOut) => held.take(row, isHeldOut), work);
-  const { rows, isFew } = held.queries(hasSpace);
+  const { rows, isTrained } = held.queries(hasSpace);
   const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
   await index.loadQueries(order, work);
   const hasVectors = index.storage !== 'none' || wanted.vectors !== null;
   return EvaluationSource.of(
-    { source: 'rows', truth: hasVectors ? 'cosine' : 'distance', isTrained: isFew && hasSpace },
+    { source: 'rows', truth: hasVectors ? 'cosine' : 'distance', isTrained },
     order,
     {
       ahead: queries,

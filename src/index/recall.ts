@@ -99,6 +99,8 @@ export interface Figures {
   readonly ms: number;
   /** True if the queries are rows that took part in training. */
   readonly isTrained: boolean;
+  /** The column that makes rows of int8 alike, since it has nearly all of their length; else null. */
+  readonly column: number | null;
 }
 
 /** Which queries some figures were measured with, and how their true neighbours were found. */
@@ -106,6 +108,8 @@ export type QueriesKind = Pick<EvaluationRecall, 'source' | 'truth'> & Pick<Figu
 
 /** Recalls are rounded to 1 / UNITS, far below their error: .956 instead of .9559999999999. */
 const UNITS = 1e12;
+/** A value next to which int8 rounds 1,536 equal others to 0, in a vector of length 1. */
+const NEARLY_ALL = 0.988;
 /** Decimal digits of a mean cosine in a report. */
 const COSINE_DIGITS = 6;
 /** Bytes of each: a row, a scale. */
@@ -173,7 +177,19 @@ export async function measured(
     ),
     ms,
     isTrained,
+    column: index.storage === 'int8' ? largestColumn(judging) : null,
   };
+}
+
+/** The column that is nearly all of most queries, which have length 1; null if none is. */
+function largestColumn(judging: readonly Evaluated[]): number | null {
+  const times = new Map<number, number>();
+  for (const { query } of judging) {
+    const column = (query.unit as Float64Array).findIndex((one) => Math.abs(one) > NEARLY_ALL);
+    if (column >= 0) times.set(column, (times.get(column) ?? 0) + 1);
+  }
+  for (const [column, count] of times) if (2 * count > judging.length) return column;
+  return null;
 }
 
 /**

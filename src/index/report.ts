@@ -60,7 +60,7 @@ export function reportOf(
 }
 
 function warningsOf(
-  { recall, kthCosines, isTrained }: Figures,
+  { recall, kthCosines, isTrained, column }: Figures,
   byRows: Figures | null,
   k: number,
 ): string[] {
@@ -69,7 +69,15 @@ function warningsOf(
     warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
   }
   if (isTrained) {
-    warnings.push('evaluation rows took part in training: the index has too few others');
+    warnings.push(
+      'evaluation rows took part in training: the index has too few others, or many equal ones',
+    );
+  }
+  if (column !== null) {
+    warnings.push(
+      `column ${column} is so much larger than the others that 'int8' keeps little of them, and ` +
+        "most rows are alike: scale it down, or hold 'float32'",
+    );
   }
   if (byRows === null) return warnings;
   const [ours, rows] = [recall, byRows.recall];

@@ -205,6 +205,20 @@ describe('what optimize reports', () => {
     expect(interval[1] - interval[0]).toBeGreaterThan(0.1);
   });
 
+  it('names a column that makes rows of int8 alike, and asks all rows where the others are', async () => {
+    const wide = clustered(6000);
+    for (let row = 0; row < 6000; row++) at(wide, row)[3] *= 3000;
+    const warningsOf = async (kind: 'int8' | 'float32') => {
+      const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: kind });
+      await index.addAll(wide);
+      return (await index.optimize({ partitions: 64, queries: 200 })).warnings.join('; ');
+    };
+    const warnings = await warningsOf('int8');
+    expect(warnings).toMatch(/column 3 is so much larger .* hold 'float32'/);
+    expect(warnings).toContain('took part in training');
+    expect(await warningsOf('float32')).toBe('');
+  });
+
   it('is stale after a tenth of the rows has changed, and is measured again', async () => {
     const index = await made();
     await index.optimize({ ...settings, recall: 0.9 });
