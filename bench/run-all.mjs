@@ -7,7 +7,8 @@ import { isSmall, words } from './lib/bench.mjs';
 
 const BENCHES = [
   ...['rivals glove', 'rivals images', 'rivals sentences', 'scan', 'exact', 'pairs', 'hashing'],
-  ...['recall', 'honesty', 'clusters', 'texts', 'near-duplicates', 'text-settings', 'large-dedup'],
+  ...['recall', 'honesty', 'clusters', 'texts', 'near-duplicates', 'text-settings', 'common-text'],
+  'large-dedup',
   ...['threads', 'folders', 'build', 'explore'],
 ];
 const SMALL = ['rivals nouns', ...BENCHES.slice(3)];

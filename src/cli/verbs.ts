@@ -211,9 +211,9 @@ const DEDUP: Verb = {
       '--keep WHICH = first':
         'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
         'highest:COLUMN, random or random:SEED',
-      '--common SHARE':
-        'Text that more than this share of the texts have, as 0.003, makes none near; or a file ' +
-        'of such text',
+      '--common TEXT':
+        'Text that makes none near: auto for that of templates which many texts fill ' +
+        'differently, or a file of it',
       '--keep-at-most N: integer 1.. = 1':
         'Keep so many rows of a group, those preferred by --keep',
       '--target-rows N: integer 1..':

@@ -13,7 +13,7 @@ import { checkLongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
-import { CommonText, checkCommon } from './common-text';
+import { findCommon, gatherApart, type Star } from './apart';
 import { NONE } from './distinct-codes';
 import {
   GROUP_OPTIONS,
@@ -64,10 +64,10 @@ export interface DedupOptions extends GroupOptions {
    */
   targetRows?: number;
   /**
-   * Members of sets that do not make rows near: those of more than this share of the rows, and of
-   * more than 10; or these. Needs `minJaccard`, and the sets.
+   * Text that does not make rows near: 'auto' finds the text of templates that many rows fill
+   * differently; or the members that are common. Needs `minJaccard`, and the sets of the rows.
    */
-  common?: number | BigUint64Array;
+  common?: 'auto' | BigUint64Array;
   /** An earlier plan, whose rows those of `source` follow. `checks` are of all rows. */
   extend?: Extension;
 }
@@ -87,18 +87,18 @@ const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'common
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
   const all = checkOptions('options', options, OPTIONS);
   const work = new LongWork(checkLongCall(all));
-  const { checks, extend, keepAtMost = 1, targetRows, common, ...given } = all;
+  const { checks, extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
   // From here on the vectors are part of `added`.
   const checked = groupRequest(added, { ...given, vectors: undefined });
-  const text = common === undefined ? null : await commonText(added, all, work);
+  const { text, stars } = await findCommon(added, all, checked, work);
   const near = text === null ? checked.near : { ...checked.near, common: text };
   const request = { ...checked, near };
   checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) checkGrowth(all);
-  const asked = { added, known, request, checks, keepAtMost };
+  const asked = { added, known, request, checks, keepAtMost, stars };
   const measured = (plan: DedupPlan) =>
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
@@ -109,20 +109,11 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   const target = { targetRows, gone, rows: added, near };
   const planAt = (narrowed: Nearness, part: LongWork) =>
-    planOf({ ...asked, request: { ...request, near: { ...near, ...narrowed } } }, part);
+    planOf(
+      { ...asked, stars: null, request: { ...request, near: { ...near, ...narrowed } } },
+      part,
+    );
   return measured(await planOfSize(target, planAt, work));
-}
-
-/** What many rows share, for rows that are compared as sets. */
-async function commonText(rows: Rows, options: DedupOptions, work: LongWork): Promise<CommonText> {
-  const common = checkCommon(options.common);
-  if (options.minJaccard === undefined || rows.vectors?.kind !== 'sparse') {
-    throw new Error('"common" needs "minJaccard", and the sets of the rows as vectors');
-  }
-  if (options.pairs !== undefined || options.extend !== undefined) {
-    throw new Error('"common" goes without "pairs" and "extend"');
-  }
-  return CommonText.of(rows, common, work);
 }
 
 /** Checked options of a plan, and the rows that they are for. */
@@ -132,6 +123,7 @@ interface PlanRequest {
   readonly request: GroupRequest;
   readonly checks: Uint32Array | undefined;
   readonly keepAtMost: number;
+  readonly stars: Star[] | null;
 }
 
 /** Rows of a plan between two steps. */
@@ -139,7 +131,7 @@ const STEP_ROWS = 2 ** 15;
 
 /** Joins added rows to known groups, groups the others, and measures what is dropped. */
 async function planOf(
-  { added, known, request, checks, keepAtMost }: PlanRequest,
+  { added, known, request, checks, keepAtMost, stars }: PlanRequest,
   work: LongWork,
 ): Promise<DedupPlan> {
   const first = known?.plan.count ?? 0;
@@ -159,7 +151,7 @@ async function planOf(
   }
   const rank = keepAtMost > 1 ? ranksOf(left, added.codes.count) : null;
   let grouped = 0;
-  for (const { rows, kept } of await gather(added, left, request, work)) {
+  for (const { rows, kept } of await gatherApart(added, left, request, stars, work)) {
     for (const row of rows) {
       plan.groups[first + row] = first + rows[0];
       plan.duplicateOf[first + row] = first + kept;

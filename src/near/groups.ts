@@ -138,7 +138,7 @@ export function groupRequest({ codes }: Rows, options: GroupOptions): GroupReque
 }
 
 /** The rows of a group, ascending, and the one that is kept. */
-type GatheredRows = Pick<RowGroup, 'rows' | 'kept'>;
+export type GatheredRows = Pick<RowGroup, 'rows' | 'kept'>;
 
 /** Rows between two steps; fewer where each is looked up by a key. */
 const STEP_ROWS = 2 ** 15;
@@ -205,6 +205,8 @@ async function headsOf(
   const heads =
     grouping === 'components' ? new Components(order.length) : new Stars(order.length, areAll);
   const take = (batch: OrderedPairs) => heads.take(batch);
+  const isOpen = (a: number, b: number) =>
+    heads.isOpen(a, b) && (common === undefined || common.areNear(order[a], order[b]));
   if (pairs !== undefined) await givenPairs(pairs, order, take, work);
   else {
     const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
@@ -213,11 +215,23 @@ async function headsOf(
       ...options,
       ...(group && { group }),
       equal: areAll ? 'all' : 'first',
-      ...(common && { filter: (batch: OrderedPairs) => common.nearOf(batch, order) }),
+      rests: common?.rests,
+      // Exact similarities cost most: not for pairs that change nothing any more.
+      ...(isExact && { filter: (batch: OrderedPairs) => pairsThat(isOpen, batch) }),
     } as const;
     await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
   }
   return heads.result();
+}
+
+/** The pairs of a batch that meet a condition. */
+function pairsThat(
+  isWanted: (a: number, b: number) => boolean,
+  { a, b, distances }: OrderedPairs,
+): OrderedPairs {
+  const flags = Uint8Array.from(a, (one, i) => Number(isWanted(one, b[i])));
+  const filter = (_: number, i: number) => flags[i] === 1;
+  return { a: a.filter(filter), b: b.filter(filter), distances: distances.filter(filter) };
 }
 
 /** For each position the first position whose row has the same code, vector and group. */
@@ -251,6 +265,11 @@ class Components {
     this.#sets = new UnionFind(count);
   }
 
+  /** False for a pair that changes nothing, since a chain of pairs connects it already. */
+  isOpen(a: number, b: number): boolean {
+    return this.#sets.find(a) !== this.#sets.find(b);
+  }
+
   take({ a, b }: OrderedPairs): void {
     for (let i = 0; i < a.length; i++) this.#sets.union(a[i], b[i]);
   }
@@ -269,6 +288,12 @@ class Stars {
   constructor(count: number, areAll: boolean) {
     this.#heads = new Uint32Array(count).fill(NONE);
     this.#areAll = areAll;
+  }
+
+  /** False for a pair that changes nothing, since the first is no head or the second has one. */
+  isOpen(a: number, b: number): boolean {
+    const [one, other] = [this.#heads[a], this.#heads[b]];
+    return !this.#areAll || ((one === NONE || one === a) && other === NONE);
   }
 
   take({ a: firsts, b: seconds, distances }: OrderedPairs): void {

@@ -10,6 +10,7 @@ import { reaches } from '../base/length';
 import { checkLongCall, iterated, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast } from '../codes/measure';
+import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { distance } from '../kernels/hamming';
 import { distinctOf } from './distinct-codes';
 import { type OrderedPairs, pairsInOrder, type Send } from './pair-order';
@@ -96,7 +97,7 @@ export function pairs(
 }
 
 /** Checked options with both collections; `right` is null for pairs within one. */
-type Request = ReturnType<typeof requestOf>;
+type Request = ReturnType<typeof requestOf> & Pick<PassedOn, 'rests'>;
 
 /** Passes on the batches of `pairs`, for other work. */
 export async function eachPairs(
@@ -106,14 +107,16 @@ export async function eachPairs(
   send: Send<PairBatch>,
   work: LongWork,
 ): Promise<void> {
-  const { equal, filter, ...near } = options;
-  await findPairs(requestOf(left, right, near, equal), send, work, filter);
+  const { equal, filter, rests, ...near } = options;
+  await findPairs({ ...requestOf(left, right, near, equal), rests }, send, work, filter);
 }
 
 /** Which pairs `eachPairs` passes on; the filter comes before exact similarities are computed. */
 interface PassedOn {
   readonly equal?: EqualRows;
   readonly filter?: (batch: OrderedPairs) => OrderedPairs;
+  /** Further sets of the rows, and the share of the smaller one that near rows have in common. */
+  readonly rests?: { readonly vectors: SparseVectors; readonly least: number } | undefined;
 }
 
 /** Checks the options of a join against the rows. */
@@ -203,7 +206,7 @@ async function pairsOfCodes(
 
 /** Pairs of sets that may be near, with their distances; the exact similarity then decides. */
 async function pairsOfSets(
-  { left, right, exact, group }: Request,
+  { left, right, exact, group, rests }: Request,
   send: Send<OrderedPairs>,
   work: LongWork,
 ): Promise<void> {
@@ -215,7 +218,12 @@ async function pairsOfSets(
     }
     return send({ a, b, distances });
   };
-  await setPairs(left, right, { least: exact?.least as number, group }, measured, work);
+  if (rests === undefined) {
+    await setPairs(left, right, { least: exact?.least as number, group }, measured, work);
+  } else {
+    const wanted = { least: rests.least, isOfSmaller: true, group };
+    await setPairs({ ...left, vectors: rests.vectors }, right, wanted, measured, work);
+  }
 }
 
 /** An empty batch with the columns of a stream, for outputs without any pair. */

@@ -37,7 +37,10 @@ const INTEGERS = {
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
 /** All columns that are read; other columns are ignored. */
-export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rows', 'reviewed', 'code'];
+export const PLAN_COLUMNS = [
+  ...NEEDED_COLUMNS,
+  ...['cosine', 'jaccard', 'rest', 'common', 'rows', 'reviewed', 'code'],
+];
 /** Older plans have no column `rows`: rows without a line are those that an index removed. */
 const ROWS = { rows: 0xffff_ffff } as const;
 /** Rows that a plan may be for, for each of its lines; with that column, `maxRows` as well. */
@@ -201,15 +204,13 @@ export function planOf(
   const ofDropped: typeof inOrder = (into, values, own) =>
     inOrder(into, Array.from(values, valueUnlessKept(own)), own);
   const duplicateOf = ofDropped(new Uint32Array(count), integers('duplicate_of'), itself);
-  const beyond = duplicateOf.findIndex((other) => other >= count);
-  if (beyond >= 0) {
-    throw new FormatError(`row ${beyond} duplicates row ${duplicateOf[beyond]} of ${count}`, file);
-  }
+  checkDuplicates(duplicateOf, file);
+  const numbers = (name: string) => (names.includes(name) ? finite(valuesOf(name)) : null);
   const similarities = (name: string) => {
-    const found = names.includes(name) ? valuesOf(name).map(numberOf) : [];
-    const isThere = found.length > 0 && found.every(Number.isFinite);
-    return isThere ? ofDropped(new Float64Array(count), found, () => 1) : null;
+    const found = numbers(name);
+    return found && ofDropped(new Float64Array(count), found, () => 1);
   };
+  const [rests, commons] = [similarities('rest'), numbers('common')];
   const isMark = (mark: unknown) => Number(mark === true || mark === 'true' || mark === 1);
   const areAll = lines.every((line) => line >= 0);
   return {
@@ -221,12 +222,27 @@ export function planOf(
     distances: ofDropped(new Uint16Array(count), integers('distance'), () => 0),
     cosines: similarities('cosine'),
     jaccards: similarities('jaccard'),
+    ...(rests && { rests }),
+    ...(commons && { commons: inOrder(new Float64Array(count), commons, () => 0) }),
     ...(!areAll && { listed: Uint8Array.from(lines, (line) => Number(line >= 0)) }),
     ...(names.includes('reviewed') && {
       reviewed: inOrder(new Uint8Array(count), valuesOf('reviewed').map(isMark), () => 0),
     }),
     ...codesOf(batches, lines),
   };
+}
+
+function checkDuplicates(duplicateOf: Uint32Array, file: string): void {
+  const { length } = duplicateOf;
+  const row = duplicateOf.findIndex((other) => other >= length);
+  if (row < 0) return;
+  throw new FormatError(`row ${row} duplicates row ${duplicateOf[row]} of ${length}`, file);
+}
+
+/** Numbers, unless there are none or one is no finite number. */
+function finite(values: readonly unknown[]): number[] | null {
+  const found = values.map(numberOf);
+  return found.length > 0 && found.every(Number.isFinite) ? found : null;
 }
 
 /** The codes of all rows, if the lines have a binary column of them. */

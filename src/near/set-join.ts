@@ -1,5 +1,6 @@
 /**
- * Candidate pairs of sets for a Jaccard similarity; none that reach it are missed. Prefix filtering
+ * Candidate pairs of sets for a Jaccard similarity, or for a share of the smaller set that is in
+ * the other; none that reach it are missed. For the former by prefix filtering
  * (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma & Srikant, WWW 2007; Xiao et al., WWW 2008):
  * with the members of all sets in one order, rare ones first, near sets share some of the first
  * members of each, so lists of the rows with such a member bring them together. Members are hashed
@@ -14,8 +15,9 @@ import type { RowPairs, Rows } from './rows';
 
 /** Which sets are near, and what to call at the start. */
 interface SetsWanted {
-  /** Lowest Jaccard similarity, above 0. */
+  /** Lowest Jaccard similarity, or share of the smaller set, above 0. */
   readonly least: number;
+  readonly isOfSmaller?: boolean;
   /** For each row its group: pairs are within a group, and rows of -1 are in none. */
   readonly group?: Int32Array | undefined;
 }
@@ -28,7 +30,7 @@ const MAX_OCCURRENCES = 2 ** 20 - 1;
 /** Subtracted before rounding up, where rounding may have made a product a little too large. */
 const ROUNDING = 1e-9;
 /** Pairs of a batch; rows read, and entries of lists counted, between two steps. */
-const BATCH = 2 ** 16;
+const BATCH = 2 ** 14;
 const STEP_ROWS = 2 ** 12;
 const STEP_ENTRIES = 2 ** 21;
 
@@ -76,7 +78,9 @@ class MemberOrder {
   /** Counts the members of these collections. */
   static async of(collections: readonly Rows[], work: LongWork): Promise<MemberOrder> {
     let entries = 0;
-    for (const { vectors } of collections) entries += (vectors as SparseVectors).entryCount;
+    for (const rows of collections) {
+      for (let row = 0; row < rows.codes.count; row++) entries += entryCountOf(rows, row);
+    }
     const order = new MemberOrder(entries);
     for (const rows of collections) {
       for (let row = 0; row < rows.codes.count; row++) {
@@ -109,6 +113,12 @@ class MemberOrder {
     if (size > this.#keys.length) this.#keys = new Float64Array(2 * size);
     const keys = this.#keys.subarray(0, size);
     let at = 0;
+    if (lists.length === size) {
+      eachMember(rows, row, (member) => {
+        lists[at++] = this.listOf(member);
+      });
+      return;
+    }
     eachMember(rows, row, (member) => {
       const occurrences = Math.min(MAX_OCCURRENCES, this.#counts[this.listOf(member)]);
       keys[at++] = occurrences * 2 ** 32 + member;
@@ -117,6 +127,12 @@ class MemberOrder {
     // The lower 32 bits of a key are the member.
     for (let i = 0; i < lists.length; i++) lists[i] = this.listOf(keys[i] >>> 0);
   }
+}
+
+/** Number of entries of a row, those of weight 0 included. */
+function entryCountOf({ vectors, vectorOf }: Rows, row: number): number {
+  const { from, to } = (vectors as SparseVectors).entriesOf(vectorOf?.[row] ?? row);
+  return to - from;
 }
 
 /** Calls `take` with a 32-bit hash of each member of a row: a dimension whose weight is not 0. */
@@ -144,12 +160,13 @@ interface Prefixes {
 
 /**
  * Takes s - ceil(least * s) + 1 first members of a set of size s: a near set has at least
- * ceil(least * s) members in common with it, so not all of these can be among the others.
+ * ceil(least * s) members in common with it, so not all of these can be among the others. Of the
+ * smaller set alone all members are taken.
  */
 async function prefixesOf(
   rows: Rows,
   order: MemberOrder,
-  { least, group }: SetsWanted,
+  { least, isOfSmaller = false, group }: SetsWanted,
   work: LongWork,
 ): Promise<Prefixes> {
   const { count } = rows.codes;
@@ -157,8 +174,9 @@ async function prefixesOf(
   const starts = new Uint32Array(count + 1);
   for (let row = 0; row < count; row++) {
     if (group === undefined || group[row] >= 0) eachMember(rows, row, () => sizes[row]++);
-    const first = sizes[row] === 0 ? 0 : sizes[row] - Math.ceil(least * sizes[row] - ROUNDING) + 1;
-    starts[row + 1] = starts[row] + Math.min(first, sizes[row]);
+    // The other set may be much larger, so that its first members say nothing of the smaller one.
+    const needless = isOfSmaller ? 0 : Math.ceil(least * sizes[row] - ROUNDING) - 1;
+    starts[row + 1] = starts[row] + Math.min(sizes[row], Math.max(0, sizes[row] - needless));
     if (row % STEP_ROWS === 0) await work.step();
   }
   const lists = new Uint32Array(starts[count]);
@@ -279,10 +297,13 @@ class Candidates {
 
   /** Size and positional filters: false if the sets surely have too few members in common. */
   #mayBeNear(row: number, other: number): boolean {
-    const { least, group } = this.#wanted;
+    const { least, isOfSmaller = false, group } = this.#wanted;
     if (group !== undefined && group[row] !== group[other]) return false;
     const [ours, theirs] = [this.#ours, this.#theirs];
     const [size, otherSize] = [ours.sizes[row], theirs.sizes[other]];
+    if (isOfSmaller) {
+      return this.#shared[other] >= least * Math.min(size, otherSize) - ROUNDING;
+    }
     if (Math.min(size, otherSize) < least * Math.max(size, otherSize) - ROUNDING) return false;
     const common = Math.ceil((least / (1 + least)) * (size + otherSize) - ROUNDING);
     // Of the set whose first members end earlier in the order, further members may be shared that

@@ -491,7 +491,7 @@ describe('text that many texts share', () => {
     writeFileSync(at('form.txt'), fixed.join('\n'));
   });
 
-  it.each([['0.1'], ['form.txt']])('makes none near, by --common %s', async (common) => {
+  it.each([['auto'], ['form.txt']])('makes none near, by --common %s', async (common) => {
     const words = ['dedup', 'letters.jsonl', '--common', common, '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });
     expect([code, stderr]).toEqual([0, expect.stringContaining('Common text makes no rows near')]);
@@ -513,16 +513,18 @@ describe('text that many texts share', () => {
 
   it('makes them near without the option', async () => {
     const words = ['dedup', 'letters.jsonl', '--force', '-o', 'plan.jsonl'];
-    expect((await run(words, { cwd: folder })).code).toBe(0);
+    const { code, stderr } = await run(words, { cwd: folder });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('--common auto keeps rows apart')]);
+    expect(stderr).toMatch(/1 group of 31 rows in all look like templates/);
     const dropped = lines(at('plan.jsonl')).filter(({ action }) => action === 'drop');
     expect(dropped.length).toBe(30 + 25);
   });
 
   it.each([
-    [['--common', '2'], 2, '--common expected a share of the texts above 0 and below 1, got 2'],
+    [['--common', 'auto', '--extend', 'p.jsonl'], 2, 'does not go with --extend: what is common'],
     [['--common', 'none.txt'], 1, 'none.txt: no such file or folder'],
-    [['--common', '.1', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
-    [['--common', '.1', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],
+    [['--common', 'auto', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
+    [['--common', 'auto', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],
   ])('refuses %j', async (words, code, message) => {
     const { code: found, stderr } = await run(['dedup', 'letters.jsonl', ...words], {
       cwd: folder,

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { SimHasher } from '../../src/hashing/simhash';
 import { dedup } from '../../src/near/dedup';
+import { rowsOf, withVectors } from '../../src/near/rows';
+import { countTemplates } from '../../src/near/templates';
 import { shingles, TextHasher } from '../../src/node';
 import { Draws } from '../reference/random';
 
@@ -15,8 +18,10 @@ const edited = (text: readonly string[], share: number) =>
 /** Other texts, the fillings of templates and, of some of both, edited copies. */
 const texts: string[][] = Array.from({ length: 300 }, () => some(60 + draws.integer(200)));
 const templateOf = new Map<number, number>();
+const fixedTexts: string[] = [];
 for (let template = 0; template < 4; template++) {
   const fixed = Array.from({ length: 10 }, () => some(22));
+  fixedTexts.push(...fixed.map((part) => part.join(' ')));
   for (let filling = 0; filling < 50; filling++) {
     templateOf.set(texts.length, template);
     texts.push(fixed.flatMap((part) => [...part, ...some(1 + draws.integer(4))]));
@@ -28,6 +33,14 @@ for (let i = 0; i < 120; i++) {
   const original = draws.integer(originals);
   originalOf.push(original);
   texts.push(edited(texts[original], [0, 0.01, 0.03, 0.06][i % 4]));
+}
+/** Fifteen versions each of two texts: edited each for itself, and each from the one before. */
+const versions = texts.length;
+const base = some(200);
+let latest = some(200);
+for (let i = 0; i < 15; i++) {
+  texts.push(edited(base, 0.05), latest);
+  latest = edited(latest, 0.02);
 }
 /** A form that is sent empty: twelve texts of which one word differs. */
 const form = some(80);
@@ -50,40 +63,88 @@ const near = { minJaccard: 0.6, vectors };
 
 /** The definition in plain sets. */
 const sets = rows.map(({ indices }) => new Set(indices as BigUint64Array));
-const counts = new Map<bigint, number>();
-for (const [key, set] of new Map(sets.map((set, i) => [String(codes.at(i)), set]))) {
-  expect(key).not.toBe('');
-  for (const member of set) counts.set(member, (counts.get(member) ?? 0) + 1);
-}
-const SHARE = 0.03;
-const most = Math.max(10, SHARE * texts.length);
-const restOf = (row: number) => [...sets[row]].filter((one) => (counts.get(one) ?? 0) <= most);
+/** The pairs of words that stand in the templates. */
+const fixedMembers = new Set(
+  fixedTexts.flatMap((text) => [...(hasher.vectorize(text).indices as BigUint64Array)]),
+);
+const restOf = (row: number) => [...sets[row]].filter((one) => !fixedMembers.has(one));
 const overlap = (a: number, b: number) => {
   const [one, other] = [restOf(a), new Set(restOf(b))];
   const least = Math.min(one.length, other.size);
   return least === 0 ? 0 : one.filter((member) => other.has(member)).length / least;
 };
 
-describe('dedup with common text', async () => {
+const fillings = [...templateOf.keys()];
+const joined = (groups: Uint32Array) =>
+  fillings.filter((row) => fillings.some((one) => one < row && groups[one] === groups[row]));
+const found = (groups: Uint32Array) =>
+  originalOf.filter((row, i) => groups[row] === groups[originals + i]).length;
+const droppedOf = (kept: Uint8Array) => texts.flatMap((_, row) => (kept[row] === 0 ? [row] : []));
+
+describe('dedup with the text of templates', async () => {
   const before = await dedup(codes, near);
-  const plan = await dedup(codes, { ...near, common: SHARE });
-  const isDropped = (kept: Uint8Array) => (row: number) => kept[row] === 0;
-  const fillings = [...templateOf.keys()];
+  const plan = await dedup(codes, { ...near, common: 'auto' });
 
   it('keeps templates apart that are filled differently, and finds the copies', () => {
-    const joined = (groups: Uint32Array) =>
-      fillings.filter((row) => fillings.some((one) => one < row && groups[one] === groups[row]));
     expect(joined(before.groups).length).toBeGreaterThan(100);
     expect(joined(plan.groups)).toEqual([]);
-    const found = (groups: Uint32Array) =>
-      originalOf.filter((row, i) => groups[row] === groups[originals + i]).length;
     expect(found(before.groups)).toBeGreaterThan(115);
     expect(found(plan.groups)).toBeGreaterThanOrEqual(0.97 * found(before.groups));
   });
 
+  it('leaves versions of one text as they are without it', () => {
+    for (let row = versions; row < forms; row++) {
+      expect(plan.groups[row]).toBe(before.groups[row]);
+    }
+    expect(new Set(plan.groups.subarray(versions, forms)).size).toBeLessThan(6);
+  });
+
+  it('makes one group of texts that are nothing but common text', () => {
+    for (let row = forms; row < texts.length; row++) {
+      expect([plan.groups[row], plan.commons?.[row]]).toEqual([forms, 1]);
+    }
+  });
+
+  it('says how many groups look like templates, before they are taken apart', async () => {
+    const rowsWithSets = withVectors(rowsOf('rows', codes), vectors);
+    const work = new LongWork({});
+    const { groups } = await countTemplates(before, rowsWithSets, work);
+    expect(groups).toBe(5); // the four, and the empty form
+    const apart = await countTemplates(plan, rowsWithSets, work);
+    expect(apart).toEqual({ groups: 1, rows: 24 });
+  });
+
+  it('holds for components, and for a number of rows', async () => {
+    const all = await dedup(codes, { ...near, common: 'auto', grouping: 'components' });
+    expect(joined(all.groups)).toEqual([]);
+    const targetRows = plan.kept.reduce((sum, one) => sum + one, 0) + 5;
+    const some = await dedup(codes, { ...near, common: 'auto', targetRows });
+    expect(some.kept.reduce((sum, one) => sum + one, 0)).toBe(targetRows);
+    expect(fillings.filter((row) => some.kept[row] === 0)).toEqual([]);
+  });
+
+  it('changes nothing where there are none', async () => {
+    const few = { keep: 'first', ...near, vectors: undefined, group: undefined } as const;
+    const some = await hasher.hashAll(texts.slice(0, 300).map((text) => text.join(' ')));
+    const sets = { ...vectors, offsets: offsets.slice(0, 301) };
+    sets.indices = vectors.indices.slice(0, offsets[300]);
+    sets.values = vectors.values.slice(0, offsets[300]);
+    const options = { ...few, vectors: sets };
+    expect(await dedup(some, { ...options, common: 'auto' })).toEqual(await dedup(some, options));
+  });
+});
+
+describe('dedup with common text', async () => {
+  const common = BigUint64Array.from(fixedMembers);
+  const plan = await dedup(codes, { ...near, common });
+
+  it('keeps fillings apart', () => {
+    expect(joined(plan.groups)).toEqual([]);
+  });
+
   it('reports both similarities, as plain sets have them', () => {
     const { rests = new Float64Array(), commons = new Float64Array(), duplicateOf } = plan;
-    const dropped = texts.map((_, row) => row).filter(isDropped(plan.kept));
+    const dropped = droppedOf(plan.kept);
     expect(dropped.length).toBeGreaterThan(100);
     for (const row of dropped) {
       const other = duplicateOf[row];
@@ -99,42 +160,28 @@ describe('dedup with common text', async () => {
     });
   });
 
-  it('makes one group of texts that are nothing but common text', () => {
-    for (let row = forms; row < texts.length; row++) {
-      expect([plan.groups[row], plan.commons?.[row]]).toEqual([forms, 1]);
+  it('finds all pairs that are near by plain sets', async () => {
+    const components = await dedup(codes, { ...near, common, grouping: 'components' });
+    for (let a = 0; a < texts.length; a += 7) {
+      for (let b = 0; b < texts.length; b++) {
+        if (a === b || restOf(a).length < 4 || restOf(b).length < 4) continue;
+        const both = [...sets[a]].filter((one) => sets[b].has(one)).length;
+        if (both / (sets[a].size + sets[b].size - both) < 0.6 || overlap(a, b) < 0.5) continue;
+        expect(components.groups[a]).toBe(components.groups[b]);
+      }
     }
   });
 
-  it('takes the common text itself', async () => {
-    const common = rows[forms].indices as BigUint64Array;
-    const { commons = [], groups } = await dedup(codes, { ...near, common });
-    expect([commons[forms], commons[0], groups[forms + 1]]).toEqual([1, 0, forms]);
-    const [one, other] = fillings;
-    expect(groups[other]).toBe(before.groups[other]);
-    expect(groups[one]).toBe(before.groups[one]);
-  });
-
-  it('holds for components, and for a number of rows', async () => {
-    const all = await dedup(codes, { ...near, common: SHARE, grouping: 'components' });
-    expect(fillings.filter((row) => all.groups[row] !== row)).toEqual([]);
-    const targetRows = plan.kept.reduce((sum, one) => sum + one, 0) + 5;
-    const some = await dedup(codes, { ...near, common: SHARE, targetRows });
-    expect(some.kept.reduce((sum, one) => sum + one, 0)).toBe(targetRows);
-    expect(fillings.filter((row) => some.kept[row] === 0)).toEqual([]);
-  });
-
   it('is refused where rows are not compared as sets, and with what has its pairs already', async () => {
-    const refused = (options: object) => dedup(codes, { ...near, common: 0.1, ...options });
+    const refused = (options: object) => dedup(codes, { ...near, common: 'auto', ...options });
     await expect(refused({ vectors: undefined })).rejects.toThrow('"common" needs "minJaccard"');
-    await expect(refused({ common: 2 })).rejects.toThrow('"common" expected a number');
-    await expect(refused({ common: [3n] })).rejects.toThrow('"common" expected a share or');
+    await expect(refused({ common: 2 })).rejects.toThrow('"common" expected \'auto\' or');
+    await expect(refused({ common: [3n] })).rejects.toThrow('"common" expected \'auto\' or');
     const pairs = { a: new Uint32Array(), b: new Uint32Array() };
-    await expect(refused({ minJaccard: undefined, pairs, common: 0.1 })).rejects.toThrow(
-      '"common" needs "minJaccard"',
-    );
-    const extend = { plan: before, source: codes };
+    await expect(refused({ minJaccard: undefined, pairs })).rejects.toThrow('"common" needs');
+    const extend = { plan, source: codes };
     await expect(refused({ extend })).rejects.toThrow('"common" goes without');
     const others = await new SimHasher({ bits: 64 }).hashAll([[1], [2]]);
-    await expect(dedup(others, { maxDistance: 3, common: 0.1 })).rejects.toThrow('needs');
+    await expect(dedup(others, { maxDistance: 3, common: 'auto' })).rejects.toThrow('needs');
   });
 });

@@ -6,9 +6,13 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { LongWork } from '../../base/long-work';
 import { JACCARD } from '../../codes/measure';
 import { isMatch, shardsOf } from '../../formats/shards';
+import type { SparseVectors } from '../../index/vectors/sparse-vectors';
 import type { ColumnValues } from '../../near/keep';
+import { rowsOf, withVectors } from '../../near/rows';
+import { countTemplates } from '../../near/templates';
 import { type DedupPlan, dedup, type Grouping, type Keep, type RowBatch } from '../../node';
 import type { Call } from '../call';
 import {
@@ -21,7 +25,7 @@ import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
 import { type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
-import { commandLine, counted } from '../output/figures';
+import { commandLine, counted, grouped } from '../output/figures';
 import {
   openPlan,
   type PlanSummary,
@@ -83,11 +87,31 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   );
   const summary = summaryOf(plan, rows.rows.length);
   const shown = call.has('quiet') ? [] : shownRows(plan, summary);
+  if (!call.has('quiet')) await sayTemplates(call, plan, rows, options.vectors);
   const texts = await (writer === null
     ? rows.texts.of(shown)
     : writePlan(call, writer, { plan, rows, marks }, shown));
   if (!call.has('quiet')) await saySummary(call, { input, plan, rows, summary, texts });
   return 0;
+}
+
+/** Says which option keeps fillings of templates apart, where groups look like these. */
+async function sayTemplates(
+  call: Call,
+  plan: DedupPlan,
+  { source }: Collection,
+  sets: SparseVectors | undefined,
+): Promise<void> {
+  const isSaid = ['common', 'extend'].some((name) => call.has(name));
+  if (isSaid || sets === undefined || plan.jaccards === null) return;
+  const held = withVectors(rowsOf('rows', source), sets);
+  const found = await countTemplates(plan, held, new LongWork({}));
+  if (found.groups === 0) return;
+  call.say(
+    `${counted(found.groups, 'group')} of ${grouped(found.rows)} rows in all look like templates, ` +
+      'each filled differently: --common auto keeps rows apart that share the template alone, ' +
+      'and reprints that only add text as well',
+  );
 }
 
 /** Options that exclude each other, as [one, others]. */
@@ -96,17 +120,20 @@ const EXCLUDED: readonly (readonly [string, readonly string[]])[] = [
   ['extend', ['within', 'keep-at-most', 'target-rows']],
   ['common', ['extend', 'against', 'apply', 'max-distance', 'min-cosine']],
 ];
-/** A number, as the share of --common is written; anything else is a file. */
-const SHARE = /^[\d.]+$/;
+/** Options that know the new rows only, where what is common depends on all. */
+const OF_NEW_ROWS = ['extend', 'against'];
 
 /** Refuses options that contradict each other, and a plan that --apply would not read. */
 function refuseOptions(call: Call, input: Input): void {
   for (const [one, others] of EXCLUDED) {
-    if (call.has(one)) call.refuse(others, (name) => `--${one} does not go with --${name}`);
-  }
-  const common = call.text('common') ?? '';
-  if (SHARE.test(common) && !(Number(common) > 0 && Number(common) < 1)) {
-    call.misuse(`--common expected a share of the texts above 0 and below 1, got ${common}`);
+    if (!call.has(one)) continue;
+    call.refuse(others, (name) => {
+      const why =
+        one === 'common' && OF_NEW_ROWS.includes(name)
+          ? ': what is common depends on all texts; plan old and new ones together'
+          : '';
+      return `--${one} does not go with --${name}${why}`;
+    });
   }
   const target = call.text('output') ?? '-';
   if (target === '-') return;
@@ -122,21 +149,21 @@ function refuseOptions(call: Call, input: Input): void {
 }
 
 /**
- * `--common` for `dedup`: the share of the texts above which what they share, as a template, makes
- * none near; or the members of the set of a text in a file.
+ * `--common` for `dedup`: 'auto', which finds the text of templates; or the members of the set of
+ * a text in a file.
  */
 async function commonOf(
   call: Call,
   { measure, input, vectors }: Collection,
-): Promise<number | BigUint64Array | undefined> {
+): Promise<'auto' | BigUint64Array | undefined> {
   const given = call.text('common');
   if (given === undefined) return undefined;
   if (measure !== JACCARD || (vectors === null && !input?.canReadAgain)) {
     call.misuse('--common needs texts in a file, compared as sets of their tokens');
   }
-  if (SHARE.test(given)) return Number(given);
+  if (given === 'auto') return given;
   const hasher = input?.textHasher ?? null;
-  if (hasher === null) call.misuse('--common FILE needs texts; give a share of the rows');
+  if (hasher === null) call.misuse('--common FILE needs texts; auto finds what rows share');
   const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
   if (members.length === 0) call.fail(`${given}: no words`);
   return members;

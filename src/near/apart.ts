@@ -1,0 +1,99 @@
+/**
+ * Groups of rows that common text does not make near: what is common is given, or is the text of
+ * templates. These are found among the groups that rows as a whole make, which are then taken
+ * apart; groups of versions of one text stay whole, whatever they share.
+ */
+
+import { wrongType } from '../base/check';
+import type { HashCounts } from '../base/hash-counts';
+import type { LongWork } from '../base/long-work';
+import { CommonText, countsOfMembers } from './common-text';
+import { type GatheredRows, type GroupOptions, type GroupRequest, gather } from './groups';
+import { orderBy } from './keep';
+import { presentRows, type Rows } from './rows';
+import { templatesIn } from './templates';
+
+/** A group of rows as a whole, and whether they are versions of one text. */
+export type Star = GatheredRows & { readonly isVersions: boolean };
+
+/** Text that does not make rows near; by 'auto' with the stars in which it was found. */
+interface FoundText {
+  readonly text: CommonText | null;
+  readonly stars: Star[] | null;
+}
+
+/** The options of `dedup` on which common text depends. */
+type CommonOptions = Pick<GroupOptions, 'minJaccard' | 'pairs'> & {
+  readonly common?: 'auto' | BigUint64Array;
+  readonly extend?: unknown;
+};
+
+/** What many rows share, by the option `common`; needs rows that are compared as sets. */
+export async function findCommon(
+  rows: Rows,
+  { common, minJaccard, pairs, extend }: CommonOptions,
+  { keep, near }: GroupRequest,
+  work: LongWork,
+): Promise<FoundText> {
+  if (common === undefined) return { text: null, stars: null };
+  const isAuto = common === 'auto';
+  if (!isAuto && !(common instanceof BigUint64Array)) {
+    throw wrongType('common', "'auto' or a BigUint64Array", common);
+  }
+  if (minJaccard === undefined || rows.vectors?.kind !== 'sparse') {
+    throw new Error('"common" needs "minJaccard", and the sets of the rows as vectors');
+  }
+  if (pairs !== undefined || extend !== undefined) {
+    throw new Error('"common" goes without "pairs" and "extend"');
+  }
+  if (!isAuto) {
+    const members = countsOfMembers(common);
+    return { text: await CommonText.of(rows, () => members, work), stars: null };
+  }
+  const order = await orderBy(keep, presentRows(rows), work);
+  const stars = await gather(rows, order, { grouping: 'star', near }, work);
+  const ofStars = stars.map((star) => star.rows);
+  const found = await templatesIn(ofStars, rows, work);
+  const judged = stars.map((star) => ({ ...star, isVersions: found.versions.has(star.rows) }));
+  if (found.templates.size === 0) return { text: null, stars: judged };
+  // Rows of a template have its text alone, since what fills its gaps may be text of another one.
+  const ofRow: HashCounts[] = new Array(rows.codes.count).fill(found.common);
+  for (const [own, members] of found.templates) for (const row of own) ofRow[row] = members;
+  return { text: await CommonText.of(rows, (row) => ofRow[row], work), stars: judged };
+}
+
+/** A row of which this share is common text may be near to others for that alone. */
+const TEMPLATED = 0.5;
+
+/**
+ * The groups of `order`. With common text, rows that are nothing else are grouped among themselves
+ * as a whole. Where `stars` were found with it, those of rows with little of it stay as they are,
+ * as do those of versions of one text.
+ */
+export async function gatherApart(
+  rows: Rows,
+  order: Uint32Array,
+  request: GroupRequest,
+  stars: Star[] | null,
+  work: LongWork,
+): Promise<GatheredRows[]> {
+  const { common, ...near } = request.near;
+  const areStars = request.grouping === 'star' && stars !== null;
+  if (common === undefined) return areStars ? stars : gather(rows, order, request, work);
+  const isAgain = new Uint8Array(rows.codes.count).fill(1);
+  const alone: GatheredRows[] = [];
+  if (areStars) {
+    const isTemplated = (row: number) => common.shareOf(row) >= TEMPLATED;
+    for (const row of order) isAgain[row] = Number(isTemplated(row));
+    for (const star of stars) {
+      const stays = star.isVersions || !star.rows.some(isTemplated);
+      if (stays) alone.push(star);
+      for (const row of star.rows) isAgain[row] = Number(!stays);
+    }
+  }
+  const again = order.filter((row) => isAgain[row] === 1);
+  const bare = again.filter((row) => common.isBare(row));
+  const others = again.filter((row) => !common.isBare(row));
+  const ofBare = await gather(rows, bare, { ...request, near }, work);
+  return [...alone, ...ofBare, ...(await gather(rows, others, request, work))];
+}
