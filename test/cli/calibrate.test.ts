@@ -116,6 +116,9 @@ describe('calibrate of texts', () => {
     expect(stdout).toContain(
       'Found: planted copies of texts with 1 %, 2 %, 5 %, 10 % of the words',
     );
+    expect(stdout.replaceAll('\n', ' ')).toContain(
+      'such as fill one template differently pass for',
+    );
     expect(stdout).toContain(`Recommended\n  ${command}\n`);
     expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(150);

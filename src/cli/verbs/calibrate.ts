@@ -58,8 +58,9 @@ export async function run(call: Call): Promise<0> {
 }
 
 /**
- * Reads the rows, of texts plants copies where no pairs are given, and makes the table. With --judge
- * the pairs are those of a plan; where there is none, it is written, and the answer is null.
+ * Reads the rows, of texts plants copies where no pairs are given, and makes the table. With
+ * --judge the pairs are those of a plan; where there is none, it is written, and the answer is
+ * null.
  */
 async function calibrated(call: Call, path: string): Promise<CalibrationReport | null> {
   const judged = call.text('judge');
@@ -198,7 +199,10 @@ function pairsWords({ pairs, same }: CalibrationReport): string {
   const shares = PARTS.map((part) => percentOf(part * EDITS)).join(', ');
   const found = `Found: planted copies of texts with ${shares} of the words edited in turn.`;
   const wrong = `Wrong: those with ${percentOf(OTHER * EDITS)} edited, other texts by that.`;
-  return `${found} ${wrong} ${best}`;
+  const others =
+    'Groups and rows dropped count all rows: of these, such as fill one template differently ' +
+    'pass for right here; --judge PLAN shows the nearest pairs of them.';
+  return `${found} ${wrong} ${others} ${best}`;
 }
 
 /** A share as per cent with the digits that it has: `10 %`, `0.5 %`. */

@@ -108,9 +108,9 @@ async function sayTemplates(
   const found = await countTemplates(plan, held, new LongWork({}));
   if (found.groups === 0) return;
   call.say(
-    `${counted(found.groups, 'group')} of ${grouped(found.rows)} rows in all look like templates, ` +
-      'each filled differently: --common auto keeps rows apart that share the template alone, ' +
-      'and reprints that only add text as well',
+    `${counted(found.groups, 'group')} of ${grouped(found.rows)} rows in all look like ` +
+      'templates, each filled differently: --common auto keeps rows apart that share the ' +
+      'template alone, and reprints that only add text as well',
   );
 }
 
