@@ -1,8 +1,8 @@
 /**
  * Pairs for `calibrate --judge`: near rows of the user's own, as a plan whose groups are pairs. The
- * review of `explore` shows them; where a person keeps both rows, they are not the same. A row is in
- * one pair at most, and pairs are drawn evenly over the similarities, since each threshold must be
- * judged.
+ * review of `explore` shows them; where a person keeps both rows, they are not the same. A row is
+ * in one pair at most, and pairs are drawn evenly over the similarities, since each threshold must
+ * be judged.
  */
 
 import { Reservoir } from '../../base/draw';
