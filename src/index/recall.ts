@@ -99,7 +99,7 @@ export interface Figures {
   readonly ms: number;
   /** True if the queries are rows that took part in training. */
   readonly isTrained: boolean;
-  /** The column that makes rows of int8 alike, as nearly all of their length; null if none does. */
+  /** The column that makes rows of int8 alike, as nearly all of their length; else null. */
   readonly column: number | null;
 }
 
