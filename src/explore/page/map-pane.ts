@@ -289,8 +289,8 @@ export class MapPane {
   }
 
   /**
-   * The colour of a CSS variable in the page's theme, as `rgb(1, 2, 3)`: by the outline of the root,
-   * which is never drawn, since the map itself may not be on the page.
+   * The colour of a CSS variable in the page's theme, as `rgb(1, 2, 3)`: by the outline of the
+   * root, which is never drawn, since the map itself may not be on the page.
    */
   #css(name: string): string {
     const root = document.documentElement;
