@@ -49,7 +49,13 @@ export interface Clusters {
 }
 
 const OPTIONS = [
-  ...['clusters', 'by', 'starts', 'iterations', 'sample', 'seed', 'exemplars'],
+  'clusters',
+  'by',
+  'starts',
+  'iterations',
+  'sample',
+  'seed',
+  'exemplars',
   ...LONG_CALL,
 ];
 

@@ -58,8 +58,14 @@ export interface DensityClusters {
 }
 
 const OPTIONS = [
-  ...['minClusterSize', 'minSamples', 'exemplars', 'kernel', ...LONG_CALL],
-  ...['maxDistance', 'minCosine', 'minJaccard'],
+  'minClusterSize',
+  'minSamples',
+  'exemplars',
+  'kernel',
+  ...LONG_CALL,
+  'maxDistance',
+  'minCosine',
+  'minJaccard',
 ];
 
 /**

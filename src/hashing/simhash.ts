@@ -71,9 +71,7 @@ export const SIMHASHER_DEFAULTS = {
   kernel: 'auto',
 } as const;
 
-const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel', 'texts'],
-];
+const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel', 'texts'];
 /** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB for this many. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 

@@ -71,9 +71,7 @@ export interface SearchOptions<I extends Id = Id> {
 /** Defaults of a search; `optimize` replaces `oversample` and `probes` by what it chose. */
 export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
-export const SEARCH_OPTIONS = [
-  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'],
-];
+export const SEARCH_OPTIONS = ['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'];
 
 /** `maxDistance`, or the lowest similarity, or both must be given. */
 export interface IndexWithinOptions<I extends Id = Id> {
@@ -96,7 +94,12 @@ export interface IndexWithinOptions<I extends Id = Id> {
 }
 
 export const WITHIN_OPTIONS = [
-  ...['maxDistance', 'minCosine', 'minJaccard', 'method', 'filter', 'explain'],
+  'maxDistance',
+  'minCosine',
+  'minJaccard',
+  'method',
+  'filter',
+  'explain',
 ];
 
 /** Options of `optimize`: the wanted recall, and how it is measured. */
@@ -135,7 +138,14 @@ export interface OptimizeOptions {
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
 
 export const OPTIMIZE_OPTIONS = [
-  ...['recall', 'k', 'partitions', 'copies', 'seed', 'queries', 'truth', 'vectors'],
+  'recall',
+  'k',
+  'partitions',
+  'copies',
+  'seed',
+  'queries',
+  'truth',
+  'vectors',
 ];
 
 /** What a search reads of an index in files while nothing of it is in memory. */
@@ -221,8 +231,16 @@ export function afterChanges(
 }
 
 const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'pattern', 'texts'],
-  ...['vectors', 'mean'],
+  'bits',
+  'seed',
+  'projection',
+  'dimensions',
+  'zero',
+  'kernel',
+  'pattern',
+  'texts',
+  'vectors',
+  'mean',
 ];
 
 /** Checked options of an index: those of its hasher, and its own with defaults filled in. */

@@ -207,7 +207,10 @@ export class CentroidTree {
     const rows = { values: coarse, width };
     productsKernel.productsOfMany(
       rows,
-      ...([0, count, vectors, lists.least] as const),
+      0,
+      count,
+      vectors,
+      lists.least,
       (first, some, vector, found, at) => lists.take(vector, first, some, found, at),
     );
     const members: number[][] = Array.from({ length: count }, () => []);

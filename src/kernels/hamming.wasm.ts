@@ -37,8 +37,14 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
       const { nearestHits } = home.kernels;
       return state.search((first, end) => {
         return nearestHits(
-          ...([is64, codes.byteOffset, first, end, bytesPerCode] as const),
-          ...([state.extraAt, rows.byteOffset, state.at] as const),
+          is64,
+          codes.byteOffset,
+          first,
+          end,
+          bytesPerCode,
+          state.extraAt,
+          rows.byteOffset,
+          state.at,
         );
       });
     },
@@ -182,8 +188,18 @@ function hitsOfTiles(
     kernels.planesInto(tile, bytesPerCode, groups, slicesAt, planesAt);
     const restEnd = restAt + 16 * restPlanes;
     const end = kernels.hitsOfTile(
-      ...([tile, first + row, bytesPerCode, queriesAt, limitsAt, queryCount] as const),
-      ...([choicesAt, groups, planesAt, restAt, restEnd, hitsAt] as const),
+      tile,
+      first + row,
+      bytesPerCode,
+      queriesAt,
+      limitsAt,
+      queryCount,
+      choicesAt,
+      groups,
+      planesAt,
+      restAt,
+      restEnd,
+      hitsAt,
     );
     for (let i = 0; i < ((end >>> 0) - hitsAt) / 4; i += 3) take(hits[i], hits[i + 1], hits[i + 2]);
   }

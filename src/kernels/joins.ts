@@ -196,8 +196,16 @@ export const joinKernel = {
     const partsAt = home.free + PARTS_AT;
     new Uint32Array(home.bytes.buffer, partsAt, staged.length).set(staged);
     home.kernels.keysInto(
-      ...([codes.byteOffset, words64Of(memory), first, end, partsAt, parts.length] as const),
-      ...([hashShift, lowBits, entries.byteOffset, counts.byteOffset] as const),
+      codes.byteOffset,
+      words64Of(memory),
+      first,
+      end,
+      partsAt,
+      parts.length,
+      hashShift,
+      lowBits,
+      entries.byteOffset,
+      counts.byteOffset,
     );
   },
 
@@ -216,8 +224,14 @@ export const joinKernel = {
     const { codes, entries } = memory.arrays;
     const secret = [...hash.secret] as [number, number, number];
     home.kernels.hashesInto(
-      ...([codes.byteOffset, words64Of(memory), first, end, ...secret, hash.shift] as const),
-      ...([entries.byteOffset, counts.byteOffset] as const),
+      codes.byteOffset,
+      words64Of(memory),
+      first,
+      end,
+      ...secret,
+      hash.shift,
+      entries.byteOffset,
+      counts.byteOffset,
     );
   },
 
@@ -295,10 +309,21 @@ export const joinKernel = {
     const { maxDistance, rejects, fromCode, toCode } = state;
     const hitsAt = memory.hits.byteOffset;
     state.next = home.kernels.joinRuns(
-      ...([entries.byteOffset, state.next, end, codes.byteOffset] as const),
-      ...([words64Of(memory), maxDistance, masks.byteOffset, rejects] as const),
-      ...([fromCode, toCode, memory.longestRun, memory.gather.byteOffset, hitsAt] as const),
-      ...([hitsAt + memory.hits.byteLength, home.free] as const),
+      entries.byteOffset,
+      state.next,
+      end,
+      codes.byteOffset,
+      words64Of(memory),
+      maxDistance,
+      masks.byteOffset,
+      rejects,
+      fromCode,
+      toCode,
+      memory.longestRun,
+      memory.gather.byteOffset,
+      hitsAt,
+      hitsAt + memory.hits.byteLength,
+      home.free,
     );
     state.place = registers[0];
     state.longEnd = registers[2];

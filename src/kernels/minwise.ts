@@ -93,8 +93,13 @@ export const minwiseKernel = {
     const { kernels } = homeOf(members);
     const { low, high } = seedHalves(seed);
     kernels.minwiseInto(
-      ...([members.byteOffset, memberCount, bits, low, high] as const),
-      ...([draws.byteOffset, memory.code.byteOffset] as const),
+      members.byteOffset,
+      memberCount,
+      bits,
+      low,
+      high,
+      draws.byteOffset,
+      memory.code.byteOffset,
     );
     code.set(memory.code.subarray(0, code.length));
   },

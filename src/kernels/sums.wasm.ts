@@ -235,8 +235,16 @@ function shortRows(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8
   new Uint32Array(bytes.buffer, offsetsAt, count + 1).set(offsets);
   const { keys, values, patterns, sums } = areas;
   kernels.hashRows(
-    ...([offsetsAt, count, keys, values, rule.bits, rule.seed, patterns, sums] as const),
-    ...([codesAt, flagsAt] as const),
+    offsetsAt,
+    count,
+    keys,
+    values,
+    rule.bits,
+    rule.seed,
+    patterns,
+    sums,
+    codesAt,
+    flagsAt,
   );
   codes.set(bytes.subarray(codesAt, codesAt + codes.length));
   flags.set(bytes.subarray(flagsAt, flagsAt + count));

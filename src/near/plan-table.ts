@@ -39,7 +39,13 @@ const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
 /** All columns that are read; other columns are ignored. */
 export const PLAN_COLUMNS = [
   ...NEEDED_COLUMNS,
-  ...['cosine', 'jaccard', 'rest', 'common', 'rows', 'reviewed', 'code'],
+  'cosine',
+  'jaccard',
+  'rest',
+  'common',
+  'rows',
+  'reviewed',
+  'code',
 ];
 /** Older plans have no column `rows`: rows without a line are those that an index removed. */
 const ROWS = { rows: 0xffff_ffff } as const;

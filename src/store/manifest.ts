@@ -30,7 +30,14 @@ export interface TextSettings {
 
 /** Files that belong to a segment, and files of the whole index. */
 const SEGMENT_KINDS = [
-  ...(['rows', 'vectors', 'blocks', 'copies', 'places', 'hashes', 'buckets', 'columns'] as const),
+  'rows',
+  'vectors',
+  'blocks',
+  'copies',
+  'places',
+  'hashes',
+  'buckets',
+  'columns',
 ] as const;
 const INDEX_KINDS = ['space', 'removed', 'frequencies'] as const;
 export type FileKind = (typeof SEGMENT_KINDS)[number] | (typeof INDEX_KINDS)[number];

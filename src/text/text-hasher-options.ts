@@ -76,8 +76,20 @@ export const TEXT_HASHER_DEFAULTS = {
 } as const;
 
 export const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'normalize', 'case', 'stopWords'],
-  ...['counting', 'frequencies', 'keywords', 'hash', 'empty', 'kernel'],
+  'bits',
+  'seed',
+  'projection',
+  'tokens',
+  'tokensName',
+  'normalize',
+  'case',
+  'stopWords',
+  'counting',
+  'frequencies',
+  'keywords',
+  'hash',
+  'empty',
+  'kernel',
 ];
 
 /** How a hasher reads texts. */

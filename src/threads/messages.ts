@@ -50,8 +50,16 @@ export type FromWorker =
 
 // A type is sent as its position in this list.
 const TYPES = [
-  ...[Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array],
-  ...[Float32Array, Float64Array, BigUint64Array, BigInt64Array],
+  Uint8Array,
+  Int8Array,
+  Uint16Array,
+  Int16Array,
+  Uint32Array,
+  Int32Array,
+  Float32Array,
+  Float64Array,
+  BigUint64Array,
+  BigInt64Array,
 ];
 type TypedArray = InstanceType<(typeof TYPES)[number]>;
 

@@ -43,8 +43,12 @@ export const DEFAULT_BITS = 256;
 
 /** Options with which texts are not taken as sets: for a distance, a cosine or word weights. */
 const OF_VECTORS = [
-  ...['max-distance', 'min-cosine', 'projection'],
-  ...['tf-idf', 'frequencies', 'counting'],
+  'max-distance',
+  'min-cosine',
+  'projection',
+  'tf-idf',
+  'frequencies',
+  'counting',
 ];
 
 /** The vectors of rows, or their ready codes. */

@@ -31,9 +31,7 @@ const EDITS = 0.1;
 /** Of random draws. */
 const SEED = 0;
 /** Options that `dedup` must be given as well, to read and compare the rows in the same way. */
-const PASSED_ON = [
-  ...['id', 'from', 'types', 'on-error', 'tokens', 'normalize', 'counting', 'tf-idf'],
-];
+const PASSED_ON = ['id', 'from', 'types', 'on-error', 'tokens', 'normalize', 'counting', 'tf-idf'];
 /** Columns of the text. */
 const WIDTH = 96;
 
@@ -157,9 +155,13 @@ function commandOf(
     ...(name === 'tf-idf' ? [] : [call.list(name).join(',')]),
   ]);
   return commandLine([
-    ...['halfspace', verb, path as string],
-    ...[kind === 'text' ? '--text' : '--vector', columns.join(',')],
-    ...[...given, ...rest],
+    'halfspace',
+    verb,
+    path as string,
+    kind === 'text' ? '--text' : '--vector',
+    columns.join(','),
+    ...given,
+    ...rest,
   ]);
 }
 
@@ -182,8 +184,12 @@ function tableCells({ lines, same, different, recommended }: CalibrationReport) 
   return [
     ['threshold', 'found', 'wrong', 'groups', 'rows dropped', ''],
     ...lines.map(({ threshold, found, wrong, groups, dropped }) => [
-      ...[fixed(threshold), of(found, same), of(wrong, different)],
-      ...[grouped(groups), grouped(dropped), threshold === recommended ? 'recommended' : ''],
+      fixed(threshold),
+      of(found, same),
+      of(wrong, different),
+      grouped(groups),
+      grouped(dropped),
+      threshold === recommended ? 'recommended' : '',
     ]),
   ];
 }

@@ -149,8 +149,14 @@ const text = (value: unknown) =>
 
 /** Physical types, by number. */
 const TYPES = [
-  ...['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE'],
-  ...['BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'],
+  'BOOLEAN',
+  'INT32',
+  'INT64',
+  'INT96',
+  'FLOAT',
+  'DOUBLE',
+  'BYTE_ARRAY',
+  'FIXED_LEN_BYTE_ARRAY',
 ];
 
 const NO_TYPE = 'none';

@@ -100,8 +100,15 @@ export type Layout = 'none' | 'elements' | 'bits' | 'bytes' | 'items' | 'childre
 const LAYOUTS: Readonly<Record<Layout, readonly Type[]>> = {
   none: [Type.Null],
   elements: [
-    ...[Type.Int, Type.Float, Type.FixedSizeBinary, Type.Decimal],
-    ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration, Type.Interval],
+    Type.Int,
+    Type.Float,
+    Type.FixedSizeBinary,
+    Type.Decimal,
+    Type.Date,
+    Type.Time,
+    Type.Timestamp,
+    Type.Duration,
+    Type.Interval,
   ],
   bits: [Type.Bool],
   bytes: [Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary],
