@@ -12,8 +12,16 @@ export function grown<
   return copy;
 }
 
+/** Places `first` to `end - 1`. */
+export interface Range {
+  readonly first: number;
+  readonly end: number;
+}
+
 /** The index of the first of ascending values that is at least `least`; their count if none is. */
-export function lowerBound(values: Uint32Array, least: number): number {
+export function lowerBound(values: ArrayLike<number>, least: number): number;
+export function lowerBound(values: ArrayLike<bigint>, least: bigint): number;
+export function lowerBound<T extends number | bigint>(values: ArrayLike<T>, least: T): number {
   let low = 0;
   let high = values.length;
   while (low < high) {
@@ -22,6 +30,11 @@ export function lowerBound(values: Uint32Array, least: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** The last of some runs that begins at a place or before it; the first begins at 0. */
+export function runOf(starts: ArrayLike<number>, place: number): number {
+  return lowerBound(starts, place + 1) - 1;
 }
 
 /** Copies all parts, which have one type, into one array; without parts an empty Uint8Array. */

@@ -4,18 +4,13 @@
  * the same search runs over memory, files and a web host, and gives equal answers.
  */
 
+import type { Range } from '../base/arrays';
 import type { RowCodes } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { EntryList } from '../kernels/residuals';
 import type { Ranges } from './entries';
 import type { Query } from './query-parts';
 import type { Probes, Space } from './space';
-
-/** Places `first` to `end - 1`. */
-export interface Range {
-  readonly first: number;
-  readonly end: number;
-}
 
 /** What must be at hand before the next step of a search, all of it at once. */
 export type Want =

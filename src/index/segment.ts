@@ -5,6 +5,7 @@
  * segments and tail: it concatenates lists of partitions, and never assigns a row again.
  */
 
+import { type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { runJob } from '../threads/parallel';
@@ -12,7 +13,7 @@ import { Entries, firstEntries, type Ranges } from './entries';
 import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './place';
 import type { Query } from './query-parts';
 import { Rows, type RowsToAppend } from './rows';
-import type { MemoryPart, Range } from './searched';
+import type { MemoryPart } from './searched';
 import type { Probes, Space } from './space';
 import type { RowVectors } from './vectors/row-vectors';
 
@@ -127,13 +128,7 @@ export class Segment extends InMemory implements Placed {
   }
 
   partitionOf(position: number): number {
-    let [low, high] = [0, this.#starts.length - 2];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#starts[middle] <= position) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return runOf(this.#starts, position);
   }
 
   secondOf(position: number): number {

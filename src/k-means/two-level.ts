@@ -6,6 +6,8 @@
  * draws are seeded, so that the same vectors and seed give the same centroids on every machine.
  */
 
+import type { Range } from '../base/arrays';
+import { checkInteger, wrongType } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { alea } from '../base/random';
 import { productsKernel, UNIT } from '../kernels/products';
@@ -42,12 +44,6 @@ export interface TreeState {
   readonly width: number;
 }
 
-/** Centroids `first` to `end - 1`. */
-interface Range {
-  readonly first: number;
-  readonly end: number;
-}
-
 /** Takes products of a vector with `count` centroids from `first` on: `products[at]` and so on. */
 type TakeProducts = (
   vector: number,
@@ -69,6 +65,22 @@ export const NEAREST_IN_TREE: Task<TreeState, FinderPart, Uint32Array> = {
     };
   },
 };
+
+/** The tree of a file, whose numbers are not known to fit each other. */
+export function checkedTree(
+  tree: Omit<TreeState, 'starts'> & { readonly starts: unknown },
+): TreeState {
+  const { centroids, coarse, starts, width } = tree;
+  const count = centroids.length / width;
+  if (!Array.isArray(starts)) throw wrongType('starts', 'an array of numbers', starts);
+  for (const [i, start] of starts.entries()) {
+    checkInteger(`starts[${i}]`, start, i === 0 ? 0 : starts[i - 1], i === 0 ? 0 : count);
+  }
+  if (starts.length !== coarse.length / width + 1 || starts[starts.length - 1] !== count) {
+    throw new Error('the groups of the centroids do not fit these');
+  }
+  return { centroids, coarse, starts: Uint32Array.from(starts), width };
+}
 
 /** Finds a centroid that is nearly always the nearest one of a vector. */
 export class CentroidTree {

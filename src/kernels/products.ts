@@ -6,7 +6,7 @@
  * by 64, which stay in the cache.
  */
 
-import { padded } from '../base/arrays';
+import { padded, type Range, runOf } from '../base/arrays';
 import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
 
 /** The length to which vectors are scaled before they are rounded to integers. */
@@ -16,12 +16,6 @@ export const UNIT = 32_767;
 interface IntegerRows {
   readonly values: Int16Array;
   readonly width: number;
-}
-
-/** Rows `first` to `end - 1`. */
-interface RowRange {
-  readonly first: number;
-  readonly end: number;
 }
 
 /** Rows of a tile, and queries of a tile: its products take 16 KiB. */
@@ -56,17 +50,6 @@ export function product(
 /** The next multiple of 4: kernels take rows four at a time. */
 const inFours = (count: number) => (count + 3) & ~3;
 
-/** The last range that begins at this place or before it. */
-function rangeOf(starts: readonly number[], place: number): number {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle] <= place) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
-
 export const productsKernel = {
   /** Writes the product of each row with the query to `out`, in order of row. */
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void {
@@ -90,7 +73,7 @@ export const productsKernel = {
    */
   orderInto(
     rows: IntegerRows,
-    ranges: readonly RowRange[],
+    ranges: readonly Range[],
     query: Int16Array,
     order: Uint32Array,
     products: Int32Array,
@@ -117,7 +100,7 @@ export const productsKernel = {
     const places = new Uint32Array(bytes.buffer, orderAt, order.length);
     const all = new Int32Array(bytes.buffer, productsAt, done);
     for (let i = 0; i < places.length; i++) {
-      const range = rangeOf(starts, places[i]);
+      const range = runOf(starts, places[i]);
       order[i] = ranges[range].first + places[i] - starts[range];
       products[i] = all[places[i]];
     }

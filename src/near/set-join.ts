@@ -1,7 +1,6 @@
 /**
- * Candidate pairs of sets for a Jaccard similarity, or for a share of the smaller set that is in
- * the other; none that reach it are missed. For the former by prefix filtering
- * (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma & Srikant, WWW 2007; Xiao et al., WWW 2008):
+ * Candidate pairs of sets that reach a Jaccard similarity, or of which the smaller one is in the
+ * other by so large a part; none is missed. For a similarity by prefix filtering (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma & Srikant, WWW 2007; Xiao et al., WWW 2008):
  * with the members of all sets in one order, rare ones first, near sets share some of the first
  * members of each, so lists of the rows with such a member bring them together. Members are hashed
  * to 32 bits here, and lists to fewer: collisions add candidates, and never remove one.
@@ -13,10 +12,11 @@ import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { Send } from './pair-order';
 import type { RowPairs, Rows } from './rows';
 
-/** Which sets are near, and what to call at the start. */
+/** Which sets are near. */
 interface SetsWanted {
-  /** Lowest Jaccard similarity, or share of the smaller set, above 0. */
+  /** Lowest Jaccard similarity, above 0. */
   readonly least: number;
+  /** True where `least` is the part of the smaller set that is in the other one. */
   readonly isOfSmaller?: boolean;
   /** For each row its group: pairs are within a group, and rows of -1 are in none. */
   readonly group?: Int32Array | undefined;

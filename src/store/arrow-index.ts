@@ -28,6 +28,7 @@ import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { Zeros } from '../index/vectors/rounding';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { allocateIntegers } from '../k-means/points';
+import { checkedTree } from '../k-means/two-level';
 import { integerWidth } from '../kernels/products';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { RowBatch } from '../table/row-batch';
@@ -226,21 +227,13 @@ function spaceOf(core: IndexCore, saved: SavedSpace | null): Space | null {
     own.set(values);
     return own;
   });
-  const count = checkInteger('number of centroids', centroids.length / width, 1, 65_536);
-  const { starts } = saved;
-  if (!Array.isArray(starts)) throw wrongType('space.starts', 'numbers', starts);
-  starts.forEach((start, i) => {
-    checkInteger('space.starts', start, i === 0 ? 0 : starts[i - 1], count);
-  });
-  if (starts.length !== coarse.length / width + 1 || starts[starts.length - 1] !== count) {
-    throw new Error('the groups of the centroids do not fit these');
-  }
+  checkInteger('number of centroids', centroids.length / width, 1, 65_536);
   const parts: SpaceParts = {
     kind,
     dimensions: kind === 'dense' ? (dimensions as number) : bits,
     seed: core.hasher.seed,
     nearness: checkNumber('space.nearness', saved.nearness, 0, 1),
-    tree: { centroids, coarse, starts: Uint32Array.from(starts), width },
+    tree: checkedTree({ centroids, coarse, starts: saved.starts, width }),
   };
   return new Space(parts);
 }

@@ -5,7 +5,7 @@
  * reads one range of a file for a block of a partition.
  */
 
-import { padded } from '../base/arrays';
+import { padded, runOf } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
@@ -327,13 +327,7 @@ export function headBytes({ layout, rows, bytes }: BlockTable, i: number): numbe
 
 /** The block of the row at a position of the segment. */
 export function blockOf({ starts }: BlockTable, position: number): number {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle] <= position) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return runOf(starts, position);
 }
 
 /** The rows that a block can have. */

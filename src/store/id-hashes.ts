@@ -5,7 +5,7 @@
  * small segment has no such files: all of its ids are compared.
  */
 
-import { ascending } from '../base/arrays';
+import { ascending, lowerBound } from '../base/arrays';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/source';
 import { BodyReader } from '../table/sealed/body-reader';
@@ -136,12 +136,7 @@ export function readBucket({ rows }: BucketTable, i: number, body: Uint8Array): 
 
 /** The positions in the segment of the rows of a bucket that have a hash. */
 export function positionsOf({ hashes, positions }: Bucket, hash: bigint): Uint32Array {
-  let [from, to] = [0, hashes.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (hashes[middle] < hash) from = middle + 1;
-    else to = middle;
-  }
+  const from = lowerBound(hashes, hash);
   let end = from;
   while (hashes[end] === hash) end++;
   return positions.subarray(from, end);

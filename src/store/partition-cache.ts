@@ -5,9 +5,9 @@
  * kernels of an index in memory search them in place. A partition has the rows of all segments.
  */
 
+import { lowerBound, type Range } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
-import type { Range } from '../index/searched';
 import type { Probes } from '../index/space';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
@@ -287,13 +287,8 @@ export class PartitionCache {
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
     for (const { rows, ids } of this.#partitions.get(p)?.blocks ?? []) {
-      let [low, high] = [0, rows.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (rows[middle] < row) low = middle + 1;
-        else high = middle;
-      }
-      if (rows[low] === row) return ids?.at(low) ?? row;
+      const at = lowerBound(rows, row);
+      if (rows[at] === row) return ids?.at(at) ?? row;
     }
     return undefined;
   }

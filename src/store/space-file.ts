@@ -6,6 +6,7 @@
 import { checkInteger, checkNumber, checkOneOf, wrongValue } from '../base/check';
 import { Space } from '../index/space';
 import { allocateIntegers } from '../k-means/points';
+import { checkedTree } from '../k-means/two-level';
 import { integerWidth } from '../kernels/products';
 import { asArrow } from '../table/arrow/source';
 import {
@@ -60,8 +61,6 @@ export function spaceFromArrow(
     if (values.length !== table.count * width) {
       throw wrongValue('centroid', `${width} integers`, values.length / table.count);
     }
-    if (!Array.isArray(starts)) throw wrongValue('starts', 'numbers', starts);
-    for (const start of starts) checkInteger('starts', start, 0, count);
     const copy = (from: number, to: number) => {
       const own = allocateIntegers(to - from, width);
       own.set(values.subarray(from * width, to * width));
@@ -72,12 +71,12 @@ export function spaceFromArrow(
       dimensions: wanted,
       seed: BigInt(String(seed)),
       nearness: checkNumber('nearness', nearness, 0, 1),
-      tree: {
+      tree: checkedTree({
         centroids: copy(0, count),
         coarse: copy(count, table.count),
         width,
-        starts: Uint32Array.from(starts),
-      },
+        starts,
+      }),
     } as ConstructorParameters<typeof Space>[0]);
   });
 }

@@ -3,13 +3,14 @@
  * then at hand until the next `load`. Also finds rows by id.
  */
 
+import type { Range } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
 import { type Id, idOfKind } from '../index/ids';
 import type { Query } from '../index/query-parts';
 import type { IndexRow } from '../index/result';
-import type { Block, Range, Searched, SearchedPart, Want } from '../index/searched';
+import type { Block, Searched, SearchedPart, Want } from '../index/searched';
 import type { Probes } from '../index/space';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';

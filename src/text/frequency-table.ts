@@ -138,21 +138,22 @@ export class FrequencyTable {
    * @internal
    */
   entries(): FrequencyEntries {
-    const words: { low: number; high: number; count: number }[] = [];
-    this.#counts.each((low, high, count) => words.push({ low, high, count }));
-    words.sort((a, b) => a.high - b.high || a.low - b.low);
-    const halves = new Uint32Array(2 * words.length);
-    words.forEach(({ low, high }, i) => {
-      halves[2 * i] = low;
-      halves[2 * i + 1] = high;
+    const halves = new Uint32Array(2 * this.size);
+    let at = 0;
+    this.#counts.each((low, high) => {
+      halves[at++] = low;
+      halves[at++] = high;
     });
+    const dimensions = new BigUint64Array(halves.buffer).sort();
     const { tokens, hash, documents } = this;
     return {
       tokens,
       hash,
       documents,
-      dimensions: new BigUint64Array(halves.buffer),
-      counts: Uint32Array.from(words, ({ count }) => count),
+      dimensions,
+      counts: Uint32Array.from(dimensions, (_, i) =>
+        this.countOf(halves[2 * i], halves[2 * i + 1]),
+      ),
     };
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { roundInto } from '../../src/k-means/points';
-import { trainTree } from '../../src/k-means/two-level';
+import { checkedTree, trainTree } from '../../src/k-means/two-level';
 import { integerWidth } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
 
@@ -95,4 +95,46 @@ it('of as many vectors as centroids each has one', async () => {
   tree.nearestInto(sample, found);
   expect(tree.centroids).toHaveLength(130 * width);
   expect(new Set(found).size).toBeGreaterThan(60);
+});
+
+it('of many centroids the few nearest to a query are nearly always those of all', async () => {
+  const count = 400;
+  const tree = await trainTree(sampled(8000), width, { count, seed: '3' }, new LongWork());
+  const queries = sampled(100);
+  let hits = 0;
+  for (let i = 0; i < 100; i++) {
+    const query = queries.subarray(i * width, (i + 1) * width);
+    const all = Array.from({ length: count }, (_, c) => product(tree.centroids, c, query, 0));
+    const [order, products] = [new Uint32Array(4), new Int32Array(4)];
+    tree.orderInto(query, order, products);
+    expect([...products]).toEqual(Array.from(order, (c) => all[c]));
+    const least = [...all].sort((a, b) => b - a)[3];
+    hits += order.filter((c) => all[c] >= least).length;
+    const [every, own] = [new Uint32Array(count), new Int32Array(count)];
+    tree.orderInto(query, every, own);
+    expect(new Set(every).size).toBe(count);
+  }
+  expect(hits).toBeGreaterThan(0.95 * 400);
+});
+
+describe('the tree of a file', () => {
+  const of = (starts: unknown) =>
+    checkedTree({ centroids: new Int16Array(32), coarse: new Int16Array(16), starts, width: 8 });
+
+  it('has groups of all centroids, which may be empty', () => {
+    expect([...of([0, 1, 4]).starts]).toEqual([0, 1, 4]);
+    expect([...of([0, 0, 4]).starts]).toEqual([0, 0, 4]);
+  });
+
+  it.each([
+    ['no list', 'none', 'expected an array of numbers'],
+    ['a list that begins behind the first', [1, 2, 4], '"starts"[0]'],
+    ['numbers that fall', [0, 3, 2], '"starts"[2]'],
+    ['a number beyond the last', [0, 5, 4], '"starts"[1]'],
+    ['a number that is none', [0, 1.5, 4], '"starts"[1]'],
+    ['centroids in no group', [0, 1, 3], 'do not fit'],
+    ['a group without a coarse centroid', [0, 1, 2, 4], 'do not fit'],
+  ])('is refused with %s', (_, starts, message) => {
+    expect(() => of(starts)).toThrow(message);
+  });
 });

@@ -35,23 +35,15 @@ function field(symbolCount: number, maxLog: number, log: number, shares: number[
 
 /** Literal lengths, offsets, match lengths: blocks describe their tables in this order. */
 const FIELDS = [
-  field(36, 9, 6, [
-    4,
-    3,
-    ...ones(11, 2),
-    1,
-    1,
-    1,
-    ...ones(9, 2),
-    3,
-    2,
-    1,
-    1,
-    1,
-    1,
-    1,
-    ...ones(4, -1),
-  ]),
+  field(
+    36,
+    9,
+    6,
+    [
+      4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1,
+      1, -1, -1, -1, -1,
+    ],
+  ),
   field(32, 8, 5, [...ones(6), 2, 2, 2, ...ones(15), ...ones(5, -1)]),
   field(53, 9, 6, [1, 4, 3, ...ones(6, 2), ...ones(37), ...ones(7, -1)]),
 ];
@@ -61,51 +53,12 @@ const FIELDS = [
  * before.
  */
 const LITERALS_BITS = Uint8Array.from([
-  ...ones(16, 0),
-  1,
-  1,
-  1,
-  1,
-  2,
-  2,
-  3,
-  3,
-  4,
-  6,
-  7,
-  8,
-  9,
-  10,
-  11,
-  12,
-  13,
-  14,
-  15,
-  16,
+  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12,
+  13, 14, 15, 16,
 ]);
 const MATCH_BITS = Uint8Array.from([
-  ...ones(32, 0),
-  1,
-  1,
-  1,
-  1,
-  2,
-  2,
-  3,
-  3,
-  4,
-  4,
-  5,
-  7,
-  8,
-  9,
-  10,
-  11,
-  12,
-  13,
-  14,
-  15,
-  16,
+  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+  1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 ]);
 const LITERALS_LEAST = leastValues(LITERALS_BITS, 0);
 const MATCH_LEAST = leastValues(MATCH_BITS, 3);
