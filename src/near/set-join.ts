@@ -1,6 +1,7 @@
 /**
  * Candidate pairs of sets that reach a Jaccard similarity, or of which the smaller one is in the
- * other by so large a part; none is missed. For a similarity by prefix filtering (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma & Srikant, WWW 2007; Xiao et al., WWW 2008):
+ * other by so large a part; none is missed. For a similarity by prefix filtering (Chaudhuri,
+ * Ganti & Kaushik, ICDE 2006; Bayardo, Ma & Srikant, WWW 2007; Xiao et al., WWW 2008):
  * with the members of all sets in one order, rare ones first, near sets share some of the first
  * members of each, so lists of the rows with such a member bring them together. Members are hashed
  * to 32 bits here, and lists to fewer: collisions add candidates, and never remove one.

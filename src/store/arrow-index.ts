@@ -11,6 +11,7 @@ import {
   checkNumber,
   checkOneOf,
   checkOptions,
+  naming,
   wrongType,
   wrongValue,
 } from '../base/check';
@@ -233,7 +234,7 @@ function spaceOf(core: IndexCore, saved: SavedSpace | null): Space | null {
     dimensions: kind === 'dense' ? (dimensions as number) : bits,
     seed: core.hasher.seed,
     nearness: checkNumber('space.nearness', saved.nearness, 0, 1),
-    tree: checkedTree({ centroids, coarse, starts: saved.starts, width }),
+    tree: naming('space', () => checkedTree({ centroids, coarse, starts: saved.starts, width })),
   };
   return new Space(parts);
 }

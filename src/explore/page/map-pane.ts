@@ -5,7 +5,6 @@
  */
 
 import { html, nothing, render } from 'lit-html';
-import { lowerBound } from '../../base/arrays';
 import { bytesOf, type Card, type MapAnswer, uint32Of } from '../messages';
 import { CameraControl, type Place } from './camera';
 import {
@@ -160,8 +159,13 @@ export class MapPane {
 
   /** The point of a row, by binary search; -1 if it is not on the map. */
   #pointOf(row: number): number {
-    const point = lowerBound(this.#rows, row);
-    return this.#rows[point] === row ? point : -1;
+    let [low, high] = [0, this.#rows.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#rows[middle] < row) low = middle + 1;
+      else high = middle;
+    }
+    return this.#rows[low] === row ? low : -1;
   }
 
   /** Marks rows that were found and the row that was searched for, until the next call. */
