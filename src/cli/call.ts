@@ -25,7 +25,7 @@ export interface Verb {
   /** The arguments as the help shows them: `IN -o OUT`. */
   readonly usage: string;
   readonly options: readonly Option[];
-  /** Names of the options that are used most, at most ten by blanks: the help shows them first. */
+  /** The options that are used most, at most ten names with blanks between: the help's first. */
   readonly first?: string;
   /** A complete command line that works on `datasets/`; `test/cli/examples.test.ts` runs it. */
   readonly example: string;

@@ -157,7 +157,7 @@ function limitsBroken({ min, above, max }: Option, value: number): string | null
 
 /** The misuse that suggests the option of the nearest name. */
 function unknownOption(raw: string, options: readonly Option[]): CommandError {
-  const names = options.map(({ name }) => name);
+  const names = options.filter(({ isHidden }) => !isHidden).map(({ name }) => name);
   const nearest = nearestName(raw.replace(/^-+/, ''), names);
   return misuse(`unknown option ${raw}${nearest ? `, did you mean --${nearest}?` : ''}`);
 }

@@ -58,13 +58,10 @@ function shared(
   names: string,
   { initial = {}, hide = [] }: { initial?: Record<string, string>; hide?: string[] } = {},
 ): Option[] {
-  return names.split(' ').flatMap((name) => {
-    const some = SHARED.filter((one) => one.name === name);
-    return some.map((one) => ({
-      ...one,
-      initial: initial[name] ?? one.initial,
-      isHidden: hide.includes(name),
-    }));
+  return names.split(' ').map((name) => {
+    const option = SHARED.find((one) => one.name === name);
+    if (option === undefined) throw new Error(`no shared option ${name}`);
+    return { ...option, initial: initial[name] ?? option.initial, isHidden: hide.includes(name) };
   });
 }
 
@@ -212,8 +209,8 @@ const DEDUP: Verb = {
         'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
         'highest:COLUMN, random or random:SEED',
       '--common TEXT':
-        'Text that makes none near: auto for that of templates which many texts fill ' +
-        'differently, or a file of it',
+        'Text to leave out of the comparison: auto (the text of templates that many rows fill ' +
+        'in), or a file that holds it',
       '--keep-at-most N: integer 1.. = 1':
         'Keep so many rows of a group, those preferred by --keep',
       '--target-rows N: integer 1..':
@@ -279,8 +276,8 @@ const CALIBRATE: Verb = {
         'Judge by labelled pairs: id, id, and whether they are the same (true or false); else by ' +
         'copies of texts, of which 1 to 10 % of the words are edited (the same) or 20 % (not)',
       '--judge PLAN':
-        'Judge by pairs of your own rows: writes them as a plan, to be shown by explore and ' +
-        'answered by y and n; then takes the answers',
+        'Judge by pairs of your own rows: the first run writes them as a plan, explore --plan ' +
+        'PLAN asks you about each (keys y and n), the next run uses your answers',
       '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
       '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
     }),

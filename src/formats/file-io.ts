@@ -47,7 +47,7 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   const there = await statOf(path);
   if (there !== null) {
     for (const input of inputs) await refuseSame(input, path);
-    if (there.isDirectory()) throw coded(`the output ${path} is a folder`, 'EISDIR');
+    if (there.isDirectory()) throw coded(`the output ${path} is a folder`, 'EISDIR', path);
     if (!there.isFile()) return deviceOutput(await open(path, 'w'));
     if (!force) throw new Error(`the output ${path} exists; force (--force) replaces it`);
   } else if (!force && (await isThere(path))) {
@@ -60,15 +60,15 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   const file = await open(temporary, 'wx').catch((error) => {
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
     const missing = `needs a folder ${dirname(target)}, which is not there`;
-    throw coded(`the output ${path} ${missing}`, error.code);
+    throw coded(`the output ${path} ${missing}`, error.code, path);
   });
   const output = new FileOutput(file, temporary, { target, force });
   return /\.gz$/i.test(path) ? new GzipOutput(output) : output;
 }
 
-/** An error with a code of the system. */
-function coded(message: string, code: string): Error {
-  return Object.assign(new Error(message), { code });
+/** An error with a code of the system, and the path that it is about. */
+function coded(message: string, code: string, path: string): Error {
+  return Object.assign(new Error(message), { code, path });
 }
 
 /** A file under a temporary name, which `close` syncs and renames. */

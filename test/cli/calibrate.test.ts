@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -117,7 +117,7 @@ describe('calibrate of texts', () => {
       'Found: planted copies of texts with 1 %, 2 %, 5 %, 10 % of the words',
     );
     expect(stdout.replaceAll('\n', ' ')).toContain(
-      'such as fill one template differently pass for',
+      'rows that fill in one template differently, which planted copies do not judge',
     );
     expect(stdout).toContain(`Recommended\n  ${command}\n`);
     expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
@@ -202,6 +202,28 @@ describe('calibrate by labelled pairs', () => {
     const all = Math.ceil(dropped.length / 3);
     expect([same, different]).toEqual([Math.floor(all / 2), Math.ceil(all / 2)]);
     expect([table[0].found, table[0].wrong]).toEqual([same, different]);
+  });
+
+  it.each([
+    ['a name that is no plan', 'x.json', [], 2, "--judge expected a plan's name, one in .jsonl"],
+    ['a folder that is not there', 'none/x.jsonl', [], 1, 'none/x.jsonl: no such file or folder'],
+    ['rows of which none are near', 'x.jsonl', ['--min-cosine', '0.999999'], 1, 'no different'],
+  ])('refuses %s before it writes', async (_, plan, words, code, message) => {
+    const outcome = await run(['calibrate', 'vectors.jsonl', '--judge', plan, ...words], {
+      cwd: folder,
+    });
+    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
+    expect(existsSync(at(plan))).toBe(false);
+  });
+
+  it('refuses a plan of larger groups, whose rows are no pairs', async () => {
+    const three = [1, 2, 3].map((id) => `${JSON.stringify({ id, v: [1, id / 1000] })}\n`);
+    writeFileSync(at('three.jsonl'), three.join(''));
+    const made = ['dedup', 'three.jsonl', '--min-cosine', '0.9', '-o', 'three-plan.jsonl'];
+    expect((await run(made, { cwd: folder })).code).toBe(0);
+    const words = ['calibrate', 'three.jsonl', '--judge', 'three-plan.jsonl'];
+    const { code, stderr } = await run(words, { cwd: folder });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has 3 rows: --judge takes')]);
   });
 
   it('of texts, in JSONL with answers of 0 and 1, by numbers of rows', async () => {

@@ -514,14 +514,15 @@ describe('text that many texts share', () => {
   it('makes them near without the option', async () => {
     const words = ['dedup', 'letters.jsonl', '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('--common auto keeps rows apart')]);
-    expect(stderr).toMatch(/1 group of 31 rows in all look like templates/);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('--common auto leaves the text')]);
+    expect(stderr).toMatch(/1 group \(31 rows\) look like one template/);
     const dropped = lines(at('plan.jsonl')).filter(({ action }) => action === 'drop');
     expect(dropped.length).toBe(30 + 25);
   });
 
   it.each([
     [['--common', 'auto', '--extend', 'p.jsonl'], 2, 'does not go with --extend: what is common'],
+    [['--common', 'auto', '--apply', 'p.jsonl', '-o', 'k.jsonl'], 2, 'does not go with --apply'],
     [['--common', 'none.txt'], 1, 'none.txt: no such file or folder'],
     [['--common', 'auto', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
     [['--common', 'auto', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],

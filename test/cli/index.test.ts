@@ -557,6 +557,9 @@ describe('changes to an index', () => {
     [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--append is not for --merge'],
     [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
+    [[DOCS, '-o', 'new.arrow', '--like', 'docs.hs'], '--like is for a new folder, with --memory'],
+    [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for a new folder'],
+    [['docs.hs', '--compact', '--manifests-only'], '--manifests-only is for --merge'],
   ])('as parts are misused by %j', async (args, message) => {
     const { code, stderr } = await run(['index', ...args], { cwd: root });
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

@@ -85,6 +85,8 @@ describe('index --optimize --queries', () => {
       ),
     );
     expect(stderr).toMatch(/^the 60 queries lie farther from the rows than held-out rows do/m);
+    const { stdout } = await run(['info', 'out.hs'], { cwd });
+    expect(stdout).toMatch(/recall .*, 60 queries\)/);
   });
 
   it('does the same of an index that is there, by files of other formats and from stdin', {

@@ -13,6 +13,7 @@ import {
   type DenseMatrix,
   type Id,
   type Ids,
+  IndexFolder,
   type RowBatch,
   type RowSource,
   type SimHashIndex,
@@ -22,7 +23,7 @@ import type { Call } from '../call';
 import { columnOf } from './columns';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
 import type { Input } from './open-input';
-import { isIndexFolder, likenessOf, openFolder, refuseOtherSettings } from './saved-index';
+import { isIndexFolder, likenessOf, refuseOtherSettings } from './saved-index';
 import { RowTexts } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
@@ -79,8 +80,11 @@ export async function readCollection(
 ): Promise<Collection> {
   if (typeof path !== 'string' || !(await isIndexFolder(path))) return readRows(call, path, needs);
   const [taken] = needs.begin?.(null) ?? [];
-  if (taken) call.misuse(`${path} is an index, of which no column "${taken.column}" is read`);
-  const folder = await openFolder(call, path);
+  if (taken) {
+    const advice = '--within and --keep by a column need a file';
+    call.misuse(`column "${taken.column}" cannot be read from the index ${path}: ${advice}`);
+  }
+  const folder = await IndexFolder.open(path);
   refuseOtherSettings(call, folder);
   const index = await call.long(`opening ${path}`, (work) => folder.index(work));
   const rows = liveRows(index);
@@ -142,7 +146,7 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     ids: idColumn === null ? null : joinedIds(ids),
     input: rows,
     texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
-    like: { options: like?.options ?? null, text },
+    like: { path: rows.reader.file, options: like?.options ?? null, text },
   };
 }
 

@@ -138,7 +138,10 @@ class Parser {
       const least = compared(column, '>=', [this.#value('a value')]);
       this.#next('"and" after between', (token) => token.toLowerCase() === 'and');
       const most = compared(column, '<=', [this.#value('a value')]);
-      return (valueIn) => least(valueIn) && most(valueIn);
+      return (valueIn) => {
+        const [one, other] = [least(valueIn), most(valueIn)]; // both, so that both are checked
+        return one && other;
+      };
     }
     const values: string[] = [];
     if (operator === 'in') this.#next('"(" after in', (token) => token === '(');

@@ -56,6 +56,8 @@ export type RowVectorsOrCodes = DenseMatrix | SparseMatrix | Codes;
 
 /** What made codes that others are compared with. */
 export interface Likeness {
+  /** The index or input that made them, as errors name it. */
+  readonly path: string;
   /** The options of their index; null where the options of the call made them. */
   readonly options: SimHashIndexOptions | null;
   /** Null where they are not of texts. */

@@ -71,6 +71,13 @@ export async function pairsToJudge(
 export async function judgedPairs(call: Call, path: string, { codes }: Rows): Promise<KnownPairs> {
   const plan = await readPlan(path, { maxRows: codes.count });
   checkPlan(plan, checksOf(codes));
+  const sizes = new Uint32Array(plan.count);
+  for (const group of plan.groups) sizes[group]++;
+  const large = sizes.findIndex((size) => size > 2);
+  if (large >= 0) {
+    const has = `the group of row ${large} has ${sizes[large]} rows`;
+    call.fail(`${path}: ${has}: --judge takes a plan of pairs, as it writes one`);
+  }
   const seconds = Array.from(plan.groups.keys()).filter(
     (row) => plan.groups[row] !== row && plan.reviewed?.[row] === 1,
   );
@@ -78,6 +85,6 @@ export async function judgedPairs(call: Call, path: string, { codes }: Rows): Pr
   return {
     a: Uint32Array.from(seconds, (row) => plan.groups[row]),
     b: Uint32Array.from(seconds),
-    same: seconds.map((row) => plan.kept[row] + plan.kept[plan.groups[row]] === 1),
+    same: seconds.map((row) => plan.kept[row] + plan.kept[plan.groups[row]] < 2),
   };
 }

@@ -255,7 +255,8 @@ export async function openSourceLike(
   isOther = false,
 ): Promise<InputRows> {
   if (like.text === null && call.has('text') && !isOther) {
-    call.fail('the index does not say how texts become vectors: give codes of fingerprint');
+    const unknown = `${like.path} does not say how texts become vectors`;
+    call.fail(`${unknown}: give codes of fingerprint`);
   }
   const kinds = ['code', like.text === null ? 'vector' : 'text', 'sparse'] as const;
   return openInputRows(call, input, { kinds, like, isOther });

@@ -76,7 +76,8 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
 /** How rows and queries are read to be compared with those of an index. */
 export async function likenessOf(folder: SavedIndex): Promise<Likeness> {
   const { options, text: settings } = folder;
-  return { options, text: settings && { settings, frequencies: await folder.frequencies() } };
+  const { path } = folder;
+  return { path, options, text: settings && { settings, frequencies: await folder.frequencies() } };
 }
 
 /**

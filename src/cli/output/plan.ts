@@ -17,6 +17,15 @@ import { counted, differing, excerpt, grouped, similarityWords } from './figures
 import { isForPeople, openOutput, outputFormat } from './rows';
 import { aligned } from './table';
 
+/** Names of plans that can be read again. */
+const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
+
+/** Refuses a name of a plan that could not be read again. */
+export function checkPlanName(call: Call, option: string, path: string): void {
+  if (PLAN_NAME.test(path)) return;
+  call.misuse(`--${option} expected a plan's name, one in .jsonl, .csv or .arrow, got "${path}"`);
+}
+
 /** A plan and the rows that it is for. */
 interface Planned {
   readonly plan: DedupPlan;

@@ -24,9 +24,12 @@ interface Asked {
  * the queries of a file also which of them chose the setting, and the recall of rows.
  */
 export function recallWords(report: RecallReport, asked: Asked | null = null): string {
-  const { k, truth, queries, byRows } = report;
+  const { k, truth, queries, byRows, source } = report;
   const of = `of the true ${k} nearest ${NEAREST[truth]}`;
-  if (asked === null) return shareWords(report, of, `${counted(queries, 'row')} held out`);
+  if (asked === null) {
+    const which = source === 'rows' ? `${counted(queries, 'row')} held out` : `${queries} queries`;
+    return shareWords(report, of, which);
+  }
   const { file, count } = asked;
   const which =
     queries === count

@@ -1,7 +1,7 @@
 /**
  * `halfspace calibrate`: which threshold of `dedup` fits the user's rows. All rows are joined as
- * `dedup` joins them; what a threshold finds is judged by pairs that the user has labelled, or by
- * edited copies of some of the texts. Shows the table of thresholds and the command line that it
+ * `dedup` joins them; what a threshold finds is judged by pairs that the user has labelled
+ * (--pairs) or judged in `explore` (--judge), or by edited copies of some of the texts. Shows the table of thresholds and the command line that it
  * recommends. Rows are read a second time to be compared exactly.
  */
 
@@ -11,7 +11,7 @@ import { LongWork } from '../../base/long-work';
 import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
 import { calibrateRows } from '../../measure/calibrate';
 import { OTHER, PARTS, scoreCopies } from '../../measure/planted';
-import { type Nearness, rowsOf, withVectors } from '../../near/rows';
+import { rowsOf, withVectors } from '../../near/rows';
 import { type Calibration, type RowBatch, type TextHasher, writePlan } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
@@ -21,6 +21,8 @@ import { judgedPairs, pairsToJudge } from '../input/judged-pairs';
 import { labelledRows, readLabels } from '../input/known-pairs';
 import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
 import { commandLine, counted, fixed, grouped, similarityWords, wrapped } from '../output/figures';
+import { checkPlanName } from '../output/plan';
+import { openBytes } from '../output/rows';
 import { aligned } from '../output/table';
 
 /** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
@@ -30,7 +32,7 @@ const MAX_CHARACTERS = 2 ** 20;
 const EDITS = 0.1;
 /** Of random draws. */
 const SEED = 0;
-/** Options that `dedup` must be given as well, to read and compare the rows in the same way. */
+/** Options that `dedup` and `explore` must be given as well, to read and compare the rows in the same way. */
 const PASSED_ON = ['id', 'from', 'types', 'on-error', 'tokens', 'normalize', 'counting', 'tf-idf'];
 /** Columns of the text. */
 const WIDTH = 96;
@@ -40,7 +42,7 @@ interface CalibrationReport extends Calibration {
   readonly file: string;
   /** What was read, as `texts of "body"`. */
   readonly source: string;
-  /** The file of labelled pairs; null where copies were planted. */
+  /** The file of labelled pairs, or the plan of judged ones; null where copies were planted. */
   readonly pairs: string | null;
   readonly command: string;
 }
@@ -64,6 +66,10 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport |
   const judged = call.text('judge');
   if (judged !== undefined && call.has('pairs')) call.misuse('give --pairs or --judge, not both');
   const pairs = call.text('pairs') ?? judged ?? null;
+  if (judged !== undefined) checkPlanName(call, 'judge', judged);
+  const isNew = judged !== undefined && !existsSync(judged);
+  // What cannot be written is refused before the work.
+  if (isNew) await (await openBytes(call, judged, [path])).abort();
   const labels = pairs === null || judged !== undefined ? null : await readLabels(call, pairs);
   const originals = new Reservoir<string>(ORIGINALS, SEED);
   const rows = await readCollection(call, path, {
@@ -77,21 +83,28 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport |
     },
   });
   const { choice, reader, textHasher } = rows.input as InputRows;
+  const all = rowsOf('rows', rows.source);
+  // Known pairs are read before the rows are compared, which takes long.
+  const known = isNew
+    ? null
+    : judged === undefined
+      ? labels && labelledRows(labels, rows, pairs as string)
+      : await judgedPairs(call, judged, all);
   const near = await nearnessOf(call, rows);
-  const held = withVectors(rowsOf('rows', rows.source), near.vectors);
-  if (judged !== undefined && !existsSync(judged)) {
+  const held = withVectors(all, near.vectors);
+  if (isNew) {
+    const { vectors: _, ...least } = near;
     const plan = await call.long('comparing', (stage) =>
-      pairsToJudge(held, leastOf(call, rows, near), new LongWork(stage)),
+      pairsToJudge(held, least, new LongWork(stage)),
     );
+    if (plan.kept.every((one) => one === 1)) {
+      call.fail('no different rows are near: give a lower --min-jaccard or --min-cosine');
+    }
     await writePlan(judged, plan, { ids: rows.ids ?? undefined, rows: 'groups' });
     call.say(`wrote ${judged}: judge its pairs by the keys y and n, then run this again`);
     call.say(`  ${commandOf(call, 'explore', choice, ['--plan', judged])}`);
     return null;
   }
-  const known =
-    judged === undefined
-      ? labels && labelledRows(labels, rows, pairs as string)
-      : await judgedPairs(call, judged, held);
   const leastRecommended = leastRecommendedOf(choice, rows);
   const found = await call.long('grouping', async (stage) => {
     const work = new LongWork(stage);
@@ -104,11 +117,6 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport |
   const threshold = [option, String(found.recommended), '-o', 'plan.jsonl'];
   const command = commandOf(call, 'dedup', choice, threshold);
   return { file: reader.file, source: sourceWords(choice), pairs, ...found, command };
-}
-
-/** What is near at least, with the lowest cosine of the table where no option says it. */
-function leastOf(call: Call, { measure }: Collection, { vectors: _, ...near }: Nearness) {
-  return measure === JACCARD ? near : { minCosine: call.number('min-cosine'), ...near };
 }
 
 /** Refuses what has no rows to compare exactly, or no pairs that are known. */
@@ -206,8 +214,8 @@ function pairsWords({ pairs, same }: CalibrationReport): string {
   const found = `Found: planted copies of texts with ${shares} of the words edited in turn.`;
   const wrong = `Wrong: those with ${percentOf(OTHER * EDITS)} edited, other texts by that.`;
   const others =
-    'Groups and rows dropped count all rows: of these, such as fill one template differently ' +
-    'pass for right here; --judge PLAN shows the nearest pairs of them.';
+    'Groups and rows dropped count all rows, also rows that fill in one template differently, ' +
+    'which planted copies do not judge; --judge PLAN lets you judge pairs of your own rows.';
   return `${found} ${wrong} ${others} ${best}`;
 }
 

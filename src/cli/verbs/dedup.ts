@@ -27,6 +27,7 @@ import { type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
 import { commandLine, counted, grouped } from '../output/figures';
 import {
+  checkPlanName,
   openPlan,
   type PlanSummary,
   shownRows,
@@ -37,18 +38,16 @@ import {
 import { applyPlanOf, readPlanFor } from './dedup-apply';
 import { extension, planAgainst } from './dedup-old';
 
-/** Names of plans that --apply and --extend read. */
-const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
-
 /** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
   const input = call.args.length > 1 ? call.args : call.onlyInput();
+  refuseExcluded(call);
   return call.has('apply') ? applyPlanOf(call, input) : makePlan(call, input);
 }
 
 /** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: Input): Promise<0> {
-  refuseOptions(call, input);
+  refuseTarget(call, input);
   const rule = new KeepRule(call);
   const within = Within.of(call);
   const writer = await openPlan(call, [input].flat());
@@ -105,12 +104,14 @@ async function sayTemplates(
   const isSaid = ['common', 'extend'].some((name) => call.has(name));
   if (isSaid || sets === undefined || plan.jaccards === null) return;
   const held = withVectors(rowsOf('rows', source), sets);
-  const found = await countTemplates(plan, held, new LongWork({}));
+  const found = await call.long('looking for templates', (work) =>
+    countTemplates(plan, held, new LongWork(work)),
+  );
   if (found.groups === 0) return;
   call.say(
-    `${counted(found.groups, 'group')} of ${grouped(found.rows)} rows in all look like ` +
-      'templates, each filled differently: --common auto keeps rows apart that share the ' +
-      'template alone, and reprints that only add text as well',
+    `${counted(found.groups, 'group')} (${grouped(found.rows)} rows) look like one template, ` +
+      'filled in differently: --common auto leaves the text of templates out of the comparison; ' +
+      'reprints that only add text are kept apart too',
   );
 }
 
@@ -123,8 +124,8 @@ const EXCLUDED: readonly (readonly [string, readonly string[]])[] = [
 /** Options that know the new rows only, where what is common depends on all. */
 const OF_NEW_ROWS = ['extend', 'against'];
 
-/** Refuses options that contradict each other, and a plan that --apply would not read. */
-function refuseOptions(call: Call, input: Input): void {
+/** Refuses options that contradict each other. */
+function refuseExcluded(call: Call): void {
   for (const [one, others] of EXCLUDED) {
     if (!call.has(one)) continue;
     call.refuse(others, (name) => {
@@ -135,11 +136,13 @@ function refuseOptions(call: Call, input: Input): void {
       return `--${one} does not go with --${name}${why}`;
     });
   }
+}
+
+/** Refuses a plan that --apply would not read, or would read as one of the texts. */
+function refuseTarget(call: Call, input: Input): void {
   const target = call.text('output') ?? '-';
   if (target === '-') return;
-  if (!PLAN_NAME.test(target)) {
-    call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
-  }
+  checkPlanName(call, 'output', target);
   // Within a folder of texts the plan would be one of the texts when it is applied.
   const place = [input]
     .flat()

@@ -63,6 +63,10 @@ async function checkOptions(call: Call, input: string, output: string | undefine
     call.refuse(['memory', 'append'], (name) => `--${name} is for an index folder, not one file`);
   }
   if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
+  if (!isNew || FILE.test(output) || !call.has('memory')) {
+    call.refuse(['like', 'first-row'], (name) => `--${name} is for a new folder, with --memory`);
+  }
+  if (call.has('manifests-only')) call.misuse('--manifests-only is for --merge');
   if (call.has('memory') && !call.has('optimize') && !isNew) {
     call.misuse(
       '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
@@ -95,8 +99,7 @@ async function makeFolder(call: Call, input: string, folder: string) {
   await refuseOther(call, folder);
   const wasThere = await stat(folder).then(Boolean, () => false);
   try {
-    const isWithin = ['memory', 'like', 'first-row'].some((name) => call.has(name));
-    return await (isWithin ? buildWithin : buildLoaded)(call, input, folder);
+    return await (call.has('memory') ? buildWithin : buildLoaded)(call, input, folder);
   } catch (error) {
     // Only a folder without anything in it is removed.
     if (!wasThere) await rmdir(folder).catch(() => undefined);
@@ -104,7 +107,10 @@ async function makeFolder(call: Call, input: string, folder: string) {
   }
 }
 
-/** Within --memory. The recall of a part of an index is measured, but not asked for. */
+/**
+ * Builds in the folder, within --memory. A part of an index (--like, --first-row) may miss its
+ * --recall: the merged index is judged.
+ */
 async function buildWithin(call: Call, input: string, folder: string) {
   const like = call.text('like');
   const optimize = call.has('optimize') ? wantedOf(call) : undefined;
@@ -201,8 +207,11 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
   const opened = await IndexFolder.open(folder);
   const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
-  return optimized(call, await likenessOf(opened), call.has('append'), (options) =>
-    opened.optimize({ ...options, memory }),
+  return optimized(
+    call,
+    () => likenessOf(opened),
+    call.has('append'),
+    (options) => opened.optimize({ ...options, memory }),
   );
 }
 
@@ -210,10 +219,12 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
 async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
   if (!call.has('optimize')) return null;
   const { source, index } = built;
-  const made = { ...index.hasher.options, vectors: index.vectors };
-  return optimized(call, { options: made, text: source.choice.text }, true, (options) =>
-    index.optimize(options),
-  );
+  const like = async () => ({
+    path: source.reader.file,
+    options: { ...index.hasher.options, vectors: index.vectors },
+    text: source.choice.text,
+  });
+  return optimized(call, like, true, (options) => index.optimize(options));
 }
 
 /**
@@ -222,11 +233,11 @@ async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport 
  */
 async function optimized(
   call: Call,
-  like: Likeness,
+  like: () => Promise<Likeness>,
   isOther: boolean,
   optimize: (options: OptimizeOptions & LongCall) => Promise<RecallReport>,
 ): Promise<RecallReport> {
-  const own = call.has('queries') ? await readQueries(call, like, isOther) : null;
+  const own = call.has('queries') ? await readQueries(call, await like(), isOther) : null;
   const wanted = { ...wantedOf(call), ...(own !== null && { queries: own.queries }) };
   const work = () => call.long('optimizing', (long) => optimize({ ...wanted, ...long }));
   const report = await (own === null ? work() : own.named(work));

@@ -83,9 +83,8 @@ async function collections(
 const DIGITS = 6;
 
 /**
- * Returns a function from a batch of pairs to its columns, An exact similarity
- * is `cosine` or `jaccard`; one that the distance estimates is `estimatedCosine` or
- * `estimatedJaccard`.
+ * Returns a function from a batch of pairs to its columns. An exact similarity is `cosine` or
+ * `jaccard`; one that the distance estimates is `estimatedCosine` or `estimatedJaccard`.
  */
 function pairColumns(
   { bits, measure }: { readonly bits: number; readonly measure: Measure },

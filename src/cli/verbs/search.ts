@@ -242,26 +242,26 @@ async function search(
   // What ranks the rows decides the columns, also where none is found.
   const usual = vectors instanceof Codes ? 'hamming' : index.rank;
   const by = maxDistance === undefined ? (rank ?? usual) : 'hamming';
-  /** A value for each row of each result, by the place of the row in it. */
-  const each = <T>(valueAt: (result: SearchResult, place: number, query: number) => T): T[] =>
+  /** A value for each row of each result, `at` is its index in the result. */
+  const each = <T>(valueAt: (result: SearchResult, at: number, query: number) => T): T[] =>
     results.flatMap((result, query) => {
       const { length } = result.rows.subarray(0, k);
-      return Array.from({ length }, (_, place) => valueAt(result, place, query));
+      return Array.from({ length }, (_, at) => valueAt(result, at, query));
     });
   return {
-    rows: Uint32Array.from(each(({ rows }, place) => rows[place])),
+    rows: Uint32Array.from(each(({ rows }, at) => rows[at])),
     columns: (idKind, measure) => {
-      const distances = each(({ distances }, place) => distances?.[place] as number);
-      const similarities = each((result, place) => similaritiesIn(result)[place]);
+      const distances = each(({ distances }, at) => distances?.[at] as number);
+      const similarities = each((result, at) => similaritiesIn(result)[at]);
       return {
         query: columnOfIds(
           kind,
           each((_, __, query) => names[query]),
         ),
-        rank: Int32Array.from(each((_, place) => place + 1)),
+        rank: Int32Array.from(each((_, at) => at + 1)),
         id: columnOfIds(
           idKind,
-          each(({ ids }, place) => ids[place]),
+          each(({ ids }, at) => ids[at]),
         ),
         ...(by === 'hamming' && { distance: Int32Array.from(distances) }),
         [by === 'exact' ? measure.name : estimatedName(measure)]: Float64Array.from(similarities),

@@ -133,5 +133,6 @@ describe('meets', () => {
 
   it('refuses a word for a column of numbers', () => {
     expect(() => met('a = many', [1, 2])).toThrow('column "a" holds numbers, got "many"');
+    expect(() => met('a between 9 and many', [1, 2])).toThrow('numbers, got "many"');
   });
 });
