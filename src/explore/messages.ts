@@ -164,9 +164,6 @@ export interface DecideRequest {
   readonly after: Decision;
 }
 
-/** A change that is based on a state which others have changed since. */
-export class Conflict extends Error {}
-
 /** Each question by its name: the fields that are asked, and the answer. */
 export interface Questions {
   status: [null, Status];

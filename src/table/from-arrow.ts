@@ -172,7 +172,7 @@ function chunksOf({ schema, batches }: ArrowBatches, name: string): Chunk[] {
   });
 }
 
-/** A column of all batches. */
+/** A column of all batches; lists with 32-bit offsets then have at most 2^31 - 1 values in all. */
 function joined(source: ArrowBatches, name: string): Chunk {
   const parts = chunksOf(source, name);
   if (parts.length === 1) return parts[0];
@@ -183,6 +183,7 @@ function joined(source: ArrowBatches, name: string): Chunk {
 function idsFrom(source: ArrowBatches, name: string | null): Ids | null {
   if (name === null) return null;
   const parts = chunksOf(source, name).map(idsOf);
+  if (parts.length === 1) return parts[0];
   return Array.isArray(parts[0]) ? (parts.flat() as string[]) : concatenated(parts as Int32Array[]);
 }
 

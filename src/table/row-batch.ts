@@ -242,7 +242,7 @@ export class RowBatch {
     return new RowBatch(this.#schema, data, count, place);
   }
 
-  /** With these columns more, or in place of those of the same name. */
+  /** Adds these columns; one of an existing name replaces that column. */
   with(columns: Record<string, ColumnData>): RowBatch {
     const all = this.#all();
     for (const [name, given] of entriesOf(columns)) {

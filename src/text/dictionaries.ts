@@ -34,7 +34,7 @@ function segmenterOf(locale: string): Intl.Segmenter {
 }
 
 /**
- * Cuts a text into lines and sentences, and those of more than 500 code units further, between
+ * Cuts a text into lines and sentences, and those of more than 500 characters further, between
  * characters, because some engines' segmenter takes time quadratic in the length of its text.
  */
 function pieces(text: string): string[] {

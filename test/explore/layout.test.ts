@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { layOut } from '../../src/explore/layout/map-rows';
+import { codePoints } from '../../src/explore/layout/code-points';
+import { layOut, mapRows } from '../../src/explore/layout/map-rows';
+import { WordSearch } from '../../src/explore/server/word-search';
 import { SimHasher, scanAll } from '../../src/index';
 import { Draws } from '../reference/random';
 
@@ -62,5 +64,40 @@ describe('rows on a plane', async () => {
     const same = start.slice();
     await layOut(none, same, { seed: 1, epochs: 5 }, new LongWork());
     expect(same).toEqual(start);
+  });
+});
+
+describe('a map of rows whose vectors add up to nothing', () => {
+  const all = (rows: number) => Uint32Array.from({ length: rows }, (_, row) => row);
+
+  it('has opposite vectors in clusters', async () => {
+    const values = Float32Array.from([1, 0, -1, 0]);
+    const opposite = await new SimHasher({ bits: 64 }).hashAll([
+      values.slice(0, 2),
+      values.slice(2),
+    ]);
+    const points = codePoints(all(2), opposite, (rows) => ({
+      values: Float32Array.from([...rows].flatMap((row) => [1 - 2 * row, 0])),
+      dimensions: 2,
+    }));
+    const { labels, exemplars } = await mapRows(points, (_, work) =>
+      work({ signal: new AbortController().signal, onProgress: () => {} }),
+    );
+    expect(Math.max(...labels)).toBeLessThan(exemplars.length);
+  });
+
+  it('has texts of one word in clusters, whichever word that is', async () => {
+    // Words count from 0 as they come; some once added to dimensions that took them away again.
+    const texts = Array.from({ length: 12_000 }, (_, i) => `w${i}`);
+    const search = await WordSearch.of(
+      { count: texts.length, read: (first, end) => texts.slice(first, end) },
+      {},
+    );
+    const { values, dimensions } = search.points(all(texts.length)).vectorsOf(all(texts.length));
+    for (let row = 0; row < texts.length; row++) {
+      const own = values.subarray(row * dimensions, (row + 1) * dimensions);
+      if (!own.some((value: number) => value !== 0)) throw new Error(`text ${row} has no vector`);
+    }
+    expect(values.length).toBe(texts.length * dimensions);
   });
 });

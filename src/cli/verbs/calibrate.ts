@@ -1,8 +1,9 @@
 /**
  * `halfspace calibrate`: which threshold of `dedup` fits the user's rows. All rows are joined as
  * `dedup` joins them; what a threshold finds is judged by pairs that the user has labelled
- * (--pairs) or judged in `explore` (--judge), or by edited copies of some of the texts. Shows the table of thresholds and the command line that it
- * recommends. Rows are read a second time to be compared exactly.
+ * (--pairs) or judged in `explore` (--judge), or by edited copies of some of the texts. Shows the
+ * table of thresholds and the command line that it recommends. Rows are read a second time to be
+ * compared exactly.
  */
 
 import { existsSync } from 'node:fs';
@@ -32,7 +33,7 @@ const MAX_CHARACTERS = 2 ** 20;
 const EDITS = 0.1;
 /** Of random draws. */
 const SEED = 0;
-/** Options that `dedup` and `explore` must be given as well, to read and compare the rows in the same way. */
+/** Options that `dedup` and `explore` need as well, to read and compare the rows in this way. */
 const PASSED_ON = ['id', 'from', 'types', 'on-error', 'tokens', 'normalize', 'counting', 'tf-idf'];
 /** Columns of the text. */
 const WIDTH = 96;

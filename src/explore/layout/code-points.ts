@@ -23,7 +23,11 @@ export function codePoints(
     vectorsOf: (points) => heldOf(points) ?? signsOf(codesAt(codes, points)),
     nearestIn: (sample) => {
       const own = codesAt(codes, sample);
-      const held = heldOf(sample);
+      const vectorsOfSample = heldOf(sample);
+      const held = vectorsOfSample && {
+        ...vectorsOfSample,
+        lengths: lengthsOf(vectorsOfSample),
+      };
       return async (points, k, work) => {
         const wanted = 1 + (held === null ? k : RANKED * k);
         const found = await scanAll(own, codesAt(codes, points), { k: wanted, ...work.call });
@@ -59,14 +63,26 @@ function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
   return { values, dimensions: bits };
 }
 
+/** The length of each row. */
+function lengthsOf({ values, dimensions }: DenseMatrix): Float64Array {
+  return Float64Array.from({ length: values.length / dimensions }, (_, row) => {
+    const at = row * dimensions;
+    return Math.sqrt(dot(values, at, values, at, dimensions));
+  });
+}
+
 /** Rows of `held` by their cosine to row `own` of `vectors`, the highest first, then by row. */
-function ranked(rows: Uint32Array, held: DenseMatrix, vectors: DenseMatrix, own: number) {
-  const { values, dimensions } = held;
+function ranked(
+  rows: Uint32Array,
+  held: DenseMatrix & { readonly lengths: Float64Array },
+  vectors: DenseMatrix,
+  own: number,
+) {
+  const { values, dimensions, lengths } = held;
   const cosines = new Map<number, number>();
   for (const row of rows) {
     const [at, from] = [row * dimensions, own * dimensions];
-    const product = dot(values, at, vectors.values, from, dimensions);
-    cosines.set(row, product / Math.sqrt(dot(values, at, values, at, dimensions)));
+    cosines.set(row, dot(values, at, vectors.values, from, dimensions) / lengths[row]);
   }
   const cosineOf = (row: number) => cosines.get(row) as number;
   return rows.sort((a, b) => cosineOf(b) - cosineOf(a) || a - b);

@@ -110,6 +110,10 @@ function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Arr
       const [to, from] = [point * dimensions, other * dimensions];
       for (let i = 0; i < dimensions; i++) sums[to + i] += units[from + i];
     }
+    // Opposite vectors have no sum: the point then keeps its own.
+    const own = point * dimensions;
+    if (dot(sums, own, sums, own, dimensions) > 1e-12) continue;
+    sums.set(units.subarray(own, own + dimensions), own);
   }
   return { values: sums, dimensions };
 }

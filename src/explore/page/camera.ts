@@ -126,7 +126,7 @@ export class CameraControl {
 
   /** The pointer goes down: the beginning of a drag, a lasso or a click. */
   #down(event: PointerEvent): void {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || !event.isPrimary) return;
     const at = this.#at(event);
     this.element.setPointerCapture(event.pointerId);
     this.#drag = { start: at, last: at };
@@ -135,6 +135,7 @@ export class CameraControl {
 
   /** The pointer moves: hovers if it is not down, else draws the lasso or moves the view. */
   #move(event: PointerEvent): void {
+    if (!event.isPrimary) return; // a second finger
     const at = this.#at(event);
     const drag = this.#drag;
     if (drag === null) {
@@ -150,7 +151,7 @@ export class CameraControl {
 
   /** The pointer goes up: ends a lasso, or is a click if it hardly moved. */
   #up(event: PointerEvent): void {
-    if (this.#drag === null) return;
+    if (this.#drag === null || !event.isPrimary) return;
     const at = this.#at(event);
     const { start } = this.#drag;
     const line = this.#line ?? [];

@@ -46,7 +46,10 @@ interface State {
   readonly queryKind: QueryKind;
   /** The text in the field of the query. */
   readonly query: string;
-  /** Ids that begin like the text in that field; none while a text is searched for. */
+  /**
+   * Ids that contain the text of that field, those that begin with it first; none while a text is
+   * searched for.
+   */
   readonly suggested: readonly string[];
   /** The text in the field of the filter. */
   readonly filter: string;

@@ -8,7 +8,6 @@ import { stat } from 'node:fs/promises';
 import { linesOfPlan, type SourceMarks } from '../../cli/input/plan-source';
 import { savePlan } from '../../formats/plan-file';
 import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
-import { Conflict } from '../messages';
 
 /** Columns of the lines of a plan that the plan does not hold. */
 interface RowNames {
@@ -17,6 +16,9 @@ interface RowNames {
   /** The file of a row, where rows are in several files; else undefined. */
   readonly fileAt: (row: number) => string | undefined;
 }
+
+/** A change that is based on a state which others have changed since. */
+export class Conflict extends Error {}
 
 /** The file of a plan; it may not be there yet. */
 export class PlanFile {

@@ -11,17 +11,16 @@ import { idsOfIndex } from '../../cli/input/collection';
 import { usualNearness } from '../../cli/input/near';
 import { checksOfRows, planOfRows } from '../../near/plan';
 import { type DedupPlan, dedup, type Id } from '../../node';
-import {
-  Conflict,
-  type DecideRequest,
-  type Decision,
-  type GroupAnswer,
-  type GroupLine,
-  type Member,
-  type ReviewAnswer,
+import type {
+  DecideRequest,
+  Decision,
+  GroupAnswer,
+  GroupLine,
+  Member,
+  ReviewAnswer,
 } from '../messages';
 import type { Explored } from './explored';
-import type { PlanFile } from './plan-file';
+import { Conflict, type PlanFile } from './plan-file';
 
 /** Rows of a group that are shown, at most, and characters of a column of all of them, at most. */
 const MAX_MEMBERS = 200;
@@ -90,15 +89,16 @@ export class Review {
 
   /** The state of the plan, with all groups of two rows or more, ordered by their first rows. */
   answer(): ReviewAnswer {
-    const groups = Array.from(this.#groups, ([group, rows]) => this.#line(group, rows));
+    const groups = Array.from(this.#groups.keys(), (group) => this.#line(group));
     const dropped = this.#plan?.kept.reduce((sum, one) => sum + 1 - one, 0) ?? 0;
     const exists = this.#plan !== null;
     return { file: this.file.path, exists, rows: this.explored.rows.length, dropped, groups };
   }
 
   /** A group for the list of groups. */
-  #line(group: number, rows: readonly number[]): GroupLine {
-    const { distances, reviewed } = this.#plan as DedupPlan & { reviewed: Uint8Array };
+  #line(group: number): GroupLine {
+    const { plan, rows } = this.#need(group);
+    const { distances, reviewed } = plan;
     return {
       group,
       size: rows.length,
@@ -135,7 +135,7 @@ export class Review {
       };
     });
     const keptRows = rows.filter((row) => kept[row] === 1);
-    return { ...this.#line(group, rows), rows, kept: keptRows, members };
+    return { ...this.#line(group), rows, kept: keptRows, members };
   }
 
   /** Decides about a group; resolves when the file has it. Where it throws nothing is changed. */
@@ -165,7 +165,7 @@ export class Review {
     const { plan, rows } = this.#need(group);
     const known = new Set(before.kept);
     const isSame = rows.every((row) => known.has(row) === (plan.kept[row] === 1));
-    if (!isSame || this.#line(group, rows).isReviewed !== before.isReviewed) {
+    if (!isSame || this.#line(group).isReviewed !== before.isReviewed) {
       throw new Conflict('this group was decided elsewhere meanwhile: shown as it is now');
     }
     if (after.kept.length === 0) throw new RangeError('a group keeps one row at least');

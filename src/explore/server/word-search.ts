@@ -5,7 +5,7 @@
  * text.
  */
 
-import { grown } from '../../base/arrays';
+import { ascending, grown, toStarts } from '../../base/arrays';
 import { type LongCall, LongWork } from '../../base/long-work';
 import { mixed } from '../../base/random';
 import { Highest } from '../../base/top-k';
@@ -14,13 +14,15 @@ import { logOf } from '../../text/text-vectors';
 import type { DenseMatrix } from '../../vectors/vectors';
 import type { MapPoints } from '../layout/map-rows';
 
-/** Texts that are read or compared between two reports of progress. */
+/** Texts that are read between two reports of progress. */
 const BLOCK_TEXTS = 256;
 /** The map leaves out words that this share of the texts have: they say little of a topic. */
 const COMMON = 0.2;
 /** Dimensions of the map's vectors, and to how many of them a word is added. */
 const DIMENSIONS = 256;
 const PER_WORD = 4;
+/** Each of these lies in dimensions of its own: no word adds up to nothing. */
+const SLICE = DIMENSIONS / PER_WORD;
 
 /** `count` texts, of which `read` returns some. */
 interface Texts {
@@ -59,8 +61,7 @@ export class WordSearch {
       await work.step(end, count);
     }
     for (let text = 0; text < count; text++) search.#weigh(search.#entriesOf(text));
-    const all = Uint32Array.from({ length: count }, (_, text) => text);
-    search.#lists = new InvertedLists(all, (text) => search.#entriesOf(text));
+    search.#lists = new InvertedLists(ascending(count), (text) => search.#entriesOf(text));
     return search;
   }
 
@@ -124,9 +125,7 @@ export class WordSearch {
 
   /** The texts that have words as points of a map; `rows` has the row of each text. */
   points(rows: Uint32Array): MapPoints {
-    const texts = Uint32Array.from(rows.keys()).filter(
-      (text) => this.#entriesOf(text).words.length,
-    );
+    const texts = ascending(rows.length).filter((text) => this.#entriesOf(text).words.length);
     const most = COMMON * this.count;
     const isTopical = (word: number) => this.#frequencies[word] <= most;
     return {
@@ -144,7 +143,7 @@ export class WordSearch {
           for (const [i, point] of points.entries()) {
             const isOther = (at: number) => sample[at] !== point;
             found.push(lists.nearest(entriesOf(point), k, isOther).rows);
-            if (i % BLOCK_TEXTS === 0) await work.step(i, points.length);
+            await work.step(i + 1, points.length);
           }
           return found;
         };
@@ -165,7 +164,7 @@ export class WordSearch {
         if (!isCommon && !isTopical(words[at])) continue;
         for (let part = 0; part < PER_WORD; part++) {
           const random = mixed(PER_WORD * words[at] + part);
-          const to = i * DIMENSIONS + (random & (DIMENSIONS - 1));
+          const to = i * DIMENSIONS + part * SLICE + (random & (SLICE - 1));
           values[to] += random < 0 ? -weights[at] : weights[at];
         }
       }
@@ -195,7 +194,7 @@ class InvertedLists {
     entriesOf: (one: number) => Entries,
     isHeld: (word: number) => boolean = () => true,
   ) {
-    let [most, count] = [-1, 0];
+    let most = -1;
     for (const one of which) {
       for (const word of entriesOf(one).words) most = Math.max(most, word);
     }
@@ -203,10 +202,7 @@ class InvertedLists {
     for (const one of which) {
       for (const word of entriesOf(one).words) if (isHeld(word)) ends[word]++;
     }
-    for (let word = 0; word <= most; word++) {
-      count += ends[word];
-      ends[word] = count - ends[word]; // where its entries begin
-    }
+    const count = toStarts(ends); // where the entries of each word begin
     this.#rows = new Uint32Array(count);
     this.#weights = new Float32Array(count);
     for (const [row, one] of which.entries()) {

@@ -23,7 +23,10 @@ const CODECS: Readonly<Record<number, Decode>> = {
 /** The content of a page of `length` bytes. */
 export function decodePage(codec: number, page: Uint8Array, length: number): Uint8Array {
   const decode = CODECS[codec];
-  if (decode === undefined) throw new Error(`pages compressed by codec ${codec} are not read`);
+  if (decode === undefined) {
+    const advice = 'write the file with Snappy, gzip, Brotli, ZSTD or LZ4_RAW';
+    throw new Error(`pages compressed by codec ${codec} are not read: ${advice}`);
+  }
   if (length < 0) throw new Error(`a page of ${length} bytes`);
   const content = length === 0 ? new Uint8Array() : decode(page, length);
   if (content.length === length) return content;

@@ -3,7 +3,15 @@
  * become texts that lose nothing, deeper nesting becomes JSON.
  */
 
-import { type Column, listData, numberData, plainData } from '../../table/columns/make';
+import { bitmapOf } from '../../base/bitmap';
+import {
+  type Column,
+  listData,
+  nullsAt,
+  nullsOf,
+  numberData,
+  plainData,
+} from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { float16, timeText } from '../../table/columns/values';
 import { exactJson } from '../jsonl/json-text';
@@ -133,9 +141,24 @@ function leafData(
   isThere: Uint8Array | null,
   budget: Budget,
 ): Column['data'] {
-  if (isThere === null && !Array.isArray(values)) return numberData(values);
+  const length = isThere?.length ?? values.length;
+  if (!Array.isArray(values)) {
+    if (isThere === null || values.length === length) return numberData(values); // none is null
+    budget.take(8 * length);
+    const all = new (values.constructor as Float64ArrayConstructor)(length);
+    for (let row = 0, next = 0; row < length; row++) {
+      if (isThere[row] === 1) all[row] = (values as Float64Array)[next++];
+    }
+    return numberData(
+      all,
+      nullsOf(
+        bitmapOf(length, (row) => isThere[row] === 1),
+        length,
+      ),
+    );
+  }
   let next = 0;
-  const rows = Array.from({ length: isThere?.length ?? values.length }, (_, row) => {
+  const rows = Array.from({ length }, (_, row) => {
     const value = isThere?.[row] === 0 ? null : values[next++];
     budget.take(sizeOf(value));
     return value;
@@ -176,7 +199,7 @@ function listColumn(
     offsets[row + 1] = items;
   }
   const child = leafData(kind, values, isThere?.subarray(0, items) ?? null, budget);
-  return listData(child, offsets, nulls);
+  return listData(child, offsets, nullsAt(nulls, rows));
 }
 
 function countOf(levels: Uint8Array, level: number): number {

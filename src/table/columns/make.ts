@@ -43,6 +43,8 @@ export interface Column {
 /** A bitmap of the rows that are not null; null or missing where all are not. */
 type Validity = Uint8Array | null | undefined;
 
+type Nulls = ReturnType<typeof nullsOf>;
+
 /** The number of nulls and their bitmap, as `makeData` takes them. */
 export function nullsOf(validity: Validity, length: number) {
   const nullCount = countNulls(validity, length);
@@ -50,7 +52,7 @@ export function nullsOf(validity: Validity, length: number) {
 }
 
 /** The same from the rows that are null, which ascend. */
-function nullsAt(rows: readonly number[], length: number) {
+export function nullsAt(rows: readonly number[], length: number) {
   if (rows.length === 0) return { nullCount: 0 };
   const nullBitmap = bitmapOf(length, () => true);
   for (const row of rows) nullBitmap[row >> 3] &= ~(1 << (row & 7));
@@ -58,9 +60,9 @@ function nullsAt(rows: readonly number[], length: number) {
 }
 
 /** A column of numbers of the array's type; not copied. */
-export function numberData(values: NumberArray): Data {
+export function numberData(values: NumberArray, nulls: Nulls = { nullCount: 0 }): Data {
   const type = typeOfArray(values) as DataType;
-  return makeData({ type, length: values.length, nullCount: 0, data: values } as never);
+  return makeData({ type, length: values.length, data: values, ...nulls } as never);
 }
 
 /** A column of `width` bytes for each row; not copied. */
@@ -83,11 +85,11 @@ export function vectorData(
   return makeData({ type, length, child, ...nullsOf(validity, length) });
 }
 
-/** A column of lists, whose items are another column; `nulls` are rows, which ascend. */
-export function listData(child: Data, valueOffsets: Int32Array, nulls: readonly number[]): Data {
+/** A column of lists, whose items are another column. */
+export function listData(child: Data, valueOffsets: Int32Array, nulls: Nulls): Data {
   const length = valueOffsets.length - 1;
   const type = new List(new Field('item', child.type, true));
-  return makeData({ type, length, valueOffsets, child, ...nullsAt(nulls, length) });
+  return makeData({ type, length, valueOffsets, child, ...nulls });
 }
 
 /** A column of these ids; typed arrays are not copied. */
@@ -109,16 +111,9 @@ export function wordColumn(name: string, codes: Codes): Column {
   }
   const integers = new BigInt64Array(values.buffer);
   const nulls = nullsOf(validity, length);
-  if (words === 1) {
-    const { type } = numberData(integers);
-    const data = makeData({ type, length, data: integers, ...nulls } as never) as Data;
-    return plainColumn(name, 'int64', data);
-  }
-  const child = numberData(integers);
-  const type = new List(new Field('item', child.type, true));
-  const valueOffsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
-  const data = makeData({ type, length, valueOffsets, child, ...nulls });
-  return plainColumn(name, { list: 'int64' }, data);
+  if (words === 1) return plainColumn(name, 'int64', numberData(integers, nulls));
+  const offsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
+  return plainColumn(name, { list: 'int64' }, listData(numberData(integers), offsets, nulls));
 }
 
 /** Texts and bytes, and items of lists, of one batch stay below 2^31, where 32-bit offsets end. */
@@ -147,7 +142,7 @@ export function plainData(kind: ColumnKind, values: ArrayLike<unknown>): Data {
   const { fixedBytes: width } = kind as { readonly fixedBytes: number };
   const data = new Uint8Array(length * width);
   for (let row = 0; row < length; row++) {
-    const bytes = values[row] as Uint8Array | null;
+    const bytes = (values[row] ?? null) as Uint8Array | null;
     if (bytes !== null && bytes.length !== width)
       throw new Error(`${bytes.length} bytes, not ${width}`);
     if (bytes !== null) data.set(bytes, row * width);
@@ -186,12 +181,12 @@ function copyNumbers(
 const isWideKind = (kind: NumberKind) => kind === 'int64' || kind === 'uint64';
 
 function numbersData(kind: NumberKind, values: ArrayLike<unknown>): Data {
-  const { type, Values } = numberType(kind);
+  const { Values } = numberType(kind);
   const { length } = values;
   const data = new Values(length) as Numbers;
   const nulls: number[] = [];
   copyNumbers({ data, isWide: isWideKind(kind), nulls }, values, 0);
-  return makeData({ type, length, data, ...nullsAt(nulls, length) } as never);
+  return numberData(data, nullsAt(nulls, length));
 }
 
 /** Notes where each of some lists ends among the items of all, and which are null. */
@@ -244,17 +239,11 @@ class NumberListBuilder implements ColumnBuilder {
     const { offsets, nulls } = this.#ends;
     const data = firstOf(this.#data, length);
     if (data.buffer === this.#data.buffer) this.#data = withRoom(data.subarray(0, 0), 64);
-    const { type } = numberType(this.kind);
-    const items = makeData({
-      type,
-      length,
-      data,
-      ...nullsAt(this.#nulls, length),
-    } as never) as Data;
+    const items = numberData(data, nullsAt(this.#nulls, length));
     this.#filled = 0;
     this.#nulls = [];
     this.#ends = new Ends();
-    return listData(items, offsets, nulls);
+    return listData(items, offsets, nullsAt(nulls, offsets.length - 1));
   }
 }
 
@@ -266,7 +255,7 @@ function listsData(item: ColumnKind, lists: ArrayLike<ArrayLike<unknown> | null>
     for (let i = 0; i < list.length; i++) items.push(list[i]);
     ends.add(lists[row], items.length);
   }
-  return listData(plainData(item, items), ends.offsets, ends.nulls);
+  return listData(plainData(item, items), ends.offsets, nullsAt(ends.nulls, lists.length));
 }
 
 /** Texts of at most so many characters get room for the most bytes that they may take, 768 KiB. */

@@ -8,7 +8,7 @@
  * RFC 8878, section 3.
  */
 
-import { concatenated } from '../../base/arrays';
+import { concatenated, grown } from '../../base/arrays';
 import { PartsChecksum } from '../../kernels/xxhash';
 import { BackwardBits, FseTable, HuffmanTable, Source } from './zstd-entropy';
 
@@ -453,8 +453,14 @@ export class ZstdOutput {
     const reach = Math.max(this.#reach, this.#filled - windowBytes);
     this.#reach = reach;
     this.#limit = Math.min(this.#filled + maxBytes, this.#end);
-    // Of a first block: nothing is in the memory yet.
-    if (this.#bytes.length < heldBytes) this.#bytes = new Uint8Array(heldBytes);
+    const needed = Math.min(this.#limit, heldBytes);
+    if (needed > this.#bytes.length) {
+      // Grows as content comes: a short frame may have, or claim, a large window.
+      this.#bytes = grown(
+        this.#bytes,
+        Math.min(heldBytes, Math.max(needed, 2 * this.#bytes.length)),
+      );
+    }
     if (this.#limit <= heldBytes) return;
     // Moves what matches may reach to the start of the memory.
     this.#bytes.copyWithin(0, reach, this.#filled);

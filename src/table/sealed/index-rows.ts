@@ -171,11 +171,13 @@ export function sparseRows(table: TableRows, firstRow: number): SparseColumns | 
  */
 export function checkSparse({ offsets, indices, weights }: SparseColumns, firstRow: number): void {
   for (let row = 0; row + 1 < offsets.length; row++) {
-    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
-      const name = `row ${firstRow + row}`;
-      if (!Number.isFinite(weights[i])) throw new Error(`${name}: its vector has ${weights[i]}`);
-      if (i > offsets[row] && indices[i] <= indices[i - 1]) {
-        throw new Error(`${name}: dimension ${indices[i]} after ${indices[i - 1]}`);
+    const start = offsets[row];
+    for (let i = start; i < offsets[row + 1]; i++) {
+      if (!Number.isFinite(weights[i])) {
+        throw new Error(`row ${firstRow + row}: its vector has ${weights[i]}`);
+      }
+      if (i > start && indices[i] <= indices[i - 1]) {
+        throw new Error(`row ${firstRow + row}: dimension ${indices[i]} after ${indices[i - 1]}`);
       }
     }
   }
