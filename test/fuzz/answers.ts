@@ -62,9 +62,9 @@ const anyBits = (draws: Draws) =>
   draws.pick([1, 7, 8, 9, 20, 31, 32, 33, 64, 65, 100, 128, 200, 256, 300]);
 
 /** What a call answers, or the class of the error that it throws, in our own words. */
-function outcome(does: () => unknown, doing: string): string {
+async function outcome(does: () => unknown, doing: string): Promise<string> {
   try {
-    return textOf(does());
+    return textOf(await does());
   } catch (error) {
     checkError(error, doing);
     // Which of several values that are not finite is named first depends on the shape.
@@ -86,7 +86,7 @@ function placed(draws: Draws, values: readonly number[]): Float32Array | Float64
   return array;
 }
 
-const hash: Run = (draws) => {
+const hash: Run = async (draws) => {
   const dimensions = 1 + draws.integer(draws.pick([4, 40, 300]));
   const projection = draws.pick(['signs', 'gaussian', 'hadamard'] as const);
   const options = {
@@ -104,20 +104,20 @@ const hash: Run = (draws) => {
       const { bytes, validity } = await new SimHasher({ ...options, kernel }).hashAll(batch);
       return [bytes, validity];
     }, `hashAll, ${projection}`);
-  const expected = codesBy({ values, dimensions }, 'scalar');
-  checkEqual(codesBy({ values, dimensions }, 'auto'), expected, `${projection}, kernels`);
+  const expected = await codesBy({ values, dimensions }, 'scalar');
+  checkEqual(await codesBy({ values, dimensions }, 'auto'), expected, `${projection}, kernels`);
   checkEqual(textOf(values), before, 'the input of hashAll');
   const each = Array.from({ length: rows.length }, (_, i) =>
     values.slice(i * dimensions, (i + 1) * dimensions),
   );
-  checkEqual(codesBy(each, 'auto'), expected, `${projection}, rows one by one`);
+  checkEqual(await codesBy(each, 'auto'), expected, `${projection}, rows one by one`);
   if (projection === 'hadamard') return;
   // Sparse rows with the entries in another order have the codes of the dense ones.
   const sparse = each.map((row) => {
     const indices = draws.shuffled(Array.from(row, (_, i) => i).filter((i) => row[i] !== 0));
     return { indices, values: indices.map((i) => row[i]) };
   });
-  checkEqual(codesBy(sparse, 'auto'), expected, `${projection}, sparse rows`);
+  checkEqual(await codesBy(sparse, 'auto'), expected, `${projection}, sparse rows`);
 };
 
 const scan: Run = async (draws) => {
@@ -251,7 +251,7 @@ const cosines: Run = async (draws) => {
   const matrix = { values, dimensions };
   const query = placed(draws, vectorsFrom(draws, 1, dimensions)[0]);
   const options = { k: count, minCosine: -1 };
-  const found = outcome(() => api.scanVectors(matrix, query, options), 'scanVectors');
+  const found = await outcome(() => api.scanVectors(matrix, query, options), 'scanVectors');
   if (found.startsWith('refused')) return;
   const result = api.scanVectors(matrix, query, options);
   result.rows.forEach((row, i) => {
@@ -269,7 +269,7 @@ const cosines: Run = async (draws) => {
     const made = new SimHashIndex({ bits: 32, dimensions, vectors, zero: 'null' });
     const isAdded = await made.addAll(rows).catch((error) => checkError(error, 'addAll') ?? null);
     if (isAdded === null) continue;
-    const answer = outcome(
+    const answer = await outcome(
       () => made.search(query, { k: count, method: 'scan', oversample: 100 }),
       'search',
     );
@@ -295,12 +295,12 @@ const clusters: Run = async (draws) => {
   const codes = codesFrom(draws, 2 + draws.integer(25), anyBits(draws));
   const clusters = 1 + draws.integer(4);
   const options = { clusters, seed: draws.integer(9), starts: 1, iterations: 4 };
-  outcome(() => api.cluster(codes, options), 'cluster');
+  await outcome(() => api.cluster(codes, options), 'cluster');
   const density = { minClusterSize: 2 + draws.integer(3), minSamples: 1 + draws.integer(3) };
   const byDensity = (kernel: api.KernelName) =>
     outcome(() => api.clusterByDensity(codes, { ...density, kernel }), 'clusterByDensity');
-  const found = byDensity('auto');
-  checkEqual(found, byDensity('scalar'), 'clusterByDensity, kernels');
+  const found = await byDensity('auto');
+  checkEqual(found, await byDensity('scalar'), 'clusterByDensity, kernels');
   if (found.startsWith('refused')) return;
   const { labels, noise } = await api.clusterByDensity(codes, density);
   const isNoise = (label: number, row: number) => label === -1 && !codes.isNull(row);

@@ -65,6 +65,7 @@ export function textOf(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (Object.is(value, -0)) return '-0';
   if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof Promise) throw new Finding('a promise is compared, not what it brings');
   if (ArrayBuffer.isView(value)) {
     const items = value instanceof DataView ? '' : (value as Uint8Array).join();
     return `${value.constructor.name}[${items}]`;

@@ -315,12 +315,16 @@ function answerBadly(
   response.destroy(); // the connection breaks
 }
 
+/** Of the timers that a request sets, a limit of its time is at least this long. */
+const LIMIT_MS = 30_000;
+
 /** Sound folders on such a host: what is answered is right, or an error names the address. */
 const http: MakeTarget = () => {
   const ready = soundFolders();
   const wait = globalThis.setTimeout;
-  // Tries after a failure come at once.
-  const atOnce = (run: () => void, _ms: number, ...args: never[]) => wait(run, 0, ...args);
+  // Tries after a failure come at once; the limit of a call without progress stays.
+  const atOnce = (run: () => void, ms: number, ...args: never[]) =>
+    wait(run, ms < LIMIT_MS ? 0 : ms, ...args);
   globalThis.setTimeout = atOnce as unknown as typeof wait;
   let [now, harm]: [Files, Draws | null] = [new Map(), null];
   const server = createServer(({ url, headers }, response) => {
@@ -339,6 +343,7 @@ const http: MakeTarget = () => {
       resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     });
   });
+  const inputs = { answered: 0, refused: 0 };
   return async (draws) => {
     const [sound, address] = [draws.pick(await ready), await listening];
     const questions = String(draws.integer(2 ** 31));
@@ -355,8 +360,11 @@ const http: MakeTarget = () => {
     harm = draws;
     try {
       checkEqual(await answers(address), await answers(sound.files), 'an index on a bad host');
+      inputs.answered++;
     } catch (error) {
       checkError(error, 'an index on a host');
+      inputs.refused++;
+      if (inputs.refused === 100 && inputs.answered === 0) throw new Finding('none has an answer');
       if (!(error as Error).message.startsWith(address.slice(0, -1))) {
         throw new Finding(`the error names no address: ${(error as Error).stack}`);
       }
