@@ -50,8 +50,7 @@ export async function findCommon(
     const members = countsOfMembers(common);
     return { text: await CommonText.of(rows, () => members, work), stars: null };
   }
-  const order = await orderBy(keep, presentRows(rows), work);
-  const stars = await gather(rows, order, { grouping: 'star', near }, work);
+  const stars = await starsOf(rows, { keep, near }, work);
   const ofStars = stars.map((star) => star.rows);
   const found = await templatesIn(ofStars, rows, work);
   const judged = stars.map((star) => ({ ...star, isVersions: found.versions.has(star.rows) }));
@@ -60,6 +59,29 @@ export async function findCommon(
   const ofRow: HashCounts[] = new Array(rows.codes.count).fill(found.common);
   for (const [own, members] of found.templates) for (const row of own) ofRow[row] = members;
   return { text: await CommonText.of(rows, (row) => ofRow[row], work), stars: judged };
+}
+
+/** Groups of rows as a whole. */
+async function starsOf(
+  rows: Rows,
+  { keep, near }: Pick<GroupRequest, 'keep' | 'near'>,
+  work: LongWork,
+): Promise<GatheredRows[]> {
+  const order = await orderBy(keep, presentRows(rows), work);
+  return gather(rows, order, { grouping: 'star', near }, work);
+}
+
+/** The stars of rows that must be nearer; rows of versions of one text stay that. */
+export async function nearerStars(
+  rows: Rows,
+  stars: readonly Star[],
+  { keep, near: { common: _, ...near } }: GroupRequest,
+  work: LongWork,
+): Promise<Star[]> {
+  const ofVersions = new Uint8Array(rows.codes.count);
+  for (const star of stars) if (star.isVersions) for (const row of star.rows) ofVersions[row] = 1;
+  const nearer = await starsOf(rows, { keep, near }, work);
+  return nearer.map((star) => ({ ...star, isVersions: ofVersions[star.rows[0]] === 1 }));
 }
 
 /** A row of which this share is common text may be near to others for that alone. */

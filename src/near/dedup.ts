@@ -13,7 +13,7 @@ import { checkLongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
-import { findCommon, gatherApart, type Star } from './apart';
+import { findCommon, gatherApart, nearerStars, type Star } from './apart';
 import { NONE } from './distinct-codes';
 import {
   GROUP_OPTIONS,
@@ -108,11 +108,11 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   }
   const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   const target = { targetRows, gone, rows: added, near };
-  const planAt = (narrowed: Nearness, part: LongWork) =>
-    planOf(
-      { ...asked, stars: null, request: { ...request, near: { ...near, ...narrowed } } },
-      part,
-    );
+  const planAt = async (narrowed: Nearness, part: LongWork) => {
+    const nearer = { ...request, near: { ...near, ...narrowed } };
+    const own = stars && (await nearerStars(added, stars, nearer, part));
+    return planOf({ ...asked, stars: own, request: nearer }, part);
+  };
   return measured(await planOfSize(target, planAt, work));
 }
 

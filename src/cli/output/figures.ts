@@ -118,22 +118,29 @@ export function excerpt(text: string, most = WIDTH): string {
 
 /** Excerpts of two texts from shortly before they differ; short texts are shown whole. */
 export function differing(one: string, other: string): [string, string] {
-  const first = firstDifference(one, other);
-  const skipped = Math.max(0, first - SCANNED * WIDTH);
-  const near = (text: string) => inOneLine(text.slice(skipped, first + SCANNED * WIDTH));
-  const [a, b] = [near(one), near(other)];
-  const at = firstDifference(a, b);
+  const [first, second] = firstDifference(one, other);
+  const near = SCANNED * WIDTH;
+  const before = blanked(one.slice(Math.max(0, first - near), first)).trimStart();
+  const a = (before + blanked(one.slice(first, first + near))).trim();
+  const b = (before + blanked(other.slice(second, second + near))).trim();
+  const at = before.length;
   const isShort = Math.max(a.length, b.length) <= WIDTH;
-  const blank = a.lastIndexOf(' ', Math.max(0, at - BEFORE));
-  const from = isShort || at <= WIDTH / 2 ? 0 : Math.max(0, blank + 1);
+  // Where no blank is near, as in Chinese, the excerpt begins within a word.
+  const start = Math.max(a.lastIndexOf(' ', at - BEFORE) + 1, at - WIDTH / 2);
+  const from = isShort || at <= WIDTH / 2 ? 0 : start;
   return [cut(a, from, WIDTH), cut(b, from, WIDTH)];
 }
 
-/** The first index at which two texts differ; the length of one that the other begins with. */
-function firstDifference(a: string, b: string): number {
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  return at;
+/** Where two texts begin to differ in more than the kind and number of blanks: an index of each. */
+function firstDifference(one: string, other: string): [number, number] {
+  let [a, b] = [0, 0];
+  for (;;) {
+    while (a < one.length && one[a] === other[b]) [a, b] = [a + 1, b + 1];
+    const [p, q] = [afterBlanks(one, a), afterBlanks(other, b)];
+    const isBefore = a === 0 || afterBlanks(one, a - 1) >= a;
+    if ((p === a && q === b) || ((p === a || q === b) && !isBefore)) return [a, b];
+    [a, b] = [p, q];
+  }
 }
 
 /** UTF-16 units that have more than `most` code points, or all of a shorter text. */
@@ -148,10 +155,20 @@ function cut(text: string, from: number, most: number): string {
   return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;
 }
 
-/** A text in which runs of white space, control and format characters are single blanks. */
-function inOneLine(text: string): string {
-  return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
+/** White space, control and format characters: a run of them is shown as one blank. */
+const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
+const BLANKS_HERE = new RegExp(BLANKS, 'uy');
+
+const blanked = (text: string) => text.replaceAll(BLANKS, ' ');
+
+/** The index behind the blanks that begin at an index; the same where none do. */
+function afterBlanks(text: string, at: number): number {
+  BLANKS_HERE.lastIndex = at;
+  return BLANKS_HERE.test(text) ? BLANKS_HERE.lastIndex : at;
 }
+
+/** A text in which runs of blanks are single ones, without those around it. */
+const inOneLine = (text: string) => blanked(text).trim();
 
 /** The name of a similarity in a sentence. */
 export function similarityWords({ name }: Pick<Measure, 'name'>): 'cosine' | 'Jaccard similarity' {
