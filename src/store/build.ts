@@ -23,7 +23,7 @@ import { FolderPlace } from './folder-place';
 import { newestManifest, prepareNew, readFolderFile } from './generations';
 import { optionsOf } from './header';
 import type { FileKind, FolderFile, Manifest, TextSettings } from './manifest';
-import { addSpace, checkWantedInFiles, optimizeStored } from './optimize-stored';
+import { checkWantedInFiles, optimizeStored } from './optimize-stored';
 
 /** How an index is built in a folder. */
 export interface BuildOptions extends SimHashIndexOptions, LongCall {
@@ -111,15 +111,14 @@ export async function buildFolder(
   if (optimize !== undefined) checkOptimize(core, optimize);
   const base = await prepareNew(folder, replace);
   return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
-    if (model?.space) change.spaceFile = await addSpace(change, model.space);
+    if (model?.space) await change.writeSpace(model.space);
     for await (const batch of batches) await change.add(batch, false);
     change.checkNewIds();
     let report = null;
     const isInMemory = change.segments.length === 0;
     if (optimize !== undefined && change.added > 0 && isInMemory && model === null) {
       report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
-      const { space } = core.rows.layout;
-      if (space !== null) change.spaceFile = await addSpace(change, space);
+      await change.writeSpace(core.rows.layout.space);
     }
     await change.flush();
     if (optimize !== undefined && change.added > 0 && report === null) {

@@ -12,6 +12,7 @@ import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { duplicate, IdRules } from '../index/row-ids';
+import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
 import { ColumnsFile, eachBatch, refuseOthers, withoutRows, writeColumns } from './carried';
 import { type Content, countLive, openContent, type StoredSegment } from './content';
@@ -29,7 +30,7 @@ import {
 import { mergeSegments } from './merge-segments';
 import { Reader } from './reader';
 import { RowSet } from './row-set';
-import { removedToArrow } from './space-file';
+import { removedToArrow, spaceToArrow } from './space-file';
 import { StoredRows } from './stored-rows';
 import { checkFile } from './verify';
 import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
@@ -51,8 +52,8 @@ const MAX_REMOVED = 0.5;
 const SPARSE_BYTES = 1024;
 
 /** A segment as the next generation has it, and how many of its rows are there. */
-interface NextSegment {
-  files: SegmentFiles;
+export interface NextSegment {
+  readonly files: SegmentFiles;
   live: number;
 }
 
@@ -75,8 +76,9 @@ export class FolderChange {
    */
   spaceFile: FolderFile | null | undefined;
   removed = new RowSet();
-  #segments: NextSegment[] = [];
-  #columns: Manifest['columns'];
+  segments: NextSegment[] = [];
+  /** The columns that all segments carry. */
+  columns: Manifest['columns'];
   /** A batch without rows, from which a carried column of nulls alone gets its type. */
   #noColumns: RowBatch | null = null;
   #waitingColumns: RowBatch[] = [];
@@ -100,12 +102,12 @@ export class FolderChange {
     this.memory = memory;
     this.call = call;
     this.writer = new GenerationWriter(folder, base);
-    this.#columns = content === null ? [] : content.manifest.columns;
+    this.columns = content === null ? [] : content.manifest.columns;
     for (const segment of content?.segments ?? []) {
       const { firstRow, endRow } = segment;
       for (const row of content?.removed.within(firstRow, endRow) ?? []) this.removed.add(row);
       const files = (content as Content).manifest.segments[segment.number];
-      this.#segments.push({ files, live: countLive([segment], this.removed) });
+      this.segments.push({ files, live: countLive([segment], this.removed) });
     }
   }
 
@@ -154,23 +156,21 @@ export class FolderChange {
     }
   }
 
-  get segments(): readonly SegmentFiles[] {
-    return this.#segments.map(({ files }) => files);
-  }
-
-  get columns(): Manifest['columns'] {
-    return this.#columns;
-  }
-
   /** Rows that were added by this change. */
   get added(): number {
     return this.#added;
   }
 
   /** Replaces all segments by others with the same rows, of which none is removed. */
-  replaceSegments(segments: readonly { files: SegmentFiles; live: number }[]): void {
-    this.#segments = [...segments];
+  replaceSegments(segments: NextSegment[]): void {
+    this.segments = segments;
     this.removed = new RowSet();
+  }
+
+  /** Writes the file of a space; null for none. */
+  async writeSpace(space: Space | null): Promise<void> {
+    const made = space && spaceToArrow(space);
+    this.spaceFile = made && (await this.writer.add('space', made.bytes, made.rows));
   }
 
   /** The header of the next generation, but for its report. */
@@ -178,11 +178,6 @@ export class FolderChange {
     const { ids, rows } = this.core;
     const counts = { ids: ids.kind, nextRow: rows.nextRow, copies: rows.layout.hasCopies };
     return headerOf(this.core, counts);
-  }
-
-  /** Carries columns with these names and types, as merged segments do. */
-  carry(columns: Manifest['columns']): void {
-    this.#columns = columns;
   }
 
   /** Throws where two rows of the segments have one id. */
@@ -240,13 +235,13 @@ export class FolderChange {
 
   async #takeColumns(batch: RowBatch | undefined, count: number): Promise<void> {
     if (batch === undefined) {
-      if (count === 0 || this.#columns.length === 0) return;
-      const names = this.#columns.map(({ name }) => name).join(', ');
+      if (count === 0 || this.columns.length === 0) return;
+      const names = this.columns.map(({ name }) => name).join(', ');
       throw new Error(`the folder carries columns (${names}): give "columns" for the new rows`);
     }
     if (batch.count !== count) throw new Error(`${batch.count} rows of columns for ${count} rows`);
-    if (this.#columns.length > 0) refuseOthers(batch, this.#columns);
-    else if (this.#added === 0) this.#columns = batch.select([]).columns;
+    if (this.columns.length > 0) refuseOthers(batch, this.columns);
+    else if (this.#added === 0) this.columns = batch.select([]).columns;
     const last = this.content?.segments.at(-1)?.files.columns;
     if (this.#noColumns === null && last !== undefined) {
       this.#noColumns = await withoutRows(join(this.folder, last.name));
@@ -262,13 +257,13 @@ export class FolderChange {
     for (const segment of core.rows.sealed()) {
       const own = await writeSegment(writer, this.header, segment, core.rows.layout.space);
       const live = segment.rows.count;
-      this.#segments.push({ files: await this.#withColumns(own, live), live });
+      this.segments.push({ files: await this.#withColumns(own, live), live });
     }
     core.rows = new MemoryIndex(core.rows.options, core.rows.layout, core.rows.nextRow);
   }
 
   async #withColumns(files: SegmentFiles, rows: number): Promise<SegmentFiles> {
-    if (this.#columns.length === 0) return files;
+    if (this.columns.length === 0) return files;
     const waiting = this.#waitingColumns;
     this.#waitingColumns = [];
     const all = RowBatch.join([...(this.#noColumns === null ? [] : [this.#noColumns]), ...waiting]);
@@ -307,7 +302,7 @@ export class FolderChange {
   #remove(row: number): void {
     this.removed.add(row);
     this.#removedCount++;
-    const segment = this.#segments.find(({ files }) => files.firstRow <= row && row < files.endRow);
+    const segment = this.segments.find(({ files }) => files.firstRow <= row && row < files.endRow);
     if (segment !== undefined) segment.live--;
   }
 
@@ -327,11 +322,11 @@ export class FolderChange {
       const reader = new Reader(content);
       const next: NextSegment[] = [];
       let done = 0;
-      const total = this.#segments.reduce((sum, { live }) => sum + live, 0);
+      const total = this.segments.reduce((sum, { live }) => sum + live, 0);
       for (const group of groups) {
-        const live = group.reduce((sum, i) => sum + this.#segments[i].live, 0);
+        const live = group.reduce((sum, i) => sum + this.segments[i].live, 0);
         const passed = (rows: number) => this.call.onProgress?.(done + rows, total);
-        if (!isChanged(group)) next.push(this.#segments[group[0]]);
+        if (!isChanged(group)) next.push(this.segments[group[0]]);
         else if (live > 0) {
           const segments = group.map((i) => content.segments[i]);
           const { removed } = this;
@@ -342,7 +337,7 @@ export class FolderChange {
         done += live;
         passed(0);
       }
-      this.#segments = next;
+      this.segments = next;
     } finally {
       await place.close();
     }
@@ -356,7 +351,7 @@ export class FolderChange {
 
   /** True if so many rows of a segment were removed that it should be written again. */
   #isHollow(i: number, how: 'usual' | 'whole'): boolean {
-    const { files, live } = this.#segments[i];
+    const { files, live } = this.segments[i];
     const { rows } = files.files.rows as FolderFile;
     return live < rows && (how === 'whole' || live < (1 - MAX_REMOVED) * rows);
   }
@@ -368,8 +363,8 @@ export class FolderChange {
     const groups: number[][] = [];
     let rows = 0;
     // From the last on: the newest rows are in the smallest segments.
-    for (let i = this.#segments.length - 1; i >= 0; i--) {
-      const { live } = this.#segments[i];
+    for (let i = this.segments.length - 1; i >= 0; i--) {
+      const { live } = this.segments[i];
       const fits = live + rows <= mostRows && (how === 'whole' || live < 2 * rows);
       if (groups.length > 0 && fits) groups[0].unshift(i);
       else groups.unshift([i]);
@@ -384,7 +379,7 @@ export class FolderChange {
     segments: readonly StoredSegment[],
     content: Content,
   ): Promise<SegmentFiles> {
-    if (this.#columns.length === 0) return files;
+    if (this.columns.length === 0) return files;
     const stored = new StoredRows(content, 0);
     const output = new ColumnsFile(await this.writer.create('columns'));
     for (const segment of segments) {
@@ -412,10 +407,10 @@ export class FolderChange {
       previous: null,
       checksum: '',
       text: null,
-      rows: this.#segments.reduce((sum, { live }) => sum + live, 0),
+      rows: this.segments.reduce((sum, { live }) => sum + live, 0),
       index: this.header,
-      columns: this.#columns,
-      segments: this.segments,
+      columns: this.columns,
+      segments: this.segments.map(({ files }) => files),
       files: others,
     };
   }
@@ -432,9 +427,9 @@ export class FolderChange {
   ): Promise<Manifest> {
     const { base, content, writer } = this;
     this.call.signal?.throwIfAborted();
-    const inFiles = this.#segments.map(({ files }) => files);
+    const inFiles = this.segments.map(({ files }) => files);
     const left: number[] = [];
-    for (const { files, live } of this.#segments) {
+    for (const { files, live } of this.segments) {
       if (live === files.files.rows?.rows) continue;
       for (const row of this.removed.within(files.firstRow, files.endRow)) left.push(row);
     }
@@ -454,10 +449,10 @@ export class FolderChange {
     const named = new Set(filesOf({ segments: inFiles, files }).map(({ name }) => name));
     for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
     return writer.commit({
-      rows: this.#segments.reduce((sum, { live }) => sum + live, 0),
+      rows: this.segments.reduce((sum, { live }) => sum + live, 0),
       index: { ...this.header, report },
       text: changes.text ?? (content === null ? null : (base?.text ?? null)),
-      columns: this.#columns,
+      columns: this.columns,
       segments: inFiles,
       files,
     });

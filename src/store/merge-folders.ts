@@ -12,12 +12,12 @@ import { afterChanges, checkIndexOptions, type OptimizeOptions } from '../index/
 import { MemoryIndex } from '../index/memory-index';
 import { IdRules } from '../index/row-ids';
 import type { Space } from '../index/space';
-import { FolderChange } from './change';
+import { FolderChange, type NextSegment } from './change';
 import { openContent } from './content';
 import { FolderPlace } from './folder-place';
 import { newestManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
-import type { FileKind, FolderFile, Manifest, SegmentFiles } from './manifest';
+import type { FileKind, FolderFile, Manifest } from './manifest';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
 
 export interface MergeOptions extends LongCall {
@@ -66,7 +66,7 @@ export async function mergeFolders(
   const layout = { space, hasCopies: first.index.copies };
   core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
   return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
-    const taken: { files: SegmentFiles; live: number }[] = [];
+    const taken: NextSegment[] = [];
     const take = async (file: FolderFile, part: string) =>
       manifestsOnly ? file : change.writer.take(file, part);
     for (const [i, manifest] of manifests.entries()) {
@@ -80,7 +80,7 @@ export async function mergeFolders(
       call.onProgress?.(i + 1, parts.length);
     }
     change.replaceSegments(taken);
-    change.carry(first.columns);
+    change.columns = first.columns;
     const { space: own, frequencies } = first.files;
     if (own !== undefined) change.spaceFile = await take(own, parts[0]);
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };

@@ -11,7 +11,7 @@ import type { OptimizeOptions, RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Space } from '../index/space';
-import type { FolderChange } from './change';
+import type { FolderChange, NextSegment } from './change';
 import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import { loadSegment } from './load-segment';
@@ -19,7 +19,6 @@ import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { Reader } from './reader';
 import { RowSet } from './row-set';
-import { spaceToArrow } from './space-file';
 import { StoredEvaluable } from './stored-evaluable';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
@@ -70,11 +69,6 @@ export async function optimizeStored(
 
 const neverAgain = () => Promise.reject(new Error('rows are placed once'));
 
-export async function addSpace(change: FolderChange, space: Space) {
-  const { bytes, rows } = spaceToArrow(space);
-  return change.writer.add('space', bytes, rows);
-}
-
 /** Places all rows in a space; neighbours that fit into one segment become one. */
 async function placeAll(
   change: FolderChange,
@@ -85,10 +79,10 @@ async function placeAll(
   const { core, memory } = change;
   const { space } = to;
   core.rows = new MemoryIndex(core.rows.options, to, core.rows.nextRow);
-  change.spaceFile = space && (await addSpace(change, space));
+  await change.writeSpace(space);
   const layout = layoutOf(change.header, space, 'Utf8');
   const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout, core.dense)));
-  const placed: { files: SegmentFiles; live: number }[] = [];
+  const placed: NextSegment[] = [];
   const reader = new Reader(content);
   for (const group of change.groups('whole')) {
     const segments = group.map((i) => content.segments[i]);

@@ -19,14 +19,13 @@ import { RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
 import { type CarriedColumns, carriedBy, writeColumns } from './carried';
+import { FolderChange, type NextSegment } from './change';
 import { type Content, openContent } from './content';
 import { FolderPlace } from './folder-place';
-import { GenerationWriter, newestManifest, prepareFolder } from './generations';
-import { headerOf, optionsOf } from './header';
+import { newestManifest, prepareFolder } from './generations';
+import { optionsOf } from './header';
 import { loadSegment } from './load-segment';
 import {
-  type FileKind,
-  type FolderFile,
   filesOf,
   type Manifest,
   manifestName,
@@ -34,8 +33,6 @@ import {
   type TextSettings,
 } from './manifest';
 import { Reader } from './reader';
-import { removedToArrow, spaceToArrow } from './space-file';
-import { checkFile } from './verify';
 import { writeSegment } from './write-segment';
 
 export interface SaveIndexOptions extends LongCall {
@@ -80,13 +77,11 @@ export async function saveIndex(
   await prepareFolder(folder);
   const base = await newestManifest(folder);
   const origin = await originIn(index, folder, base, given.replace === true);
-  const writer = new GenerationWriter(folder, base);
-  try {
-    const manifest = await new Save(core, folder, origin, given, writer).write();
-    origins.set(index, { path: await pathOf(folder), manifest });
-  } catch (error) {
-    throw await writer.abandon(error);
-  }
+  const how = { memory: Number.POSITIVE_INFINITY, call: given };
+  const manifest = await FolderChange.fresh(folder, base, core, how, (change) =>
+    save(change, origin, given),
+  );
+  origins.set(index, { path: await pathOf(folder), manifest });
 }
 
 function checkGiven({ columns, text, frequencies, replace }: SaveIndexOptions, count: number) {
@@ -137,130 +132,89 @@ async function originIn(
   throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
 }
 
-/** One save of an index. */
-class Save {
-  readonly #core: IndexCore;
-  readonly #folder: string;
-  /** The generation whose files may stay; null for none. */
-  readonly #origin: Manifest | null;
-  readonly #given: SaveIndexOptions;
-  readonly #writer: GenerationWriter;
-  readonly #stamp: number;
-
-  constructor(
-    core: IndexCore,
-    folder: string,
-    origin: Manifest | null,
-    given: SaveIndexOptions,
-    writer: GenerationWriter,
-  ) {
-    this.#core = core;
-    this.#folder = folder;
-    this.#origin = origin;
-    this.#given = given;
-    this.#writer = writer;
-    this.#stamp = core.changes;
+/** Writes the rows of an index; segments of `origin`, the generation before, stay as they are. */
+async function save(
+  change: FolderChange,
+  origin: Manifest | null,
+  given: SaveIndexOptions,
+): Promise<Manifest> {
+  const { core, folder } = change;
+  const { rows, changes: stamp } = core;
+  const inMemory = [...rows.sealed()];
+  const known = new Set(origin?.segments.map(({ files }) => files.rows?.name));
+  const carried = await carriedBy(folder, origin, given.columns, { live: rows.liveRows() });
+  change.columns = carried?.columns ?? [];
+  const segments: NextSegment[] = [];
+  let done = 0;
+  for (const [i, segment] of inMemory.entries()) {
+    given.signal?.throwIfAborted();
+    const live = segment.rows.liveCount;
+    const before = saved.get(segment);
+    if (before && known.has(before.files.rows?.name) && given.columns === undefined) {
+      segments.push({ files: before, live });
+      for (const row of removedIn(segment)) change.removed.add(row);
+    } else {
+      inMemory[i] = rows.compacted(segment);
+      segments.push({ files: await written(change, inMemory[i], carried), live });
+    }
+    done += live;
+    given.onProgress?.(done, rows.count);
   }
-
-  async write(): Promise<Manifest> {
-    const { rows, ids } = this.#core;
-    const { space, hasCopies } = rows.layout;
-    const counts = { ids: ids.kind, nextRow: rows.nextRow, copies: hasCopies };
-    const header = headerOf(this.#core, counts);
-    const inMemory = [...rows.sealed()];
-    const known = new Set(this.#origin?.segments.map(({ files }) => files.rows?.name));
-    const carried = await carriedBy(this.#folder, this.#origin, this.#given.columns, {
-      live: rows.liveRows(),
-    });
-    const segments: SegmentFiles[] = [];
-    const removed: number[] = [];
-    let done = 0;
-    for (const [i, segment] of inMemory.entries()) {
-      this.#given.signal?.throwIfAborted();
-      const before = saved.get(segment);
-      const mayStay = before !== undefined && known.has(before.files.rows?.name);
-      if (mayStay && this.#given.columns === undefined) {
-        segments.push(before);
-        removed.push(...removedIn(segment));
-      } else {
-        inMemory[i] = rows.compacted(segment);
-        segments.push(await this.#add(inMemory[i], header, carried));
-      }
-      done += segment.rows.liveCount;
-      this.#given.onProgress?.(done, rows.count);
-    }
-    const files = await this.#others(removed, space !== null);
-    if (this.#core.changes !== this.#stamp) {
-      throw new Error('the index was changed while it was saved, nothing was written');
-    }
-    // Read back before the commit: only what opens is published.
-    for (const file of this.#writer.added) await checkFile(this.#folder, file);
-    const manifest = await this.#writer.commit({
-      rows: rows.count,
-      index: header,
-      columns: carried?.columns ?? [],
-      segments,
-      files,
-      text: this.#given.text ?? this.#origin?.text ?? null,
-    });
-    for (const [i, segment] of inMemory.entries()) saved.set(segment, segments[i]);
-    return manifest;
+  change.segments = segments;
+  await takeSpace(change, origin);
+  const frequencies = await frequenciesOf(change, origin, given.frequencies);
+  if (core.changes !== stamp) {
+    throw new Error('the index was changed while it was saved, nothing was written');
   }
+  const manifest = await change.publish({
+    report: core.report,
+    text: given.text ?? origin?.text ?? null,
+    files: frequencies && { frequencies },
+  });
+  for (const [i, segment] of inMemory.entries()) saved.set(segment, segments[i].files);
+  return manifest;
+}
 
-  async #add(
-    segment: Segment,
-    header: Manifest['index'],
-    carried: CarriedColumns | null,
-  ): Promise<SegmentFiles> {
-    const { space } = this.#core.rows.layout;
-    const made = await writeSegment(this.#writer, header, segment, space);
-    if (carried === null) return made;
-    const own = liveIn(segment);
-    const columns = await writeColumns(this.#writer, await carried.of(own), own.length);
-    return { ...made, files: { ...made.files, columns } };
-  }
+/** The files of a segment and its carried columns. */
+async function written(
+  { writer, header, core }: FolderChange,
+  segment: Segment,
+  carried: CarriedColumns | null,
+): Promise<SegmentFiles> {
+  const made = await writeSegment(writer, header, segment, core.rows.layout.space);
+  if (carried === null) return made;
+  const { rows } = segment;
+  const own = Uint32Array.from({ length: rows.count }, (_, at) => rows.rowAt(at)).sort();
+  const columns = await writeColumns(writer, await carried.of(own), own.length);
+  return { ...made, files: { ...made.files, columns } };
+}
 
-  /** The files of the whole index: those that are still true stay. */
-  async #others(removed: readonly number[], hasSpace: boolean) {
-    const { space } = this.#core.rows.layout;
-    const files: { [kind in FileKind]?: FolderFile } = {};
-    if (hasSpace && space !== null) {
-      const known = this.#origin?.files.space;
-      const isSame = known !== undefined && spaceNames.get(known.checksum) === space.name;
-      if (isSame) files.space = known;
-      else {
-        const { bytes, rows } = spaceToArrow(space);
-        files.space = await this.#writer.add('space', bytes, rows);
-        spaceNames.set(files.space.checksum, space.name);
-      }
-    }
-    if (removed.length > 0) {
-      const rows = Uint32Array.from(removed).sort();
-      files.removed = await this.#writer.add('removed', removedToArrow(rows), rows.length);
-    }
-    const { frequencies } = this.#given;
-    if (frequencies !== undefined) {
-      const bytes = frequenciesToArrow(frequencies);
-      files.frequencies = await this.#writer.add('frequencies', bytes, frequencies.size);
-    } else if (this.#origin?.files.frequencies !== undefined) {
-      files.frequencies = this.#origin.files.frequencies;
-    }
-    return files;
-  }
+/** Takes the file of the space from the generation before, if it is the same; else writes it. */
+async function takeSpace(change: FolderChange, origin: Manifest | null): Promise<void> {
+  const { space } = change.core.rows.layout;
+  const known = origin?.files.space;
+  if (space && known && spaceNames.get(known.checksum) === space.name) change.spaceFile = known;
+  else await change.writeSpace(space);
+  if (space && change.spaceFile) spaceNames.set(change.spaceFile.checksum, space.name);
+}
+
+async function frequenciesOf(
+  { writer }: FolderChange,
+  origin: Manifest | null,
+  given: FrequencyTable | undefined,
+) {
+  if (given === undefined) return origin?.files.frequencies;
+  return writer.add('frequencies', frequenciesToArrow(given), given.size);
 }
 
 /** By checksum of a file of a space, which this process wrote or read, the name of the space. */
 const spaceNames = new Map<string, string>();
 
-/** Rows of a segment that are removed, and those that are there, ascending. */
+/** The removed rows of a segment. */
 function removedIn({ rows }: Segment): number[] {
   const removed: number[] = [];
   for (let at = 0; at < rows.count; at++) if (rows.isRemoved(at)) removed.push(rows.rowAt(at));
   return removed;
-}
-
-function liveIn({ rows }: Segment): Uint32Array {
-  return Uint32Array.from({ length: rows.count }, (_, at) => rows.rowAt(at)).sort();
 }
 
 /** Loads the index of a folder's generation. */
