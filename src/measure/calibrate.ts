@@ -6,11 +6,11 @@
  * right nor as wrong.
  */
 
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
 import { reaches } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
-import { checkPairs, firstAlike } from '../near/groups';
+import { firstAlike } from '../near/groups';
 import { eachPairs, type PairBatch } from '../near/pairs';
 import {
   isVerified,
@@ -112,10 +112,21 @@ export async function calibrate(
   return calibrateRows(rows, table, new LongWork(call));
 }
 
-/** Throws unless these are pairs of two rows with codes, and one of them is the same. */
+/** Throws unless these are pairs of two different rows with codes, and one of them is the same. */
 function checkKnown(pairs: KnownPairs, { codes }: Rows): void {
-  checkPairs(pairs, codes);
-  const { a, same } = pairs;
+  for (const field of ['a', 'b'] as const) {
+    const rows: unknown = pairs?.[field];
+    if (!(rows instanceof Uint32Array)) throw wrongType(`pairs.${field}`, 'a Uint32Array', rows);
+    checkAttached(`pairs.${field}`, rows);
+    const isOther = (row: number) => row >= codes.count || codes.isNull(row);
+    const at = rows.findIndex(isOther);
+    if (at < 0) continue;
+    throw wrongValue(`pairs.${field}[${at}]`, `a row of ${codes.count} with a code`, rows[at]);
+  }
+  const { a, b, same } = pairs;
+  if (a.length !== b.length) throw wrongValue('pairs.b', `${a.length} rows, as "a"`, b.length);
+  const self = a.findIndex((row, i) => row === b[i]);
+  if (self >= 0) throw wrongValue(`pairs.b[${self}]`, 'another row than that of "a"', b[self]);
   if (!Array.isArray(same)) throw wrongType('pairs.same', 'an array of booleans', same);
   if (same.length !== a.length) {
     throw wrongValue('pairs.same', `${a.length} booleans, as "a" has rows`, same.length);

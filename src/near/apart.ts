@@ -23,7 +23,7 @@ interface FoundText {
 }
 
 /** The options of `dedup` on which common text depends. */
-type CommonOptions = Pick<GroupOptions, 'minJaccard' | 'pairs'> & {
+type CommonOptions = Pick<GroupOptions, 'minJaccard'> & {
   readonly common?: 'auto' | BigUint64Array;
   readonly extend?: unknown;
 };
@@ -31,7 +31,7 @@ type CommonOptions = Pick<GroupOptions, 'minJaccard' | 'pairs'> & {
 /** What many rows share, by the option `common`; needs rows that are compared as sets. */
 export async function findCommon(
   rows: Rows,
-  { common, minJaccard, pairs, extend }: CommonOptions,
+  { common, minJaccard, extend }: CommonOptions,
   { keep, near }: GroupRequest,
   work: LongWork,
 ): Promise<FoundText> {
@@ -43,9 +43,7 @@ export async function findCommon(
   if (minJaccard === undefined || rows.vectors?.kind !== 'sparse') {
     throw new Error('"common" needs "minJaccard", and the sets of the rows as vectors');
   }
-  if (pairs !== undefined || extend !== undefined) {
-    throw new Error('"common" goes without "pairs" and "extend"');
-  }
+  if (extend !== undefined) throw new Error('"common" goes without "extend"');
   if (!isAuto) {
     const members = countsOfMembers(common);
     return { text: await CommonText.of(rows, () => members, work), stars: null };

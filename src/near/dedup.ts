@@ -103,9 +103,6 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
-  if (given.pairs !== undefined) {
-    throw new Error('"targetRows" goes without "pairs": which of them are nearest is not known');
-  }
   const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   const target = { targetRows, gone, rows: added, near };
   const planAt = async (narrowed: Nearness, part: LongWork) => {
@@ -192,11 +189,10 @@ async function allChecks(codes: Codes, work: LongWork): Promise<Uint32Array> {
 
 /** Throws for options that a growing plan cannot have, since it does not record them. */
 function checkGrowth(given: DedupOptions): void {
-  const { keepAtMost = 1, targetRows, group, pairs } = given;
-  if (keepAtMost === 1 && [targetRows, group, pairs].every((one) => one === undefined)) return;
+  const { keepAtMost = 1, targetRows, group } = given;
+  if (keepAtMost === 1 && targetRows === undefined && group === undefined) return;
   throw new Error(
-    '"extend" goes without "group", "pairs", "keepAtMost" and "targetRows": ' +
-      'a plan does not record them',
+    '"extend" goes without "group", "keepAtMost" and "targetRows": a plan does not record them',
   );
 }
 

@@ -2,18 +2,17 @@
  * Groups rows by near pairs. 'components': all rows that a chain of pairs connects, whose ends may
  * be far apart. 'star': each row with the first row in order that is near to it and in no other
  * star. Both go through the rows in a given order, so the result does not depend on how pairs were
- * found. Pairs come from a join, or from elsewhere: a file, another program, an earlier join.
+ * found.
  */
 
 import { ascending, keyOfBytes, toStarts } from '../base/arrays';
-import { checkAttached, checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkOneOf, checkOptions } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { UnionFind } from '../base/union-find';
-import type { Codes } from '../codes/codes';
 import type { CommonText } from './common-text';
 import { NONE } from './distinct-codes';
 import { checkKeep, type Keep, orderBy } from './keep';
-import type { OrderedPairs, Send } from './pair-order';
+import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
 import {
   checkGroup,
@@ -21,7 +20,6 @@ import {
   NEARNESS,
   type Nearness,
   presentRows,
-  type RowPairs,
   type RowSource,
   type Rows,
   reordered,
@@ -44,11 +42,6 @@ export interface GroupOptions extends Nearness, LongCall {
   keep?: Keep;
   /** A value for each row: only rows of one value are grouped; -1 is in no group. */
   group?: Int32Array;
-  /**
-   * Pairs that you have, in place of a distance or similarity. Stars need all of them; for
-   * components as many as connect the rows are enough.
-   */
-  pairs?: RowPairs;
 }
 
 /** Defaults of `groupRows` and `dedup`. */
@@ -76,9 +69,7 @@ export interface RowGroups {
 }
 
 /** Names of the options of `GroupOptions`. */
-export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', 'pairs', ...LONG_CALL];
-/** Options that say which rows are near, as the pairs do already. */
-const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'group'] as const;
+export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', ...LONG_CALL];
 
 /**
  * Groups rows that are near to each other. Rows in no pair are in no group.
@@ -112,10 +103,9 @@ export interface GroupRequest {
   readonly near: GroupNearness;
 }
 
-/** Which rows are near, and the value of each row within which it is grouped; or the near pairs. */
+/** Which rows are near, and the value of each row within which it is grouped. */
 type GroupNearness = Nearness & {
   readonly group?: Int32Array | undefined;
-  readonly pairs?: RowPairs | undefined;
   /** Decides which of the near pairs are near without what many rows share. */
   readonly common?: CommonText;
 };
@@ -125,11 +115,6 @@ export function groupRequest({ codes }: Rows, options: GroupOptions): GroupReque
   const { onProgress, signal, threads, ...given } = options;
   const { grouping, keep, ...near } = { ...GROUP_DEFAULTS, ...given };
   if (near.group !== undefined) checkGroup(near.group, codes.count);
-  if (near.pairs !== undefined) {
-    const other = NOT_WITH_PAIRS.find((name) => near[name] !== undefined);
-    if (other !== undefined) throw new Error(`"pairs" are given: leave out "${other}"`);
-    checkPairs(near.pairs, codes);
-  }
   return {
     grouping: checkOneOf('grouping', grouping, GROUPINGS),
     keep: checkKeep(keep, codes.count),
@@ -143,8 +128,6 @@ export type GatheredRows = Pick<RowGroup, 'rows' | 'kept'>;
 /** Rows between two steps; fewer where each is looked up by a key. */
 const STEP_ROWS = 2 ** 15;
 const KEYED_ROWS = 2 ** 12;
-/** Given pairs of a batch, unless one row has more; and such pairs between two steps. */
-const GIVEN_PAIRS = 2 ** 16;
 
 /** The groups of two or more rows of `order`. The first row of a group in order is kept. */
 export async function gather(
@@ -187,9 +170,9 @@ async function headsOf(
   near: GroupNearness,
   work: LongWork,
 ): Promise<Uint32Array> {
-  const { pairs, common, ...options } = near;
+  const { common, ...options } = near;
   const isExact = isVerified(rows, near);
-  if (isExact && pairs === undefined) {
+  if (isExact) {
     // Rows of equal code and vector join the group of the first of them, and are not compared.
     const first = await firstAlike(rows, order, near.group, work);
     const places = first.filter((place, i) => place === i);
@@ -201,26 +184,22 @@ async function headsOf(
       return first.map((place) => headOf[place]);
     }
   }
-  const areAll = isExact || pairs !== undefined;
   const heads =
-    grouping === 'components' ? new Components(order.length) : new Stars(order.length, areAll);
+    grouping === 'components' ? new Components(order.length) : new Stars(order.length, isExact);
   const take = (batch: OrderedPairs) => heads.take(batch);
   const isOpen = (a: number, b: number) =>
     heads.isOpen(a, b) && (common === undefined || common.areNear(order[a], order[b]));
-  if (pairs !== undefined) await givenPairs(pairs, order, take, work);
-  else {
-    const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
-    // Where distances decide, only the first of equal codes is paired with others.
-    const wanted = {
-      ...options,
-      ...(group && { group }),
-      equal: areAll ? 'all' : 'first',
-      rests: common?.rests,
-      // Exact similarities cost most: not for pairs that change nothing any more.
-      ...(isExact && { filter: (batch: OrderedPairs) => pairsThat(isOpen, batch) }),
-    } as const;
-    await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
-  }
+  const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
+  // Where distances decide, only the first of equal codes is paired with others.
+  const wanted = {
+    ...options,
+    ...(group && { group }),
+    equal: isExact ? 'all' : 'first',
+    rests: common?.rests,
+    // Exact similarities cost most: not for pairs that change nothing any more.
+    ...(isExact && { filter: (batch: OrderedPairs) => pairsThat(isOpen, batch) }),
+  } as const;
+  await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
   return heads.result();
 }
 
@@ -310,66 +289,5 @@ class Stars {
 
   result(): Uint32Array {
     return this.#heads.map((head, i) => (head === NONE ? i : head));
-  }
-}
-
-/** Throws unless each is a pair of two different rows that have codes. */
-export function checkPairs(pairs: RowPairs, codes: Codes): void {
-  for (const field of ['a', 'b'] as const) {
-    const rows: unknown = pairs?.[field];
-    if (!(rows instanceof Uint32Array)) throw wrongType(`pairs.${field}`, 'a Uint32Array', rows);
-    checkAttached(`pairs.${field}`, rows);
-    const isOther = (row: number) => row >= codes.count || codes.isNull(row);
-    const at = rows.findIndex(isOther);
-    if (at < 0) continue;
-    throw wrongValue(`pairs.${field}[${at}]`, `a row of ${codes.count} with a code`, rows[at]);
-  }
-  const { a, b } = pairs;
-  if (a.length !== b.length) throw wrongValue('pairs.b', `${a.length} rows, as "a"`, b.length);
-  const same = a.findIndex((row, i) => row === b[i]);
-  if (same >= 0) throw wrongValue(`pairs.b[${same}]`, 'another row than that of "a"', b[same]);
-}
-
-/**
- * Passes on given pairs, in any order, with either row first and repeated, as positions in `order`,
- * which must contain all of their rows: each pair once, lower position first, ascending. Distances
- * are unknown, and 0.
- */
-async function givenPairs(
-  { a, b }: RowPairs,
-  order: Uint32Array,
-  send: Send<OrderedPairs>,
-  work: LongWork,
-): Promise<void> {
-  const places = new Uint32Array(order.reduce((most, row) => Math.max(most, row), 0) + 1);
-  order.forEach((row, place) => {
-    places[row] = place;
-  });
-  const starts = new Uint32Array(order.length + 1);
-  for (let i = 0; i < a.length; i++) starts[Math.min(places[a[i]], places[b[i]])]++;
-  await work.step();
-  toStarts(starts);
-  const next = starts.slice();
-  const seconds = new Uint32Array(a.length);
-  for (let i = 0; i < a.length; i++) {
-    if (i % GIVEN_PAIRS === 0) await work.step();
-    const [one, other] = [places[a[i]], places[b[i]]];
-    seconds[next[Math.min(one, other)]++] = Math.max(one, other);
-  }
-  for (let place = 0, end = 0; place < order.length; place = end) {
-    const from = starts[place];
-    // A batch ends between two rows, since a row's pairs are sorted together.
-    for (end = place + 1; end < order.length && starts[end + 1] - from <= GIVEN_PAIRS; ) end++;
-    const found = seconds.subarray(from, starts[end]);
-    const firsts = new Uint32Array(found.length);
-    for (let first = place; first < end; first++) {
-      seconds.subarray(starts[first], starts[first + 1]).sort();
-      firsts.fill(first, starts[first] - from, starts[first + 1] - from);
-    }
-    const isNew = (_: number, i: number) =>
-      found[i] !== found[i - 1] || firsts[i] !== firsts[i - 1];
-    const [own, others] = [firsts.filter(isNew), found.filter(isNew)];
-    await send({ a: own, b: others, distances: new Uint16Array(own.length) });
-    await work.step();
   }
 }

@@ -65,9 +65,7 @@ const rowBatch = () =>
 
 const nearness = () => ({ maxDistance: 5, kernel: 'auto' });
 const grouping = (draws: Draws) => ({
-  ...(draws.integer(4) === 0
-    ? { pairs: { a: Uint32Array.of(0, 1), b: Uint32Array.of(1, 3) } }
-    : nearness()),
+  ...nearness(),
   ...{ grouping: draws.pick(['star', 'components']) },
   keep: draws.pick(['first', 'last', { random: 1 }, { longest: IDS }, { lowest: [1, 2, 3, 4] }]),
 });

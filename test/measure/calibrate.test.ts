@@ -164,17 +164,17 @@ it('a calibration of vectors counts as brute force does', async () => {
 });
 
 describe('calibrate', async () => {
-  const codes = await new SimHasher({ bits: 64, dimensions: 2 }).hashAll([
-    [1, 0],
-    [0, 1],
-    [1, 1],
-  ]);
-  const vectors = { values: Float32Array.of(1, 0, 0, 1, 1, 1), dimensions: 2 };
+  const vectors = { values: Float32Array.of(1, 0, 0, 1, 1, 1, 0, 0), dimensions: 2 };
+  const codes = await new SimHasher({ bits: 64, dimensions: 2, zero: 'null' }).hashAll(vectors);
   const pairs = { a: Uint32Array.of(0), b: Uint32Array.of(2), same: [true] };
 
   it.each([
     [{ vectors }, TypeError, '"a" expected a Uint32Array, got undefined'],
-    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(3) } }, RangeError, 'a row of 3 with a code'],
+    [{ vectors, pairs: { ...pairs, a: [0] } }, TypeError, '"a" expected a Uint32Array'],
+    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(4) } }, RangeError, 'a row of 4 with a code'],
+    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(3) } }, RangeError, 'with a code, got 3'],
+    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(0) } }, RangeError, 'another row than'],
+    [{ vectors, pairs: { ...pairs, b: new Uint32Array(2) } }, RangeError, '1 rows, as "a", got 2'],
     [{ vectors, pairs: { ...pairs, same: [1] } }, TypeError, 'expected true or false, got 1'],
     [{ vectors, pairs: { ...pairs, same: [true, false] } }, RangeError, '1 booleans'],
     [{ vectors, pairs: { ...pairs, same: [false] } }, RangeError, 'true for one pair or more'],

@@ -186,8 +186,9 @@ describe('dedup with common text', async () => {
     await expect(refused({ vectors: undefined })).rejects.toThrow('"common" needs "minJaccard"');
     await expect(refused({ common: 2 })).rejects.toThrow('"common" expected \'auto\' or');
     await expect(refused({ common: [3n] })).rejects.toThrow('"common" expected \'auto\' or');
-    const pairs = { a: new Uint32Array(), b: new Uint32Array() };
-    await expect(refused({ minJaccard: undefined, pairs })).rejects.toThrow('"common" needs');
+    await expect(refused({ minJaccard: undefined, maxDistance: 3 })).rejects.toThrow(
+      '"common" needs',
+    );
     const extend = { plan, source: codes };
     await expect(refused({ extend })).rejects.toThrow('"common" goes without');
     const others = await new SimHasher({ bits: 64 }).hashAll([[1], [2]]);

@@ -212,9 +212,10 @@ describe('refuses', async () => {
     await expect(dedup(codes, { maxDistance: 3, grouping: 'chains' as never })).rejects.toThrow(
       '"grouping"',
     );
-    const pairs = { a: Uint32Array.of(0), b: Uint32Array.of(1) };
-    await expect(dedup(codes, { pairs, extend: { plan, source: codes } })).rejects.toThrow(
-      '"extend" goes without "group", "pairs", "keepAtMost" and "targetRows"',
+    const group = new Int32Array(20);
+    const extend = { plan, source: codes };
+    await expect(dedup(codes, { maxDistance: 3, group, extend })).rejects.toThrow(
+      '"extend" goes without "group", "keepAtMost" and "targetRows"',
     );
   });
 });

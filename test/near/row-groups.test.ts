@@ -128,52 +128,6 @@ describe('by cosine', async () => {
   });
 });
 
-describe('by pairs that are given', () => {
-  // Of equal codes: only the pairs say which rows are near.
-  const codes = collection('all equal', 200, 64, 1);
-  const draws = new Draws('given pairs');
-  const drawn = Array.from({ length: 260 }, () => [draws.integer(200), draws.integer(200)]);
-  const edges = drawn.filter(([a, b]) => a !== b);
-  const pairs = {
-    a: Uint32Array.from(edges, ([a]) => a),
-    b: Uint32Array.from(edges, ([, b]) => b),
-  };
-  const isNear = new Set(edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
-  const near: Near = (a, b) => isNear.has(`${a} ${b}`);
-
-  it.each(GROUPINGS)('by %s, in any order of the rows', async (grouping) => {
-    const values = rowsOf(codes).map((row) => (row * 37) % 200);
-    const order = rowsOf(codes).sort((a, b) => values[a] - values[b]);
-    const { groupOf } = await groupRows(codes, { pairs, grouping, keep: { lowest: values } });
-    const names = namesByLoops(grouping, grouping === 'components' ? rowsOf(codes) : order, near);
-    expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
-  });
-
-  it('of an index that holds vectors, equal ones among them', async () => {
-    const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
-    await index.addAll(Array.from({ length: 200 }, () => [1, 0]));
-    const { groupOf } = await groupRows(index, { pairs });
-    expect(groupOf).toEqual((await groupRows(codes, { pairs })).groupOf);
-  });
-
-  it('refuses what are no pairs of these rows, and other options that say what is near', async () => {
-    const of = (a: number[], b: number[]) => ({ a: Uint32Array.from(a), b: Uint32Array.from(b) });
-    const validity = new Uint8Array(25).fill(0xff).fill(0xfe, 0, 1);
-    const nulls = Codes.from(codes.bytes, { bits: 64, validity });
-    for (const [source, options, message] of [
-      [codes, { pairs: of([1, 2], [2, 2]) }, /^pairs\."b"\[1\] expected another row .*, got 2/],
-      [codes, { pairs: of([1, 200], [2, 2]) }, /^pairs\."a"\[1\] expected a row of 200 .* 200/],
-      [nulls, { pairs: of([1], [0]) }, /^pairs\."b"\[0\] expected .* with a code, got 0/],
-      [codes, { pairs: of([1], [2, 3]) }, /^pairs\."b" expected 1 rows, as "a", got 2/],
-      [codes, { pairs: { a: [1], b: [2] } }, /^pairs\."a" expected a Uint32Array/],
-      [codes, { pairs, maxDistance: 3 }, 'leave out "maxDistance"'],
-      [codes, { pairs, group: new Int32Array(200) }, 'leave out "group"'],
-    ] as const) {
-      await expect(groupRows(source, options as GroupOptions)).rejects.toThrow(message);
-    }
-  });
-});
-
 it('null rows are in no group', async () => {
   const given = collection('all equal', 16, 64, 1);
   const codes = Codes.from(given.bytes, { bits: 64, validity: Uint8Array.of(0xff, 0x0f) });

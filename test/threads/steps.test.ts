@@ -65,10 +65,10 @@ it('codes are put in another order in steps', async () => {
 it.each(['components', 'star'] as const)('%s are gathered in steps', async (grouping) => {
   const count = 2 ** 19;
   const rows = rowsOf('source', countingCodes(count));
-  const pairs = { a: Uint32Array.of(3), b: Uint32Array.of(count - 1) };
+  rows.codes.at(count - 1).set(rows.codes.at(3));
   const order = Uint32Array.from({ length: count }, (_, row) => row);
   const work = new CountedWork();
-  const groups = await gather(rows, order, { grouping, near: { pairs } }, work);
+  const groups = await gather(rows, order, { grouping, near: { maxDistance: 0 } }, work);
   expect(work.steps).toBeGreaterThan(2 ** 4); // a step for 2 ** 15 rows
   expect(groups).toEqual([{ rows: Uint32Array.of(3, count - 1), kept: 3 }]);
 });

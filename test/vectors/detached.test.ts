@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Codes, groupRows, RowBatch, SimHasher, SimHashIndex } from '../../src/node';
+import { Codes, calibrate, RowBatch, SimHasher, SimHashIndex } from '../../src/node';
 
 /** Arrays whose memory is gone: they have no values, and no call may read them. */
 
@@ -33,7 +33,7 @@ const sparse = () => ({
   values: gone(new Float32Array(2)),
 });
 
-const pairs = () => ({ a: new Uint32Array([0]), b: gone(new Uint32Array(1)) });
+const pairs = () => ({ a: new Uint32Array([0]), b: gone(new Uint32Array(1)), same: [true] });
 const bytes = new Uint8Array(2);
 /** Nulls whose copy runs code of the caller. */
 class Giver extends Uint8Array {
@@ -53,18 +53,7 @@ it.each<[string, string, () => unknown]>([
   ['search, sparse', 'values', () => index.search(sparse())],
   ['addAll, shrunk', 'values', () => index.addAll({ values: shrunk(), dimensions: 2 })],
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
-  [
-    'groupRows',
-    'b',
-    async () =>
-      groupRows(
-        await hasher.hashAll([
-          [1, 2],
-          [2, 1],
-        ]),
-        { pairs: pairs() },
-      ),
-  ],
+  ['calibrate', 'b', () => calibrate(index, { pairs: pairs() })],
   ['Codes.from', 'bytes', () => Codes.from(bytes, { bits: 8, validity: new Giver([3]) })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
 ])('%s names "%s"', async (_, name, call) => {
