@@ -16,7 +16,6 @@ export {
   type DensityClusters,
   type DensityOptions,
 } from './clusters/density';
-export type { Iteration } from './clusters/k-means-run';
 export type { ClusterSource, PointKind } from './clusters/points-of';
 export type { Cluster } from './clusters/summaries';
 export {

@@ -7,7 +7,7 @@
 
 import { checkInteger, checkOneOf, checkOptions, checkSeed, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
-import { type Iteration, type KMeansSettings, kMeans } from './k-means-run';
+import { kMeans } from './k-means-run';
 import { type ClusterSource, type PointKind, pointsOf } from './points-of';
 import { type Cluster, labelsOf, summaries } from './summaries';
 
@@ -16,19 +16,13 @@ export interface ClusterOptions extends LongCall {
   clusters: number;
   /** What is clustered: vectors where there are any, else codes as vectors of ±1. */
   by?: PointKind;
-  /** Starts of k-means on samples; the best continues. */
-  starts?: number;
-  /** Most iterations of a start, and over all rows. */
-  iterations?: number;
-  /** Rows of a start; 64 a cluster, at least 16,384, by default. */
-  sample?: number;
   /** Seed of the samples and of the starts. */
   seed?: number | bigint;
-  /** Most exemplars of a cluster: the rows nearest to its centroid. */
+  /** Most exemplars of a cluster: the rows most like all of its rows. */
   exemplars?: number;
 }
 
-const CLUSTER_DEFAULTS = { starts: 3, iterations: 25, seed: 0, exemplars: 5 } as const;
+const CLUSTER_DEFAULTS = { seed: 0, exemplars: 5 } as const;
 
 export interface Clusters {
   readonly count: number;
@@ -44,24 +38,9 @@ export interface Clusters {
   readonly centroids: Float64Array;
   /** Mean cosine of the rows to their own centroids. */
   readonly objective: number;
-  /** Every iteration, in the order in which they ran. */
-  readonly history: Iteration[];
 }
 
-const OPTIONS = [
-  'clusters',
-  'by',
-  'starts',
-  'iterations',
-  'sample',
-  'seed',
-  'exemplars',
-  ...LONG_CALL,
-];
-
-/** Rows of the default sample for each cluster, and in all at least. */
-const SAMPLE_PER_CLUSTER = 64;
-const MIN_SAMPLE = 2 ** 14;
+const OPTIONS = ['clusters', 'by', 'seed', 'exemplars', ...LONG_CALL];
 
 /**
  * Groups rows into a given number of clusters by direction (spherical k-means).
@@ -72,48 +51,22 @@ const MIN_SAMPLE = 2 ** 14;
  * console.log(labels, clusters[0]?.size); // Int32Array(3) [ 0, 0, 1 ] 2
  */
 export async function cluster(source: ClusterSource, options: ClusterOptions): Promise<Clusters> {
-  const { by: wanted, exemplars, ...settings } = requestOf(options);
-  const work = new LongWork(checkLongCall(options));
-  const { clusters } = settings;
-  const { points, by } = await pointsOf(source, wanted, work);
+  const given = { ...CLUSTER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
+  const count = checkInteger('clusters', given.clusters, 1, 2 ** 24);
+  const seed = String(checkSeed(given.seed));
+  const exemplars = checkInteger('exemplars', given.exemplars, 0, 10_000);
+  if (given.by !== undefined) checkOneOf<PointKind>('by', given.by, ['vectors', 'bits']);
+  const work = new LongWork(checkLongCall(given));
+  const { points, by } = await pointsOf(source, given.by, work);
   const { rows } = points;
   if (rows.length === 0) throw new Error('cluster() needs rows, the source has none');
-  if (clusters > rows.length) {
-    throw wrongValue('clusters', `at most ${rows.length}, a row for each cluster`, clusters);
+  if (count > rows.length) {
+    throw wrongValue('clusters', `at most ${rows.length}, a row for each cluster`, count);
   }
-  const { nearest, centroids, history } = await kMeans(points, settings, work);
-  const quiet = work.quiet();
-  const found = await summaries(points, rows, nearest, { centroids, exemplars }, quiet);
-  const total = found.reduce((sum, { cohesion, size }) => sum + cohesion * size, 0);
-  return {
-    count: clusters,
-    by,
-    labels: labelsOf(points, nearest),
-    clusters: found,
-    centroids,
-    objective: total / rows.length,
-    history,
-  };
-}
-
-/** The checked options. */
-interface Request extends KMeansSettings {
-  readonly by: PointKind | undefined;
-  readonly exemplars: number;
-}
-
-function requestOf(options: ClusterOptions): Request {
-  const given = { ...CLUSTER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
-  const { by } = given;
-  const clusters = checkInteger('clusters', given.clusters, 1, 2 ** 24);
-  const usual = Math.max(SAMPLE_PER_CLUSTER * clusters, MIN_SAMPLE);
-  return {
-    clusters,
-    by: by === undefined ? undefined : checkOneOf<PointKind>('by', by, ['vectors', 'bits']),
-    seed: String(checkSeed(given.seed)),
-    starts: checkInteger('starts', given.starts, 1, 1000),
-    iterations: checkInteger('iterations', given.iterations, 1, 10_000),
-    sample: checkInteger('sample', given.sample ?? usual, clusters, Number.MAX_SAFE_INTEGER),
-    exemplars: checkInteger('exemplars', given.exemplars, 0, 10_000),
-  };
+  const { nearest, centroids } = await kMeans(points, { clusters: count, seed }, work);
+  const described = { count, centroids, exemplars };
+  const clusters = await summaries(points, nearest, described, work.quiet());
+  const total = clusters.reduce((sum, { cohesion, size }) => sum + cohesion * size, 0);
+  const objective = total / rows.length;
+  return { count, by, labels: labelsOf(points, nearest), clusters, centroids, objective };
 }

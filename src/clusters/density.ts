@@ -14,7 +14,7 @@ import { maxDistanceOf, type RowSource, rowsOf } from '../near/rows';
 import { densityGraph } from './density-graph';
 import { cutAt, cutByMass } from './density-tree';
 import { pointsOfRows } from './points-of';
-import { type Cluster, directionsOf, labelsOf, summaries } from './summaries';
+import { type Cluster, labelsOf, summaries } from './summaries';
 
 export interface DensityOptions extends LongCall {
   /** Smallest number of rows of a cluster. */
@@ -33,7 +33,7 @@ export interface DensityOptions extends LongCall {
   minCosine?: number;
   /** In place of `maxDistance`: the distance that estimates this similarity. */
   minJaccard?: number;
-  /** Most exemplars of a cluster: the rows nearest to its centroid. */
+  /** Most exemplars of a cluster: the rows most like all of its rows. */
   exemplars?: number;
   /**
    * Forces a kernel; all give equal results.
@@ -106,9 +106,8 @@ export async function clusterByDensity(
     if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
     clusterOf[i] = numbers.get(cluster) as number;
   });
-  const quiet = work.quiet();
-  const centroids = await directionsOf(points, rows, clusterOf, numbers.size, quiet);
-  const clusters = await summaries(points, rows, clusterOf, { centroids, exemplars }, quiet);
+  const described = { count: numbers.size, centroids: null, exemplars };
+  const clusters = await summaries(points, clusterOf, described, work.quiet());
   const labels = labelsOf(points, clusterOf);
   const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
   return { count: clusters.length, labels, clusters, noise };

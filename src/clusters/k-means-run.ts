@@ -1,9 +1,9 @@
 /**
- * Whole runs of k-means, for `cluster`. `kMeans` starts several times on samples, whose first
- * iterations use few rows, and continues the start of the best objective over all rows; the result
- * lists every iteration. Starts are drawn by k-means++ (Arthur & Vassilvitskii 2007). Products are
- * exact integers and every draw is seeded, so that the same rows and seed give the same centroids
- * on every machine. The partitions of an index are trained in two-level.ts.
+ * Whole runs of k-means, for `cluster`: some starts on samples, whose first iterations use few
+ * rows; the one of the best objective goes on over all rows. Starts are drawn by k-means++ (Arthur
+ * & Vassilvitskii 2007). Products are exact integers and every draw is seeded, so that the same
+ * rows and seed give the same centroids on every machine. The partitions of an index are trained in
+ * two-level.ts.
  */
 
 import { drawn } from '../base/draw';
@@ -15,32 +15,17 @@ import { NO_ROW } from '../kernels/hits';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import { runJob } from '../threads/parallel';
 
-/** Settings of a run. Rows, and rows of the sample, must be at least as many as clusters. */
-export interface KMeansSettings {
-  readonly clusters: number;
-  readonly starts: number;
-  /** Most iterations of a start, and over all rows. */
-  readonly iterations: number;
-  /** Rows of the sample of a start. */
-  readonly sample: number;
-  readonly seed: string;
-}
-
-/** The result of one iteration. */
-export interface Iteration {
-  /** The start and its iteration, from 0; those over all rows continue the best start's numbers. */
-  readonly start: number;
-  readonly iteration: number;
-  /** Number of rows that were compared with the centroids. */
-  readonly rows: number;
-  /** Mean cosine of these rows to their centroids, right to 1e-6. */
-  readonly objective: number;
-  /** Rows that changed their cluster, or were assigned for the first time. */
-  readonly moved: number;
-  /** Clusters without rows, which were given one each. */
-  readonly repaired: number;
-}
-
+/** Starts, and most iterations of each; and of the moves over all rows where a start has all. */
+const STARTS = 3;
+const ITERATIONS = 25;
+/**
+ * Moves of the centroids over all rows, at most, where the sample is a part of the rows. On GloVe
+ * the first move raises the objective by 1 %, the third by .2 %.
+ */
+const MAX_PASSES = 3;
+/** Rows of the sample of a start for each cluster, and in all at least. */
+const SAMPLE_PER_CLUSTER = 64;
+const MIN_SAMPLE = 2 ** 14;
 /** Shares of the sample that the first iterations use, and the fewest rows that one uses. */
 const SHARES = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2];
 const MIN_PER_CLUSTER = 32;
@@ -51,139 +36,100 @@ const MAX_STARTING_BYTES = 2 ** 28;
 /** Gains of the objective below which a start ends, and below which the whole run ends. */
 const MIN_GAIN = 3e-4;
 const MIN_LAST_GAIN = 1e-5;
-/**
- * Moves of the centroids over all rows, at most, where the sample is a part of the rows. On GloVe
- * the first move raises the objective by 1 %, the third by .2 %.
- */
-const MAX_PASSES = 3;
 
-/** The nearest centroid of each of the points' rows, in their order, and the unit centroids. */
-export async function kMeans(
-  points: Points,
-  settings: KMeansSettings,
-  work: LongWork,
-): Promise<{ nearest: Uint32Array; centroids: Float64Array; history: Iteration[] }> {
-  const run = new Run(points, settings, work);
-  const found = await run.overAll(await run.best());
-  return { ...found, history: run.history };
+/** What all parts of a run share. */
+interface Run {
+  readonly points: Points;
+  readonly clusters: number;
+  readonly random: () => number;
+  /** Rows of the sample that each iteration of a start uses: the first ones. */
+  readonly seen: readonly number[];
+  readonly progress: Progress;
+  readonly work: LongWork;
 }
 
-/** One run: draws samples, runs starts, keeps the history. */
-class Run {
-  readonly history: Iteration[] = [];
-  readonly #points: Points;
-  readonly #settings: KMeansSettings;
-  readonly #work: LongWork;
-  readonly #progress: Progress;
-  readonly #random: () => number;
-  readonly #sampleCount: number;
-  /** Rows of the sample that each iteration of a start uses: the first ones. */
-  readonly #seen: number[];
-  /** Number and iterations of the best start. */
-  #start = 0;
-  #iterations = 0;
-
-  constructor(points: Points, settings: KMeansSettings, work: LongWork) {
-    this.#points = points;
-    this.#work = work;
-    this.#settings = settings;
-    this.#random = alea(settings.seed);
-    const { clusters, iterations, starts } = settings;
-    this.#sampleCount = Math.min(points.rows.length, settings.sample);
-    const least = Math.max(MIN_PER_CLUSTER * clusters, MIN_ROWS);
-    this.#seen = Array.from({ length: iterations }, (_, i) => {
-      const share = Math.round((SHARES[i] ?? 1) * this.#sampleCount);
-      return Math.min(this.#sampleCount, Math.max(least, share));
-    });
-    const ofStart = this.#seen.reduce((sum, some) => sum + some, 0);
-    this.#progress = new Progress(starts * ofStart + (1 + this.#passes) * points.rows.length);
+/**
+ * The nearest centroid of each of the points' rows, in their order, and the unit centroids. There
+ * must be as many rows as clusters.
+ */
+export async function kMeans(
+  points: Points,
+  { clusters, seed }: { readonly clusters: number; readonly seed: string },
+  work: LongWork,
+): Promise<{ nearest: Uint32Array; centroids: Float64Array }> {
+  const { length } = points.rows;
+  const sample = Math.min(length, Math.max(SAMPLE_PER_CLUSTER * clusters, MIN_SAMPLE));
+  const fewest = Math.max(MIN_PER_CLUSTER * clusters, MIN_ROWS);
+  const seen = Array.from({ length: ITERATIONS }, (_, i) =>
+    Math.min(sample, Math.max(fewest, Math.round((SHARES[i] ?? 1) * sample))),
+  );
+  const passes = sample < length ? MAX_PASSES : ITERATIONS;
+  const ofStart = seen.reduce((sum, some) => sum + some, 0);
+  const progress = new Progress(STARTS * ofStart + (1 + passes) * length);
+  const run = { points, clusters, random: alea(seed), seen, progress, work };
+  let best = await started(run);
+  for (let start = 1; start < STARTS; start++) {
+    const other = await started(run);
+    if (other.objective > best.objective) best = other;
   }
+  return overAll(run, best.means, passes);
+}
 
-  /** Largest number of moves over all rows. */
-  get #passes(): number {
-    const { iterations } = this.#settings;
-    return this.#sampleCount < this.#points.rows.length
-      ? Math.min(MAX_PASSES, iterations)
-      : iterations;
-  }
-
-  /** Runs all starts; returns the one of the best objective, the first of equal ones. */
-  async best(): Promise<KMeans> {
-    let best: KMeans | null = null;
-    let most = Number.NEGATIVE_INFINITY;
-    let spare: KMeans | null = null;
-    for (let start = 0; start < this.#settings.starts; start++) {
-      const means: KMeans = await this.#started(start, spare?.rounded);
-      const { objective, iteration } = this.history[this.history.length - 1];
-      spare = best === null || objective > most ? best : means; // its memory serves the next start
-      if (spare === means) continue;
-      [best, most] = [means, objective];
-      [this.#start, this.#iterations] = [start, iteration + 1];
+/** Runs one start on its own sample until the gain is small. */
+async function started({ points, clusters, random, seen, progress, work }: Run) {
+  const drawnRows = drawn(points.rows, seen[seen.length - 1], random);
+  const sample = await pointsAt(points, drawnRows, work);
+  const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * points.dimensions));
+  const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
+  const among = sample.rows.subarray(0, Math.max(clusters, some));
+  const means = new KMeans(sample, clusters);
+  means.begin(await startingRows(sample, among, { count: clusters, random }, work));
+  const nearest = new Uint32Array(sample.rows.length).fill(NO_ROW);
+  let [objective, last] = [0, Number.NEGATIVE_INFINITY];
+  for (const [iteration, count] of seen.entries()) {
+    const rows = sample.rows.subarray(0, count);
+    objective = await assigned(means, rows, nearest.subarray(0, count), progress, work);
+    means.move();
+    if (count === sample.rows.length && objective - last < MIN_GAIN) {
+      for (const left of seen.slice(iteration + 1)) progress.add(left);
+      break;
     }
-    return best as KMeans;
+    // Objectives are comparable only between iterations over the same rows.
+    last = count === seen[iteration + 1] ? objective : Number.NEGATIVE_INFINITY;
   }
+  return { means, objective };
+}
 
-  /** Runs one start on its own sample until the gain is small. `rounded` is memory to use again. */
-  async #started(start: number, rounded?: Int16Array): Promise<KMeans> {
-    const { clusters } = this.#settings;
-    const drawnRows = drawn(this.#points.rows, this.#sampleCount, this.#random);
-    const points = await pointsAt(this.#points, drawnRows, this.#work);
-    const sample = points.rows;
-    const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
-    const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
-    const among = sample.subarray(0, Math.max(clusters, some));
-    const means = new KMeans(points, clusters, { rounded });
-    const draw = { count: clusters, random: this.#random };
-    means.begin(await startingRows(points, among, draw, this.#work));
-    const nearest = new Uint32Array(sample.length).fill(NO_ROW);
-    let last = Number.NEGATIVE_INFINITY;
-    for (const [iteration, count] of this.#seen.entries()) {
-      const seen = { rows: sample.subarray(0, count), nearest: nearest.subarray(0, count) };
-      const objective = await this.#iterate(means, seen, start, iteration);
-      means.move();
-      if (count === sample.length && objective - last < MIN_GAIN) {
-        for (const left of this.#seen.slice(iteration + 1)) this.#progress.add(left);
-        break;
-      }
-      // Objectives are comparable only between iterations over the same rows.
-      last = count === this.#seen[iteration + 1] ? objective : Number.NEGATIVE_INFINITY;
-    }
-    return means;
+/** Assigns all rows, and moves the centroids while that raises the objective. */
+async function overAll({ points, progress, work }: Run, best: KMeans, passes: number) {
+  const all = await pointsAt(points, points.rows, work);
+  const means = new KMeans(all, best.count);
+  means.continue(best);
+  const nearest = new Uint32Array(all.rows.length).fill(NO_ROW);
+  let last = Number.NEGATIVE_INFINITY;
+  for (let pass = 0; ; pass++) {
+    const objective = await assigned(means, all.rows, nearest, progress, work);
+    if (objective - last < MIN_LAST_GAIN || pass === passes) break;
+    means.move();
+    last = objective;
   }
+  await work.step(...progress.add(Number.POSITIVE_INFINITY));
+  return { nearest, centroids: means.centroids };
+}
 
-  /** Assigns all rows, and moves the centroids while that raises the objective. */
-  async overAll(best: KMeans): Promise<{ nearest: Uint32Array; centroids: Float64Array }> {
-    const points = await pointsAt(this.#points, this.#points.rows, this.#work);
-    const means = new KMeans(points, best.count);
-    means.continue(best);
-    const { rows } = points;
-    const nearest = new Uint32Array(rows.length).fill(NO_ROW);
-    let last = Number.NEGATIVE_INFINITY;
-    for (let pass = 0; ; pass++) {
-      const seen = { rows, nearest };
-      const objective = await this.#iterate(means, seen, this.#start, this.#iterations + pass);
-      if (objective - last < MIN_LAST_GAIN || pass === this.#passes) break;
-      means.move();
-      last = objective;
-    }
-    await this.#work.step(...this.#progress.add(Number.POSITIVE_INFINITY));
-    return { nearest, centroids: means.centroids };
-  }
-
-  /** One iteration without the move of the centroids; returns its objective. */
-  async #iterate(
-    means: KMeans,
-    { rows, nearest }: { rows: Uint32Array; nearest: Uint32Array },
-    start: number,
-    iteration: number,
-  ): Promise<number> {
-    const { job, result } = means.assignment(rows, nearest, this.#progress);
-    await runJob(job, this.#work);
-    const { objective, moved } = result();
-    const repaired = await means.repair(rows, nearest, this.#work);
-    this.history.push({ start, iteration, rows: rows.length, objective, moved, repaired });
-    return objective;
-  }
+/** Assigns rows to centroids, each of which gets one at least; returns the objective. */
+async function assigned(
+  means: KMeans,
+  rows: Uint32Array,
+  nearest: Uint32Array,
+  progress: Progress,
+  work: LongWork,
+): Promise<number> {
+  const { job, objective } = means.assignment(rows, nearest, progress);
+  await runJob(job, work);
+  const found = objective();
+  await means.repair(rows, nearest, work);
+  return found;
 }
 
 /** Points that are rounded between two steps. */

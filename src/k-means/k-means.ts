@@ -24,8 +24,8 @@ const STEP_PRODUCTS = 2 ** 28;
 /** Assigns rows to centroids: a job, whose result is there when it is done. */
 interface Assignment {
   readonly job: Job<object, FinderPart, Uint32Array>;
-  /** The mean cosine of the rows to their centroids, and how many had another centroid before. */
-  result(): { readonly objective: number; readonly moved: number };
+  /** The mean cosine of the rows to their centroids. */
+  objective(): number;
 }
 
 /** Counts the rows that were assigned, of `total` in all iterations. */
@@ -69,11 +69,6 @@ export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> 
     },
 };
 
-interface KMeansOptions {
-  /** The rounded centroids of a run that has ended: their memory is used again. */
-  readonly rounded?: Int16Array | undefined;
-}
-
 /** Centroids of some points, and the sums of their rows, to whose directions they move. */
 export class KMeans {
   readonly count: number;
@@ -87,15 +82,14 @@ export class KMeans {
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
 
-  constructor(points: Points, count: number, options: KMeansOptions = {}) {
-    const { rounded } = options;
+  constructor(points: Points, count: number) {
     this.count = count;
     this.#points = points;
     const { dimensions } = points;
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
     this.centroids = new Float64Array(count * dimensions);
-    this.rounded = rounded ?? allocateIntegers(count, this.#block.width);
+    this.rounded = allocateIntegers(count, this.#block.width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
   }
@@ -114,9 +108,8 @@ export class KMeans {
   }
 
   /**
-   * Work that writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`,
-   * whose values before tell which rows moved. `finder` replaces the comparison with every
-   * centroid.
+   * Work that writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`.
+   * `finder` replaces the comparison with every centroid.
    */
   assignment(
     rows: Uint32Array,
@@ -131,7 +124,6 @@ export class KMeans {
     const { task, state } = finder ?? ({ task: NEAREST_CENTROIDS, state: all } as Finder<object>);
     this.#sums.fill(0);
     this.#sizes.fill(0);
-    let moved = 0;
     const job: Assignment['job'] = {
       task,
       // A part is a view of integer points if their memory is in the state, and else a copy.
@@ -144,38 +136,33 @@ export class KMeans {
       take: (found, i) => {
         const first = i * capacity;
         const count = block.take(rows, first);
-        moved += this.#add(found, count, nearest.subarray(first, first + count));
+        nearest.set(found, first);
+        this.#add(found, count);
         return progress.add(count);
       },
     };
-    const result = () => {
+    const objective = () => {
       const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
-      return { objective: total / (length * rows.length), moved };
+      return total / (length * rows.length);
     };
-    return { job, result };
+    return { job, objective };
   }
 
-  /** Adds the points of the block to the sums of their centroids; returns the number that moved. */
-  #add(found: Uint32Array, count: number, nearest: Uint32Array): number {
-    let moved = 0;
+  /** Adds the points of the block to the sums of their centroids. */
+  #add(found: Uint32Array, count: number): void {
     for (let i = 0; i < count; i++) {
-      const centroid = found[i];
-      if (nearest[i] !== centroid) moved++;
-      nearest[i] = centroid;
-      this.#sizes[centroid]++;
-      this.#block.addTo(this.#sums, centroid, i);
+      this.#sizes[found[i]]++;
+      this.#block.addTo(this.#sums, found[i], i);
     }
-    return moved;
   }
 
   /**
    * Gives each centroid without rows one row: of the rows that are not the last of their centroid,
-   * those farthest from it. Returns the number of such centroids. There must be as many rows as
-   * centroids.
+   * those farthest from it. There must be as many rows as centroids.
    */
-  async repair(rows: Uint32Array, nearest: Uint32Array, work: LongWork): Promise<number> {
+  async repair(rows: Uint32Array, nearest: Uint32Array, work: LongWork): Promise<void> {
     const empty = [...this.#sizes.keys()].filter((centroid) => this.#sizes[centroid] === 0);
-    if (empty.length === 0) return 0;
+    if (empty.length === 0) return;
     const { dimensions } = this.#points;
     const block = this.#block;
     // `count` candidates suffice: at most one of them is skipped for each centroid that has rows.
@@ -203,7 +190,6 @@ export class KMeans {
       this.#moveTo(to, rows[i]);
       if (next === empty.length) break;
     }
-    return empty.length;
   }
 
   /**

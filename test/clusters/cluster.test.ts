@@ -71,7 +71,7 @@ function expectSound(found: Clusters, vectors: Vectors, exemplarCount: number): 
   expect([...found.labels.keys()].filter((row) => found.labels[row] !== NONE)).toEqual(present);
   let total = 0;
   membersOf(found).forEach((rows, i) => {
-    const { size, medoid, cohesion, exemplars } = found.clusters[i];
+    const { size, cohesion, exemplars } = found.clusters[i];
     expect(size).toBe(rows.length);
     expect(size).toBeGreaterThan(0);
     const sum = rows.reduce((all, row) => all + cosine(row, centroids[i]), 0);
@@ -80,14 +80,12 @@ function expectSound(found: Clusters, vectors: Vectors, exemplarCount: number): 
     const means = rows.map((row) =>
       rows.reduce((all, other) => all + cosine(row, units[other] as Float64Array), 0),
     );
-    expect(rows).toContain(medoid);
-    expect(means[rows.indexOf(medoid)]).toBeCloseTo(Math.max(...means), 8);
-    const cosines = rows.map((row) => cosine(row, centroids[i])).sort((a, b) => b - a);
+    const sorted = [...means].sort((a, b) => b - a);
     expect(exemplars.length).toBe(Math.min(exemplarCount, size));
     expect(new Set(exemplars).size).toBe(exemplars.length);
     exemplars.forEach((row, j) => {
       expect(rows).toContain(row);
-      expect(cosine(row, centroids[i])).toBeCloseTo(cosines[j], 8);
+      expect(means[rows.indexOf(row)]).toBeCloseTo(sorted[j], 8);
     });
   });
   expect(found.objective).toBeCloseTo(total / present.length, 8);
@@ -128,7 +126,7 @@ function lloyd(vectors: Float64Array[], starts: number[]): number {
 }
 
 const spread = (planted(12, 50, 20, 0.9) as Float64Array[]).slice(0, 590);
-const options = { clusters: 12, starts: 4, iterations: 200, seed: 7 };
+const options = { clusters: 12, seed: 7 };
 
 describe('k-means', () => {
   it('comes to as good an objective as plain loops with as many starts', async () => {
@@ -160,25 +158,6 @@ describe('k-means', () => {
     expect(more).toBeLessThan(own + 1e-4);
   });
 
-  it('never loses, iteration by iteration, and tells of all of them', async () => {
-    const { history, objective } = await cluster(matrixOf(spread), options);
-    const last = history[history.length - 1];
-    for (const start of [0, 1, 2, 3]) {
-      const own = history.filter((one) => one.start === start);
-      expect(own.length).toBeGreaterThan(3);
-      expect(own.map(({ iteration }) => iteration)).toEqual([...own.keys()]);
-      expect(own.every(({ rows }) => rows === 590)).toBe(true);
-      expect(own[0].moved).toBe(590);
-      expect(own[2].moved).toBeLessThan(590);
-      for (let i = 1; i < own.length; i++) {
-        // Rounding to 16 bits can choose a centroid that is as good but for so much.
-        expect(own[i].objective).toBeGreaterThan(own[i - 1].objective - 1e-5);
-      }
-      expect(own[own.length - 1].objective).toBeLessThan(last.objective + 1e-3);
-    }
-    expect(last.objective).toBeCloseTo(objective, 6);
-  });
-
   it('finds planted directions', async () => {
     const vectors = planted(9, 30, 40, 0.5);
     const found = await cluster(matrixOf(vectors), { clusters: 9 });
@@ -192,22 +171,15 @@ describe('k-means', () => {
     const matrix = matrixOf(spread);
     const found = await cluster(matrix, { clusters: 12, seed: 1 });
     expect(await cluster(matrix, { clusters: 12, seed: 1 })).toEqual(found);
-    expect((await cluster(matrix, { clusters: 12, seed: 2n })).history).not.toEqual(found.history);
+    expect((await cluster(matrix, { clusters: 12, seed: 2n })).labels).not.toEqual(found.labels);
   });
 
   it('learns on a sample and ends over all rows', async () => {
-    const vectors = planted(5, 2000, 8, 0.8);
-    const found = await cluster(matrixOf(vectors), { clusters: 5, sample: 5000, starts: 2 });
-    const { history } = found;
-    const seen = [...new Set(history.map(({ rows }) => rows))];
-    expect(seen).toEqual([4096, 5000, 10_000]);
-    const overAll = history.filter(({ rows }) => rows === 10_000);
-    expect(overAll.length).toBeGreaterThan(1);
-    const objectives = overAll.map(({ objective }) => objective);
-    expect([...objectives].sort((a, b) => a - b)).toEqual(objectives);
+    const vectors = planted(5, 4000, 8, 0.8); // 20,000 rows, of which a start has 16,384
+    const found = await cluster(matrixOf(vectors), { clusters: 5 });
     expectNearest(found, vectors);
-    const whole = await cluster(matrixOf(vectors), { clusters: 5 });
-    expect(found.objective).toBeGreaterThan(0.99 * whole.objective);
+    const best = lloyd(vectors as Float64Array[], [0, 1, 2, 3, 4]); // one of each direction
+    expect(found.objective).toBeGreaterThan(best - 1e-4);
   });
 });
 
@@ -220,12 +192,12 @@ describe('sources', () => {
     expect(found.by).toBe('bits');
     expectSound(found, signsOf(codes), 3);
     expectNearest(found, signsOf(codes));
-    // The medoid is the row of the least distances, exactly: the first of equals.
+    // The first exemplar is the row of the least distances, exactly: the first of equals.
     for (const [i, rows] of membersOf(found).entries()) {
       const sums = rows.map((row) =>
         rows.reduce((all, other) => all + bitsApart(codes.at(row), codes.at(other)), 0),
       );
-      expect(found.clusters[i].medoid).toBe(rows[sums.indexOf(Math.min(...sums))]);
+      expect(found.clusters[i].exemplars[0]).toBe(rows[sums.indexOf(Math.min(...sums))]);
     }
   });
 
@@ -294,7 +266,6 @@ describe('few rows', () => {
       ...[1, 1, 1, 1, 1, 1, 34],
     ]);
     expect(found.objective).toBeCloseTo(1, 9);
-    expect(found.history.every(({ repaired }) => repaired === 6)).toBe(true);
     expectSound(found, Array(40).fill(Float64Array.of(1, 2, 3)), 5);
   });
 
@@ -302,7 +273,7 @@ describe('few rows', () => {
     const one = { values: Float32Array.of(0, 2), dimensions: 2 };
     const { labels, clusters, centroids, objective } = await cluster(one, { clusters: 1 });
     expect([...labels, ...centroids, objective]).toEqual([0, 0, 1, 1]);
-    expect(clusters).toEqual([{ size: 1, medoid: 0, cohesion: 1, exemplars: Uint32Array.of(0) }]);
+    expect(clusters).toEqual([{ size: 1, cohesion: 1, exemplars: Uint32Array.of(0) }]);
   });
 
   it('as many clusters as rows: each has its own', async () => {
@@ -322,12 +293,6 @@ describe('few rows', () => {
 });
 
 describe('codes', () => {
-  it.each([64, 300, 1000])('of %i bits: the last objective is that of the result', async (bits) => {
-    const codes = collection('uniform', 300, bits, 2);
-    const { history, objective } = await cluster(codes, { clusters: 150, starts: 1 });
-    expect(history.at(-1)?.objective).toBeCloseTo(objective, 10);
-  });
-
   it('too wide for all to be rounded at once', { tags: 'full', timeout: 120_000 }, async () => {
     const draws = new Draws(3);
     const [bits, count] = [33_001, 4100];
@@ -337,8 +302,7 @@ describe('codes', () => {
       if (row % 2 === 1) bytes.fill(255, row * width, (row + 1) * width - 1);
       bytes[row * width + draws.integer(width - 1)] ^= 1;
     }
-    const options = { clusters: 2, starts: 1, iterations: 1 };
-    const { labels } = await cluster(Codes.from(bytes, { bits }), options);
+    const { labels } = await cluster(Codes.from(bytes, { bits }), { clusters: 2 });
     expect(labels[0]).not.toBe(labels[1]);
     expect(labels.every((label, row) => label === labels[row % 2])).toBe(true);
   });
@@ -381,9 +345,6 @@ describe('refuses', () => {
     ['vectors of codes', codes, { clusters: 1, by: 'vectors' }, 'needs vectors'],
     ['bits of vectors', matrix, { clusters: 1, by: 'bits' }, 'needs codes'],
     ['another way', codes, { clusters: 1, by: 'words' }, '"by" expected one of'],
-    ['a small sample', codes, { clusters: 3, sample: 2 }, '"sample" expected an integer from 3'],
-    ['no starts', codes, { clusters: 1, starts: 0 }, '"starts" expected an integer in 1..'],
-    ['no iterations', codes, { clusters: 1, iterations: 0 }, '"iterations" expected an integer'],
     [
       'exemplars below 0',
       codes,

@@ -227,8 +227,8 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
   [
     'cluster',
     'nearest centroids',
-    (d, call) => cluster(d.index, { clusters: 200, sample: 4000, ...call }),
-    (d) => cluster(d.index, { clusters: 200, sample: 4000, ...ONE }),
+    (d, call) => cluster(d.index, { clusters: 200, ...call }),
+    (d) => cluster(d.index, { clusters: 200, ...ONE }),
   ],
   [
     'optimize',

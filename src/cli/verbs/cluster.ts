@@ -16,6 +16,8 @@ import { counted, excerpt, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 import { aligned } from '../output/table';
 
+/** The row of a cluster that is most like all of its rows. */
+const medoidOf = ({ exemplars }: Cluster) => exemplars[0];
 /** First characters of a text in which words are looked for that name its cluster. */
 const NAMED_CHARACTERS = 20_000;
 /** Clusters that the table shows, and its columns of a terminal. */
@@ -104,7 +106,7 @@ async function namesOf({ texts, ids }: Collection, { clusters, labels }: Found):
     if (label >= 0) members[label].push(row);
   });
   const samples = members.map(namingSample);
-  const wanted = [...clusters.map(({ medoid }) => medoid), ...samples.flat()];
+  const wanted = [...clusters.map(medoidOf), ...samples.flat()];
   const known = await texts.of(wanted, (_, text) => text.slice(0, NAMED_CHARACTERS));
   const textsOf = (rows: readonly number[]) => rows.map((row) => known.get(row) ?? '');
   return {
@@ -126,12 +128,13 @@ function linesOf(
 ): RowBatch {
   const { codes } = rowsOf('source', source);
   const cluster = Int32Array.from(block, (row) => labels[row]);
-  const isMedoid = Array.from(block, (row, i) => clusters[cluster[i]]?.medoid === row);
+  const medoids = clusters.map(medoidOf);
+  const isMedoid = Array.from(block, (row, i) => medoids[cluster[i]] === row);
   const distanceOf = (row: number) => {
-    const own = clusters[labels[row]];
-    return own === undefined ? -1 : hammingDistance(codes.at(row), codes.at(own.medoid));
+    const medoid = medoids[labels[row]];
+    return medoid === undefined ? -1 : hammingDistance(codes.at(row), codes.at(medoid));
   };
-  const labelFor = (one: number) => (clusters[one] ? labelOf(clusters[one].medoid) : null);
+  const labelFor = (one: number) => (clusters[one] ? labelOf(medoids[one]) : null);
   return RowBatch.of({
     row: block,
     ...(ids !== null && { id: idsAt(ids, block) }),
@@ -156,9 +159,15 @@ function clusterTable(
   if (clusters.length === 0) return counts;
   const order = [...clusters.keys()].sort((a, b) => clusters[b].size - clusters[a].size || a - b);
   const lines = order.slice(0, SHOWN).map((number) => {
-    const { size, cohesion, medoid } = clusters[number];
+    const { size, cohesion } = clusters[number];
     const words = keywords === null ? [] : [keywords[number].join(' ')];
-    return [String(number), String(size), cohesion.toFixed(3), ...words, labelOf(medoid)];
+    return [
+      String(number),
+      String(size),
+      cohesion.toFixed(3),
+      ...words,
+      labelOf(medoidOf(clusters[number])),
+    ];
   });
   const words = keywords === null ? [] : ['words'];
   const table = aligned([['cluster', 'rows', 'mean cosine', ...words, 'medoid'], ...lines], {
