@@ -372,3 +372,19 @@ describe('--memory', () => {
     ]);
   });
 });
+
+it('shows the beginnings of long texts in CSV and on a terminal, whole ones with --full', async () => {
+  const own = await ownFolder();
+  const body = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
+  await writeFile(join(own, 'in.jsonl'), `${JSON.stringify({ body })}\n`);
+  expect((await run(['index', 'in.jsonl', '-o', 'in.hs'], { cwd: own })).code).toBe(0);
+  const args = ['search', 'in.hs', '--query', 'word1'];
+  const found = async (...more: string[]) => (await run([...args, ...more], { cwd: own })).stdout;
+  expect(await found('--to', 'csv')).toMatch(/,word0 .{140,155}…\n$/);
+  expect(await found('--to', 'csv', '--full')).toContain(body);
+  expect(await found()).toContain(body);
+  const shown = async (...more: string[]) =>
+    (await runInTerminal([...args, ...more], { cwd: own, columns: 80 })).stdout;
+  expect(await shown()).toMatch(/ wor[^…\n]*…\r\n$/);
+  expect(await shown('--full')).toContain(body);
+});

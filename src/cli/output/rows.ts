@@ -42,14 +42,14 @@ export async function openBytes(
 
 /**
  * The format of rows: by --json or --to, else by the name of -o, null for an unknown one. Without
- * these rows go to stdout: as JSON lines, or on a terminal as a table, null.
+ * these rows go to stdout: as JSON lines, or on a terminal, but for --full, as a table, null.
  */
 export function outputFormat(call: Call): RowFormat | null {
   const format = call.isJson ? 'json' : call.text('to');
   if (format !== undefined) return format as RowFormat;
   const target = call.text('output') ?? '-';
   if (target !== '-') return formatOfPath(target);
-  return call.isTerminal ? null : 'jsonl';
+  return call.isTerminal && !call.has('full') ? null : 'jsonl';
 }
 
 /** The writer of -o, else of stdout, in the format of `outputFormat`. */
