@@ -1,11 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { SimHashIndexOptions } from '../../src/index/index-options';
+import type { SearchOptions, SimHashIndexOptions } from '../../src/index/index-options';
 import type { SimHashIndex } from '../../src/index/simhash-index';
+import { openIndex } from '../../src/store/index-folder';
+import { openIndexUrl } from '../../src/store/open';
+import { saveIndex } from '../../src/store/save-index';
+import type { StoredIndex } from '../../src/store/stored-index';
 import { Draws } from '../reference/random';
-import { Model, type ModelId, type ModelVector, rowOf, type Storage } from './model';
+import { startHost } from '../store/web-host';
+import {
+  Model,
+  type ModelId,
+  type ModelQuery,
+  type ModelVector,
+  rowOf,
+  type Sparse,
+  type Storage,
+} from './model';
 import { denseVectors, givenOf, queryOf, segmentsOf, sparseVectors, spreadIndex } from './spread';
 
-/** Random operations on an index of small segments, against the model, wherever nothing is missed. */
+/**
+ * Random operations on an index of one to fifty segments, against the model, wherever nothing is
+ * missed; and, of what is saved at times, the same answers from the folder and from a web host.
+ */
 
 const BITS = 40;
 const DIMENSIONS = 10;
@@ -17,6 +36,16 @@ interface Kind {
   readonly vectors: (draws: Draws) => readonly ModelVector[];
   readonly idOf: ((number: number) => ModelId) | null;
 }
+
+/** Rows of a tail and of a segment, at most. */
+interface Layout {
+  readonly tail: number;
+  readonly segment: number;
+}
+
+const ONE = { tail: 300, segment: 100_000 };
+const FEW = { tail: 40, segment: 400 };
+const MANY = { tail: 8, segment: 16 };
 
 const dense = (draws: Draws) => denseVectors(draws, 300, DIMENSIONS);
 const sparse = (draws: Draws) => sparseVectors(draws, 300);
@@ -59,6 +88,20 @@ const KINDS: Kind[] = [
   },
 ];
 
+type Place = SimHashIndex | StoredIndex;
+type Filter = SearchOptions['filter'];
+type Accepts = (id: ModelId, row: number) => boolean;
+
+/** A query, the rows that its filter accepts, and how many are wanted. */
+interface Question {
+  readonly vector: ModelVector;
+  readonly query: ModelQuery;
+  readonly given: number[];
+  readonly filter: { filter?: Filter };
+  readonly accepts?: Accepts | undefined;
+  readonly k: number;
+}
+
 class Pair {
   readonly index: SimHashIndex;
   readonly model: Model;
@@ -67,11 +110,11 @@ class Pair {
   readonly #pool: readonly ModelVector[];
   #ids = 0;
 
-  constructor(kind: Kind, seed: string) {
+  constructor(kind: Kind, { tail, segment }: Layout, seed: string) {
     this.#kind = kind;
     this.#draws = new Draws(seed);
     this.#pool = kind.vectors(this.#draws);
-    this.index = spreadIndex(kind.options, 40, undefined, 400);
+    this.index = spreadIndex(kind.options, tail, undefined, segment);
     this.model = new Model(kind.storage, BITS);
   }
 
@@ -134,88 +177,145 @@ class Pair {
     expect(report.rows).toBe(this.model.count);
   }
 
-  /** Compares all answers that miss nothing. */
-  async check(): Promise<void> {
+  /** Compares all answers that miss nothing, of the index and of others with its rows. */
+  async check(...others: StoredIndex[]): Promise<void> {
     const { index, model } = this;
-    const draws = this.#draws;
     expect(index.count).toBe(model.count);
+    expect(others.map(({ count }) => count)).toEqual(others.map(() => model.count));
     const id = this.someId();
-    expect([index.has(id), index.get(id)?.row]).toEqual([
-      model.rowOf(id) !== undefined,
-      model.rowOf(id),
-    ]);
+    expect(index.has(id)).toBe(model.rowOf(id) !== undefined);
+    const places = [index, ...others];
+    for (const place of places) expect((await place.get(id))?.row).toBe(model.rowOf(id));
     const vector = this.vector();
     const query = queryOf(index, vector);
-    const given = givenOf(vector) as number[];
     if (query === null) return;
-    const k = [1, 10, model.rows.length][draws.integer(3)];
+    const asked = { vector, query, given: givenOf(vector) as number[], ...this.#filter() };
+    await this.#checkDistances(places, asked);
+    if (this.#kind.options.projection === 'minwise') await this.#checkSets(places, asked);
+    else await this.#checkCosines(places, asked);
+  }
+
+  #filter(): Pick<Question, 'filter' | 'accepts' | 'k'> {
     const third = (_id: ModelId, row: number) => row % 3 === 1;
-    const few = [2, 5, 40, 41, 77].filter((row) => row < model.rows.length);
-    const filters = [
-      { accepts: undefined },
+    const few = [2, 5, 40, 41, 77].filter((row) => row < this.model.rows.length);
+    const isFew = (_: ModelId, row: number) => few.includes(row);
+    const { accepts, ...filter } = this.#draws.pick<{ filter?: Filter; accepts?: Accepts }>([
+      {},
       { filter: third, accepts: third },
-      { filter: few, accepts: (_: ModelId, row: number) => few.includes(row) },
-      { filter: new Set(few), accepts: (_: ModelId, row: number) => few.includes(row) },
-    ];
-    const { accepts, ...filter } = filters[draws.integer(filters.length)];
+      { filter: few, accepts: isFew },
+      { filter: new Set(few), accepts: isFew },
+    ]);
+    return { filter, accepts, k: this.#draws.pick([1, 10, Math.max(1, this.model.rows.length)]) };
+  }
+
+  async #checkDistances(places: Place[], { query, given, filter, accepts, k }: Question) {
+    const { model } = this;
     const byDistance = model.byDistance(query.code, k, BITS, accepts);
-    const near = index.search(given, { k, rank: 'hamming', ...filter });
-    expect(Array.from(near.rows)).toEqual(byDistance.map(rowOf));
-    expect(near.ids).toEqual(byDistance.map(({ row }) => model.rows[row]?.id));
-    const maxDistance = draws.integer(BITS);
-    const within = index.within(given, { maxDistance, ...filter });
+    const maxDistance = this.#draws.integer(BITS);
     const all = model.byDistance(query.code, model.rows.length, maxDistance, accepts);
-    expect(Array.from(within.rows)).toEqual(all.map(rowOf));
-    expect(await index.withinAll([given], { maxDistance, ...filter })).toEqual([within]);
-    if (this.#kind.options.projection === 'minwise') {
-      const minJaccard = draws.uniform();
-      const found = index.within(given, { minJaccard, maxDistance: BITS });
-      const wanted = model.byJaccard(vector as ReadonlyMap<bigint, number>, model.rows.length);
-      const enough = wanted.filter(({ score }) => score >= minJaccard);
-      expect(Array.from(found.rows)).toEqual(enough.map(rowOf));
-      return;
+    for (const place of places) {
+      const near = await place.search(given, { k, rank: 'hamming', ...filter });
+      expect(Array.from(near.rows)).toEqual(byDistance.map(rowOf));
+      expect(near.ids).toEqual(byDistance.map(({ row }) => model.rows[row]?.id));
+      const within = await place.within(given, { maxDistance, ...filter });
+      expect(Array.from(within.rows)).toEqual(all.map(rowOf));
+      expect(await place.withinAll([given], { maxDistance, ...filter })).toEqual([within]);
     }
-    const estimated = index.search(given, { k, rank: 'estimate', method: 'scan', ...filter });
+  }
+
+  async #checkSets(places: Place[], { vector, given }: Question) {
+    const minJaccard = this.#draws.uniform();
+    const wanted = this.model.byJaccard(vector as Sparse, this.model.rows.length);
+    const enough = wanted.filter(({ score }) => score >= minJaccard);
+    for (const place of places) {
+      const found = await place.within(given, { minJaccard, maxDistance: BITS });
+      expect(Array.from(found.rows)).toEqual(enough.map(rowOf));
+    }
+  }
+
+  async #checkCosines(places: Place[], { query, given, filter, accepts, k }: Question) {
+    const { model } = this;
     const byEstimate = model.byEstimate(query, k, accepts);
-    expect(Array.from(estimated.rows)).toEqual(byEstimate.map(rowOf));
-    expect(Array.from(estimated.estimatedCosines ?? [])).toEqual(
-      byEstimate.map(({ score }) => score),
-    );
+    for (const place of places) {
+      const how = { k, rank: 'estimate', method: 'scan', ...filter } as const;
+      const estimated = await place.search(given, how);
+      expect(Array.from(estimated.rows)).toEqual(byEstimate.map(rowOf));
+      const cosines = Array.from(estimated.estimatedCosines ?? []);
+      expect(cosines).toEqual(byEstimate.map(({ score }) => score));
+    }
     if (this.#kind.storage === 'none') return;
-    // Every candidate is ranked, and every partition visited.
-    const everything = {
-      k,
-      oversample: 1000,
-      ...(index.report?.method === 'partitions' && { probes: 7 }),
-    };
-    const exact = index.search(given, { ...everything, ...filter });
     const byCosine = model.byCosine(query, k, accepts);
-    expect(Array.from(exact.rows)).toEqual(byCosine.map(rowOf));
-    expect(Array.from(exact.cosines ?? [])).toEqual(byCosine.map(({ score }) => score));
-    const minCosine = 2 * draws.uniform() - 1;
-    const similar = index.within(given, { minCosine, maxDistance });
-    const wanted = model.withinCosine(query, maxDistance, minCosine);
-    expect(Array.from(similar.rows)).toEqual(wanted.map(rowOf));
-    const many = await index.searchAll([given, given], { ...everything, ...filter });
-    expect(many).toEqual([exact, exact]);
+    const [minCosine, maxDistance] = [2 * this.#draws.uniform() - 1, this.#draws.integer(BITS)];
+    const near = model.withinCosine(query, maxDistance, minCosine);
+    // Every candidate is ranked, and every partition visited.
+    const probes = this.index.report?.method === 'partitions' ? 7 : undefined;
+    const everything = { k, oversample: 1000, ...(probes && { probes }) };
+    for (const place of places) {
+      const exact = await place.search(given, { ...everything, ...filter });
+      expect(Array.from(exact.rows)).toEqual(byCosine.map(rowOf));
+      expect(Array.from(exact.cosines ?? [])).toEqual(byCosine.map(({ score }) => score));
+      const similar = await place.within(given, { minCosine, maxDistance });
+      expect(Array.from(similar.rows)).toEqual(near.map(rowOf));
+      const many = await place.searchAll([given, given], { ...everything, ...filter });
+      expect(many).toEqual([exact, exact]);
+    }
+  }
+
+  /** Saves the index, and compares its answers from the folder and from a host of it. */
+  async checkSaved(folder: string): Promise<void> {
+    if (this.model.rows.length === 0) return;
+    await saveIndex(this.index, folder);
+    const host = await startHost(folder);
+    const places = [
+      await openIndex(folder, { memory: '4MB' }),
+      await openIndexUrl(host.url, { memory: '4MB' }),
+    ];
+    await this.check(...places);
+    for (const place of places) await place.close();
+    await host.close();
   }
 }
 
+/** Runs that many operations and returns the numbers of segments that there were. */
+async function run(kind: Kind, layout: Layout, operations: number, saveEach: number) {
+  const seed = `${kind.name} 1`;
+  const pair = new Pair(kind, layout, seed);
+  const draws = new Draws(`steps ${seed}`);
+  const folder = mkdtempSync(join(tmpdir(), 'halfspace-operations-'));
+  const segments = new Set<number>();
+  for (let step = 0; step < operations; step++) {
+    const choice = draws.integer(20);
+    if (choice < 6) pair.add();
+    else if (choice < 10) await pair.addAll();
+    else if (choice < 14) pair.set();
+    else if (choice < 18) pair.remove();
+    else if (choice === 18) await pair.optimize();
+    if (step % saveEach === saveEach - 1) await pair.checkSaved(join(folder, 'index'));
+    else await pair.check();
+    segments.add(segmentsOf(pair.index));
+  }
+  rmSync(folder, { recursive: true });
+  return segments;
+}
+
 describe.each(KINDS)('an index of $name', (kind) => {
-  it.each([1])('agrees with the model through random operations, seed %i', async (seed) => {
-    const pair = new Pair(kind, `${kind.name} ${seed}`);
-    const draws = new Draws(`steps ${seed}`);
-    let most = 0;
-    for (let step = 0; step < 90; step++) {
-      const choice = draws.integer(20);
-      if (choice < 6) pair.add();
-      else if (choice < 10) await pair.addAll();
-      else if (choice < 14) pair.set();
-      else if (choice < 18) pair.remove();
-      else if (choice === 18) await pair.optimize();
-      await pair.check();
-      most = Math.max(most, segmentsOf(pair.index));
+  it('agrees with the model through random operations, in memory, in a folder and on a host', async () => {
+    expect(Math.max(...(await run(kind, FEW, 90, 30)))).toBeGreaterThan(1);
+  });
+
+  it('does so through 2,000 operations, of one segment to fifty', {
+    tags: 'full',
+    timeout: 1_200_000,
+  }, async () => {
+    const segments = new Set<number>();
+    for (const [layout, operations] of [
+      [ONE, 500],
+      [FEW, 500],
+      [MANY, 1000],
+    ] as const) {
+      for (const count of await run(kind, layout, operations, 10)) segments.add(count);
     }
-    expect(most).toBeGreaterThan(1);
+    expect(segments).toContain(1);
+    expect(Math.max(...segments)).toBeGreaterThanOrEqual(50);
   });
 });
