@@ -30,8 +30,12 @@ export class HttpPlace implements Place {
   readonly #base: URL;
   /** The generation of the manifest that was read last; null before. */
   #generation: number | null = null;
-  /** The running reads; `close` aborts them. */
-  readonly #running = new Set<AbortController>();
+  /** The running reads, and the signals of their callers; `close` aborts them. */
+  readonly #running = new Map<AbortController, AbortSignal | undefined>();
+  /** Aborts the reads of a signal. It is one listener: Node warns of more than ten on a signal. */
+  readonly #stop = ({ target: signal }: Event) => {
+    for (const [own, of] of this.#running) if (of === signal) own.abort(of?.reason);
+  };
 
   readonly #timeoutMs: number;
 
@@ -90,7 +94,8 @@ export class HttpPlace implements Place {
   }
 
   async close(): Promise<void> {
-    for (const own of this.#running) own.abort(new Error(`${this.name}: closed while it was read`));
+    for (const own of this.#running.keys())
+      own.abort(new Error(`${this.name}: closed while it was read`));
   }
 
   #named(name: string) {
@@ -104,17 +109,17 @@ export class HttpPlace implements Place {
     signal?.throwIfAborted();
     const own = new AbortController();
     // One signal for all of these requests: the caller, `close` and the first error can end them.
-    const stop = () => own.abort(signal?.reason);
-    signal?.addEventListener('abort', stop);
-    this.#running.add(own);
+    signal?.addEventListener('abort', this.#stop);
+    this.#running.set(own, signal);
     return new Promise<Uint8Array[]>((resolve, reject) => {
       // Rejects at once, even if a request does not notice the abort.
       own.signal.addEventListener('abort', () => reject(own.signal.reason));
       const bodies = requests.map((wanted) => bytesOf(wanted, own.signal));
       Promise.all(bodies).then(resolve, (error) => own.abort(error));
     }).finally(() => {
-      signal?.removeEventListener('abort', stop);
       this.#running.delete(own);
+      const isLast = ![...this.#running.values()].includes(signal);
+      if (isLast) signal?.removeEventListener('abort', this.#stop);
     });
   }
 

@@ -89,19 +89,28 @@ async function inTurn<T>(name: string, request: () => Promise<T>): Promise<T> {
   }
 }
 
+const aborts = new WeakMap<AbortSignal, Promise<never>>();
+
+/** Rejects as soon as the signal is aborted: one listener, however many wait for it. */
+function aborted(signal: AbortSignal): Promise<never> {
+  const known = aborts.get(signal);
+  if (known !== undefined) return known;
+  const made = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  made.catch(() => undefined); // no call may wait for it when it comes
+  aborts.set(signal, made);
+  return made;
+}
+
 /** Waits for some milliseconds; rejects as soon as the signal is aborted. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, milliseconds);
-    signal.addEventListener('abort', stop);
+  signal.throwIfAborted();
+  let timer: ReturnType<typeof setTimeout>;
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
   });
+  return Promise.race([end, aborted(signal)]).finally(() => clearTimeout(timer));
 }
 
 /** Tries a request once, as long as it makes progress. */

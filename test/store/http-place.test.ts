@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/index';
@@ -327,6 +327,23 @@ describe('a read that is stopped', () => {
     await expect(files.read(file, far, stop.signal)).rejects.toThrow('enough');
     host.behave = () => false;
     expect(await files.read(file, [{ at: 1, length: 1 }])).toEqual([content.slice(1, 2)]);
+  });
+
+  // Of an index of more than ten segments Node warned on stderr of a leak.
+  it('adds one listener to its signal, whatever the number of reads and of tries', async () => {
+    const warnings: string[] = [];
+    const warn = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', warn);
+    host.behave = ({ count }, response) => count <= 20 && !!response.writeHead(503).end();
+    const { signal } = new AbortController();
+    const far = Array.from({ length: 20 }, (_, i) => ({ at: 19_000 * i, length: 1 }));
+    const reads = [files.read(file, far, signal)];
+    for (const one of far) reads.push(files.read(file, [one], signal));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    expectBytes((await Promise.all(reads)).flat(), [...far, ...far]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    process.off('warning', warn);
+    expect(warnings).toEqual([]);
   });
 
   it('ends when the files are closed', async () => {

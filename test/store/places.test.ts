@@ -59,7 +59,7 @@ describe.each([
   const folder = join(root, 'index');
   const draws = new Draws(42);
   const rows = vectorsOf(draws, 3000);
-  const queries = vectorsOf(draws, 40).filter((query) => query.some((value) => value !== 0));
+  const queries = vectorsOf(draws, 10).filter((query) => query.some((value) => value !== 0));
   let index: SimHashIndex<string>;
   let host: Awaited<ReturnType<typeof serve>> | undefined;
 
