@@ -35,7 +35,15 @@ const LAYERS = [
 const NODE_ONLY = ['formats', 'store on disk', 'node.ts', 'cli'];
 /** The files of store/ that read or write a folder of this machine. */
 const ON_DISK = [
-  ...['build', 'carried', 'change', 'folder-place', 'generation-file', 'generations'],
+  ...[
+    'build',
+    'carried',
+    'change',
+    'folder-facts',
+    'folder-place',
+    'generation-file',
+    'generations',
+  ],
   ...['index-folder', 'merge-folders', 'merge-segments', 'optimize-stored', 'save-index'],
   ...['read-threads', 'verify', 'write-segment'],
 ].map((name) => `store/${name}.ts`);

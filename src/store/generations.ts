@@ -63,6 +63,12 @@ export async function generationsIn(folder: string): Promise<number[]> {
   return found.sort((a, b) => a - b);
 }
 
+/** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
+export async function isIndexFolder(path: string): Promise<boolean> {
+  const names = await readdir(path).catch(() => []);
+  return names.some((name) => name === COPY || manifestGeneration(name) !== null);
+}
+
 /**
  * The manifest of the newest generation; null where there is none, or no folder. A manifest that
  * vanishes after the folder was listed was replaced by newer ones, so the folder is listed again.

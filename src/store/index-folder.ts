@@ -4,24 +4,16 @@
  * opens the newest generation and commits the next one, all or nothing.
  */
 
-import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkByteCount } from '../base/byte-count';
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
-import { asFormatError, FormatError } from '../base/format-error';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
-import type { Id, IdKind } from '../index/ids';
-import {
-  OPTIMIZE_OPTIONS,
-  type OptimizeOptions,
-  type RecallReport,
-  type SimHashIndexOptions,
-} from '../index/index-options';
-import { checkReport } from '../index/report';
+import type { Id } from '../index/ids';
+import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import type { IdList, SimHashIndex } from '../index/simhash-index';
-import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
@@ -30,23 +22,10 @@ import { type BuildOptions, buildFolder } from './build';
 import { FolderChange, type NewBatch } from './change';
 import { StoredColumns } from './columns';
 import { openContent } from './content';
+import { FolderFacts, readFolder } from './folder-facts';
 import { FolderPlace } from './folder-place';
-import {
-  GoneError,
-  LostError,
-  missingFile,
-  newestManifest,
-  readFolderFile,
-  readManifest,
-} from './generations';
-import { optionsOf } from './header';
-import {
-  type FolderFile,
-  filesOf,
-  type Manifest,
-  manifestName,
-  type TextSettings,
-} from './manifest';
+import { GoneError, LostError, missingFile, newestManifest, readFolderFile } from './generations';
+import type { Manifest } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
@@ -125,16 +104,7 @@ export async function openIndex(
  * await folder.append([[0, 1]], ['b']);
  * console.log(folder.rowCount, (await IndexFolder.verify('docs.hs')).problems); // 2 []
  */
-export class IndexFolder {
-  /** Path of the folder. */
-  readonly path: string;
-  #manifest: Manifest;
-
-  private constructor(path: string, manifest: Manifest) {
-    this.path = path;
-    this.#manifest = manifest;
-  }
-
+export class IndexFolder extends FolderFacts {
   /**
    * Reads the manifest of the newest generation, or of `generation`. That one is there until two
    * more were saved.
@@ -143,22 +113,7 @@ export class IndexFolder {
     folder: string,
     options?: { generation?: number | undefined },
   ): Promise<IndexFolder> {
-    if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-    const { generation } = checkOptions('options', options, ['generation']);
-    if (generation !== undefined)
-      checkInteger('generation', generation, 1, Number.MAX_SAFE_INTEGER);
-    const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
-    if (found === null) throw new Error(`there is no folder ${folder}`);
-    if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
-    const manifest =
-      generation === undefined
-        ? await newestManifest(folder)
-        : await readManifest(folder, generation).catch(ignore(['ENOENT']));
-    if (manifest === null) {
-      const missing = generation === undefined ? 'manifest' : `generation ${generation}`;
-      throw new FormatError(`no index: it has no ${missing}`, folder);
-    }
-    const path = (await realpath(folder).catch(ignore(['ENOENT']))) ?? folder;
+    const { path, manifest } = await readFolder(folder, options);
     return new IndexFolder(path, manifest);
   }
 
@@ -207,51 +162,10 @@ export class IndexFolder {
     return repairFolder(folder, options);
   }
 
-  /** The generation that was opened or written last. */
-  get generation(): number {
-    return this.#manifest.generation;
-  }
-
-  /** Rows, without removed ones. */
-  get rowCount(): number {
-    return this.#manifest.rows;
-  }
-
-  /** The options of the index. */
-  get options(): SimHashIndexOptions {
-    return this.#sound(() => optionsOf(this.#manifest.index));
-  }
-
-  /** What `optimize` measured; null before. */
-  get report(): RecallReport | null {
-    const { report } = this.#manifest.index;
-    return report && this.#sound(() => checkReport(report));
-  }
-
-  /** What kind of ids the rows have; null where there never was a row. @internal */
-  get idKind(): IdKind | null {
-    return this.#manifest.index.ids;
-  }
-
-  /** How texts became vectors, if saved. */
-  get text(): TextSettings | null {
-    return this.#manifest.text;
-  }
-
-  /** The files of this generation. */
-  get files(): readonly FolderFile[] {
-    return filesOf(this.#manifest);
-  }
-
-  /** The carried columns. */
-  get columnInfo(): readonly ColumnInfo[] {
-    return this.#manifest.columns;
-  }
-
   /** The index, loaded. */
   async index(options?: LongCall): Promise<SimHashIndex> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    return loadIndex(this.path, this.#manifest, call);
+    return loadIndex(this.path, this.manifest, call);
   }
 
   /**
@@ -284,7 +198,7 @@ export class IndexFolder {
       change.checkNewIds();
       await change.flush();
       await change.merge('usual');
-      this.#manifest = await change.publish();
+      this.manifest = await change.publish();
       return firstRow;
     });
   }
@@ -295,11 +209,11 @@ export class IndexFolder {
     return this.#change({ memory: USUAL_MEMORY, call: {} }, async (change) => {
       const count = await change.removeIds(all);
       if (count === 0) {
-        this.#manifest = change.base as Manifest;
+        this.manifest = change.base as Manifest;
         return 0;
       }
       await change.merge('usual');
-      this.#manifest = await change.publish();
+      this.manifest = await change.publish();
       return count;
     });
   }
@@ -309,7 +223,7 @@ export class IndexFolder {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
     await this.#change({ memory: USUAL_MEMORY, call }, async (change) => {
       await change.merge('whole');
-      this.#manifest = await change.publish();
+      this.manifest = await change.publish();
     });
   }
 
@@ -327,7 +241,7 @@ export class IndexFolder {
     await this.#change({ memory: limit, call }, async (change) => {
       const wanted = checkWantedInFiles(change.core, optimize);
       const report = await optimizeStored(change, wanted);
-      this.#manifest = await change.publish({ report });
+      this.manifest = await change.publish({ report });
     });
     return this.report as RecallReport;
   }
@@ -338,7 +252,7 @@ export class IndexFolder {
       const report = await index.optimize({ ...optimize, ...call });
       try {
         await saveIndex(index, this.path, call.signal && { signal: call.signal });
-        this.#manifest = (await newestManifest(this.path)) as Manifest;
+        this.manifest = (await newestManifest(this.path)) as Manifest;
         return report;
       } catch (error) {
         if (!(error instanceof LostError) || left === 0) throw error;
@@ -375,7 +289,7 @@ export class IndexFolder {
     if (known.length === 0) return null;
     const place = new FolderPlace(this.path, this.generation);
     try {
-      const content = await openContent(place, this.#manifest);
+      const content = await openContent(place, this.manifest);
       const stored = new StoredColumns(content, new StoredRows(content, 0));
       return await stored.batchOf(names ?? known, await stored.rows());
     } finally {
@@ -385,7 +299,7 @@ export class IndexFolder {
 
   /** The table that weighted the texts, if there is one. */
   async frequencies(): Promise<FrequencyTable | null> {
-    const file = this.#manifest.files.frequencies;
+    const file = this.manifest.files.frequencies;
     if (file === undefined) return null;
     const bytes = await readFolderFile(this.path, file).catch(ignore(['ENOENT']));
     if (bytes === null) throw await missingFile(this.path, this.generation, file.name);
@@ -396,19 +310,11 @@ export class IndexFolder {
   async idsAmong(ids: readonly Id[]): Promise<Id[]> {
     const place = new FolderPlace(this.path, this.generation);
     try {
-      const content = await openContent(place, this.#manifest);
+      const content = await openContent(place, this.manifest);
       const found = await new StoredRows(content, 0).find(ids);
       return ids.filter((_, i) => found[i] !== undefined);
     } finally {
       await place.close();
     }
-  }
-
-  /**
-   * Returns what `read` takes from the manifest; an impossible value is a FormatError that names
-   * the manifest.
-   */
-  #sound<T>(read: () => T): T {
-    return asFormatError(join(this.path, manifestName(this.generation)), read);
   }
 }

@@ -19,11 +19,12 @@ import {
   type SimHashIndex,
   type SimHashIndexOptions,
 } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { columnOf } from './columns';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
 import type { Input } from './open-input';
-import { isIndexFolder, likenessOf, refuseOtherSettings } from './saved-index';
+import { likenessOf, refuseOtherSettings } from './saved-index';
 import { RowTexts } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */

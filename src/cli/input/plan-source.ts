@@ -11,10 +11,10 @@ import { textOfFormula } from '../../formats/csv/csv-text';
 import { checksumOf } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
 import { openRows } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import { fileChecksum } from '../../table/sealed/file-checksum';
 import type { Call } from '../call';
 import { type Input, nameOfInput } from './open-input';
-import { isIndexFolder } from './saved-index';
 
 /**
  * Reads the files of an input for their checksums. Null where there are none to compare: for stdin,

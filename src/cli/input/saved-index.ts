@@ -4,7 +4,7 @@
  * its carried columns by row.
  */
 
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { parse } from 'node:path';
 import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
@@ -19,17 +19,12 @@ import {
   SimHashIndex,
   type StoredIndex,
 } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import { columnsOfIndex } from '../../table/sealed/carried-columns';
 import type { Call } from '../call';
 import { columnOf } from './columns';
 import { parseFilter } from './filter-text';
 import type { Likeness } from './input-rows';
-
-/** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
-export async function isIndexFolder(path: string): Promise<boolean> {
-  const names = await readdir(path).catch(() => []);
-  return names.some((name) => /^manifest(-\d+)?\.json$/.test(name));
-}
 
 /** Opens the folder of an index. Fails, with what to do, where the path is something else. */
 export async function openFolder(call: Call, path: string): Promise<IndexFolder> {

@@ -8,6 +8,7 @@ import { stat } from 'node:fs/promises';
 import { applyChecked } from '../../formats/apply-plan';
 import { shardsOf } from '../../formats/shards';
 import { type DedupPlan, type RowFormat, type RowReader, readPlan } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import {
   type Input,
@@ -17,7 +18,6 @@ import {
   saySkipped,
 } from '../input/open-input';
 import { linesOfPlan, marksOf } from '../input/plan-source';
-import { isIndexFolder } from '../input/saved-index';
 import { counted, grouped } from '../output/figures';
 
 /** Rows for each byte of a file, at most: gzip makes no file smaller than by this. */

@@ -16,11 +16,11 @@ import {
   type Keep,
   type SimHashIndex,
 } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';
 import { checkNearness, estimatedNearness } from '../input/near';
 import { type Input, nameOfInput } from '../input/open-input';
-import { isIndexFolder } from '../input/saved-index';
 import { counted, grouped } from '../output/figures';
 
 /** A plan for new rows, and by row the id of the old row that it duplicates, null for none. */

@@ -16,6 +16,7 @@ import {
   type SimHasherOptions,
   saveIndex,
 } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import type { Likeness } from '../input/input-rows';
 import {
@@ -27,7 +28,7 @@ import {
   needDense,
   readQueries,
 } from '../input/new-index';
-import { idNamed, idsNamed, isIndexFolder, likenessOf, openFolder } from '../input/saved-index';
+import { idNamed, idsNamed, likenessOf, openFolder } from '../input/saved-index';
 import { counted, grouped, percent } from '../output/figures';
 import { recallWords } from '../output/recall-words';
 import { openBytes } from '../output/rows';

@@ -3,10 +3,10 @@
  * header of a file, or its first rows where the format has no header; never all rows.
  */
 
-import type { IndexFolder } from '../../node';
+import type { RecallReport } from '../../index/index-options';
+import { FolderFacts, readFolder } from '../../store/folder-facts';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import { openInput } from '../input/open-input';
-import { isIndexFolder, openFolder } from '../input/saved-index';
 import { bytesText, counted, grouped, printable } from '../output/figures';
 import { recallWords } from '../output/recall-words';
 import { aligned, jsonOf } from '../output/table';
@@ -18,7 +18,7 @@ type Fact = readonly [name: string, value: unknown];
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
-  const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
+  const { json, facts } = isIndex ? await indexFacts(path) : await fileFacts(call, path);
   const there = facts.filter(([, value]) => value !== undefined && value !== null);
   const lines = there.map(([name, value]) => [name, String(value)]);
   const text = call.isJson
@@ -29,8 +29,9 @@ export async function run(call: Call): Promise<0> {
 }
 
 /** What the manifest of an index folder says, as JSON and as facts for people. */
-async function indexFacts(call: Call, path: string) {
-  const folder = await openFolder(call, path);
+async function indexFacts(path: string) {
+  const opened = await readFolder(path);
+  const folder = new FolderFacts(opened.path, opened.manifest);
   const { generation, rowCount: rows, options, report, text, files, columnInfo: columns } = folder;
   // The mean has a number for each dimension; JSON says only whether there is one.
   const { mean, ...plain } = options;
@@ -60,7 +61,7 @@ async function indexFacts(call: Call, path: string) {
 }
 
 /** What `optimize` measured, by which search, and how many rows came and went since then. */
-function recallFact(report: NonNullable<IndexFolder['report']>): string {
+function recallFact(report: RecallReport): string {
   const { rank, method, rowsAdded, rowsRemoved, stale } = report;
   const since = `${grouped(rowsAdded)} rows added and ${grouped(rowsRemoved)} removed since`;
   const parts = [recallWords(report), `rank ${rank}, method ${method}`];
@@ -71,6 +72,8 @@ function recallFact(report: NonNullable<IndexFolder['report']>): string {
 
 /** What the header of a file says, or its first rows; `fits` is what a column can be read as. */
 async function fileFacts(call: Call, path: string) {
+  // Loaded only here: what reads rows takes several times as long to load as a manifest.
+  const { openInput } = await import('../input/open-input');
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
   const facts: Fact[] = [

@@ -7,10 +7,10 @@ import { idsAt } from '../../base/ids';
 import { estimatedName, type Measure } from '../../codes/measure';
 import { noPairs } from '../../near/pairs';
 import { type ColumnData, type Ids, type PairBatch, pairs, RowBatch } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';
 import { bandsOf, checkNearness, estimatedNearness, nearnessOf, Within } from '../input/near';
-import { isIndexFolder } from '../input/saved-index';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 

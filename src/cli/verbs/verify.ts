@@ -5,10 +5,10 @@
  */
 
 import { FormatError, IndexFolder, type RepairLoss } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
 import { batchesOf, openInput } from '../input/open-input';
-import { isIndexFolder } from '../input/saved-index';
 import { counted, printable } from '../output/figures';
 
 /** How many rows were checked, and what is wrong, by file. */

@@ -8,19 +8,14 @@ import { basename } from 'node:path';
 import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import { buildIndex } from '../../cli/input/new-index';
-import {
-  Carried,
-  carriedName,
-  idNamed,
-  isIndexFolder,
-  openFolder,
-} from '../../cli/input/saved-index';
+import { Carried, carriedName, idNamed, openFolder } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
 import { similaritiesIn } from '../../index/result';
 import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import type { Id, RowBatch, SimHashIndex } from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import { codePoints } from '../layout/code-points';
 import type { MapPoints } from '../layout/map-rows';
 import { type About, type Card, idsLike, type SearchAnswer, type SearchRequest } from '../messages';

@@ -1,0 +1,109 @@
+/**
+ * What the manifest of an index folder says: all that `halfspace info` shows, so it imports neither
+ * Arrow nor what reads rows.
+ */
+
+import { realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { asFormatError, FormatError } from '../base/format-error';
+import { ignore } from '../formats/file-io';
+import type { IdKind } from '../index/ids';
+import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
+import { checkReport } from '../index/report';
+import type { ColumnInfo } from '../table/columns/types';
+import { newestManifest, readManifest } from './generations';
+import { optionsOf } from './header';
+import {
+  type FolderFile,
+  filesOf,
+  type Manifest,
+  manifestName,
+  type TextSettings,
+} from './manifest';
+
+/** The real path of an index folder, and the manifest of its newest or of a given generation. */
+export async function readFolder(
+  folder: string,
+  options?: { generation?: number | undefined },
+): Promise<{ path: string; manifest: Manifest }> {
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const { generation } = checkOptions('options', options, ['generation']);
+  if (generation !== undefined) checkInteger('generation', generation, 1, Number.MAX_SAFE_INTEGER);
+  const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
+  if (found === null) throw new Error(`there is no folder ${folder}`);
+  if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
+  const manifest =
+    generation === undefined
+      ? await newestManifest(folder)
+      : await readManifest(folder, generation).catch(ignore(['ENOENT']));
+  if (manifest === null) {
+    const missing = generation === undefined ? 'manifest' : `generation ${generation}`;
+    throw new FormatError(`no index: it has no ${missing}`, folder);
+  }
+  const path = (await realpath(folder).catch(ignore(['ENOENT']))) ?? folder;
+  return { path, manifest };
+}
+
+/** An index folder of which the manifest was read, and nothing else. */
+export class FolderFacts {
+  /** Path of the folder. */
+  readonly path: string;
+  /** @internal */
+  protected manifest: Manifest;
+
+  /** @internal */
+  constructor(path: string, manifest: Manifest) {
+    this.path = path;
+    this.manifest = manifest;
+  }
+
+  /** The generation that was opened or written last. */
+  get generation(): number {
+    return this.manifest.generation;
+  }
+
+  /** Rows, without removed ones. */
+  get rowCount(): number {
+    return this.manifest.rows;
+  }
+
+  /** The options of the index. */
+  get options(): SimHashIndexOptions {
+    return this.#sound(() => optionsOf(this.manifest.index));
+  }
+
+  /** What `optimize` measured; null before. */
+  get report(): RecallReport | null {
+    const { report } = this.manifest.index;
+    return report && this.#sound(() => checkReport(report));
+  }
+
+  /** What kind of ids the rows have; null where there never was a row. @internal */
+  get idKind(): IdKind | null {
+    return this.manifest.index.ids;
+  }
+
+  /** How texts became vectors, if saved. */
+  get text(): TextSettings | null {
+    return this.manifest.text;
+  }
+
+  /** The files of this generation. */
+  get files(): readonly FolderFile[] {
+    return filesOf(this.manifest);
+  }
+
+  /** The carried columns. */
+  get columnInfo(): readonly ColumnInfo[] {
+    return this.manifest.columns;
+  }
+
+  /**
+   * Returns what `read` takes from the manifest; an impossible value is a FormatError that names
+   * the manifest.
+   */
+  #sound<T>(read: () => T): T {
+    return asFormatError(join(this.path, manifestName(this.generation)), read);
+  }
+}
