@@ -307,9 +307,11 @@ class Page {
     const parameters = constructorsOf(declaration).flatMap((made) =>
       made.parameters.filter((one) => ts.isParameterPropertyDeclaration(one, one.parent)),
     );
-    const shown = [...parameters, ...declaration.members].filter(
-      (one) => one.name && isPublic(one),
-    );
+    const shown = [
+      ...parameters,
+      ...this.#membersAbove(declaration),
+      ...declaration.members,
+    ].filter((one) => one.name && isPublic(one));
     const isStatic = (one) => (ts.getCombinedModifierFlags(one) & ts.ModifierFlags.Static) !== 0;
     const members = [...shown.filter(isStatic), ...shown.filter((one) => !isStatic(one))];
     const lines = [];
@@ -329,6 +331,13 @@ class Page {
     const fields = options.length === 0 ? [] : [`- ${options.join(', ')}: as the options say`];
     const rest = this.#newLines(name, lines);
     return [...fields, ...rest, '', ...this.#methodLines(name, methods)];
+  }
+
+  /** The members of the class of ours that one extends. */
+  #membersAbove({ heritageClauses: [clause] = [] }) {
+    const above = clause && this.#checker.getTypeAtLocation(clause.types[0].expression).symbol;
+    const declared = above?.declarations.find(ts.isClassDeclaration);
+    return declared?.members.filter((one) => !ts.isConstructorDeclaration(one)) ?? [];
   }
 
   #methodLines(name, methods) {
