@@ -103,13 +103,13 @@ export {
 } from './table/from-arrow';
 export { type CodesToArrowOptions, codesToArrow } from './table/sealed/codes';
 export { jieba, segments, stopWords } from './text/dictionaries';
-export type { TextComparison, WeightedWord, WordShare } from './text/explain-texts';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
 export {
   type Counting,
   TextHasher,
   type TextHasherOptions,
+  type WeightedWord,
 } from './text/text-hasher';
 export { characters, shingles, type Tokens, words } from './text/tokens';
 export { hashWord, type WordHash } from './text/word-hash';

@@ -20,8 +20,6 @@ export interface TextSettings {
   tokens: string;
   /** 'html', 'numbers', 'punctuation', or several with commas. */
   normalize?: string;
-  /** 'keep' where capital letters stay. */
-  case?: string;
   stopWords?: string;
   counting?: string;
   keywords?: number;

@@ -7,12 +7,9 @@
  */
 
 import { DENSE } from '../kernels/minwise';
-import { DENSE_LETTER, LETTER, type LetterCase, normal, wordsIn } from './tokens';
+import { DENSE_LETTER, LETTER, normal, words } from './tokens';
 
-/**
- * The kind of a code unit: its letter, in lower case unless case is kept, `DENSE` + its letter,
- * `APART` or `ODD`.
- */
+/** The kind of a code unit: its letter in lower case, `DENSE` + its letter, `APART` or `ODD`. */
 export const APART = 0; // separates words
 export { DENSE }; // of a script written without spaces
 /** The bits of a kind that are its letter. */
@@ -20,12 +17,12 @@ export const LETTER_BITS = 0xffff;
 const ODD = 0x2_0000;
 const UNKNOWN = 0x4_0000;
 
-const tables: Partial<Record<LetterCase, Uint32Array>> = {};
+let table: Uint32Array | undefined;
 
 /** The kind of each code unit, `UNKNOWN` before it occurs. 256 KiB, made by the first text. */
-export function kindTable(letterCase: LetterCase): Uint32Array {
-  tables[letterCase] ??= new Uint32Array(0x1_0000).fill(UNKNOWN);
-  return tables[letterCase];
+export function kindTable(): Uint32Array {
+  table ??= new Uint32Array(0x1_0000).fill(UNKNOWN);
+  return table;
 }
 
 /**
@@ -44,39 +41,38 @@ const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
  */
 export function eachStretch(
   text: string,
-  letterCase: LetterCase,
   readPlain: (from: number, end: number) => void,
   readOdd: (word: string) => void,
 ): void {
   for (let at = 0; at < text.length; ) {
     // The plain stretch ends at the last cut before the odd code unit, the odd one at the next.
-    const odd = nextOdd(text, at, letterCase);
+    const odd = nextOdd(text, at);
     let end = odd;
     if (odd < text.length) while (end > at && !CUTS.includes(text[end - 1])) end--;
     if (end > at) readPlain(at, end);
     at = odd;
     while (at < text.length && !CUTS.includes(text[at])) at++;
     if (at === end) continue;
-    for (const word of wordsIn(text.slice(end, at), letterCase)) readOdd(word);
+    for (const word of words(text.slice(end, at))) readOdd(word);
   }
 }
 
 /** Index of the first odd code unit from `from` on, or the text's length; fills in its kinds. */
-export function nextOdd(text: string, from: number, letterCase: LetterCase): number {
-  const kinds = kindTable(letterCase);
+export function nextOdd(text: string, from: number): number {
+  const kinds = kindTable();
   for (let at = from; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     if (kinds[unit] < ODD) continue;
-    if (kinds[unit] === UNKNOWN) kinds[unit] = kindOf(String.fromCharCode(unit), letterCase);
+    if (kinds[unit] === UNKNOWN) kinds[unit] = kindOf(String.fromCharCode(unit));
     if (kinds[unit] === ODD) return at;
   }
   return text.length;
 }
 
-function kindOf(character: string, letterCase: LetterCase): number {
+function kindOf(character: string): number {
   const composed = character.normalize('NFKC');
   if (MAY_COMPOSE.test(composed) || composed.includes(SIGMA)) return ODD;
-  const plain = normal(character, letterCase);
+  const plain = normal(character);
   if (!LETTER.test(plain)) return APART;
   if (plain.length > 1 || MAY_COMPOSE.test(plain)) return ODD;
   return plain.charCodeAt(0) | (DENSE_LETTER.test(plain) ? DENSE : 0);

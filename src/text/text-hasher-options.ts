@@ -1,19 +1,11 @@
 /** The options of `TextHasher`: types, defaults and choices, and checks of how texts are read. */
 
-import { checkOneOf, wrongType, wrongValue } from '../base/check';
+import { wrongType } from '../base/check';
 import type { Projection } from '../hashing/row-hasher';
 import type { KernelName } from '../kernels/kernels';
 import type { FrequencyTable } from './frequency-table';
 import { checkNormalizations, type Normalization } from './normalize';
-import {
-  LETTER_CASES,
-  type LetterCase,
-  recipeOf,
-  type TokenRecipe,
-  type Tokens,
-  tokensOfRecipe,
-  words,
-} from './tokens';
+import { recipeOf, type TokenRecipe, type Tokens, words } from './tokens';
 import type { WordHash } from './word-hash';
 
 /** Choices of the value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
@@ -30,17 +22,10 @@ export interface TextHasherOptions {
    * codes of the set of words, whose distance estimates the Jaccard similarity.
    */
   projection?: Exclude<Projection, 'hadamard'>;
-  /** A function from a text to its tokens. */
+  /** A function from a text to its tokens. Frequency tables record its `kind`, if it has one. */
   tokens?: Tokens;
-  /** The name that frequency tables record for your own tokens. */
-  tokensName?: string;
   /** Parts of a text that become a blank before it is split. */
   normalize?: readonly Normalization[];
-  /**
-   * Whether letters become lower case, so that Polish is polish. For words, characters and shingles
-   * of these.
-   */
-  case?: LetterCase;
   /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
   /** The value of n occurrences: n, 1 + ln n, or 1. */
@@ -71,7 +56,6 @@ export const TEXT_HASHER_DEFAULTS = {
   counting: 'raw',
   hash: 'xxhash64',
   normalize: [],
-  case: 'lower',
   empty: 'error',
 } as const;
 
@@ -80,9 +64,7 @@ export const OPTIONS = [
   'seed',
   'projection',
   'tokens',
-  'tokensName',
   'normalize',
-  'case',
   'stopWords',
   'counting',
   'frequencies',
@@ -97,39 +79,22 @@ interface Reading {
   readonly tokens: Tokens;
   /** The recipe by which another thread makes the same tokens; null if it cannot. */
   readonly recipe: TokenRecipe | null;
-  /** The name of the tokens. */
-  readonly ownName: string;
-  /** The name of the tokens with the case and the rules: `words with case without html`. */
+  /** The name of the tokens with the rules: `words without html`. */
   readonly tokensName: string;
   readonly rules: readonly Normalization[];
-  readonly letterCase: LetterCase;
 }
 
 /** Checks the options that say how texts are read. */
 export function checkReading(
-  given: Pick<TextHasherOptions, 'tokens' | 'tokensName'> &
-    Required<Pick<TextHasherOptions, 'normalize' | 'case'>>,
+  given: Pick<TextHasherOptions, 'tokens'> & Required<Pick<TextHasherOptions, 'normalize'>>,
 ): Reading {
   const { tokens = words } = given;
   if (typeof tokens !== 'function') {
     throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
   }
-  const ownName = given.tokensName ?? tokens.kind ?? 'own';
-  if (typeof ownName !== 'string') throw wrongType('tokensName', 'a string', ownName);
+  const { kind = 'own' } = tokens;
+  if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
   const rules = checkNormalizations(given.normalize);
-  const letterCase = checkOneOf('case', given.case, LETTER_CASES);
-  const recipe = recipeOf(tokens);
-  if (letterCase === 'keep' && recipe === null) {
-    const which = 'words, characters(n) or shingles(n) of these; other tokens decide of case';
-    throw wrongValue('case', `'lower', or tokens that are ${which}`, 'keep');
-  }
   const without = rules.length > 0 ? ` without ${rules.join(' and ')}` : '';
-  return {
-    ownName,
-    recipe,
-    rules,
-    letterCase,
-    tokensName: ownName + (letterCase === 'keep' ? ' with case' : '') + without,
-    tokens: recipe === null ? tokens : tokensOfRecipe(recipe, letterCase),
-  };
+  return { tokens, recipe: recipeOf(tokens), tokensName: kind + without, rules };
 }

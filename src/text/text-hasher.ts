@@ -7,16 +7,13 @@
 import { bitmapOf } from '../base/bitmap';
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
-import { estimateAngle } from '../codes/angle';
-import { type CodeOrigin, Codes, hammingDistance } from '../codes/codes';
-import { estimateJaccard } from '../codes/measure';
+import { type CodeOrigin, Codes } from '../codes/codes';
 import { BandKeys, type MinBands } from '../hashing/min-bands';
 import type { RowCodes } from '../hashing/row-hasher';
 import { SimHasher } from '../hashing/simhash';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
-import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import { type Normalization, normalized } from './normalize';
 import {
@@ -31,18 +28,17 @@ import {
 import { textOrigin } from './text-origin';
 import { hashOfTokens, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
-import {
-  type LetterCase,
-  type TokenRecipe,
-  type Tokens,
-  tokensOf,
-  tokensOfRecipe,
-  wordsOfShingle,
-} from './tokens';
+import { type TokenRecipe, type Tokens, tokensOf, tokensOfRecipe, wordsOfShingle } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
 export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
+
+/** A word of a text, and its value in the text's vector. */
+export interface WeightedWord {
+  readonly word: string;
+  readonly weight: number;
+}
 
 /**
  * Turns texts into sparse vectors and codes. A word is the dimension of its hash, weighted by its
@@ -64,7 +60,6 @@ export class TextHasher {
   /** True where tokens are `words`, which are counted without making strings. */
   readonly #areWords: boolean;
   readonly #rules: readonly Normalization[];
-  readonly #letterCase: LetterCase;
   readonly #counting: Counting;
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
@@ -81,9 +76,8 @@ export class TextHasher {
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
     const { frequencies, keywords, stopWords = [] } = given;
-    const { tokens, recipe, ownName, tokensName, rules, letterCase } = checkReading(given);
-    [this.#tokens, this.tokensName] = [tokens, tokensName];
-    [this.#rules, this.#letterCase] = [rules, letterCase];
+    const { tokens, recipe, tokensName, rules } = checkReading(given);
+    [this.#tokens, this.tokensName, this.#rules] = [tokens, tokensName, rules];
     this.#areWords = recipe?.kind === 'words';
     this.hashName = checkOneOf('hash', given.hash, WORD_HASHES);
     this.#counting = checkOneOf('counting', given.counting, COUNTINGS);
@@ -112,8 +106,7 @@ export class TextHasher {
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
     const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
     const shingle = isSet ? wordsOfShingle(recipe) : null;
-    this.#sets =
-      shingle === null ? null : new SetReader(this.hasher, shingle, { rules, letterCase });
+    this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, rules);
     const { hashName: hash } = this;
     const { counting, empty } = given;
     const own = {
@@ -125,9 +118,7 @@ export class TextHasher {
       hash,
       empty,
       kernel,
-      tokensName: ownName,
       normalize: rules,
-      case: letterCase,
     };
     this.#settings = recipe && { options: own, recipe, stopWords: this.#stopWords };
   }
@@ -295,28 +286,12 @@ export class TextHasher {
       .slice(0, count);
   }
 
-  /**
-   * Why two texts are near or far: the words of both and of one only, each with its part in the
-   * similarity. Throws a RangeError for a text without words.
-   *
-   * @example
-   * const { together, onlyA } = new TextHasher().explain('green tea', 'black tea');
-   * console.log(together[0].word, onlyA[0].word); // tea green
-   */
-  explain(textA: string, textB: string): TextComparison {
-    const words = compareWords(this.keywords(textA), this.keywords(textB));
-    const distance = hammingDistance(this.hash(textA), this.hash(textB));
-    const isOfSets = this.hasher.projection === 'minwise';
-    const estimate = (isOfSets ? estimateJaccard : estimateAngle)(distance, this.bits);
-    return { distance, estimate, ...words };
-  }
-
   /** The numbers of a text's distinct words as they come: a view, valid until the next text. */
   #read(given: string): Uint32Array {
     const text = normalized(given, this.#rules);
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
-    if (this.#areWords) readWords(text, vocabulary, this.#letterCase);
+    if (this.#areWords) readWords(text, vocabulary);
     else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(token);
     vocabulary.hashNew();
     return vocabulary.found.subarray(0, vocabulary.foundCount);

@@ -19,7 +19,7 @@ import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
 import { APART, eachStretch, kindTable } from './letters';
 import { type Normalization, normalized } from './normalize';
-import { areShingles, type LetterCase, type Tokens, wordsIn } from './tokens';
+import { areShingles, type Tokens, words } from './tokens';
 import type { HashWords } from './vocabulary';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
@@ -27,20 +27,11 @@ const encoder = new TextEncoder();
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
 export class SetReader {
-  readonly #rules: readonly Normalization[];
-  readonly #letterCase: LetterCase;
-
   constructor(
     readonly hasher: SimHasher,
     readonly width: number,
-    options: {
-      readonly rules: readonly Normalization[];
-      readonly letterCase: LetterCase;
-    },
-  ) {
-    this.#rules = options.rules;
-    this.#letterCase = options.letterCase;
-  }
+    readonly rules: readonly Normalization[],
+  ) {}
 
   /** The distinct members of a text's set, ascending, and `countOf(occurrences)` of each. */
   vectorOf(text: string, countOf: (occurrences: number) => number): SparseVector {
@@ -92,9 +83,8 @@ export class SetReader {
    * until the next set is read.
    */
   #read(given: string): SetMemory {
-    const text = normalized(given, this.#rules);
-    const letterCase = this.#letterCase;
-    const kinds = kindTable(letterCase);
+    const text = normalized(given, this.rules);
+    const kinds = kindTable();
     const { width } = this;
     const memory = setMemory();
     let from = 0; // calls of `readShingles`, which end with the last words kept for the next run
@@ -114,11 +104,11 @@ export class SetReader {
         const next = lettersInto(memory.letters, kinds, text, { at, end });
         if (next > at) minwiseKernel.readWords(memory, next - at);
         // A word of more than MAX_LETTERS letters is read as a string, with all that follows.
-        else for (const word of wordsIn(text.slice(at, end), letterCase)) readOdd(word);
+        else for (const word of words(text.slice(at, end))) readOdd(word);
         at = next > at ? next : end;
       }
     };
-    if (!this.#readAscii(text, memory)) eachStretch(text, letterCase, readPlain, readOdd);
+    if (!this.#readAscii(text, memory)) eachStretch(text, readPlain, readOdd);
     roll();
     if (from === 0 && memory.hashCount > 0) minwiseKernel.readShingles(memory, memory.hashCount);
     return memory;
@@ -130,7 +120,7 @@ export class SetReader {
     if (length > MAX_LETTERS) return false;
     // Other characters take more bytes, so that a part of the text stays.
     if (encoder.encodeInto(text, memory.word.subarray(0, length)).read < length) return false;
-    minwiseKernel.readAscii(memory, length, this.#letterCase === 'lower');
+    minwiseKernel.readAscii(memory, length, true);
     return true;
   }
 }

@@ -39,20 +39,18 @@ export function recipeOf(tokens: Tokens): TokenRecipe | null {
   return tokens === words ? { kind: 'words' } : (recipes.get(tokens) ?? null);
 }
 
-/** The token function of a recipe, which lowers or keeps the case of letters. */
-export function tokensOfRecipe(recipe: TokenRecipe, letterCase: LetterCase = 'lower'): Tokens {
-  if (recipe.kind === 'shingles') {
-    return shingles(recipe.count, tokensOfRecipe(recipe.of, letterCase));
-  }
-  if (recipe.kind === 'characters') return charactersIn(recipe.count, letterCase);
-  return letterCase === 'lower' ? words : named('words', (text) => wordsIn(text, letterCase));
+/** The token function of a recipe. */
+export function tokensOfRecipe(recipe: TokenRecipe): Tokens {
+  if (recipe.kind === 'words') return words;
+  if (recipe.kind === 'characters') return characters(recipe.count);
+  return shingles(recipe.count, tokensOfRecipe(recipe.of));
 }
 
 /** Scripts written without spaces, called dense: Han, Hiragana and Katakana. */
 const DENSE = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}々〆ー';
 /** A run of a dense script, or of other letters, marks and digits. */
 const RUN = /* @__PURE__ */ new RegExp(`[${DENSE}]+|(?:(?![${DENSE}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
-const ASCII_RUN = /[a-zA-Z0-9]+/g;
+const ASCII_RUN = /[a-z0-9]+/g;
 const IS_ASCII = /^[\0-\x7f]*$/;
 /** Matches a text with any character that words consist of. */
 export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`, 'u');
@@ -68,15 +66,10 @@ export function tokensOf(tokens: Tokens, text: string): Iterable<string> {
   throw wrongType('tokens', 'a function from a text to texts', found);
 }
 
-/** 'lower' converts letters to lower case, so that case does not count; 'keep' leaves them. */
-export const LETTER_CASES = ['lower', 'keep'] as const;
-export type LetterCase = (typeof LETTER_CASES)[number];
-
-/** Unicode's NFKC form, in lower case unless case is kept. Skips NFKC, which is slow, for ASCII. */
-export function normal(text: string, letterCase: LetterCase = 'lower'): string {
+/** Unicode's NFKC form in lower case. Skips NFKC, which is slow, for ASCII. */
+export function normal(text: string): string {
   if (typeof text !== 'string') throw wrongType('text', 'a string', text);
-  const composed = IS_ASCII.test(text) ? text : text.normalize('NFKC');
-  return letterCase === 'keep' ? composed : composed.toLowerCase();
+  return (IS_ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
 }
 
 /**
@@ -86,11 +79,10 @@ export function normal(text: string, letterCase: LetterCase = 'lower'): string {
  * @example
  * console.log(...words('A Cup of Tea, 東京')); // a cup of tea 東京
  */
-export const words: Tokens = /* @__PURE__ */ named('words', (text) => wordsIn(text, 'lower'));
+export const words: Tokens = /* @__PURE__ */ named('words', wordsIn);
 
-/** The words of a text, as `words` finds them, with the case of letters lowered or kept. */
-export function wordsIn(text: string, letterCase: LetterCase): string[] {
-  const plain = normal(text, letterCase);
+function wordsIn(text: string): string[] {
+  const plain = normal(text);
   if (IS_ASCII.test(plain)) return plain.match(ASCII_RUN) ?? [];
   const found: string[] = [];
   for (const run of plain.match(RUN) ?? []) {
@@ -123,13 +115,9 @@ function runsOf(parts: readonly string[], count: number, separator: string): str
  * console.log([...characters(4)('green tea')].join('|')); // gree|reen|een |en t|n te| tea
  */
 export function characters(count: number): Tokens {
-  return charactersIn(count, 'lower');
-}
-
-function charactersIn(count: number, letterCase: LetterCase): Tokens {
   checkInteger('count', count, 1, 1000);
   const tokens = named(`characters(${count})`, (text) =>
-    runsOf(Array.from(normal(text, letterCase).replaceAll(/\s+/gu, ' ').trim()), count, ''),
+    runsOf(Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim()), count, ''),
   );
   recipes.set(tokens, { kind: 'characters', count });
   return tokens;

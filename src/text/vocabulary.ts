@@ -8,7 +8,6 @@
 import { grown } from '../base/arrays';
 import { newSecret } from '../base/secret';
 import { APART, DENSE, eachStretch, kindTable, LETTER_BITS } from './letters';
-import type { LetterCase } from './tokens';
 
 /** A vocabulary with this many words, or code units of all its words, is full. */
 const MAX_WORDS = 2 ** 18;
@@ -198,11 +197,10 @@ export class Vocabulary {
 }
 
 /** Counts the words of a text, split as `words` does it, in their order. */
-export function readWords(text: string, vocabulary: Vocabulary, letterCase: LetterCase): void {
-  const kinds = kindTable(letterCase);
+export function readWords(text: string, vocabulary: Vocabulary): void {
+  const kinds = kindTable();
   eachStretch(
     text,
-    letterCase,
     (from, end) => readPlain(text, { from, end, kinds }, vocabulary),
     (word) => vocabulary.count(word),
   );

@@ -218,7 +218,6 @@ const LIBRARY: Record<string, MakeCall> = {
       ...{
         tokens: draws.pick([api.words, api.characters(3)]),
         hash: draws.pick(['xxhash64', 'md5']),
-        case: draws.pick(['lower', 'keep']),
       },
     }),
   ),
@@ -227,7 +226,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hash': onTexts('hash', TEXT),
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
-  'TextHasher.explain': onTexts('explain', TEXT, 'tea'),
   words: call(api.words as never, (draws: Draws) => draws.pick([TEXT, ...TEXTS])),
   characters: call((count) => api.characters(count)(TEXT), 3),
   'characters of a text': call(api.characters(3) as never, TEXT),

@@ -116,7 +116,7 @@ describe('a table of frequencies', () => {
     ['tokens of your own', { tokens: own }, "tokens 'words', not 'own'"],
     [
       'tokens of your own by name',
-      { tokens: own, tokensName: 'mine' },
+      { tokens: Object.assign((text: string) => text.split(' '), { kind: 'mine' }) },
       "tokens 'words', not 'mine'",
     ],
     ['a hash', { hash: 'fnv1a64' as const }, "hash 'xxhash64', not 'fnv1a64'"],
@@ -198,6 +198,7 @@ describe('arguments of the wrong type', () => {
     };
   };
   const hasher = new TextHasher();
+  const unnamed = Object.assign((text: string) => [text], { kind: 1n as never });
   const detached = new Uint8Array(3);
   structuredClone(detached.buffer, { transfer: [detached.buffer] });
 
@@ -212,7 +213,7 @@ describe('arguments of the wrong type', () => {
     ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
     ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],
     ['stop words', () => new TextHasher({ stopWords: {} as never }), '"stopWords" expected texts'],
-    ['a name', () => new TextHasher({ tokensName: 1n as never }), '"tokensName" expected a string'],
+    ['a name', () => new TextHasher({ tokens: unnamed }), 'tokens."kind" expected a string'],
     ['a table', () => new FrequencyTable(null as never), '"origin" expected an object, got null'],
     ['its tokens', () => new FrequencyTable({} as never), '"tokens" expected a string'],
   ])('are refused: %s', (_name, call, message) => {

@@ -1,72 +1,64 @@
 import { describe, expect, it } from 'vitest';
 import { nextOdd } from '../../src/text/letters';
-import { type LetterCase, tokensOfRecipe } from '../../src/text/tokens';
+import { words } from '../../src/text/tokens';
 import { readWords, Vocabulary } from '../../src/text/vocabulary';
 import { Draws } from '../reference/random';
 
 /**
- * The quick way to the words of a text, against `words` and the same with case kept, which ask the
- * engine for its rules.
+ * The quick way to the words of a text, against `words`, which asks the engine for its rules.
  */
 
 const vocabulary = new Vocabulary(() => {}, new Set());
 
 /** Words and how often they come, in the order in which they come first. */
-function quickly(text: string, letterCase: LetterCase = 'lower'): [string, number][] {
+function quickly(text: string): [string, number][] {
   vocabulary.begin();
-  readWords(text, vocabulary, letterCase);
+  readWords(text, vocabulary);
   const found = vocabulary.found.subarray(0, vocabulary.foundCount);
   return Array.from(found, (number) => [vocabulary.wordOf(number), vocabulary.counts[number]]);
 }
 
-function generally(text: string, letterCase: LetterCase): [string, number][] {
-  const words = tokensOfRecipe({ kind: 'words' }, letterCase);
+function generally(text: string): [string, number][] {
   const counts = new Map<string, number>();
   for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
   return [...counts];
 }
 
-const isOdd = (text: string) => nextOdd(text, 0, 'lower') === 0;
+const isOdd = (text: string) => nextOdd(text, 0) === 0;
 const LAST_POINT = 0x10_ffff;
 
-describe.each(['lower', 'keep'] as const)(
-  'with case %s the quick way has the words',
-  (letterCase) => {
-    const both = (text: string) =>
-      [quickly, generally].map((way) => JSON.stringify(way(text, letterCase)));
-    const differs = (text: string) => new Set(both(text)).size > 1;
+describe('the quick way has the words', () => {
+  const both = (text: string) => [quickly, generally].map((way) => JSON.stringify(way(text)));
+  const differs = (text: string) => new Set(both(text)).size > 1;
 
-    it.each([
-      ['by itself, beside letters, and doubled', (one: string) => `${one} A${one}b ${one}${one} `],
-      ['beside letters of dense scripts', (one: string) => `漢${one}字か${one} ${one}カ`],
-      ['before a mark, and after a sigma', (one: string) => `${one}\u0301 ΑΣ${one} ΑΣ${one}Α `],
-    ])('for every code point %s', { tags: 'full' }, (_name, contextOf) => {
-      const differing: number[] = [];
-      for (let first = 0; first <= LAST_POINT; first += 512) {
-        // Beyond the BMP, where all are read by the general way, two planes of letters and some more.
-        if (first >= 0x3_0000 && first % 0x1_0000 >= 0x400) continue;
-        const points = Array.from({ length: 512 }, (_, i) => first + i);
-        const contexts = points.map((point) => contextOf(String.fromCodePoint(point)));
-        const whole = contexts.join('\n');
-        if (differs(whole)) differing.push(...points.filter((_, i) => differs(contexts[i])));
-      }
-      expect(differing.map((point) => point.toString(16))).toEqual([]);
-    });
+  it.each([
+    ['by itself, beside letters, and doubled', (one: string) => `${one} A${one}b ${one}${one} `],
+    ['beside letters of dense scripts', (one: string) => `漢${one}字か${one} ${one}カ`],
+    ['before a mark, and after a sigma', (one: string) => `${one}\u0301 ΑΣ${one} ΑΣ${one}Α `],
+  ])('for every code point %s', { tags: 'full' }, (_name, contextOf) => {
+    const differing: number[] = [];
+    for (let first = 0; first <= LAST_POINT; first += 512) {
+      // Beyond the BMP, where all are read by the general way, two planes of letters and some more.
+      if (first >= 0x3_0000 && first % 0x1_0000 >= 0x400) continue;
+      const points = Array.from({ length: 512 }, (_, i) => first + i);
+      const contexts = points.map((point) => contextOf(String.fromCodePoint(point)));
+      const whole = contexts.join('\n');
+      if (differs(whole)) differing.push(...points.filter((_, i) => differs(contexts[i])));
+    }
+    expect(differing.map((point) => point.toString(16))).toEqual([]);
+  });
 
-    it('for texts of all that is difficult, side by side', () => {
-      const pieces = Array.from(
-        "ΣσςΑα'.:<=>^´¨…·aBZ09 \n-,()ﬁ½①㈱㍻ⅣİıIßẞÅÅéñͺͅᾳᾼ٣अिन가각ㄱ각がガﾊﾞㇰ々ー〆〇漢字⼀，。！：．Ａ１\u3000\u00ad\u200d\ufeff\u2028\u0301\u0338😀𠀋𝛴",
-      ).concat('\ud800', '\udc00', '\u3099', 'e\u0301', '가\u11a8', '=\u0338');
-      const draws = new Draws(5);
-      for (let i = 0; i < 20_000; i++) {
-        const text = Array.from({ length: 1 + draws.integer(24) }, () => draws.pick(pieces)).join(
-          '',
-        );
-        expect([text, quickly(text, letterCase)]).toEqual([text, generally(text, letterCase)]);
-      }
-    });
-  },
-);
+  it('for texts of all that is difficult, side by side', () => {
+    const pieces = Array.from(
+      "ΣσςΑα'.:<=>^´¨…·aBZ09 \n-,()ﬁ½①㈱㍻ⅣİıIßẞÅÅéñͺͅᾳᾼ٣अिन가각ㄱ각がガﾊﾞㇰ々ー〆〇漢字⼀，。！：．Ａ１\u3000\u00ad\u200d\ufeff\u2028\u0301\u0338😀𠀋𝛴",
+    ).concat('\ud800', '\udc00', '\u3099', 'e\u0301', '가\u11a8', '=\u0338');
+    const draws = new Draws(5);
+    for (let i = 0; i < 20_000; i++) {
+      const text = Array.from({ length: 1 + draws.integer(24) }, () => draws.pick(pieces)).join('');
+      expect([text, quickly(text)]).toEqual([text, generally(text)]);
+    }
+  });
+});
 
 describe('the quick way', () => {
   it('has these words because whatever may compose with what is before it is odd', () => {
@@ -84,7 +76,7 @@ describe('the quick way', () => {
   it('is taken: letters of most scripts, signs and spaces are not odd', () => {
     const plain =
       'The “naïve” Ελλάδα Москва שלום — ＡＢＣ１２ 近似，重复。これはテスト 한국어… ½'.slice(0, -1);
-    expect(nextOdd(plain, 0, 'lower')).toBe(plain.length);
+    expect(nextOdd(plain, 0)).toBe(plain.length);
     expect(['Σ', '\u0301', '½', 'ﬁ', '\ud83d', 'ᄀ', '゙'].every(isOdd)).toBe(true);
   });
 });

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { FormatError } from '../../src/base/format-error';
-import type { AngleEstimate } from '../../src/codes/angle';
 import { SimHasher } from '../../src/hashing/simhash';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import type { FrequencyTable } from '../../src/text/frequency-table';
@@ -336,19 +335,6 @@ describe('many texts', () => {
       Array(4).fill(200_000),
     );
   });
-});
-
-it('explains why two texts are near', () => {
-  const hasher = new TextHasher({ bits: 256 });
-  const found = hasher.explain('red red apple tree', 'red apple sauce');
-  expect(found.cosine).toBeCloseTo((2 + 1) / Math.sqrt(6 * 3), 12);
-  expect(found.together.map(({ word }) => word)).toEqual(['red', 'apple']);
-  expect(found.onlyA).toEqual([{ word: 'tree', share: expect.closeTo(1 / 6, 12) }]);
-  expect(found.onlyB).toEqual([{ word: 'sauce', share: expect.closeTo(1 / 3, 12) }]);
-  expect(Math.abs((found.estimate as AngleEstimate).estimatedCosine - found.cosine)).toBeLessThan(
-    0.3,
-  );
-  expect(hasher.explain('a b', 'b a').distance).toBe(0);
 });
 
 it('refuses what it does not know', () => {

@@ -40,7 +40,11 @@ const others = new TextHasher().fit([...texts, 'one more text about tea']);
 
 describe.each<[string, TextHasherOptions, TextHasherOptions]>([
   ['tokens', {}, { tokens: shingles(2) }],
-  ['tokens of their own', { tokens: words, tokensName: 'mine' }, {}],
+  [
+    'tokens of their own',
+    { tokens: Object.assign((text: string) => words(text), { kind: 'mine' }) },
+    {},
+  ],
   ['counting', {}, { counting: 'log' }],
   ['frequencies', {}, { frequencies }],
   ['frequencies of other texts', { frequencies: others }, { frequencies }],

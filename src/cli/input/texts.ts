@@ -60,7 +60,6 @@ export async function textHashersOf(
   const options = {
     tokens: await tokensOf(call, tokens),
     normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
-    case: (settings.case ?? 'lower') as TextHasherOptions['case'],
     stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
     hash: hash as WordHash | undefined,
