@@ -55,7 +55,8 @@ function* texts() {
   for (const file of filesBelow('test')) {
     if (file.endsWith('.test.ts')) yield [file, titlesOf(readText(file))];
   }
-  for (const file of ['README.md', ...filesBelow('docs')]) {
+  const ofSite = readdirSync(join(root, 'site')).map((file) => `site/${file}`);
+  for (const file of ['README.md', ...filesBelow('docs'), ...ofSite]) {
     if (file.endsWith('.md')) yield [file, readText(file)];
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { root } from './examples';
@@ -33,4 +33,12 @@ it('docs/contributing.md names functions, types and constants that are there', (
   );
   expect(named.length).toBeGreaterThan(50);
   expect(named.filter((name) => !/NAME/.test(name) && !there.has(name))).toEqual([]);
+});
+
+it('llms.txt names pages that are there, and every guide', () => {
+  const text = readFileSync(join(root, 'llms.txt'), 'utf8');
+  const named = Array.from(text.matchAll(/\]\(([^)]+)\)/g), ([, path]) => path);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  const pages = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));
+  expect(named.sort()).toEqual(pages.map((file) => `docs/${file}`).sort());
 });

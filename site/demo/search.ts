@@ -1,0 +1,110 @@
+/**
+ * Searches of index folders that are static files next to the page, and what each of them asked of
+ * the host: requests, bytes, and round trips, which are what a visitor far away waits for.
+ */
+
+import { openIndexUrl, type StoredIndex } from '../../src/index';
+
+/** What a step asked of the host. */
+export interface Cost {
+  readonly step: string;
+  readonly requests: number;
+  readonly bytes: number;
+  /** Requests that began while no other ran: each waits for an answer of the one before. */
+  readonly roundTrips: number;
+  readonly milliseconds: number;
+}
+
+export interface Hit {
+  readonly id: string;
+  readonly cosine: number;
+  readonly shown: string;
+}
+
+/** An index of the site, as site/indexes.mjs describes it. */
+export interface IndexOfSite {
+  readonly folder: string;
+  readonly title: string;
+  readonly id: string | null;
+  readonly show: string;
+  readonly examples: readonly string[];
+}
+
+/** Opens an index; its searches hold at most `memory` of what they read. */
+export class SearchedIndex {
+  #index: StoredIndex<string | number> | null = null;
+
+  constructor(
+    readonly about: IndexOfSite,
+    private readonly address: URL,
+  ) {}
+
+  /** Opens the index, and reports what that took; null where it is open. */
+  async open(): Promise<Cost | null> {
+    if (this.#index !== null) return null;
+    const [index, cost] = await measured('open the index', () =>
+      openIndexUrl<string | number>(this.address, { memory: '64MB' }),
+    );
+    this.#index = index;
+    return cost;
+  }
+
+  /** The rows nearest to a row; null where no row has the name. */
+  async nearest(name: string): Promise<{ hits: Hit[] | null; costs: Cost[] }> {
+    const index = this.#index;
+    if (index === null) throw new Error('the index is not open');
+    const [row, lookup] = await measured('look up the row', () =>
+      index.get(this.about.id === null ? Number(name) : name),
+    );
+    const vector = row?.vector;
+    if (!vector) return { hits: null, costs: [lookup] };
+    const [found, search] = await measured('search', () => index.search(vector, { k: 11 }));
+    const [shown, columns] = await measured(`read "${this.about.show}"`, async () => {
+      return index.columns([this.about.show], { rows: found.rows });
+    });
+    const hits = Array.from(found.ids, (id, i) => ({
+      id: String(id),
+      cosine: found.cosines?.[i] ?? Number.NaN,
+      shown: String(shown[this.about.show][i]),
+    }));
+    return { hits, costs: [lookup, search, columns] };
+  }
+
+  async close(): Promise<void> {
+    await this.#index?.close();
+    this.#index = null;
+  }
+}
+
+/** Runs `work`, and counts what it fetches. Works one at a time. */
+async function measured<T>(step: string, work: () => Promise<T>): Promise<[T, Cost]> {
+  const own = globalThis.fetch;
+  const start = performance.now();
+  let [requests, bytes, roundTrips, running] = [0, 0, 0, 0];
+  globalThis.fetch = async (address, init) => {
+    requests++;
+    if (running++ === 0) roundTrips++;
+    try {
+      const response = await own(address, init);
+      bytes += await bytesOf(response, init);
+      return response;
+    } finally {
+      running--;
+    }
+  };
+  try {
+    const result = await work();
+    const milliseconds = performance.now() - start;
+    return [result, { step, requests, bytes, roundTrips, milliseconds }];
+  } finally {
+    globalThis.fetch = own;
+  }
+}
+
+/** Bytes of an answer: the range that was asked for, or what a whole file has. */
+async function bytesOf(response: Response, init: RequestInit | undefined): Promise<number> {
+  const range = new Headers(init?.headers).get('range');
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  if (last !== undefined) return Number(last) - Number(first) + 1;
+  return response.ok ? (await response.clone().arrayBuffer()).byteLength : 0;
+}
