@@ -1,6 +1,7 @@
 // Runs the tests of the Python package with Apache Spark, both installed from PyPI into a virtual
 // environment, the package as pip builds it. Without Java it says loudly that nothing was checked.
-// One test of each verb; all with `--nightly`. `--bench CASE…` runs bench/python/spark.py there in place of the tests.
+// One test of each verb; all with `--nightly`. `--oldest` takes the oldest Spark that is supported.
+// `--bench CASE…` runs bench/python/spark.py there in place of the tests.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,9 +10,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { check, root, run, runChecks } from './lib/checks.mjs';
 
-const environment = join(root, 'node_modules/.cache/halfspace-spark');
+const isOldest = process.argv.includes('--oldest');
+const cache = `halfspace-spark${isOldest ? '-oldest' : ''}`;
+const environment = join(root, 'node_modules/.cache', cache);
 const python = join(environment, 'bin/python');
-const requirements = fileURLToPath(new URL('check-spark/requirements.txt', import.meta.url));
+const named = isOldest ? 'requirements-oldest.txt' : 'requirements.txt';
+const requirements = fileURLToPath(new URL(`check-spark/${named}`, import.meta.url));
 
 /** Installs what requirements.txt names, unless it is there. */
 async function installPrograms() {
@@ -53,7 +57,17 @@ const env = {
 };
 
 /** What is run of test_spark on every change: one test of each verb. */
-const SMOKE = ['*fingerprints_equal*', '*pairs_are*', '*plans_equal*', '*recall_is_one_folder*'];
+const SMOKE = [
+  ...['*doctor*', '*fingerprints_equal*', '*pairs_are*', '*new_rows_are*', '*plans_equal*'],
+  ...['*like_those_of_minhash*', '*recall_is_one_folder*'],
+];
+
+/** Types and style of the package and its tests. */
+async function lint() {
+  const cwd = join(root, 'python');
+  await run(python, ['-m', 'ruff', 'check', 'src', 'tests'], { cwd });
+  return (await run(python, ['-m', 'mypy', 'src'], { cwd })).trim();
+}
 
 /** Runs one file of tests, or those whose names match; says which it skipped. */
 async function runTests(name, patterns = []) {
@@ -77,7 +91,7 @@ await runChecks(
     }
     await check('Spark and pyarrow from PyPI', installPrograms);
     await check('the Python package, as pip builds it', installPackage);
-    const [what, ...cases] = process.argv.slice(2);
+    const [what, ...cases] = process.argv.slice(2).filter((word) => word !== '--oldest');
     const isNightly = what === '--nightly';
     if (what === '--bench') {
       const words = ['-W', 'ignore', join(root, 'bench/python/spark.py'), ...cases];
@@ -85,6 +99,7 @@ await runChecks(
       process.exitCode = spawnSync(python, words, options).status ?? 1;
       return;
     }
+    if (!isOldest) await check('types and style', lint);
     await check('layouts: each near pair meets once', () => runTests('test_layout'));
     await check('the command as a child', () => runTests('test_command'));
     await check('answers on Spark equal those of one machine', () =>

@@ -137,7 +137,7 @@ def bench_pairs(spark, folder, rows=1_000_000, cells=24):
     words = ["pairs", stream, "--code", "code", "--bits", "64", "--max-distance", "3"]
     _, alone = measured(lambda: command.run(*words, "-q", "-o", out))
     before = len(tasks_ended(spark))
-    near = lambda: pairs(spark.read.parquet(table), 3, cell_rows=4 * 10_000_000 // cells)  # noqa: E731
+    near = lambda: pairs(spark.read.parquet(table), max_distance=3, cell_rows=4 * 10_000_000 // cells)  # noqa: E731
     found, on_spark = measured(lambda: digest(near(), "id_a", "id_b", "distance"))
     shuffled = sum(of_task[2] for of_task in tasks_ended(spark)[before:])
     ordered = lambda made: made.select(  # noqa: E731
@@ -168,7 +168,7 @@ def bench_sql(spark, folder, rows=1_000_000):
     table, _ = written(folder, f"sql{rows}", codes(rows))
     spark.read.parquet(table).createOrReplaceTempView("codes")
     found, cpu = measured(lambda: spark.sql(SQL).first()[0])
-    ours, on_spark = measured(lambda: pairs(spark.read.parquet(table), 3).count())
+    ours, on_spark = measured(lambda: pairs(spark.read.parquet(table), max_distance=3).count())
     if ours != found:
         raise AssertionError(f"{ours} pairs, SQL finds {found}")
     line(f"pairs {rows:,} by Spark SQL", on_spark, cpu, "against ours")
@@ -182,7 +182,7 @@ def bench_skew(spark, folder, rows=10_000_000):
     peak, stop = [0], threading.Event()
     watch = threading.Thread(target=watch_memory, args=(peak, stop))
     watch.start()
-    near = lambda: pairs(spark.read.parquet(table), 3, cell_rows=4 * rows // 24)  # noqa: E731
+    near = lambda: pairs(spark.read.parquet(table), max_distance=3, cell_rows=4 * rows // 24)  # noqa: E731
     found, cpu = measured(lambda: near().count())
     stop.set()
     watch.join()

@@ -1,7 +1,10 @@
 """The child and its pipes: what a command that fails, is killed or writes half does to the caller."""
 
+import collections
+import io
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,9 +12,10 @@ import tempfile
 import time
 import unittest
 
+import numpy as np
 import pyarrow as pa
 
-from halfspace import command
+from halfspace import command, seal
 
 CODES = pa.record_batch(
     {"id": pa.array(range(2000)), "code": pa.array([i.to_bytes(8, "little") for i in range(2000)])}
@@ -36,7 +40,7 @@ class Child(unittest.TestCase):
         before = os.environ.get("HALFSPACE_COMMAND")
         os.environ["REAL"] = before or str(command.BUNDLE)
         os.environ["HALFSPACE_COMMAND"] = str(path)
-        restore = lambda: os.environ.pop("HALFSPACE_COMMAND")  # noqa: E731
+        restore = lambda: os.environ.pop("HALFSPACE_COMMAND")
         self.addCleanup(restore if before is None else lambda: os.environ.update(HALFSPACE_COMMAND=before))
 
     def test_gives_what_the_command_finds(self):
@@ -66,6 +70,59 @@ class Child(unittest.TestCase):
         with self.assertRaisesRegex(command.CommandError, "cut short after row 0"):
             list(command.stream(NEAR, [CODES]))
 
+    def test_no_flipped_byte_changes_an_answer(self):
+        draw = np.random.default_rng(1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/codes.arrows"
+            with pa.ipc.new_stream(path, CODES.schema) as writer:
+                writer.write_batch(CODES)
+            printed = command.run("pairs", path, "-q", "--max-distance", "1", "--to", "arrows")
+        expected = pa.Table.from_batches(seal.checked(io.BytesIO(printed)))
+        found = collections.Counter()
+        for at in draw.integers(0, len(printed), 1000):
+            changed = bytearray(printed)
+            changed[at] ^= 1 << draw.integers(0, 8)
+            try:
+                # Padding is nobody's: there the answer is the same.
+                self.assertEqual(pa.Table.from_batches(seal.checked(io.BytesIO(changed))), expected)
+                found["same"] += 1
+            except command.CommandError as error:
+                self.assertRegex(str(error), "is damaged|is cut short")
+                found["refused"] += 1
+        self.assertGreater(found["refused"], 900)
+
+    def in_python(self, script, **environment):
+        """What a Python of its own prints."""
+        made = subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, **environment}, capture_output=True, text=True
+        )
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return made.stdout.strip()
+
+    @unittest.skipUnless(sys.platform == "linux", "an address limit")
+    def test_a_limit_of_the_worker_does_not_reach_the_child(self):
+        script = """
+import resource, pyarrow as pa
+from halfspace import command
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+{lost}
+codes = pa.record_batch({{"id": [1, 2], "code": pa.array([b"halfspac", b"halfspab"])}})
+words = ["pairs", "-", "-q", "--max-distance", "2"]
+print(sum(batch.num_rows for batch in command.stream(words, [codes])))
+"""
+        # As root, who may lift the limit, and as others.
+        for lost in ("", "resource.prlimit = lambda *_: None"):
+            self.assertEqual(self.in_python(script.format(lost=lost)), "1")
+
+    def test_the_package_works_in_a_zip_file(self):
+        package = pathlib.Path(command.__file__).parent
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.make_archive(f"{folder}/h", "zip", package.parent, package.name)
+            script = "from halfspace import command\nprint(command.__file__, command.run('--version').decode())"
+            made = self.in_python(script, PYTHONPATH=f"{folder}/h.zip", TMPDIR=folder, HALFSPACE_COMMAND="")
+            self.assertRegex(made, r"h\.zip.* \d+\.\d+")
+            self.assertEqual(len(list(pathlib.Path(folder).glob("halfspace-*/command.mjs"))), 1)
+
     def test_fails_when_the_child_is_killed(self):
         self.instead("process.stdin.once('data', () => process.kill(process.pid, 'SIGKILL'));")
         with self.assertRaisesRegex(command.CommandError, "ended with -9"):
@@ -86,7 +143,7 @@ class Child(unittest.TestCase):
         script = """
 import sys, time, pyarrow as pa
 from halfspace import command
-child = command.start(["fingerprint", "-", "--from", "arrows"], stdin=-1, stdout=-1, stderr=-1)
+child = command.start(["fingerprint", "-", "--from", "arrows"])
 print(child.pid, flush=True)
 time.sleep(100)
 """

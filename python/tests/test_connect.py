@@ -8,9 +8,9 @@ import unittest
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from python.tests.test_spark import SETTINGS, digest, on_one_machine, texts
 
 from halfspace.spark import build_index, cluster, dedup, doctor, fingerprint, nearest, pairs
-from python.tests.test_spark import SETTINGS, digest, on_one_machine, texts
 
 ROWS = 200
 
@@ -38,19 +38,19 @@ class OnConnect(unittest.TestCase):
         made = on_one_machine(table, "pairs", *text)
         expected = [(row["id_a"], row["id_b"], row["distance"]) for row in made]
         self.assertGreater(len(expected), ROWS // 10)
-        self.assertEqual(digest(map(tuple, pairs(codes, 9).collect())), digest(expected))
+        self.assertEqual(digest(map(tuple, pairs(codes, max_distance=9).collect())), digest(expected))
 
         made = on_one_machine(table, "dedup", *text, to="arrows")
         names = [row["id"] for row in made]
         expected = [(row["id"], names[row["group"]], row["action"]) for row in made]
-        plan = dedup(rows, "id", text="body", max_distance=9).select("id", "group", "action")
+        plan = dedup(rows, text="body", max_distance=9).select("id", "group", "action")
         self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
 
         words = [*text, "--tokens", "shingles:2", "--counting", "log", "--density"]
         words += ["--min-samples", "1", "--min-cluster-size", "2"]
         made = on_one_machine(table, "cluster", *words)
         expected = [(row["id"], row["cluster"]) for row in made]
-        found = cluster(codes, 9, min_cluster_size=2, min_samples=1)
+        found = cluster(codes, max_distance=9, min_cluster_size=2, min_samples=1)
         self.assertEqual(digest(map(tuple, found.collect())), digest(expected))
 
     def test_the_nearest_rows_are_found(self):

@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 
-from halfspace.spark import layout
+from halfspace.spark import layout, tasks
 
 
 def codes_of(shape, count, bits, seed=0):
@@ -52,14 +52,14 @@ class Layout(unittest.TestCase):
                 root, cells = tree_of(codes, distance, cell_rows)
                 own, found = bits_of(codes), []
                 wanted = near_pairs(codes, distance)
-                for cell, _, rows in layout.copies(root, codes, np.arange(len(codes))):
-                    agree, differ = cells[cell]
+                for cell, rows in layout.copies(root, codes, np.arange(len(codes))):
+                    agree, differ = cells[cell].agree, cells[cell].differ
                     for a, b in itertools.combinations(sorted(rows.tolist()), 2):
                         if (a, b) not in wanted:
                             continue
                         same = own[a] == own[b]
                         is_wanted = same[agree].all() and not any(same[one].all() for one in differ)
-                        [belongs] = layout.belong(codes[[a]], codes[[b]], agree, differ)
+                        [belongs] = layout.belong(codes[[a]], codes[[b]], cells[cell])
                         self.assertEqual(belongs, is_wanted)
                         if is_wanted:
                             found.append((a, b))
@@ -72,7 +72,7 @@ class Layout(unittest.TestCase):
         codes[::2, :2] = 90
         root, cells = tree_of(codes, 3, 40_000)
         sizes = np.zeros(len(cells), int)
-        for cell, _, rows in layout.copies(root, codes, np.arange(len(codes))):
+        for cell, rows in layout.copies(root, codes, np.arange(len(codes))):
             sizes[cell] += len(rows)
         self.assertLess(sizes.max(), 1.3 * 40_000)
         self.assertGreater(len(root.inner), 0)
@@ -80,14 +80,30 @@ class Layout(unittest.TestCase):
     def test_shards_meet_in_pairs(self):
         codes = codes_of("uniform", 100, 64)
         met = {}
-        for cell, side, rows in layout.grid_copies(3, codes):
+        for cell, side, rows in layout.grid_copies([3], 0, codes):
             met.setdefault(cell, [np.array([], int)] * 2)[side] = rows
         found = []
-        for cell, (i, j) in enumerate(layout.grid(3)):
+        for cell, one in enumerate(layout.grid([3])):
             left, right = met[cell]
-            pairs = itertools.combinations(left, 2) if i == j else itertools.product(left, right)
+            pairs = itertools.product(left, right) if one.has_sides else itertools.combinations(left, 2)
             found += [tuple(sorted(map(int, pair))) for pair in pairs]
         self.assertEqual(sorted(found), list(itertools.combinations(range(len(codes)), 2)))
+
+    def test_shards_of_two_tables_meet_in_pairs(self):
+        tables = [codes_of("uniform", count, 64, seed) for seed, count in enumerate((40, 60))]
+        met = {}
+        for side, codes in enumerate(tables):
+            for cell, at, rows in layout.grid_copies([2, 3], side, codes):
+                self.assertEqual(at, side)
+                met.setdefault(cell, [None, None])[at] = rows.tolist()
+        self.assertEqual(len(met), len(layout.grid([2, 3])))
+        found = [pair for left, right in met.values() for pair in itertools.product(left, right)]
+        self.assertEqual(sorted(found), list(itertools.product(range(40), range(60))))
+
+    def test_keys_send_rows_to_the_partition_of_their_task(self):
+        # Murmur3 of Spark for some ints, from `SELECT hash(0)`, …: the hash of the key is the task.
+        for hashed, value in ((933211791, 0), (-559580957, 1), (1765031574, 2), (-1604776387, -1)):
+            self.assertEqual(tasks.key_of(hashed % 2**32), value)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ is how work is cut."""
 
 import collections
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -25,8 +26,19 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from halfspace import command
-from halfspace.spark import build_index, cluster, components, dedup, doctor, fingerprint, frequencies, nearest, pairs
-from halfspace.spark.pairs import kept
+from halfspace.spark import (
+    Checkpoint,
+    SimHashModel,
+    build_index,
+    cluster,
+    components,
+    dedup,
+    doctor,
+    fingerprint,
+    frequencies,
+    nearest,
+    pairs,
+)
 
 ROWS = 300
 #: How rows are divided, and who is killed while a stage is at work on them.
@@ -87,6 +99,7 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.executor.memory": "600m",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Little time for compilers: the data is small.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -218,13 +231,17 @@ def codes(shape, count=ROWS):
     return [bytes(code) for code in made]
 
 
-def on_one_machine(table, *words, to="jsonl"):
-    """The rows that the command makes of a table, as dictionaries; of a plan `arrows` has all rows."""
+def on_one_machine(table, *words, to="jsonl", other=None):
+    """The rows that the command makes of a table, or two, as dictionaries; of a plan `arrows` has all
+    rows."""
     with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/in.arrows"
-        with pa.ipc.new_stream(path, table.schema) as writer:
-            writer.write_table(table)
-        printed = command.run(words[0], path, "-q", *words[1:], "--to", to)
+        paths = []
+        for name, one in (("in", table), ("other", other)):
+            if one is not None:
+                paths.append(f"{folder}/{name}.arrows")
+                with pa.ipc.new_stream(paths[-1], one.schema) as writer:
+                    writer.write_table(one)
+        printed = command.run(words[0], *paths, "-q", *words[1:], "--to", to)
     if to == "arrows":
         return pa.ipc.open_stream(printed).read_all().to_pylist()
     return [json.loads(line) for line in printed.splitlines()]
@@ -313,7 +330,7 @@ class OnSpark(unittest.TestCase):
                 killed = fault("pairs", victim) if kind == "distinct" else contextlib.nullcontext()
                 with self.subTest(kind=kind, partitions=partitions), killed:
                     with self.assertLogs("halfspace.spark", "INFO") as logged:
-                        near = pairs(parts, 3, cell_rows=int(part * len(ids)))
+                        near = pairs(parts, max_distance=3, cell_rows=int(part * len(ids)))
                     if kind == "distinct" and part == 0.2:
                         said = re.search(r"(\d+) cells by .* 4 blocks; .* is that of (\d+) codes", logged.output[0])
                         self.assertGreater(int(said[1]), 30)  # cells within cells
@@ -334,7 +351,7 @@ class OnSpark(unittest.TestCase):
         build_index(rows, path, vector="v", vectors="float32", segments=1)
         stages = {
             "fingerprint": lambda: hashed,
-            "pairs": lambda: pairs(codes, 16),
+            "pairs": lambda: pairs(codes, max_distance=16),
             "dedup": lambda: dedup(codes, code="code", max_distance=12),
             "search": lambda: nearest(spark, path, rows, vector="v"),
         }
@@ -360,8 +377,121 @@ class OnSpark(unittest.TestCase):
         self.assertGreater(sum(row["action"] == "drop" for row in made), 50)
         for partitions, victim in PARTITIONS.items():
             with self.subTest(partitions=partitions), fault("--keep", victim):
-                plan = dedup(rows.repartition(partitions), "id", text="body", max_distance=9, keep="longest", cell_rows=200)
+                plan = dedup(rows.repartition(partitions), text="body", max_distance=9, keep="longest", cell_rows=200)
                 self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
+
+    def test_new_rows_are_compared_with_old_ones(self):
+        ids = [f"r{i:04}" for i in range(600)]
+        own = codes("mixed", 600)
+        own[300:400] = own[:100]  # of equal codes too
+        old, new = (pa.table({"id": ids[part], "code": own[part]}) for part in (slice(0, 350), slice(350, 600)))
+        rows = [spark.createDataFrame(one.to_pandas(), "id string, code binary").repartition(3) for one in (new, old)]
+        made = on_one_machine(new, "pairs", "--max-distance", "3", "--bits", "64", other=old)
+        expected = [(row["id_a"], row["id_b"], row["distance"]) for row in made]
+        self.assertGreater(len(expected), 50)
+        for cell_rows in (10_000, 400, 60):  # one cell, shards, cells by values
+            with self.subTest(cell_rows=cell_rows):
+                near = pairs(*rows, max_distance=3, cell_rows=cell_rows)
+                self.assertEqual(digest(map(tuple, near.collect())), digest(expected))
+        with tempfile.TemporaryDirectory() as kept:
+            path = f"{kept}/old.arrow"
+            with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, old.schema) as writer:
+                writer.write_table(old)
+            command.run("index", path, "--code", "code", "--bits", "64", "-q", "-o", f"{kept}/old.hs")
+            words = ["--code", "code", "--against", f"{kept}/old.hs", "--max-distance", "3"]
+            made = on_one_machine(new, "dedup", *words, to="arrows")
+        names = new.column("id").to_pylist()
+        expected = [
+            (row["id"], row["near_to"] or names[row["duplicate_of"]], row["action"], row["distance"])
+            for row in made
+        ]
+        self.assertGreater(sum(row["near_to"] is not None for row in made), 30)
+        plan = dedup(rows[0], code="code", against=rows[1], max_distance=3)
+        found = plan.select("id", "duplicate_of", "action", "distance").collect()
+        self.assertEqual(digest(map(tuple, found)), digest(expected))
+
+    def test_exact_similarities_and_groups_within_a_column(self):
+        bodies, ids = (texts(160) * 2)[:240], [f"r{i:04}" for i in range(240)]
+        kinds = [None if i % 17 == 0 else "ab"[i % 7 // 6] for i in range(240)]
+        table = pa.table({"id": ids, "body": bodies, "kind": pa.array(kinds, pa.string())})
+        rows = spark.createDataFrame(table.to_pandas(), "id string, body string, kind string").repartition(3)
+        sets = ["--text", "body", "--bits", "64", "--max-distance", "20", "--min-jaccard", "0.7"]
+        asked = {"text": "body", "max_distance": 20, "min_jaccard": 0.7, "cell_rows": 150}
+        made = on_one_machine(table, "pairs", *sets, to="arrows")
+        expected = [(row["id_a"], row["id_b"], row["distance"], row["jaccard"]) for row in made]
+        self.assertGreater(len(expected), 30)
+        self.assertEqual(digest(map(tuple, pairs(rows, **asked).collect())), digest(expected))
+        words = ["--within", "kind", "--keep", "longest", "--keep-at-most", "2"]
+        plans = {"exact": (sets, asked)}
+        plans["by distance"] = (sets[:4] + ["--max-distance", "9"], {"text": "body", "max_distance": 9})
+        for name, (given, options) in plans.items():
+            made = on_one_machine(table, "dedup", *given, *words, to="arrows")
+            expected = [(row["id"], ids[row["group"]], row["action"], row["distance"]) for row in made]
+            self.assertGreater(sum(row["action"] == "drop" for row in made), 5, name)
+            plan = dedup(rows, **options, within="kind", keep="longest", keep_at_most=2)
+            found = plan.select("id", "group", "action", "distance").collect()
+            self.assertEqual(digest(map(tuple, found)), digest(expected), name)
+        draw = np.random.default_rng(7)
+        vectors = draw.normal(size=(200, 8))
+        vectors[100:] = vectors[:100] + 0.2 * draw.normal(size=(100, 8))
+        table = pa.table({"id": range(200), "v": vectors.tolist()})
+        words = ["--vector", "v", "--bits", "64", "--max-distance", "20", "--min-cosine", "0.97"]
+        made = on_one_machine(table, "pairs", *words, to="arrows")
+        rows = spark.createDataFrame(table.to_pandas(), "id long, v array<double>")
+        found = pairs(rows, vector="v", max_distance=20, min_cosine=0.97).collect()
+        expected = [(row["id_a"], row["id_b"], row["distance"], row["cosine"]) for row in made]
+        self.assertGreater(len(expected), 30)
+        self.assertEqual(digest(map(tuple, found)), digest(expected))
+
+    def test_ids_that_cannot_name_rows_are_refused(self):
+        rows = spark.createDataFrame([(1, b"12345678"), (2, b"12345678"), (1, b"12345679")], "id long, code binary")
+        for call in (pairs, cluster, functools.partial(dedup, code="code")):
+            with self.assertRaisesRegex(ValueError, '"id" has the id 1 2 times'):
+                call(rows, max_distance=3)
+        for kind in ("decimal(10,2)", "date", "timestamp", "binary", "double", "boolean"):
+            ids = rows.select(F.lit(None).cast(kind).alias("id"), "code")
+            with self.assertRaisesRegex(TypeError, f"got {re.escape(kind)}"):
+                pairs(ids, max_distance=3)
+
+    def test_a_call_goes_on_from_its_checkpoint_which_is_freed(self):
+        rows = spark.createDataFrame([(i, code) for i, code in enumerate(codes("half equal"))], "id long, code binary")
+        path = f"{folder.name}/stages"
+        with self.assertRaisesRegex(RuntimeError, "the plan is lost"), Checkpoint(spark, path) as checkpoint:
+            first = dedup(rows, code="code", max_distance=3, checkpoint=checkpoint)
+            expected = digest(map(tuple, first.collect()))
+            raise RuntimeError("the plan is lost")
+        stages = sorted(os.listdir(path))
+        times = {one: os.stat(f"{path}/{one}").st_mtime_ns for one in stages}
+        shutil.rmtree(f"{path}/{stages.pop()}")  # the mark of the last stage, as after a kill
+        with Checkpoint(spark, path) as checkpoint:
+            with self.assertRaisesRegex(ValueError, "is of another call"):
+                dedup(rows, code="code", max_distance=4, checkpoint=Checkpoint(spark, path))
+            again = dedup(rows, code="code", max_distance=3, checkpoint=checkpoint)
+            self.assertEqual(digest(map(tuple, again.collect())), expected)
+            made = {one for one in stages if os.stat(f"{path}/{one}").st_mtime_ns != times[one]}
+            self.assertEqual(made, {stages[-1]})
+        self.assertFalse(os.path.exists(path))
+        kept = f"{folder.name}/kept"
+        spark.sparkContext.setCheckpointDir(kept)
+        try:
+            with Checkpoint(spark) as checkpoint:
+                dedup(rows, code="code", max_distance=3, checkpoint=checkpoint)
+                self.assertGreater(len(list(pathlib.Path(kept).glob("*/rdd-*"))), 3)
+            self.assertEqual(list(pathlib.Path(kept).glob("*/rdd-*")), [])
+        finally:
+            spark.sparkContext.setCheckpointDir(f"{folder.name}/checkpoints")
+
+    def test_similarity_joins_like_those_of_minhash(self):
+        draw = np.random.default_rng(5)
+        vectors = draw.normal(size=(120, 16))
+        vectors[60:] = vectors[:60] + 0.05 * draw.normal(size=(60, 16))
+        rows = spark.createDataFrame(list(enumerate(vectors.tolist())), "id long, v array<double>")
+        model = SimHashModel("v", "bits", bits=256)
+        self.assertEqual(len(model.transform(rows).first()["bits"]), 32)
+        found = model.approxSimilarityJoin(rows.where("id < 60"), rows.where("id >= 60"), 0.95).collect()
+        self.assertEqual({(row["id_a"], row["id_b"]) for row in found}, {(i, i + 60) for i in range(60)})
+        self.assertGreaterEqual(min(row["similarity"] for row in found), 0.95)
+        self.assertEqual(model.approxSimilarityJoin(rows, rows, 0.95).count(), 60)
 
     def test_full_disks_fail_the_job_and_leave_no_index(self):
         if not disks:
@@ -371,13 +501,13 @@ class OnSpark(unittest.TestCase):
         vectors = draw.normal(size=(2000, 16)).tolist()
         rows = spark.createDataFrame(list(enumerate(vectors)), "id long, v array<double>").repartition(2)
         hashed = fingerprint("v", bits=64).alias("code")
-        near = pairs(rows.select("id", hashed), 8)
+        near = pairs(rows.select("id", hashed), max_distance=8)
         expected = digest(map(tuple, near.collect()))
         path = f"{folder.name}/full.hs"
         there = f"{folder.name}/there.hs"
         build_index(rows, there, vector="v", vectors="float32", segments=1)
         stages = (
-            (shuffled, "No space left on device", lambda: pairs(rows.select("id", hashed), 8).collect()),
+            (shuffled, "No space left on device", lambda: pairs(rows.select("id", hashed), max_distance=8).collect()),
             # Of one task: where it fails, none is ended that would leave its folder.
             (temporary, "CommandError.*(no space left on the device|the disk has . MiB free)", lambda: build_index(rows, path, vector="v", vectors="float32", segments=1)),
         )
@@ -402,11 +532,13 @@ class OnSpark(unittest.TestCase):
         for partitions, victim in {1: "executor", 7: "worker"}.items():
             rounds = itertools.count()
 
-            def keeping(frame):
-                # In the middle of the third round.
-                return kept(killing(frame, victim) if next(rounds) == 2 else frame)
+            keep = Checkpoint.keep
 
-            with self.subTest(partitions=partitions), mock.patch("halfspace.spark.groups.kept", keeping):
+            def keeping(stages, frame, stage, rounds=rounds, victim=victim, keep=keep):
+                # In the middle of the third round.
+                return keep(stages, killing(frame, victim) if next(rounds) == 2 else frame, stage)
+
+            with self.subTest(partitions=partitions), mock.patch.object(Checkpoint, "keep", keeping):
                 found = components(near.repartition(partitions)).collect()
                 self.assertEqual(digest(map(tuple, found)), digest(expected))
                 self.assertGreater(next(rounds), 2)
@@ -420,7 +552,7 @@ class OnSpark(unittest.TestCase):
             made = on_one_machine(table, "cluster", "--bits", "64", *words)
             expected = [(row["id"], row["cluster"]) for row in made]
             self.assertGreater(max(number for _, number in expected), 4)
-            found = cluster(rows.repartition(3), 4, min_samples=samples, min_cluster_size=6, cell_rows=200)
+            found = cluster(rows.repartition(3), max_distance=4, min_samples=samples, min_cluster_size=6, cell_rows=200)
             expected.append(("without a code", -1))
             self.assertEqual(digest(map(tuple, found.collect())), digest(expected), samples)
 
@@ -434,7 +566,7 @@ class OnSpark(unittest.TestCase):
             nearest(spark, path, queries, vector="v")
         none = rows.select("id", fingerprint("v", bits=64).alias("code"))
         plan = dedup(rows, text="t", max_distance=3)
-        for found in (none, pairs(none, 3), cluster(none, 3), plan):
+        for found in (none, pairs(none, max_distance=3), cluster(none, max_distance=3), plan):
             self.assertEqual(found.collect(), [])
         table = frequencies(rows, "t")
         some = spark.createDataFrame([(1, "green tea")], "id long, t string")
@@ -558,7 +690,7 @@ class OnSpark(unittest.TestCase):
 
     def test_ids_that_are_there_twice_make_no_index(self):
         rows = spark.createDataFrame([(1, [1.0, 2.0]), (2, [2.0, 1.0]), (1, [2.0, 2.0])], "id long, v array<float>")
-        with self.assertRaisesRegex(ValueError, "the id 1 is there 2 times"):
+        with self.assertRaisesRegex(ValueError, "the id 1 2 times"):
             build_index(rows, f"{folder.name}/twice.hs", vector="v", segments=2)
         self.assertFalse(os.path.exists(f"{folder.name}/twice.hs"))
 

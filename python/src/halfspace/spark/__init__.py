@@ -2,14 +2,19 @@
 runs in each task as a child over Arrow streams."""
 
 from ..command import CommandError
+from .components import components
 from .doctor import doctor
 from .fingerprint import fingerprint, frequencies
-from .groups import cluster, components, dedup
+from .groups import cluster, dedup
 from .index import build_index, nearest
+from .model import SimHashModel
 from .pairs import pairs
+from .stages import Checkpoint
 
 __all__ = [
+    "Checkpoint",
     "CommandError",
+    "SimHashModel",
     "build_index",
     "cluster",
     "components",

@@ -1,48 +1,67 @@
 """What each executor has, and what it lacks."""
 
-import os
+from __future__ import annotations
+
 import platform
 import socket
 import subprocess
 
-from ..command import BUNDLE, node, run
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-
-def doctor(spark, tasks=16):
-    """Runs small tasks and returns a DataFrame with a row for each machine that they ran on:
-    versions, and in `problem` what is missing; null where all is well."""
-
-    def look(batches):
-        import pyarrow as pa
-
-        for _ in batches:
-            pass
-        yield pa.RecordBatch.from_pylist([_report()], pa.schema([(n, pa.string()) for n in COLUMNS]))
-
-    schema = ", ".join(f"{name} string" for name in COLUMNS)
-    return spark.range(0, tasks, 1, tasks).mapInArrow(look, schema).dropDuplicates()
-
+from ..command import node, run, stream
 
 COLUMNS = ["host", "python", "pyarrow", "node", "command", "problem"]
+SCHEMA = ", ".join(f"{name} string" for name in COLUMNS)
+#: The oldest Node, and the version that knows all the options that a child may get.
+MIN_NODE = (20, 15)
 
 
-def _report():
-    import pyarrow
+def doctor(spark: SparkSession, tasks: int = 16) -> DataFrame:
+    """Runs small tasks at once and returns a DataFrame with a row for each machine that they ran on:
+    versions, and in `problem` what is missing; null where all is well.
 
+    >>> doctor(spark).where("problem is not null").show(truncate=False)
+    """
+
+    # Without a name of this module: it comes to workers that lack the package.
+    def look(_: int) -> tuple[str | None, ...]:
+        try:
+            from halfspace.spark.doctor import report
+        except Exception as problem:
+            import platform
+            import socket
+
+            lacks = f"halfspace-spark or a package that it needs is missing: {problem}"
+            return (socket.gethostname(), platform.python_version(), None, None, None, lacks)
+        return report()
+
+    try:
+        found = spark.range(0, tasks, 1, tasks).select(F.udf(look, SCHEMA)("id").alias("row"))
+        rows = [tuple(row) for row in found.select("row.*").distinct().collect()]
+    except Exception as problem:
+        rows = [(None, None, None, None, None, f"no Python ran in tasks: {problem}")]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+def report() -> tuple[str | None, ...]:
+    """The row of this machine."""
     found = {
         "host": socket.gethostname(),
         "python": platform.python_version(),
-        "pyarrow": pyarrow.__version__,
+        "pyarrow": pa.__version__,
     }
     try:
-        version = subprocess.run([node(), "--version"], capture_output=True, text=True, check=True)
-        found["node"] = version.stdout.strip()
-        if int(found["node"].lstrip("v").split(".")[0]) < 20:
-            found["problem"] = f"Node 20 or newer is needed, {node()} is {found['node']}"
-        command = os.environ.get("HALFSPACE_COMMAND") or BUNDLE
-        if not os.path.exists(command):
-            found["problem"] = f"{command} is missing: the package is not built"
+        found["node"] = subprocess.check_output([node(), "--version"], text=True).strip()
+        if tuple(map(int, found["node"].lstrip("v").split(".")[:2])) < MIN_NODE:
+            found["problem"] = f"Node 20.15 or newer is needed, {node()} is {found['node']}"
         found["command"] = run("--version").decode().strip()
+        codes = pa.record_batch({"id": pa.array([1, 2]), "code": pa.array([b"halfspac", b"halfspab"])})
+        words = ["pairs", "-", "-q", "--code", "code", "--max-distance", "2"]
+        pairs = sum(batch.num_rows for batch in stream(words, [codes]))
+        if pairs != 1:
+            found.setdefault("problem", f"two near codes made {pairs} pairs, expected 1")
     except Exception as problem:
         found.setdefault("problem", str(problem))
-    return found
+    return tuple(found.get(name) for name in COLUMNS)

@@ -1,18 +1,24 @@
 """Codes as a column: only the columns that are hashed leave the JVM."""
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import pathlib
 import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
 from ..command import run, stream
+from .tasks import Batches, blobs
 
 
-def options(**named):
+def options(**named: object) -> list[str]:
     """Options of the command by the names of its library: max_distance=3 is --max-distance 3. None
     and False are left out, True is a flag."""
     words = []
@@ -25,19 +31,28 @@ def options(**named):
     return words
 
 
-def fingerprint(*columns, bits=256, seed=0, projection=None, on_error="stop", **text):
+def fingerprint(
+    *columns: str | Column,
+    bits: int = 256,
+    seed: int = 0,
+    projection: str | None = None,
+    on_error: str = "stop",
+    frequencies: bytes | str | None = None,
+    **text: object,
+) -> Column:
     """The codes of a column of vectors (arrays of numbers), of texts, or of sparse rows (a map, or
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
-    vector have a null code. `on_error="null"`: so have rows that cannot be hashed. Further options,
-    for texts: tokens, stop_words, counting, hash, and `frequencies`: the table that a call of
-    that name returns, or the path of one on every worker."""
-    table = text.pop("frequencies", None)
-    if not isinstance(table, bytes):
-        text, table = {**text, "frequencies": table}, None
-    given = options(bits=bits, seed=seed, projection=projection, on_error=on_error, **text)
+    vector have a null code. `on_error="null"`: so have rows that cannot be hashed. `frequencies` is
+    the table that a call of that name returns, or the path of one on every worker. Further options,
+    for texts: tokens, normalize, stop_words, counting, hash.
 
-    def codes(arrays):
-        batches = (_batch(one) for one in arrays)
+    >>> codes = rows.select("id", fingerprint("embedding", bits=128).alias("code"))
+    """
+    table = frequencies if isinstance(frequencies, bytes) else None
+    path = None if table is not None else frequencies
+    given = options(bits=bits, seed=seed, projection=projection, on_error=on_error, frequencies=path, **text)
+
+    def codes(batches: Batches) -> Iterator[pa.Array]:
         first = next(batches, None)
         if first is None:
             return
@@ -47,22 +62,33 @@ def fingerprint(*columns, bits=256, seed=0, projection=None, on_error="stop", **
         words = ["fingerprint", "-", "-q", *what, *given]
         with contextlib.ExitStack() as stack:
             if table is not None:
-                path = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "table.arrow")
-                path.write_bytes(table)
-                words += ["--frequencies", str(path)]
+                own = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "table.arrow")
+                own.write_bytes(table)
+                words += ["--frequencies", str(own)]
             for batch in stream(words, itertools.chain([first], batches)):
                 yield batch.column("code").cast(pa.binary())
 
-    return F.arrow_udf(_hinted(codes, len(columns)), BinaryType())(*columns)
+    made: Column = _column(codes, len(columns))(*columns)
+    return made
 
 
-def frequencies(rows, text, tokens=None, stop_words=None, hash=None):
+def frequencies(
+    rows: DataFrame,
+    text: str,
+    tokens: str | None = None,
+    stop_words: str | None = None,
+    hash: str | None = None,
+) -> bytes:
     """In how many texts of a column each word is, as the bytes of a table for `fingerprint` and `dedup`:
-    each task counts its rows, and the driver adds the tables up."""
+    each task counts its rows, and the driver adds the tables up.
+
+    >>> table = frequencies(pages, "body")
+    >>> codes = pages.select("url", fingerprint("body", frequencies=table).alias("code"))
+    """
     words = ["frequencies", "-", "-q", "--text", "text"]
     words += options(tokens=tokens, stop_words=stop_words, hash=hash)
 
-    def count(batches):
+    def count(batches: Batches) -> Batches:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "part.arrow")
             for _ in stream([*words, "-o", str(path)], batches, has_output=False):
@@ -70,28 +96,69 @@ def frequencies(rows, text, tokens=None, stop_words=None, hash=None):
             if path.exists():
                 yield pa.RecordBatch.from_pydict({"part": pa.array([path.read_bytes()], pa.binary())})
 
-    parts = rows.select(F.col(text).alias("text")).mapInArrow(count, "part binary").toArrow()
-    if parts.num_rows == 0:
+    parts = blobs(rows.select(F.col(text).alias("text")).mapInArrow(count, "part binary"))
+    if not parts:
         no_texts = pa.RecordBatch.from_pydict({"text": pa.array([], pa.string())})
-        parts = pa.Table.from_batches(count(iter([no_texts])))
+        parts = [one.column(0)[0].as_py() for one in count(iter([no_texts]))]
     with tempfile.TemporaryDirectory() as folder:
-        paths = [pathlib.Path(folder, f"{i}.arrow") for i in range(parts.num_rows)]
-        for path, part in zip(paths, parts.column("part")):
-            path.write_bytes(part.as_buffer())
+        paths = [pathlib.Path(folder, f"{i}.arrow") for i in range(len(parts))]
+        for path, part in zip(paths, parts, strict=True):
+            path.write_bytes(part)
         merged = pathlib.Path(folder, "all.arrow")
         run("frequencies", "--merge", *map(str, paths), "-o", str(merged), "-q")
         return merged.read_bytes()
 
 
-def _batch(arrays):
+def _column(codes: Callable[[Batches], Iterator[pa.Array]], count: int) -> Any:
+    """A function of columns whose values are the codes; Spark before 4.1 gives them by way of pandas.
+    Spark tells iterators of one column and of several by the types of the function."""
+    if hasattr(F, "arrow_udf"):
+
+        def of_arrow(arrays: Any) -> Any:
+            return codes(_batch(one) for one in arrays)
+
+        one = pa.Array if count == 1 else tuple[pa.Array, ...]
+        of_arrow.__annotations__ = {"arrays": Iterator[one], "return": Iterator[pa.Array]}  # type: ignore[valid-type]
+        return F.arrow_udf(of_arrow, BinaryType())
+
+    import pandas as pd
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def of_pandas(series: Any) -> Any:
+        return (one.to_pandas() for one in codes(_typed(_batch(_of_pandas(one)) for one in series)))
+
+    kind = pd.Series if count == 1 else tuple[pd.Series, ...]
+    of_pandas.__annotations__ = {"series": Iterator[kind], "return": Iterator[pd.Series]}  # type: ignore[valid-type]
+    return pandas_udf(of_pandas, BinaryType())  # type: ignore[call-overload]
+
+
+def _of_pandas(series: Any) -> Any:
+    """The Arrow array of a series, or those of several; maps come as dictionaries."""
+    if isinstance(series, tuple):
+        return tuple(_of_pandas(one) for one in series)
+    maps = [one for one in series if isinstance(one, dict)]
+    if not maps:
+        return pa.Array.from_pandas(series)
+    entry = next((entry for one in maps for entry in one.items()), (0, 0.0))
+    kind = pa.map_(*(pa.scalar(part).type for part in entry))
+    return pa.array([None if one is None else list(one.items()) for one in series], kind)
+
+
+def _typed(batches: Batches) -> Batches:
+    """Batches of one schema: that of the first one that has values in all columns, since series of
+    nulls have no type."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if not any(pa.types.is_null(kind) for kind in batch.schema.types):
+            break
+    for batch in itertools.chain(held, batches):
+        last = held[-1].schema
+        kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in last.types]
+        columns = [one.cast(kind) for one, kind in zip(batch.columns, kinds, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, last.names)
+
+
+def _batch(arrays: Any) -> pa.RecordBatch:
     arrays = list(arrays) if isinstance(arrays, tuple) else [arrays]
     return pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
-
-
-def _hinted(codes, count):
-    """Spark tells iterators of one column and of several by the types of the function."""
-    from collections.abc import Iterator
-
-    one = pa.Array if count == 1 else tuple[pa.Array, ...]
-    codes.__annotations__ = {"arrays": Iterator[one], "return": Iterator[pa.Array]}
-    return codes

@@ -1,116 +1,175 @@
 """Groups of near rows, and plans of which rows to keep. Rows of different components never meet in a
 group, so the command makes the plan of whole components, many in a task."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
 import pyarrow as pa
-from pyspark.sql import Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ..command import stream
-from .fingerprint import fingerprint, options
-from .pairs import CELL_ROWS, code_of, edges, kept, pairs
-
-#: How the command reads texts where it looks for near ones.
-NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
-#: Rounds of `components`; each shortens chains by half at least.
-MAX_ROUNDS = 100
-
-
-def components(near, a="id_a", b="id_b"):
-    """The ids that chains of pairs connect: a DataFrame of id and component, the least id of all that
-    are connected. Each id of `near` has a row. Stars are merged until nothing changes (Kiveris et
-    al. 2014); every round is a checkpoint."""
-    edges = near.select(F.col(a).alias("u"), F.col(b).alias("v")).where("u <> v")
-    edges = edges.select(F.greatest("u", "v").alias("u"), F.least("u", "v").alias("v")).distinct()
-    edges, before = kept(edges), None
-    for _ in range(MAX_ROUNDS):
-        # Large star: the greater neighbours of a node to the least of all its neighbours.
-        both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
-        least = both.groupBy("u").agg(F.least(F.min("v"), F.col("u")).alias("least"))
-        large = both.where("v > u").join(least, "u").select(F.col("v").alias("u"), F.col("least").alias("v"))
-        # Small star: a node and its lesser neighbours to the least of these.
-        least = large.groupBy("u").agg(F.min("v").alias("least"))
-        small = large.join(least, "u").select(F.explode(F.array("u", "v")).alias("u"), F.col("least").alias("v"))
-        edges = kept(small.where("u <> v").distinct())
-        now = edges.agg(F.count("*"), F.sum(F.xxhash64("u", "v").cast("decimal(38)"))).first()
-        if now == before:
-            break
-        before = now
-    roots = edges.select("v").distinct().select(F.col("v").alias("id"), F.col("v").alias("component"))
-    return edges.select(F.col("u").alias("id"), F.col("v").alias("component")).unionByName(roots)
-
-
-def cluster(
-    codes, max_distance, id="id", code="code", min_cluster_size=5, min_samples=5, cell_rows=CELL_ROWS
-):
-    """Clusters of rows that are joined by steps of at most `max_distance` bits over rows with
-    `min_samples` others within it: a DataFrame of id and cluster, -1 for rows in none. They are those
-    of `halfspace cluster --density --max-distance` for the same rows in the order of their ids.
-    With `min_samples` above 1, dense groups make pairs without end."""
-    if min_samples == 1:
-        near = edges(codes, max_distance, id, code, cell_rows)
-    else:
-        near = kept(pairs(codes, max_distance, id, code, cell_rows))
-        ends = near.select(F.explode(F.array("id_a", "id_b")).alias("id")).groupBy("id").count()
-        dense = kept(ends.where(F.col("count") >= min_samples).select("id"))
-        for end in ("id_a", "id_b"):
-            near = near.join(dense.select(F.col("id").alias(end)), end, "left_semi")
-    joined = components(near)
-    large = joined.groupBy("component").count().where(F.col("count") >= min_cluster_size)
-    # By their first rows, as the command numbers them.
-    number = F.row_number().over(Window.orderBy("component")) - 1
-    joined = joined.join(large.select("component", number.alias("cluster")), "component")
-    every = codes.select(F.col(id).alias("id")).join(joined.select("id", "cluster"), "id", "left")
-    return every.select("id", F.coalesce("cluster", F.lit(-1)).alias("cluster"))
-
-
-def dedup(
-    rows,
-    id="id",
-    text=None,
-    vector=None,
-    code=None,
-    *,
-    max_distance,
-    keep="first",
-    grouping="star",
-    bits=64,
-    cell_rows=CELL_ROWS,
-    **hashing,
-):
-    """The plan of which rows to keep: a DataFrame of id, group (its least id), action (keep or drop),
-    duplicate_of and distance. It is the plan that `halfspace dedup` makes of the same rows in the
-    order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, or highest:COLUMN;
-    `grouping`: star or components. Nothing is dropped."""
-    source = [one for one in (text, vector, code) if one is not None]
-    if len(source) != 1:
-        raise ValueError("give one of text, vector and code")
-    if "target_rows" in hashing:
-        raise ValueError("target_rows is for `halfspace dedup`: on Spark no task knows all groups")
-    if code is not None and hashing:
-        raise ValueError(f"code has ready codes: leave out {', '.join(hashing)}")
-    if text is not None:
-        hashing = {**NEAR_TEXT, **hashing}
-    made = F.col(code) if code else fingerprint(source[0], bits=bits, **hashing)
-    rule, value = _rule(keep, text)
-    codes = kept(rows.select(F.col(id).alias("id"), made.alias("code"), value.alias("value")))
-    grouped = codes.join(components(edges(codes, max_distance, cell_rows=cell_rows)), "id")
-    words = ["dedup", "-", "-q", *code_of(codes)]
-    words += options(max_distance=max_distance, grouping=grouping, keep=rule)
-    plan = _planned(grouped, words)
-    single = codes.select("id").join(plan.select("id"), "id", "left_anti")
-    alone = [F.col("id"), F.col("id"), F.lit("keep"), F.col("id"), F.lit(0)]
-    return plan.unionByName(single.select(*(c.alias(n) for c, n in zip(alone, PLAN))))
-
+from ..command import on_file, stream
+from .cells import CELL_ROWS, Coded, near
+from .components import components
+from .fingerprint import options
+from .pairs import Source, edges, near_of
+from .stages import Checkpoint
+from .tasks import Batches, check_ids
 
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
 
 
-def _rule(keep, text):
+def cluster(
+    codes: DataFrame,
+    *,
+    max_distance: int,
+    id: str = "id",
+    code: str = "code",
+    min_cluster_size: int = 5,
+    min_samples: int = 5,
+    cell_rows: int = CELL_ROWS,
+    checkpoint: Checkpoint | None = None,
+) -> DataFrame:
+    """Clusters of rows that are joined by steps of at most `max_distance` bits over rows with
+    `min_samples` others within it: a DataFrame of id and cluster, -1 for rows in none. They are those
+    of `halfspace cluster --density --max-distance` for the same rows in the order of their ids.
+    With `min_samples` above 1, dense groups make pairs without end.
+
+    >>> labels = cluster(codes, max_distance=6)
+    """
+    stages = checkpoint or Checkpoint(codes.sparkSession)
+    stages.begin("cluster", max_distance=max_distance, code=code, id=id, min_samples=min_samples)
+    rows = codes.select(F.col(id).alias("id"), F.col(code).alias("code"))
+    check_ids(rows, id)
+    coded = Coded.of(rows, stages)
+    if min_samples == 1:
+        joined = edges(coded, max_distance, cell_rows)
+    else:
+        joined = stages.keep(near_of(coded, None, max_distance, cell_rows), "pairs")
+        ends = joined.select(F.explode(F.array("id_a", "id_b")).alias("id")).groupBy("id").count()
+        dense = stages.keep(ends.where(F.col("count") >= min_samples).select("id"), "dense rows")
+        for end in ("id_a", "id_b"):
+            joined = joined.join(dense.select(F.col("id").alias(end)), end, "left_semi")
+    found = components(joined, checkpoint=stages)
+    large = found.groupBy("component").count().where(F.col("count") >= min_cluster_size)
+    numbers = _numbers(large.select("component"), stages)
+    labels = found.join(numbers, "component").select("id", "cluster")
+    every = rows.select("id").join(labels, "id", "left")
+    return every.select("id", F.coalesce("cluster", F.lit(-1)).alias("cluster"))
+
+
+def _numbers(components: DataFrame, stages: Checkpoint) -> DataFrame:
+    """Components with their numbers from 0 in ascending order, which the command gives their clusters:
+    each task counts from a number of its own, so none has all components."""
+    ordered = components.orderBy("component").select("component", F.monotonically_increasing_id().alias("at"))
+    ordered = stages.keep(ordered.withColumn("part", F.spark_partition_id()), "clusters")
+    counts = ordered.groupBy("part").agg(F.min("at").alias("first"), F.count("*").alias("count"))
+    shifts, before = [F.lit(None).cast("long")], 0
+    for part, first, count in sorted(map(tuple, counts.collect())):
+        shifts.append(F.when(F.col("part") == part, F.lit(before - first)))
+        before += count
+    number = (F.col("at") + F.coalesce(*shifts)).cast("int")
+    return ordered.select("component", number.alias("cluster"))
+
+
+def dedup(
+    rows: DataFrame,
+    *,
+    max_distance: int,
+    id: str = "id",
+    text: str | None = None,
+    vector: str | None = None,
+    code: str | None = None,
+    against: DataFrame | None = None,
+    within: str | None = None,
+    min_cosine: float | None = None,
+    min_jaccard: float | None = None,
+    keep: str = "first",
+    keep_at_most: int | None = None,
+    grouping: str = "star",
+    bits: int = 64,
+    cell_rows: int = CELL_ROWS,
+    checkpoint: Checkpoint | None = None,
+    **hashing: Any,
+) -> DataFrame:
+    """The plan of which rows to keep: a DataFrame of id, group (its least id), action (keep or drop),
+    duplicate_of and distance. It is the plan that `halfspace dedup` makes of the same rows in the
+    order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, or highest:COLUMN;
+    `keep_at_most` rows of a group stay; `grouping`: star or components. Nothing is dropped.
+
+    `against` has id and code of rows that stay: a row near to one is dropped, and its group and
+    duplicate_of are the nearest of them. `within`, `min_cosine` and `min_jaccard` as in `pairs`.
+
+    >>> plan = dedup(pages, id="url", text="body", max_distance=3, keep="longest")
+    >>> plan = dedup(today, code="code", against=kept, max_distance=3)
+    """
+    if "target_rows" in hashing:
+        raise ValueError("target_rows is for `halfspace dedup`: on Spark no task knows all groups")
+    columns = {"text": text, "vector": vector, "code": code}
+    least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
+    source = Source.of(max_distance, columns, least, bits, hashing)
+    if against is not None and (source.least or within or keep_at_most or grouping != "star"):
+        raise ValueError("against goes by distance and star groups: leave out the other options")
+    rule, value = _rule(keep, text)
+    stages = checkpoint or Checkpoint(rows.sparkSession)
+    asked = {"keep": keep, "keep_at_most": keep_at_most, "grouping": grouping, "cell_rows": cell_rows}
+    stages.begin("dedup", source=source, id=id, within=within, against=against is not None, **asked)
+    codes = stages.keep(source.rows(rows, id, within, value=value), "codes")
+    check_ids(codes, id)
+    parts = []
+    if against is not None:
+        known = _known(codes, against, max_distance, cell_rows, stages)
+        parts.append(known)
+        codes = codes.join(known.select("id"), "id", "left_anti")
+    coded = Coded.of(codes.drop("value"), stages)
+    grouped = components(edges(coded, max_distance, cell_rows), checkpoint=stages)
+    words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule, keep_at_most=keep_at_most)]
+    if source.least:
+        words += source.exact_words(within)
+        compared = source.compared(rows, codes, id)
+    else:
+        words += [*coded.words(), *options(max_distance=max_distance, within=within and "within")]
+        compared = codes
+    parts.append(_planned(compared.join(grouped, "id"), words, from_file=bool(source.least)))
+    single = codes.select("id").join(grouped.select("id"), "id", "left_anti")
+    plan = _plan(single, "id", "id", F.lit("keep"), "id", F.lit(0))
+    for part in parts:
+        plan = plan.unionByName(part)
+    return plan
+
+
+def _plan(rows: DataFrame, *columns: str | Column) -> DataFrame:
+    made = (F.col(one) if isinstance(one, str) else one for one in columns)
+    return rows.select(*(column.alias(name) for column, name in zip(made, PLAN, strict=True)))
+
+
+def _known(
+    codes: DataFrame, against: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint
+) -> DataFrame:
+    """The plan of the rows that are near to rows which stay, each to its nearest, the least id of those."""
+    old = against.select("id", "code")
+    kinds = [frame.schema["id"].dataType.simpleString() for frame in (codes, old)]
+    if kinds[0] != kinds[1]:
+        raise TypeError(f"against expected ids of {kinds[0]}, got {kinds[1]}")
+    left, right = Coded.of(codes.select("id", "code"), stages), Coded.of(old, stages)
+    found = near(left, right, max_distance, cell_rows).withColumnRenamed("a", "first")
+    nearest = found.groupBy("first").agg(F.min(F.struct("distance", "b")).alias("nearest"))
+    if left.members is None:
+        nearest = nearest.withColumnRenamed("first", "id")
+    else:
+        nearest = nearest.join(left.members, "first")
+    other = F.col("nearest.b")
+    return stages.keep(_plan(nearest, "id", other, F.lit("drop"), other, "nearest.distance"), "near rows")
+
+
+def _rule(keep: str, text: str | None) -> tuple[str, Column]:
     """The rule of the command and the values that it goes by."""
     kind, _, column = keep.partition(":")
     if kind == "longest":
         # In UTF-16, as the command counts.
-        units = F.octet_length(F.encode(F.col(column or text), "UTF-16LE")) / 2
+        units = F.octet_length(F.encode(F.col(column or text or ""), "UTF-16LE")) / 2
         return "highest:value", units.cast("long")
     if kind in ("lowest", "highest"):
         return f"{kind}:value", F.col(column)
@@ -122,24 +181,26 @@ def _rule(keep, text):
     )
 
 
-def _planned(grouped, words):
+def _planned(grouped: DataFrame, words: list[str], from_file: bool) -> DataFrame:
     """The plan of rows with their components, which are whole in a task."""
+    names = [name for name in grouped.columns if name != "component"]
 
-    def plan(batches):
-        ids = []
+    def plan(batches: Batches) -> Batches:
+        ids: list[pa.Array] = []
 
-        def seen():
+        def seen() -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 ids.append(batch.column("id"))
-                yield batch.select(["id", "code", "value"])
+                yield batch.select(names)
 
-        for found in stream(words, seen()):
+        verb, *rest = words
+        made = on_file([*words, "-q"], seen()) if from_file else stream([verb, "-", "-q", *rest], seen())
+        for found in made:
             known = pa.chunked_array(ids)
-            named = [known.take(found.column(name)) for name in ("group", "duplicate_of")]
+            group, other = (known.take(found.column(name)) for name in ("group", "duplicate_of"))
             distance = found.column("distance").cast(pa.int32())
-            columns = [found.column("id"), named[0], found.column("action"), named[1], distance]
-            table = pa.Table.from_arrays(columns, PLAN).combine_chunks()
-            yield from table.to_batches()
+            columns = [found.column("id"), group, found.column("action"), other, distance]
+            yield from pa.Table.from_arrays(columns, PLAN).combine_chunks().to_batches()
 
     name = grouped.schema["id"].dataType.simpleString()
     parts = grouped.repartition("component").sortWithinPartitions("id")

@@ -6,20 +6,26 @@ measures searches of all rows, and the driver writes the one of the folder last:
 index. It then deletes what tasks left that were tried again.
 """
 
-import itertools
+from __future__ import annotations
+
 import json
 import math
 import os
 import re
 import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ..command import run, stream
 from .fingerprint import fingerprint, options
+from .tasks import Batches, blobs, check_ids, key_of, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -33,16 +39,31 @@ OF_TASKS = re.compile(r"[a-z]+-000001-\d+-[0-9a-f]{12}\.arrow")
 MIN_ROWS, PER_ROOT, MOST_PARTITIONS, SAMPLE = 4096, 3.5, 8192, 40
 
 
-def build_index(rows, path, id="id", vector=None, text=None, segments=None, recall=None, together=True, **hashing):
+def build_index(
+    rows: DataFrame,
+    path: str,
+    *,
+    id: str = "id",
+    vector: str | None = None,
+    text: str | None = None,
+    segments: int | None = None,
+    recall: float | None = None,
+    together: bool = True,
+    **hashing: Any,
+) -> None:
     """Makes an index folder at a path or an URI that pyarrow knows: the command opens it as any other.
     `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours:
     one task measures all rows, with a copy of the index on its disk. `together=False` needs no copy: each
-    task measures its own rows. Further options are those of `halfspace index`: vectors, bits, tokens."""
+    task measures its own rows. Further options are those of `halfspace index`: vectors, bits, tokens.
+
+    >>> build_index(rows, "s3a://bucket/docs.hs", vector="embedding", vectors="float32", recall=0.95)
+    """
     if (vector is None) == (text is None):
         raise ValueError("give one of vector and text")
     if text is not None and recall is not None:
         raise ValueError("recall is for vectors: searches of texts look at all rows, and miss none")
-    kind, column = ("vector", vector) if text is None else ("text", text)
+    kind, column = ("vector", vector or "") if text is None else ("text", text)
+    path = _uri(path)
     storage, root = fs.FileSystem.from_uri(path)
     if _manifests(storage, root):
         raise FileExistsError(f"{path} holds an index")
@@ -50,11 +71,10 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
     total = chosen.count()
     if total == 0:
         raise ValueError("there are no rows to index")
-    twice = chosen.groupBy("id").count().where("count > 1").first()
-    if twice is not None:
-        raise ValueError(f"the id {twice['id']!r} is there {twice['count']} times")
+    check_ids(chosen, id)
     words = ["index", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
-    model, optimize = {}, options(optimize=True, recall=recall)
+    model: dict[str, bytes] = {}
+    optimize = options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
         model = _trained(chosen, total, [*words, *optimize])
         words += [] if together else optimize
@@ -63,81 +83,92 @@ def build_index(rows, path, id="id", vector=None, text=None, segments=None, reca
     # Rows with equal codes meet; those without a code go anywhere.
     code = fingerprint("source", **codes)
     key = F.coalesce(code, F.col("id").cast("string").cast("binary"))
-    parted = chosen.withColumn("task", F.pmod(F.xxhash64(key), F.lit(tasks)).cast("int"))
-    counts = {one["task"]: one["count"] for one in parted.groupBy("task").count().collect()}
-    starts = [0, *itertools.accumulate(counts.get(i, 0) for i in range(tasks))]
+    parted = chosen.withColumn("key", key)
+    parted = parted.withColumn("task", F.pmod(F.hash("key"), F.lit(tasks)))
+    counts = {row[0]: row[1] for row in parted.groupBy("task").count().collect()}
+    starts = [0, *accumulate(counts.get(i, 0) for i in range(tasks))]
 
-    def build(batches):
-        first = next(batches, None)
-        if first is None:
-            return
-        number = first.column("task")[0].as_py()
-        own = (one.select(["id", "source"]) for one in itertools.chain([first], batches))
-        with tempfile.TemporaryDirectory() as folder:
-            made = f"{folder}/part.hs"
-            where = ["-o", made, "--memory", MEMORY, "--first-row", str(starts[number])]
-            if model:
-                where += ["--like", _written(f"{folder}/like.hs", model)]
-            for _ in stream([*words, *where], own, has_output=False):
-                pass
-            with open(f"{made}/{MANIFEST}", "rb") as file:
-                manifest = file.read()
-            for name in (MANIFEST, "manifest.json"):
-                os.remove(f"{made}/{name}")
-            target, root = fs.FileSystem.from_uri(path)
-            target.create_dir(root, recursive=True)
-            fs.copy_files(made, root, destination_filesystem=target)
-        yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
+    def build(batches: Batches) -> Batches:
+        for number, own in runs(batches, "task"):
+            with tempfile.TemporaryDirectory() as folder:
+                made = f"{folder}/part.hs"
+                where = ["-o", made, "--memory", MEMORY, "--first-row", str(starts[number])]
+                if model:
+                    where += ["--like", _written(f"{folder}/like.hs", model)]
+                chosen = (one.select(["id", "source"]) for one in own)
+                for _ in stream([*words, *where], chosen, has_output=False):
+                    pass
+                manifest = Path(made, MANIFEST).read_bytes()
+                for name in (MANIFEST, "manifest.json"):
+                    os.remove(f"{made}/{name}")
+                target, root = fs.FileSystem.from_uri(path)
+                target.create_dir(root, recursive=True)
+                fs.copy_files(made, root, destination_filesystem=target)
+            yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
-    parts = parted.repartitionById(tasks, "task").sortWithinPartitions("id")
-    made = [bytes(one["manifest"]) for one in parts.mapInArrow(build, "manifest binary").collect()]
+    parts = to_tasks(parted, tasks, "task", "id")
+    made = blobs(parts.mapInArrow(build, "manifest binary"))
 
-    def measure(_):
+    def measure(_: Batches) -> Batches:
         storage, root = fs.FileSystem.from_uri(path)
-        yield pa.RecordBatch.from_pylist([{"manifest": _merged(made, [*optimize, "--memory", MEMORY], model, storage, root)}])
+        words = [*optimize, "--memory", MEMORY]
+        yield pa.RecordBatch.from_pylist([{"manifest": _merged(made, words, model, storage, root)}])
 
     if model and together:
         one = rows.sparkSession.range(0, 1, 1, 1).mapInArrow(measure, "manifest binary")
-        merged = bytes(one.first()["manifest"])
+        [merged] = blobs(one)
     else:
         merged = _merged(made)
     _publish(storage, root, merged)
 
 
-def _trained(chosen, total, words):
+def _uri(path: str) -> str:
+    """A path as pyarrow takes it: names of Hadoop's file systems, and relative paths, as Spark knows them."""
+    kind, colon, rest = path.partition(":")
+    if not colon:
+        return os.path.abspath(path)
+    local = rest.lstrip("/")
+    return {"s3a": f"s3:{rest}", "file": f"/{local}", "dbfs": f"/dbfs/{local}"}.get(kind, path)
+
+
+def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
     """The files of an index of a sample whose centroids are for all rows, by their names."""
     wanted = PER_ROOT * math.sqrt(total)
     partitions = min(MOST_PARTITIONS, 2 ** round(math.log2(wanted)))
-    share = min(1.0, 1.5 * max(SAMPLE * partitions, 2**14) / total)
+    share: float = min(1.0, 1.5 * max(SAMPLE * partitions, 2**14) / total)
 
-    def train(batches):
+    def train(batches: Batches) -> Batches:
         with tempfile.TemporaryDirectory() as folder:
             made = f"{folder}/like.hs"
             where = ["--partitions", str(partitions), "-o", made]
             for _ in stream([*words, *where], batches, has_output=False):
                 pass
-            with open(f"{made}/{MANIFEST}", "rb") as file:
-                manifest = file.read()
+            manifest = Path(made, MANIFEST).read_bytes()
             for name in (MANIFEST, *_files(json.loads(manifest), [])):
-                with open(f"{made}/{name}", "rb") as file:
-                    yield pa.RecordBatch.from_pylist([{"name": name, "bytes": file.read()}])
+                data = Path(made, name).read_bytes()
+                yield pa.RecordBatch.from_pylist([{"name": name, "bytes": data}])
 
     # In the order of ids: however rows come from the shuffle, they train the same centroids.
-    sample = chosen.sample(share, seed=0).repartition(1).sortWithinPartitions("id")
+    sample = chosen.sample(fraction=share, seed=0).repartition(1).sortWithinPartitions("id")
     found = sample.mapInArrow(train, "name string, bytes binary").collect()
     return {one["name"]: bytes(one["bytes"]) for one in found}
 
 
-def _written(folder, files):
+def _written(folder: str, files: dict[str, bytes]) -> str:
     os.mkdir(folder)
     for name, data in files.items():
-        with open(f"{folder}/{name}", "wb") as file:
-            file.write(data)
+        Path(folder, name).write_bytes(data)
     return folder
 
 
-def _merged(manifests, words=(), model=None, storage=None, root=None):
+def _merged(
+    manifests: list[bytes],
+    words: Iterable[str] = (),
+    model: dict[str, bytes] | None = None,
+    storage: Any = None,
+    root: str = "",
+) -> bytes:
     """The manifest over those of parts. With a model all rows are measured, by the files at `root`."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [_written(f"{folder}/{i}.hs", {MANIFEST: one}) for i, one in enumerate(manifests)]
@@ -146,11 +177,10 @@ def _merged(manifests, words=(), model=None, storage=None, root=None):
             for one in manifests:
                 _brought(made, _files(json.loads(one)), storage, root)
         run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
-        with open(f"{made}/{MANIFEST}", "rb") as file:
-            return file.read()
+        return Path(made, MANIFEST).read_bytes()
 
 
-def _brought(folder, names, storage, root):
+def _brought(folder: str, names: Iterable[str], storage: Any, root: str) -> None:
     """Files of an index in a folder of this machine: copies, or links to files of a local disk."""
     for name in names:
         if isinstance(storage, fs.LocalFileSystem):
@@ -159,7 +189,7 @@ def _brought(folder, names, storage, root):
             fs.copy_files(f"{root}/{name}", f"{folder}/{name}", source_filesystem=storage)
 
 
-def _publish(storage, root, merged):
+def _publish(storage: Any, root: str, merged: bytes) -> None:
     """Writes the manifest of a folder, and deletes files of first generations that it does not name."""
     there = [one.base_name for one in storage.get_file_info(fs.FileSelector(root))]
     if _manifests(storage, root):
@@ -178,22 +208,35 @@ def _publish(storage, root, merged):
             storage.delete_file(f"{root}/{name}")
 
 
-def _manifests(storage, root):
+def _manifests(storage: Any, root: str) -> dict[int, str]:
     """The manifests in a folder, by their generations."""
     listed = storage.get_file_info(fs.FileSelector(root, allow_not_found=True))
     found = [re.fullmatch(r"manifest-(\d{6,})\.json", one.base_name) for one in listed]
     return {int(one[1]): one[0] for one in found if one}
 
 
-def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=None):
+def nearest(
+    spark: SparkSession,
+    path: str,
+    queries: DataFrame,
+    *,
+    k: int = 10,
+    id: str = "id",
+    vector: str | None = None,
+    text: str | None = None,
+    rank: str | None = None,
+) -> DataFrame:
     """The k nearest rows of an index to each query: a DataFrame of query, rank, id, distance, cosine (exact)
     and estimatedCosine, one of which is null, ordered by cosine, then id. Ids of queries are of the type of
     the index's; `vector` or `text` names their column where there is more than one next to the ids. Every
-    segment is searched by one task, with all queries."""
+    segment is searched by one task, with all queries.
+
+    >>> near = nearest(spark, "s3a://bucket/docs.hs", queries, k=10, vector="embedding")
+    """
     others = [one for one in (vector, text) if one] or [one for one in queries.columns if one != id]
     if len(others) != 1:
         raise ValueError(f"give one of vector and text: the queries have {', '.join(others)}")
-    column = others[0]
+    path = _uri(path)
     storage, root = fs.FileSystem.from_uri(path)
     there = _manifests(storage, root)
     if not there:
@@ -206,34 +249,23 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     kind = "vector" if index["text"] is None else "text"
     words = ["-", "-q", "--id", "id", f"--{kind}", "source", *options(k=k, rank=rank)]
 
-    def search(batches):
-        first = next(batches, None)
-        if first is None:
-            return
-        segment = first.column("task")[0].as_py()
-        asked = (one.select(["id", "source"]) for one in itertools.chain([first], batches))
-        of_ids = first.schema.field("id").type
-        kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32())]
-        kinds += [("cosine", pa.float64()), ("estimatedCosine", pa.float64())]
-        source, root = fs.FileSystem.from_uri(path)
-        with tempfile.TemporaryDirectory() as folder:
-            local = _written(f"{folder}/index.hs", {newest: manifest})
-            _brought(local, _files(index, [segment]), source, root)
-            where = ["--memory", MEMORY, "--segments", f"{segment}-{segment}"]
-            for found in stream(["search", local, *words, *where], asked):
-                there = found.schema.names
-                none = [None] * found.num_rows
-                columns = {
-                    name: found.column(name).cast(kind) if name in there else pa.array(none, kind)
-                    for name, kind in kinds
-                }
-                yield pa.RecordBatch.from_pydict(columns)
+    def search(batches: Batches) -> Batches:
+        for segment, asked in runs(batches, "task"):
+            source, root = fs.FileSystem.from_uri(path)
+            own = (one.select(["id", "source"]) for one in asked)
+            with tempfile.TemporaryDirectory() as folder:
+                local = _written(f"{folder}/index.hs", {newest: manifest})
+                _brought(local, _files(index, [segment]), source, root)
+                where = ["--memory", MEMORY, "--segments", f"{segment}-{segment}"]
+                for found in stream(["search", local, *words, *where], own):
+                    yield _shaped(found)
 
-    asked = queries.select(F.col(id).alias("id"), F.col(column).alias("source"))
+    asked = queries.select(F.col(id).alias("id"), F.col(others[0]).alias("source"))
     name = asked.schema["id"].dataType.simpleString()
     schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
-    each = asked.withColumn("task", F.explode(F.sequence(F.lit(0), F.lit(segments - 1))))
-    found = each.repartitionById(segments, "task").mapInArrow(search, schema)
+    keys = F.array(*(F.lit(key_of(segment)) for segment in range(segments)))
+    each = asked.select("id", "source", F.posexplode(keys).alias("task", "key"))
+    found = to_tasks(each, segments, "task").mapInArrow(search, schema)
     similarity = F.coalesce("cosine", "estimatedCosine")
     # The order in which each task gave its k: by distance only where that is all that there is.
     order = [similarity.desc(), F.when(similarity.isNull(), F.col("distance")), F.col("id")]
@@ -242,8 +274,21 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     return ranked.select("query", "rank", "id", "distance", "cosine", "estimatedCosine")
 
 
-def _files(index, segments=None):
+def _shaped(found: pa.RecordBatch) -> pa.RecordBatch:
+    """Answers with all columns, and ids of one type."""
+    of_ids = found.schema.field("query").type
+    kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32())]
+    kinds += [("cosine", pa.float64()), ("estimatedCosine", pa.float64())]
+    columns = {
+        name: found.column(name).cast(kind) if name in found.schema.names else pa.nulls(found.num_rows, kind)
+        for name, kind in kinds
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _files(index: dict[str, Any], segments: list[int] | None = None) -> Iterator[str]:
     """Names of the files that a search reads: those of the index, and of some segments or of all."""
     own = index["segments"] if segments is None else [index["segments"][i] for i in segments]
     for part in (index, *own):
-        yield from (file["name"] for kind, file in part["files"].items() if kind not in ("hashes", "buckets", "columns"))
+        files = part["files"].items()
+        yield from (file["name"] for kind, file in files if kind not in ("hashes", "buckets", "columns"))

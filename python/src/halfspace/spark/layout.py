@@ -4,10 +4,15 @@ Codes within distance d agree in at least one of d + 1 disjoint blocks of bits (
 goes to d + 1 cells, by the value of each block. A census counts the values; a few small ones share a
 cell, one with too many rows is divided by further blocks of its other bits. A pair is reported by the
 first block in which it agrees. Where blocks would be too narrow to tell rows apart, rows are cut into
-shards, and each pair of shards is a cell.
+shards, and each pair of shards is a cell. Of two tables each has shards of its own, and all values of
+blocks that both have are cells.
 """
 
+from __future__ import annotations
+
 import heapq
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,59 +28,75 @@ MAX_SHARE = 0.5
 MAX_DEPTH = 3
 
 
+@dataclass(frozen=True)
+class Cell:
+    """Rows that meet in a task. Its pairs agree in the bits `agree`, and in no set of `differ` entirely;
+    with sides, only rows of different ones are paired."""
+
+    agree: list[int]
+    differ: list[list[int]]
+    has_sides: bool
+
+
 @dataclass
 class Node:
     """Rows that agree in the bits `agree`, to be parted by blocks of the others."""
 
-    agree: list
-    differ: list
-    blocks: list
+    agree: list[int]
+    differ: list[list[int]]
+    blocks: list[list[int]]
     depth: int = 0
     #: Its place among those that a census counts.
     number: int = 0
     #: By block: the cell of each value, -1 for none, or -2 - n for the n-th of `inner`.
-    cells: list = field(default_factory=list)
-    inner: list = field(default_factory=list)
+    cells: list[np.ndarray] = field(default_factory=list)
+    inner: list[Node] = field(default_factory=list)
 
-    def differ_before(self, block):
+    def differ_before(self, block: int) -> list[list[int]]:
         """The sets of bits in which pairs of this block must differ."""
         return self.differ + self.blocks[:block]
 
 
-def tree(bits, distance, cell_rows, census):
-    """The tree of blocks and its cells, each by the bits in which its pairs agree and the sets in which
-    they differ. `census(root, level)` counts for each node of a level its rows by block and value."""
-    root, cells = Node([], [], blocks_of(list(range(bits)), distance)), []
+#: Counts for each node of a level its rows by block and value.
+Census = Callable[[Node, list[Node]], Sequence[np.ndarray]]
+
+
+def tree(
+    bits: int, distance: int, cell_rows: int, census: Census, has_sides: bool = False
+) -> tuple[Node, list[Cell]]:
+    """The tree of blocks, and its cells."""
+    root = Node([], [], blocks_of(list(range(bits)), distance))
+    cells: list[Cell] = []
     level = [root]
     while level:
         for number, node in enumerate(level):
             node.number = number
         level = [
             inner
-            for node, counts in zip(level, census(root, level))
-            for inner in assign(node, counts, cells, bits, distance, cell_rows)
+            for node, counts in zip(level, census(root, level), strict=True)
+            for inner in assign(node, counts, cells, (bits, distance, cell_rows, has_sides))
         ]
     return root, cells
 
 
-def counted(root, codes):
+def counted(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Yields (number of a node, number of a block, rows by value) for the nodes without cells."""
     for node, there in undecided(root, codes, np.arange(len(codes))):
         for at, block in enumerate(node.blocks):
             yield node.number, at, np.bincount(values_of(codes[there], block), minlength=1 << BLOCK_BITS)
 
 
-def no_rows(level):
+def no_rows(level: list[Node]) -> list[np.ndarray]:
     """A count for each node, block and value, of no rows."""
     return [np.zeros((len(node.blocks), 1 << BLOCK_BITS), np.int64) for node in level]
 
 
-def blocks_of(bits, distance):
+def blocks_of(bits: list[int], distance: int) -> list[list[int]]:
     """d + 1 disjoint blocks of some bits, each of at most 16."""
-    return [list(part[:BLOCK_BITS]) for part in np.array_split(bits, distance + 1)]
+    return [part[:BLOCK_BITS].tolist() for part in np.array_split(bits, distance + 1)]
 
 
-def values_of(codes, block):
+def values_of(codes: np.ndarray, block: list[int]) -> np.ndarray:
     """By row the value of a block of bits; `codes` is a matrix of bytes."""
     values, i = np.zeros(len(codes), np.uint16), 0
     while i < len(block):
@@ -87,12 +108,14 @@ def values_of(codes, block):
     return values
 
 
-def undecided(node, codes, rows):
+def undecided(
+    node: Node, codes: np.ndarray, rows: np.ndarray
+) -> Iterator[tuple[Node, np.ndarray]]:
     """Yields (node, rows that it has) for the nodes below this one whose values have no cells."""
     if not node.cells:
         yield node, rows
         return
-    for block, of_value in zip(node.blocks, node.cells):
+    for block, of_value in zip(node.blocks, node.cells, strict=True):
         targets = of_value[values_of(codes[rows], block)]
         for n, inner in enumerate(node.inner):
             there = rows[targets == -2 - n]
@@ -100,9 +123,12 @@ def undecided(node, codes, rows):
                 yield from undecided(inner, codes, there)
 
 
-def assign(node, counts, cells, bits, distance, cell_rows):
-    """Gives the values of a node their cells; `cells` grows by (agree, differ) of each new one.
-    Returns the nodes of the values that are divided."""
+def assign(
+    node: Node, counts: np.ndarray, cells: list[Cell], request: tuple[int, int, int, bool]
+) -> list[Node]:
+    """Gives the values of a node their cells; `cells` grows by each new one. Returns the nodes of the
+    values that are divided."""
+    bits, distance, cell_rows, has_sides = request
     for at, block in enumerate(node.blocks):
         of_value = np.full(1 << BLOCK_BITS, -1, np.int32)
         sizes = counts[at]
@@ -118,7 +144,7 @@ def assign(node, counts, cells, bits, distance, cell_rows):
         small = small[np.argsort(-sizes[small], kind="stable")]
         wanted = max(1, round(int(sizes[small].sum()) / cell_rows)) if len(small) else 0
         loads = [(0, len(cells) + i) for i in range(wanted)]
-        cells.extend((agree, differ) for _ in range(wanted))
+        cells.extend(Cell(agree, differ, has_sides) for _ in range(wanted))
         for value in small:
             rows, cell = loads[0]
             of_value[value] = cell
@@ -128,20 +154,25 @@ def assign(node, counts, cells, bits, distance, cell_rows):
     return node.inner
 
 
-def copies(node, codes, rows):
-    """Yields (cell, side, rows that go there), for some rows of a matrix of codes."""
-    for block, of_value in zip(node.blocks, node.cells):
+def copies(node: Node, codes: np.ndarray, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yields (cell, rows that go there), for some rows of a matrix of codes."""
+    for block, of_value in zip(node.blocks, node.cells, strict=True):
         targets = of_value[values_of(codes[rows], block)]
         order = np.argsort(targets, kind="stable")
         found, starts = np.unique(targets[order], return_index=True)
-        for target, there in zip(found, np.split(rows[order], starts[1:])):
+        for target, there in zip(found, np.split(rows[order], starts[1:]), strict=True):
             if target >= 0:
-                yield int(target), 0, there
+                yield int(target), there
             elif target < -1:
                 yield from copies(node.inner[-2 - target], codes, there)
 
 
-def matrix(column):
+def tree_copies(root: Node, side: int, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yields (cell, side, rows that go there) for a matrix of codes."""
+    return ((cell, side, rows) for cell, rows in copies(root, codes, np.arange(len(codes))))
+
+
+def matrix(column: pa.Array) -> np.ndarray:
     """The codes of a column without nulls, all of one width, as a matrix of bytes."""
     if pa.types.is_int64(column.type):
         return np.asarray(column).view(np.uint8).reshape(len(column), 8)
@@ -152,41 +183,49 @@ def matrix(column):
     return values[start : start + len(flat) * width].reshape(len(flat), width)
 
 
-def shards_of(codes, shards):
+def shards_of(codes: np.ndarray, shards: int) -> np.ndarray:
     """By row its shard: by all bits of the code, since rows may come in any order."""
     mixed = np.zeros(len(codes), np.uint64)
     for column in codes.T:
         mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
-    return (mixed % np.uint64(shards)).astype(np.int64)
+    return np.asarray(mixed % np.uint64(shards), np.int64)
 
 
-def grid(shards):
-    """For each pair of shards a cell; where both are one, its rows meet each other."""
-    return [(i, j) for i in range(shards) for j in range(i, shards)]
+def grid(shards: list[int]) -> list[Cell]:
+    """For each pair of shards a cell, of one table or of two. Where both are one, its rows meet each
+    other."""
+    return [Cell([], [], len(shards) > 1 or i != j) for i, j in _pairs_of(shards)]
 
 
-def grid_copies(shards, codes):
-    """Yields (cell, side, rows that go there); side 1 for the second of two shards."""
-    own = shards_of(codes, shards)
-    rows = [np.flatnonzero(own == shard) for shard in range(shards)]
-    for cell, (i, j) in enumerate(grid(shards)):
-        yield cell, 0, rows[i]
-        if i != j:
-            yield cell, 1, rows[j]
+def _pairs_of(shards: list[int]) -> Iterator[tuple[int, int]]:
+    if len(shards) == 1:
+        return itertools.combinations_with_replacement(range(shards[0]), 2)
+    return itertools.product(range(shards[0]), range(shards[1]))
 
 
-def belong(a, b, agree, differ):
-    """By pair of codes, two matrices of bytes: whether they agree in the bits `agree`, and in no set of
-    `differ` entirely."""
+def grid_copies(
+    shards: list[int], side: int, codes: np.ndarray
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yields (cell, side, rows that go there); of one table side 1 is for the second of two shards."""
+    own = shards_of(codes, shards[side])
+    rows = [np.flatnonzero(own == shard) for shard in range(shards[side])]
+    for cell, pair in enumerate(_pairs_of(shards)):
+        for at in {0, 1} if len(shards) == 1 else {side}:
+            if at == 0 or len(shards) > 1 or pair[0] != pair[1]:
+                yield cell, at, rows[pair[at]]
+
+
+def belong(a: np.ndarray, b: np.ndarray, cell: Cell) -> np.ndarray:
+    """By pair of codes, two matrices of bytes: whether it is of this cell."""
     other = a ^ b
 
-    def same(bits):
+    def same(bits: list[int]) -> np.ndarray:
         mask = np.zeros(a.shape[1], np.uint8)
         np.bitwise_or.at(mask, np.array(bits) >> 3, np.uint8(1) << (np.array(bits) & 7).astype(np.uint8))
-        return ~(other & mask).any(1)
+        return np.asarray(~(other & mask).any(1))
 
-    found = same(agree)
-    for bits in differ:
+    found = same(cell.agree)
+    for bits in cell.differ:
         found &= ~same(bits)
     return found

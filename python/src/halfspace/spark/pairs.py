@@ -1,247 +1,176 @@
-"""Every pair of near codes, each once: a census, a shuffle to cells, the command in each cell."""
+"""Every pair of near rows, each once, within a table or between two."""
 
-import contextlib
-import itertools
-import logging
-import tempfile
+from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass, field
+from typing import Any
+
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ..command import stream
-from . import layout
-from .fingerprint import options
+from ..command import on_file
+from .cells import CELL_ROWS, Coded, near, ties
+from .components import components
+from .fingerprint import fingerprint, options
+from .stages import Checkpoint
+from .tasks import Batches, check_ids
 
-log = logging.getLogger(__name__)
-
-#: Rows of a cell; the command takes about 60 bytes a row, and more for strings as ids.
-CELL_ROWS = 4_000_000
-#: Rows that are sorted into cells at once.
-SENT_ROWS = 200_000
-
-
-def pairs(codes, max_distance, id="id", code="code", cell_rows=CELL_ROWS):
-    """The pairs of rows whose codes differ in at most `max_distance` bits, as a DataFrame of id_a,
-    id_b and distance, with id_a < id_b. Rows without a code are in no pair. Codes are bytes, or a
-    long. The rows are read several times: cache or write what is costly to compute."""
-    rows, members, count, bits = _distinct(codes, id, code)
-    sent, cells = _sent(rows, count, bits, max_distance, cell_rows)
-    meet = _near_of(cells, [*code_of(rows), *options(max_distance=max_distance)])
-    near = sent.mapInArrow(meet, _schema(rows, "a {id}, b {id}, distance int"))
-    near = near.select(*_ordered("a", "b"), "distance")
-    if members is None:
-        return near
-    a = members.select(F.col("first").alias("id_a"), F.col("id").alias("a"))
-    b = members.select(F.col("first").alias("id_b"), F.col("id").alias("b"))
-    apart = near.join(a, "id_a").join(b, "id_b").select(*_ordered("a", "b"), "distance")
-    same = a.join(b.withColumnRenamed("id_b", "id_a"), "id_a").where("a < b")
-    return apart.unionByName(
-        same.select(F.col("a").alias("id_a"), F.col("b").alias("id_b"), F.lit(0).alias("distance"))
-    )
+#: How the command reads texts where it looks for near ones.
+NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
+SETS = {"tokens": "shingles:2", "projection": "minwise"}
 
 
-def edges(codes, max_distance, id="id", code="code", cell_rows=CELL_ROWS):
-    """Pairs id_a, id_b that connect the rows which all near pairs connect. Each cell ties the rows of
-    a group to its first one, so dense groups do not explode."""
-    rows, members, count, bits = _distinct(codes, id, code)
-    sent, _ = _sent(rows, count, bits, max_distance, cell_rows)
-    words = ["dedup", "-", "-q", "--grouping", "components", *code_of(rows), *options(max_distance=max_distance)]
-    found = sent.mapInArrow(lambda batches: _ties(words, batches), _schema(rows, "id_a {id}, id_b {id}"))
-    if members is None:
-        return found
-    equal = members.where("first < id").select(F.col("first").alias("id_a"), F.col("id").alias("id_b"))
-    return found.unionByName(equal)
+@dataclass
+class Source:
+    """What makes rows near: a column of texts, vectors or codes, and how near they must be."""
+
+    kind: str
+    column: str
+    max_distance: int
+    bits: int = 64
+    least: dict[str, float] = field(default_factory=dict)
+    hashing: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        max_distance: int,
+        columns: dict[str, str | None],
+        least: dict[str, float | None],
+        bits: int,
+        hashing: dict[str, Any],
+    ) -> Source:
+        given = {kind: column for kind, column in columns.items() if column is not None}
+        if len(given) != 1:
+            raise ValueError("give one of text, vector and code")
+        [(kind, column)] = given.items()
+        if kind == "code" and hashing:
+            raise ValueError(f"code has ready codes: leave out {', '.join(hashing)}")
+        exact = {name: value for name, value in least.items() if value is not None}
+        for name in exact:
+            wanted = "vector" if name == "min_cosine" else "text"
+            if kind != wanted:
+                raise ValueError(f"{name} compares rows exactly: give {wanted}= in place of {kind}=")
+        if kind == "text":
+            hashing = {**(SETS if exact else NEAR_TEXT), **hashing}
+        return Source(kind, column, max_distance, bits, exact, hashing)
+
+    def codes(self) -> Column:
+        made = F.col(self.column)
+        return made if self.kind == "code" else fingerprint(made, bits=self.bits, **self.hashing)
+
+    def rows(self, frame: DataFrame, id: str, within: str | None, **more: Column) -> DataFrame:
+        """The columns id, code, within, and those of `more`."""
+        columns = [F.col(id).alias("id"), self.codes().alias("code")]
+        columns += [F.col(within).cast("string").alias("within")] if within is not None else []
+        return frame.select(*columns, *(column.alias(name) for name, column in more.items()))
+
+    def compared(self, frame: DataFrame, codes: DataFrame, id: str) -> DataFrame:
+        """Rows of `codes` with what is compared exactly in place of their codes."""
+        sources = frame.select(F.col(id).alias("id"), F.col(self.column).alias("source"))
+        return codes.drop("code").join(sources, "id")
+
+    def exact_words(self, within: str | None) -> list[str]:
+        """How the command reads and compares rows exactly, from a file."""
+        how = {name: value for name, value in self.hashing.items() if name in ("tokens", "normalize")}
+        words = [f"--{self.kind}", "source", *options(bits=self.bits, max_distance=self.max_distance)]
+        return [*words, *options(**self.least, **how, within=within and "within")]
 
 
-def _distinct(codes, id, code):
-    """The rows that have codes, their number, and the bits of a code. Where many are equal, the least
-    id stands for them, and the second result has it for every row."""
-    rows = codes.select(F.col(id).alias("id"), F.col(code).alias("code")).where(F.col(code).isNotNull())
-    kind = rows.schema["code"].dataType.typeName()
-    width = F.lit(8) if kind == "long" else F.octet_length("code")
-    count, distinct, widest, narrowest = rows.select(
-        F.count("*"), F.approx_count_distinct("code"), F.max(width), F.min(width)
-    ).first()
-    if count > 0 and widest != narrowest:
-        raise ValueError(f'"{code}" expected codes of one width, got {narrowest} and {widest} bytes')
-    if count < 2 or distinct > 0.9 * count:
-        return rows, None, count, 8 * (widest or 1)
-    members = rows.groupBy("code").agg(F.min("id").alias("first")).join(rows, "code")
-    first = kept(rows.groupBy("code").agg(F.min("id").alias("id")).select("id", "code"))
-    return first, kept(members.select("first", "id")), first.count(), 8 * widest
+def pairs(
+    rows: DataFrame,
+    other: DataFrame | None = None,
+    *,
+    max_distance: int,
+    id: str = "id",
+    text: str | None = None,
+    vector: str | None = None,
+    code: str | None = None,
+    within: str | None = None,
+    min_cosine: float | None = None,
+    min_jaccard: float | None = None,
+    bits: int = 64,
+    cell_rows: int = CELL_ROWS,
+    checkpoint: Checkpoint | None = None,
+    **hashing: Any,
+) -> DataFrame:
+    """The pairs of rows whose codes differ in at most `max_distance` bits: a DataFrame of id_a, id_b
+    and distance, with id_a < id_b; or with `other` of a row of each, id_b of the second. Codes are the
+    column `code` of bytes or longs ("code"), or made of `text` or `vector`, by options of
+    `fingerprint`. Rows without a code are in no pair. Ready codes are read several times: cache or
+    write what is costly to compute.
+
+    `within`: only rows of the same value in this column. `min_cosine` (of vectors), `min_jaccard` (of
+    texts): only pairs that are as similar, exactly; texts or vectors are fetched for rows of pairs.
+
+    >>> near = pairs(codes, max_distance=3)
+    >>> known = pairs(today, kept, max_distance=3)
+    >>> alike = pairs(pages, id="url", text="body", max_distance=20, min_jaccard=0.8)
+    """
+    columns = {"text": text, "vector": vector, "code": code or (None if text or vector else "code")}
+    least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
+    source = Source.of(max_distance, columns, least, bits, hashing)
+    if other is not None and source.least:
+        raise ValueError(f"{min(source.least)} compares the rows of one table, not of two")
+    stages = checkpoint or Checkpoint(rows.sparkSession)
+    stages.begin("pairs", source=source, id=id, within=within, cell_rows=cell_rows)
+    tables = []
+    for frame in (rows, other):
+        if frame is not None:
+            codes = source.rows(frame, id, within)
+            tables.append(codes if source.kind == "code" else stages.keep(codes, "codes"))
+            check_ids(tables[-1], id)
+    left, *right = (Coded.of(codes, stages) for codes in tables)
+    if not source.least:
+        return near_of(left, right[0] if right else None, max_distance, cell_rows)
+    grouped = components(edges(left, max_distance, cell_rows), checkpoint=stages)
+    return _exact(source.compared(rows, tables[0], id).join(grouped, "id"), source, within)
 
 
-def kept(frame):
-    """The rows of a frame, computed once: in the checkpoint directory where Spark has one, else on two
-    executors, which is as much as Spark can do without a place that outlives them."""
-    if frame.sparkSession.conf.get("spark.checkpoint.dir", None):
-        return frame.checkpoint()
-    return frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK_2)
+def near_of(left: Coded, right: Coded | None, max_distance: int, cell_rows: int) -> DataFrame:
+    """All pairs of near rows, those with equal codes too."""
+    found = near(left, right, max_distance, cell_rows)
+    if right is not None:
+        found = found.select(F.col("a").alias("id_a"), F.col("b").alias("id_b"), "distance")
+        for coded, end in ((left, "id_a"), (right, "id_b")):
+            if coded.members is not None:
+                rows = coded.members.select(F.col("first").alias(end), "id")
+                found = found.join(rows, end).drop(end).withColumnRenamed("id", end)
+        return found.select("id_a", "id_b", "distance")
+    if left.members is None:
+        return found.select(*_ordered("a", "b"), "distance")
+    a = left.members.select(F.col("first").alias("a"), F.col("id").alias("id_a"))
+    b = left.members.select(F.col("first").alias("b"), F.col("id").alias("id_b"))
+    apart = found.join(a, "a").join(b, "b").select(*_ordered("id_a", "id_b"), "distance")
+    same = a.join(b.withColumnRenamed("b", "a"), "a").where("id_a < id_b")
+    return apart.unionByName(same.select("id_a", "id_b", F.lit(0).alias("distance")))
 
 
-def code_of(rows):
-    """How the command reads the column of codes: bytes tell their width."""
-    is_long = rows.schema["code"].dataType.typeName() == "long"
-    return options(code="code", bits=64 if is_long else None)
-
-
-def _ordered(a, b):
+def _ordered(a: str, b: str) -> tuple[Column, Column]:
     return F.least(a, b).alias("id_a"), F.greatest(a, b).alias("id_b")
 
 
-def _schema(rows, columns):
-    return columns.format(id=rows.schema["id"].dataType.simpleString())
+def edges(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
+    """Pairs id_a, id_b that connect the rows which all near pairs connect."""
+    found = ties(codes, max_distance, cell_rows)
+    if codes.members is None:
+        return found
+    equal = codes.members.where("first < id")
+    return found.unionByName(equal.select(F.col("first").alias("id_a"), F.col("id").alias("id_b")))
 
 
-def _sent(rows, count, bits, distance, cell_rows):
-    """The rows in the partitions of their cells; and for each cell the blocks that `layout.belong`
-    reads, and whether two shards meet there."""
-    shards = -(-2 * count // cell_rows) if count > cell_rows else 1
-    if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards - 1 <= distance + 1:
-        cells = [((), (), i != j) for i, j in layout.grid(shards)]
-        copies = lambda codes: layout.grid_copies(shards, codes)  # noqa: E731
-        log.info("%d codes within %d of %d bits: all with all, in %d cells", count, distance, bits, len(cells))
-    else:
-        hottest = []
+def _exact(rows: DataFrame, source: Source, within: str | None) -> DataFrame:
+    """The pairs within components that are as similar as wanted: no other pairs are near."""
+    [name] = (least.removeprefix("min_") for least in source.least)
+    words = ["pairs", "-q", "--id", "id", *source.exact_words(within)]
+    names = [name for name in rows.columns if name != "component"]
 
-        def census(*level):
-            counts = _census(rows, *level)
-            hottest.append(max(int(of_node.max()) for of_node in counts))
-            return counts
+    def compare(batches: Batches) -> Batches:
+        for found in on_file(words, (batch.select(names) for batch in batches)):
+            a, b, distance, similarity = (found.column(one) for one in ("id_a", "id_b", "distance", name))
+            columns = [a, b, distance.cast(pa.int32()), similarity]
+            yield pa.RecordBatch.from_arrays(columns, ["id_a", "id_b", "distance", name])
 
-        root, blocks = layout.tree(bits, distance, cell_rows, census)
-        cells = [(*one, False) for one in blocks]
-        copies = lambda codes: layout.copies(root, codes, np.arange(len(codes)))  # noqa: E731
-        log.info(
-            "%d codes within %d of %d bits: %d cells by the values of %d blocks; the most frequent value of a "
-            "block is that of %d codes",
-            *(count, distance, bits, len(cells), distance + 1, hottest[0]),
-        )
-    parts = rows.mapInArrow(lambda batches: _copied(batches, copies), "cell int, side int, rows binary")
-    parts = parts.repartitionById(len(cells), "cell")
-    has_sides = any(cell[2] for cell in cells)
-    return parts.sortWithinPartitions("side") if has_sides else parts, cells
-
-
-def _census(rows, root, level):
-    """For each node of a level the number of rows by block and value."""
-
-    def count(batches):
-        sums = {}
-        for batch in batches:
-            codes = layout.matrix(batch.column("code"))
-            for number, at, found in layout.counted(root, codes):
-                sums[number, at] = sums.get((number, at), 0) + found
-        for (number, at), found in sums.items():
-            value = np.flatnonzero(found)
-            of_node = np.full(len(value), number), np.full(len(value), at)
-            columns = [pa.array(one) for one in (*of_node, value, found[value])]
-            yield pa.RecordBatch.from_arrays(columns, ["node", "block", "value", "rows"])
-
-    parts = rows.select("code").mapInArrow(count, "node long, block long, value long, rows long")
-    table = parts.groupBy("node", "block", "value").agg(F.sum("rows").alias("rows")).toArrow()
-    number, block, value, size = (np.asarray(table.column(name)) for name in table.column_names)
-    counts = layout.no_rows(level)
-    for n, of_node in enumerate(counts):
-        own = number == n
-        of_node[block[own], value[own]] = size[own]
-    return counts
-
-
-def _copied(batches, copies):
-    """Copies of the rows, by cell and side. Many travel as one value, which costs a third of the time
-    that they take one by one."""
-    for table in _gathered(batches):
-        for cell, side, there in copies(layout.matrix(table.column("code"))):
-            if len(there) == 0:
-                continue
-            sink = pa.BufferOutputStream()
-            some = table.take(pa.array(there))
-            with pa.ipc.new_stream(sink, some.schema) as writer:
-                writer.write_batch(some)
-            columns = [pa.array([cell], pa.int32()), pa.array([side], pa.int32())]
-            columns.append(pa.array([sink.getvalue().to_pybytes()], pa.binary()))
-            yield pa.RecordBatch.from_arrays(columns, ["cell", "side", "rows"])
-
-
-def _gathered(batches):
-    """The rows of many small batches as fewer large ones."""
-    held, count = [], 0
-    for batch in batches:
-        held, count = [*held, batch], count + batch.num_rows
-        if count >= SENT_ROWS:
-            yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
-            held, count = [], 0
-    if count > 0:
-        yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
-
-
-def _near_of(cells, near):
-    """A function that yields the pairs that belong to a cell, by the command."""
-
-    def meet(batches):
-        parts = _parts(batches)
-        first = next(parts, None)
-        if first is None:
-            return
-        agree, differ, has_sides = cells[first[0].as_py()]
-        parts, inputs, codes = itertools.chain([first], parts), ["-"], []
-        with tempfile.TemporaryDirectory() as folder:
-            if has_sides:  # two shards: the first becomes a file, the second a stream
-                left, parts = _file_of(parts, f"{folder}/left.arrows")
-                inputs = [left, "-"]
-            words = ["pairs", *inputs, *near, "-q"]
-            for found in stream(words, _noted(parts, codes if agree else None)):
-                columns = [found.column("id_a"), found.column("id_b")]
-                distance, a, b = (found.column(name) for name in ("distance", "a", "b"))
-                columns.append(distance.cast(pa.int32()))
-                found = pa.RecordBatch.from_arrays(columns, ["a", "b", "distance"])
-                if agree:
-                    if len(codes) > 1:  # the command has read all rows
-                        codes[:] = [np.concatenate(codes)]
-                    own = layout.belong(codes[0][np.asarray(a)], codes[0][np.asarray(b)], agree, differ)
-                    found = found.filter(pa.array(own))
-                yield found
-
-    return meet
-
-
-def _ties(words, batches):
-    """Yields each row of a group of the cell's rows with the first one, by the command."""
-    ids = []
-    for found in stream(words, _noted(_parts(batches), ids, "id")):
-        known = pa.chunked_array(ids)
-        first = known.take(found.column("group")).combine_chunks()
-        ties = pa.RecordBatch.from_arrays([first, found.column("id")], ["id_a", "id_b"])
-        yield ties.filter(pc.not_equal(first, found.column("id")))
-
-
-def _parts(batches):
-    """The cell, the side and the rows of each part that was sent to a task."""
-    return (part for batch in batches for part in zip(*(batch.column(i) for i in range(3))))
-
-
-def _noted(parts, seen, column="code"):
-    """The rows of some parts; `seen` grows by their codes, as matrices, or by another column."""
-    for part in parts:
-        for rows in pa.ipc.open_stream(part[2].as_buffer()):
-            if seen is not None:
-                values = rows.column(column)
-                seen.append(layout.matrix(values) if column == "code" else values)
-            yield rows
-
-
-def _file_of(parts, path):
-    """Writes the rows of side 0 to a file; its path, and the parts of side 1."""
-    writer = None
-    with contextlib.ExitStack() as stack:
-        for part in parts:
-            if part[1].as_py() == 1:
-                return path, itertools.chain([part], parts)
-            for rows in pa.ipc.open_stream(part[2].as_buffer()):
-                writer = writer or stack.enter_context(pa.ipc.new_stream(path, rows.schema))
-                writer.write_batch(rows)
-    return path, iter(())
+    kind = rows.schema["id"].dataType.simpleString()
+    parts = rows.repartition("component").sortWithinPartitions("id")
+    return parts.mapInArrow(compare, f"id_a {kind}, id_b {kind}, distance int, {name} double")

@@ -1,0 +1,118 @@
+"""What a call has computed and reads again, kept until it is freed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from .tasks import is_classic
+
+log = logging.getLogger(__name__)
+
+
+class Checkpoint:
+    """The stages of calls: Parquet tables in a folder of Spark's, or without a path checkpoints of
+    Spark. A call that failed goes on behind its last whole stage when the same program gives it the
+    same path, options and rows; that the rows are the same is the caller's word.
+
+    >>> with Checkpoint(spark, "s3a://bucket/run-7") as checkpoint:
+    ...     plan = dedup(pages, text="body", max_distance=3, checkpoint=checkpoint)
+    ...     plan.write.parquet("s3a://bucket/plan")
+
+    The end of the block frees the stages, but not after an error with a path.
+    """
+
+    def __init__(self, spark: SparkSession, path: str | None = None) -> None:
+        self._spark = spark
+        self._path = path
+        self._count = 0
+        self._call = ""
+        self._kept: list[Any] = []
+
+    def begin(self, verb: str, **options: object) -> None:
+        """Begins a call; its stages are those of an earlier one only if its options are."""
+        self._call = json.dumps([verb, options], default=str, sort_keys=True)
+
+    def keep(self, frame: DataFrame, stage: str) -> DataFrame:
+        """The rows of a frame, computed once. Jobs are described by the stage."""
+        self._count += 1
+        verb = json.loads(self._call)[0] if self._call else "halfspace"
+        log.info("%s: %s", verb, stage)
+        if not is_classic(self._spark):
+            return self._stored(frame, stage) if self._path else self._in_spark(frame)
+        context = self._spark.sparkContext
+        before = context.getLocalProperty("spark.job.description")
+        context.setJobDescription(f"halfspace {verb}: {stage}")
+        try:
+            return self._stored(frame, stage) if self._path else self._in_spark(frame)
+        finally:
+            context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+
+    def free(self) -> None:
+        """Deletes the stages: frames that read them can no longer be used."""
+        for rdd in self._kept:
+            rdd.unpersist(False)
+            if rdd.getCheckpointFile().isDefined():
+                self._delete(rdd.getCheckpointFile().get())
+        self._kept.clear()
+        if self._path and is_classic(self._spark):
+            self._delete(self._path)
+        elif self._path:
+            log.warning("delete %s yourself: Spark Connect has no call for it", self._path)
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None or self._path is None:
+            self.free()
+
+    def _stored(self, frame: DataFrame, stage: str) -> DataFrame:
+        """The stage's table, written unless there is one with its mark, which is written last."""
+        table = f"{self._path}/{self._count:03}-{stage.replace(' ', '-')}"
+        what = json.dumps([self._call, stage, frame.schema.simpleString()])
+        found = self._mark(f"{table}.mark")
+        if found is not None and found != what:
+            raise ValueError(f"{table} is of another call, {found}: give another path, or delete it")
+        if found is None:
+            frame.write.mode("overwrite").parquet(table)
+            mark = self._spark.range(1).select(F.lit(what).alias("what")).coalesce(1)
+            mark.write.mode("overwrite").parquet(f"{table}.mark")
+        return self._spark.read.schema(frame.schema).parquet(table)
+
+    def _mark(self, path: str) -> str | None:
+        try:
+            row = self._spark.read.parquet(path).first()
+        except AnalysisException:  # there is none
+            return None
+        return None if row is None else str(row["what"])
+
+    def _in_spark(self, frame: DataFrame) -> DataFrame:
+        """In the checkpoint directory where Spark has one, else in executors, whose loss fails a job."""
+        if is_classic(self._spark):
+            is_safe = self._spark.sparkContext.getCheckpointDir() is not None
+        else:
+            is_safe = self._spark.conf.get("spark.checkpoint.dir", None) is not None
+        if is_safe:
+            kept = frame.checkpoint()
+        elif "storageLevel" in inspect.signature(frame.localCheckpoint).parameters:
+            kept = frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK_2)
+        else:  # Spark 3.5 holds each once
+            kept = frame.localCheckpoint()
+        if is_classic(self._spark):
+            plan: Any = kept
+            self._kept.append(plan._jdf.queryExecution().logical().rdd())
+        return kept
+
+    def _delete(self, path: str) -> None:
+        jvm: Any = self._spark._jvm
+        context: Any = self._spark.sparkContext._jsc
+        place = jvm.org.apache.hadoop.fs.Path(path)
+        place.getFileSystem(context.hadoopConfiguration()).delete(place, True)
