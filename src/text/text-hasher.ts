@@ -161,7 +161,7 @@ export class TextHasher {
     return this.hasher.hash(this.vectorize(text));
   }
 
-  /** The codes of texts, in their order. Progress has the right total for arrays only. */
+  /** The codes of texts, in their order. */
   async hashAll(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
     return this.hashWithKeys(texts, null, checkOptions('options', options, LONG_CALL));
   }
@@ -172,7 +172,10 @@ export class TextHasher {
     keys: BandKeys | null,
     call: LongCall,
   ): Promise<Codes> {
-    const work = new LongWork(checkLongCall(call));
+    const list = Array.isArray(texts) ? texts : [...checkTexts(texts)];
+    // Other threads cannot have tokens of the caller.
+    const alone = this.#settings === null && { threads: 1 };
+    const work = new LongWork({ ...checkLongCall(call), ...alone });
     const kind = { bits: this.bits, origin: this.origin };
     const found: Codes[] = [];
     const take = ({ bytes, isNull, keys: own }: PartCodes) => {
@@ -183,21 +186,18 @@ export class TextHasher {
       codes.bytes.set(bytes);
       found.push(codes);
     };
-    const settings = this.#settings;
-    if (settings !== null && Array.isArray(texts)) {
-      await runJob(this.#jobOf(texts, settings, keys, take), work);
-    } else await this.#hashHere(checkTexts(texts), keys, take, work);
+    await runJob(this.#jobOf(list, keys, take), work);
     return Codes.join(found, kind);
   }
 
   /** Hashes parts of texts by threads, each with an equal hasher and its own vocabulary. */
   #jobOf(
     texts: readonly string[],
-    settings: Omit<TextState, 'frequencies'>,
     keys: BandKeys | null,
     take: (codes: PartCodes) => void,
   ): Job<TextState, TextPart, PartCodes> {
     const ends = partEnds(texts);
+    const settings = this.#settings as Omit<TextState, 'frequencies'>;
     const frequencies = this.#frequencies;
     return {
       task: TEXT_HASHING,
@@ -215,31 +215,6 @@ export class TextHasher {
         return [ends[i], texts.length];
       },
     };
-  }
-
-  /** Hashes texts on this thread, part after part: those that come one by one, or by own tokens. */
-  async #hashHere(
-    texts: Iterable<string>,
-    keys: BandKeys | null,
-    take: (codes: PartCodes) => void,
-    work: LongWork,
-  ): Promise<void> {
-    const total = Array.isArray(texts) ? texts.length : undefined;
-    let part: string[] = [];
-    let firstRow = 0;
-    const hash = () => {
-      take(this.codesOfPart({ texts: part, firstRow, bands: keys?.bands }));
-      firstRow += part.length;
-      part = [];
-    };
-    for (const text of texts) {
-      part.push(text);
-      if (part.length < STEP_TEXTS) continue;
-      hash();
-      await work.step(firstRow, total);
-    }
-    if (part.length > 0) hash();
-    await work.step(firstRow, total);
   }
 
   /**
@@ -371,9 +346,6 @@ interface TextPart {
 }
 
 type PartCodes = RowCodes & { readonly keys: Uint32Array };
-
-/** Texts of a step on this thread. */
-const STEP_TEXTS = 16;
 
 /** The task that hashes some texts; `worker.ts` lists it, so that worker threads can run it. */
 export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
