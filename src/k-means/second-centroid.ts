@@ -12,7 +12,7 @@
  */
 
 import { product, UNIT } from '../kernels/products';
-import { CentroidTree, LEAST_PRODUCT, NearestLists, type TreeState } from './two-level';
+import { CentroidTree, LEAST_PRODUCT, type NearestLists, type TreeState } from './two-level';
 
 /**
  * Measured on 352,575 sentences with 2,048 partitions: entries that a search scores until it has
@@ -42,10 +42,7 @@ export class SecondCentroids {
 
   /** For each vector its second centroid; with one centroid, that one. */
   of(vectors: Int16Array, own: Uint32Array): Uint32Array {
-    const lists = new NearestLists(own.length, Math.min(CANDIDATES, this.#count));
-    this.#tree.compare(vectors, GROUPS, lists.least, (vector, first, count, found, at) => {
-      lists.take(vector, first, count, found, at);
-    });
+    const lists = this.#tree.nearest(vectors, GROUPS, Math.min(CANDIDATES, this.#count));
     const products = this.#ownProducts(vectors, own);
     return own.map((first, vector) => this.#best(first, products[vector], lists, vector));
   }

@@ -44,15 +44,6 @@ export interface TreeState {
   readonly width: number;
 }
 
-/** Takes products of a vector with `count` centroids from `first` on: `products[at]` and so on. */
-type TakeProducts = (
-  vector: number,
-  first: number,
-  count: number,
-  products: Int32Array,
-  at: number,
-) => void;
-
 /** Finds the nearest centroid of each point as `CentroidTree` does. */
 export const NEAREST_IN_TREE: Task<TreeState, FinderPart, Uint32Array> = {
   name: 'nearest in tree',
@@ -147,41 +138,26 @@ export class CentroidTree {
   }
 
   /**
-   * Compares vectors with the centroids of the groups nearest to each. Calls `take` with a vector,
-   * the first of some centroids, their number, and their products from `products[at]` on, where one
-   * is at least `least[vector]`, which `take` may raise.
+   * For each vector the nearest `length` of the centroids of the `groups` groups nearest to it;
+   * fewer where these groups have fewer.
    */
-  compare(vectors: Int16Array, groups: number, least: Int32Array, take: TakeProducts): void {
+  nearest(vectors: Int16Array, groups: number, length: number): NearestLists {
     const { centroids, starts, width } = this.state;
     const all = { values: centroids, width };
+    const lists = new NearestLists(vectors.length / width, length);
     if (starts.length <= 2) {
-      const end = centroids.length / width;
-      productsKernel.productsOfMany(
-        all,
-        0,
-        end,
-        vectors,
-        least,
-        (first, count, row, products, at) => {
-          take(row, first, count, products, at);
-        },
-      );
-      return;
+      const count = centroids.length / width;
+      productsKernel.productsOfMany(all, 0, count, vectors, lists.least, lists.take);
+      return lists;
     }
     this.#eachGroup(vectors, groups, (rows, some, first, end) => {
-      const own = Int32Array.from(rows, (row) => least[row]);
-      productsKernel.productsOfMany(
-        all,
-        first,
-        end,
-        some,
-        own,
-        (from, count, query, products, at) => {
-          take(rows[query], from, count, products, at);
-          own[query] = least[rows[query]];
-        },
-      );
+      const own = Int32Array.from(rows, (row) => lists.least[row]);
+      productsKernel.productsOfMany(all, first, end, some, own, (from, count, query, found, at) => {
+        lists.take(from, count, rows[query], found, at);
+        own[query] = lists.least[rows[query]];
+      });
     });
+    return lists;
   }
 
   /**
@@ -217,14 +193,7 @@ export class CentroidTree {
     const count = starts.length - 1;
     const lists = new NearestLists(vectors.length / width, Math.min(most, count));
     const rows = { values: coarse, width };
-    productsKernel.productsOfMany(
-      rows,
-      0,
-      count,
-      vectors,
-      lists.least,
-      (first, some, vector, found, at) => lists.take(vector, first, some, found, at),
-    );
+    productsKernel.productsOfMany(rows, 0, count, vectors, lists.least, lists.take);
     const members: number[][] = Array.from({ length: count }, () => []);
     lists.centroids.forEach((group, i) => {
       members[group].push(Math.floor(i / lists.length));
@@ -387,7 +356,13 @@ export class NearestLists {
   }
 
   /** Takes the products of a vector with `count` centroids from `first` on: `found[at]`, ... */
-  take(vector: number, first: number, count: number, found: Int32Array, at: number): void {
+  readonly take = (
+    first: number,
+    count: number,
+    vector: number,
+    found: Int32Array,
+    at: number,
+  ): void => {
     const { products, centroids } = this;
     const start = vector * this.length;
     const last = start + this.length - 1;
@@ -403,5 +378,5 @@ export class NearestLists {
       centroids[to] = first + i;
     }
     this.least[vector] = products[last];
-  }
+  };
 }
