@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/long-work';
+import type { FileStates } from '../formats/web-source';
 import { CommandError, misuse } from './errors';
 import { type Option, type Parsed, parse } from './options';
 import { printable } from './output/figures';
@@ -49,6 +50,8 @@ export class Call {
   readonly signal: AbortSignal;
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
+  /** The files on hosts that were read: one that has changed at a later reading is an error. */
+  readonly fileStates: FileStates = new Map();
   readonly stdin: Streams['stdin'];
   readonly stdout: Streams['stdout'];
   readonly #options: ReadonlyMap<string, Option>;

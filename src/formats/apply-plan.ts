@@ -20,6 +20,7 @@ import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, OF_LINES, ROW_FORMATS, type RowFormat } from './row-format';
 import type { RowReader, SkippedLine } from './row-reader';
 import { shardsOf } from './shards';
+import { type FileStates, isAddress } from './web-source';
 
 /** How a plan is applied; options of `openRows` say how the source is read. */
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
@@ -93,6 +94,8 @@ interface CheckedOptions extends ApplyOptions {
    * without an id are then not parsed.
    */
   unchanged?: ReadonlyMap<string, string> | undefined;
+  /** Those of the files on hosts that were read before. */
+  states?: FileStates | undefined;
 }
 
 /** The same with options that were checked. */
@@ -171,7 +174,8 @@ async function rowsOfShards(
   for (const shard of shards) {
     const before = total;
     const isWanted = wantedRows(given, (row) => ids?.values[before + row] !== undefined);
-    for await (const batch of await openRecords(shard, { ...given, columns }, { isWanted })) {
+    const inner = { isWanted, states: given.states };
+    for await (const batch of await openRecords(shard, { ...given, columns }, inner)) {
       signal?.throwIfAborted();
       if (ids !== undefined) checkIds(batch.startingAt(total), ids, shard);
       total += batch.count;
@@ -195,7 +199,10 @@ function planOfRows(plan: DedupPlan, first: number, end: number): DedupPlan {
 }
 
 /** The outputs of shards, under the same names; a .zst becomes a .gz, since ZSTD is not written. */
-function targetsOf(shards: readonly string[], output: string): string[] {
+function targetsOf(sources: readonly string[], output: string): string[] {
+  // Of an address the host is the first folder.
+  const pathOf = (one: string) => one.replace(/^\w+:\/\/|[?#].*$/gs, '');
+  const shards = sources.map((one) => (isAddress(one) ? pathOf(one) : one));
   // The deepest folder that has all shards: outputs keep their paths below it.
   let base = dirname(shards[0]);
   while (!shards.every((file) => file.startsWith(join(base, sep)) || base === '.')) {
@@ -205,7 +212,7 @@ function targetsOf(shards: readonly string[], output: string): string[] {
   const targets = shards.map((shard) => join(output, nameOf(shard)));
   const twice = targets.findIndex((target, i) => targets.indexOf(target) < i);
   if (twice < 0) return targets;
-  throw new FormatError(`another shard is to become ${targets[twice]} too`, shards[twice]);
+  throw new FormatError(`another shard is to become ${targets[twice]} too`, sources[twice]);
 }
 
 /**
@@ -219,7 +226,7 @@ async function applyToOne(
   given: CheckedOptions & { isSharded: boolean },
 ): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force, isSharded, unchanged: _, ...read } = rest;
+  const { outputFormat, force, isSharded, unchanged: _, states, ...read } = rest;
   const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
@@ -229,7 +236,7 @@ async function applyToOne(
   const place = { force: force ?? true, inputs: [...inputs, ...[source].flat()] };
   const target = await openOutput(output, place);
   try {
-    const reader = await openRecords(source, read);
+    const reader = await openRecords(source, read, { states });
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     const isFolder = reader.columns.some(({ name }) => name === 'file');
     const areRecords = OF_LINES.includes(format) && !isSharded;
@@ -240,6 +247,7 @@ async function applyToOne(
         read: { ...read, columns, format },
         target,
         look,
+        states,
         isWanted: wantedRows(given, (row) => ids?.values[row] !== undefined),
       });
       await target.close();
@@ -317,10 +325,11 @@ async function copyRecords(
     readonly read: OpenRowsOptions;
     readonly target: RowOutput;
     readonly look: (batch: RowBatch) => void;
+    readonly states: FileStates | undefined;
     readonly isWanted: ((row: number) => boolean) | undefined;
   },
 ): Promise<Applied> {
-  const { read, target, look, isWanted } = copy;
+  const { read, target, look, states, isWanted } = copy;
   let kept: Uint8Array[] = [];
   // Row -1 is the line of names.
   let row = read.format === 'csv' ? -1 : 0;
@@ -329,7 +338,7 @@ async function copyRecords(
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
     row++;
   };
-  const reader = await openRecords(source, read, { onRecord, isWanted });
+  const reader = await openRecords(source, read, { onRecord, isWanted, states });
   let count = 0;
   for await (const batch of reader) {
     count += batch.count;

@@ -1,6 +1,6 @@
 /**
- * The bytes of rows: of a file that can be read at any position, or of a stream that is read from
- * front to back. A file is never held whole, so its size has no limit.
+ * The bytes of rows: of a file, here or on a host, that can be read at any position, or of a stream
+ * that is read from front to back. A file is never held whole, so its size has no limit.
  */
 
 import { open } from 'node:fs/promises';
@@ -15,6 +15,7 @@ import {
   unpackedZstd,
 } from './compressed';
 import { fill } from './file-io';
+import { type FileStates, isAddress, WebSource } from './web-source';
 
 const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
@@ -44,8 +45,12 @@ export class ByteSource implements BytePipe {
     await this.closeFile();
   }
 
-  /** Opens a file; null for a folder. A device or a pipe is read as a stream. */
-  static async open(path: string): Promise<ByteSource | null> {
+  /**
+   * Opens a file or an address; null for a folder. A device or a pipe is read as a stream. `states`
+   * are those of the files on hosts that were read before.
+   */
+  static async open(path: string, states: FileStates = new Map()): Promise<ByteSource | null> {
+    if (isAddress(path)) return ByteSource.#onHost(await WebSource.open(path, states));
     const handle = await open(path, 'r');
     try {
       const stat = await handle.stat();
@@ -74,6 +79,28 @@ export class ByteSource implements BytePipe {
       await handle.close();
       throw error;
     }
+  }
+
+  static #onHost(web: WebSource): ByteSource {
+    const { name, byteCount } = web;
+    const file =
+      byteCount === null
+        ? null
+        : {
+            byteCount,
+            willRead: (ranges: Parameters<WebSource['willRead']>[0]) => web.willRead(ranges),
+            async readInto(bytes: Uint8Array, at: number) {
+              await web.readInto(bytes, at);
+              source.bytesRead += bytes.length;
+            },
+          };
+    const source = new ByteSource(
+      name,
+      () => web.next(),
+      file,
+      () => web.close(),
+    );
+    return source;
   }
 
   /** The source without its compression, which its first bytes show; itself without one. */

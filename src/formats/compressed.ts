@@ -37,9 +37,9 @@ export function compressionOf(head: Uint8Array): Compression | null {
   return isZstd || isSkipped ? 'zstd' : null;
 }
 
-/** A name without the extension of a compression. */
+/** A name without the extension of a compression; of an address without what follows its path. */
 export function bareName(path: string): string {
-  return path.replace(/\.(?:gz|zst)$/i, '');
+  return path.replace(/^(https?:\/\/[^?#]*)[?#].*$/is, '$1').replace(/\.(?:gz|zst)$/i, '');
 }
 
 /** Returns a function that gives the content of gzip piece by piece. */

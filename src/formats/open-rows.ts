@@ -1,6 +1,6 @@
 /**
- * Opens rows of a file, a folder or a stream in any of the formats, to be read batch by batch, in
- * memory that does not grow with the file.
+ * Opens rows of a file, an address, a folder or a stream in any of the formats, to be read batch by
+ * batch, in memory that does not grow with the file.
  */
 
 import { checkArguments, checkDeclared } from '../base/arguments';
@@ -33,6 +33,7 @@ import {
 } from './row-reader';
 import { openShards, shardsOf } from './shards';
 import { folderRows, textRows } from './text/text-rows';
+import type { FileStates } from './web-source';
 
 /** How rows are read. */
 export interface OpenRowsOptions {
@@ -100,9 +101,10 @@ const READERS: Record<ReadFormat, Open> = {
 };
 
 /**
- * Opens a file, a folder, or a stream, to be read batch by batch. The columns are known once it is
- * open; leaving the loop closes it. A folder of files of rows, a pattern as `data/*.jsonl.gz` or a
- * list of paths is read as one, a folder of other files as texts. gzip and ZSTD are unpacked.
+ * Opens a file, an address (https:// or hf://datasets/), a folder, or a stream, to be read batch by
+ * batch. The columns are known once it is open; leaving the loop closes it. A folder of files of
+ * rows, a pattern as `data/*.jsonl.gz` or a list of paths is read as one, a folder of other files
+ * as texts. gzip and ZSTD are unpacked.
  *
  * @example
  * for await (const batch of await openRows('datasets/sample/docs.jsonl')) {
@@ -116,8 +118,10 @@ export async function openRows(
   return openRecords(source, checkDeclared(options, OPEN_OPTIONS));
 }
 
-/** Options that only callers in this library give. */
-type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'>;
+/** Options that only callers in this library give; `states` of files on hosts that were read. */
+type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'> & {
+  readonly states?: FileStates | undefined;
+};
 
 /**
  * The same with options that were checked; `onRecord` gets the bytes of rows of text formats.
@@ -153,7 +157,7 @@ async function openOne(
   const read = { ...readOptions(given), ...inner };
   const packed =
     typeof source === 'string'
-      ? await ByteSource.open(source)
+      ? await ByteSource.open(source, inner.states)
       : ByteSource.of(source, given.file ?? 'the stream');
   if (packed === null) return openFolder(source as string, given.format, read);
   try {

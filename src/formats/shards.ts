@@ -13,6 +13,7 @@ import { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { formatOfPath, isRead } from './row-format';
 import { type FormatRows, OpenRows, type ReadOptions } from './row-reader';
+import { isAddress } from './web-source';
 
 /** The files of a folder of shards, a pattern or a list; null for one file or a folder of texts. */
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
@@ -21,7 +22,7 @@ export async function shardsOf(source: string | readonly string[]): Promise<stri
   for (const one of source) files.push(...((await shardsAt(one)) ?? [one]));
   const known = new Map<string, string>();
   for (const file of files) {
-    const place = await realpath(file);
+    const place = isAddress(file) ? file : await realpath(file);
     const other = known.get(place);
     if (other !== undefined) throw new FormatError(`the same file as ${other}, given twice`, file);
     known.set(place, file);
@@ -29,8 +30,9 @@ export async function shardsOf(source: string | readonly string[]): Promise<stri
   return files;
 }
 
-/** The files of one folder or pattern; null for a single file or a folder of texts. */
+/** The files of one folder or pattern; null for a file, an address or a folder of texts. */
 async function shardsAt(path: string): Promise<string[] | null> {
+  if (isAddress(path)) return null;
   const there = await stat(path).catch(() => null);
   if (there === null) return /[*?]/.test(path) ? matching(path) : null;
   return there.isDirectory() ? shardsIn(path) : null;

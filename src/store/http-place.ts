@@ -8,9 +8,10 @@
 
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { bytesOf, MissingError, type Wanted } from './http-requests';
+import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
+import { checkFileSize } from '../table/sealed/file-checksum';
 import { manifestName } from './manifest';
-import { type ByteRange, joined, type NamedFile, type Place } from './place';
+import { type ByteRange, IS_MISSING, joined, type NamedFile, type Place } from './place';
 
 /**
  * Ranges at most this many bytes apart become one request, which also reads the bytes between them.
@@ -20,9 +21,6 @@ const MAX_GAP = 2 ** 13;
  * Most bytes of a manifest. Its size is not known in advance, and a host could send without end.
  */
 const MAX_MANIFEST_BYTES = 2 ** 26;
-
-/** Milliseconds without progress after which a request is given up. */
-const TIMEOUT_MS = 30_000;
 
 export class HttpPlace implements Place {
   readonly name: string;
@@ -73,7 +71,11 @@ export class HttpPlace implements Place {
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
     const requests = joined(ranges, MAX_GAP);
-    const target = { ...this.#named(file.name), fileBytes: file.bytes };
+    const named = this.#named(file.name);
+    const check = (size: number | null) => {
+      if (size !== null) checkFileSize(size, file.bytes, named.path);
+    };
+    const target = { ...named, fileBytes: file.bytes, check };
     const bodies = await this.#all(
       requests.map(({ at, length }) => ({ ...target, at, length })),
       signal,
@@ -114,7 +116,7 @@ export class HttpPlace implements Place {
     return new Promise<Uint8Array[]>((resolve, reject) => {
       // Rejects at once, even if a request does not notice the abort.
       own.signal.addEventListener('abort', () => reject(own.signal.reason));
-      const bodies = requests.map((wanted) => bytesOf(wanted, own.signal));
+      const bodies = requests.map((wanted) => bytesOf(wanted, own));
       Promise.all(bodies).then(resolve, (error) => own.abort(error));
     }).finally(() => {
       this.#running.delete(own);
@@ -126,7 +128,8 @@ export class HttpPlace implements Place {
   /**
    * Adds to the error of a missing file that another generation was published since, if that is so.
    */
-  async #gone(missing: Error, signal: AbortSignal | undefined): Promise<Error> {
+  async #gone({ file }: MissingError, signal: AbortSignal | undefined): Promise<Error> {
+    const missing = new FormatError(IS_MISSING, file);
     // A host that publishes an index again may delete the files of the open generation.
     const now = await this.#manifest(undefined, signal).catch(() => null);
     if (now === null || now.generation === this.#generation) return missing;

@@ -95,13 +95,13 @@ function answer(file: ServedFile | undefined, range: string | null, response: Se
     response.writeHead(404).end('no such file');
     return 0;
   }
-  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
   if (Number(first) >= file.size) {
     response.writeHead(416, { 'content-range': `bytes */${file.size}` }).end();
     return 0;
   }
   const from = Number(first ?? 0);
-  const body = file.read(from, last === undefined ? file.size : Number(last) + 1);
+  const body = file.read(from, last ? Number(last) + 1 : file.size);
   const said = { 'content-range': `bytes ${from}-${from + body.length - 1}/${file.size}` };
   response
     .writeHead(last === undefined ? 200 : 206, {

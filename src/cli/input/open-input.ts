@@ -9,7 +9,7 @@ import { threadsOf } from '../../threads/parallel';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
 
-/** A file, a folder or a pattern with * or ?, or several of these; '-' is stdin. */
+/** A file, an address, a folder or a pattern, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
 
 /** What sentences call an input: `docs.jsonl`, of several `docs.jsonl and 2 others`. */
@@ -42,7 +42,7 @@ export async function openInput(
     isStdin ? addAbortSignal(call.signal, call.stdin) : path,
     { file: isStdin ? 'stdin' : undefined, columns, ...reading },
     // Where lines may be skipped, a line must be read to know whether it is a row.
-    { isWanted: reading.onError === 'skip' ? undefined : isWanted },
+    { isWanted: reading.onError === 'skip' ? undefined : isWanted, states: call.fileStates },
   );
   call.atEnd(() => reader.close());
   return reader;

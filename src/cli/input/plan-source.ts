@@ -10,6 +10,7 @@ import { FormatError } from '../../base/format-error';
 import { textOfFormula } from '../../formats/csv/csv-text';
 import { checksumOf } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
+import { isAddress, stateOf } from '../../formats/web-source';
 import { openRows } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import { fileChecksum } from '../../table/sealed/file-checksum';
@@ -17,17 +18,31 @@ import type { Call } from '../call';
 import { type Input, nameOfInput } from './open-input';
 
 /**
- * Reads the files of an input for their checksums. Null where there are none to compare: for stdin,
- * pipes, folders of texts and indexes.
+ * Reads the files of an input for their checksums; of an address that of what its host says of the
+ * file. Null where there are none to compare: for stdin, pipes, folders of texts and indexes.
  */
 export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
   if ([input].flat().includes('-')) return null;
   if (typeof input === 'string' && (await isIndexFolder(input))) return null;
   const files = (await shardsOf(input)) ?? [input].flat();
-  for (const file of files) if (!(await stat(file)).isFile()) return null;
+  for (const file of files) {
+    if (!isAddress(file) && !(await stat(file)).isFile()) return null;
+  }
   const sums = new Map<string, string>();
-  for (const file of files) sums.set(file, await checksumOf(file, call.signal));
+  for (const file of files) {
+    const sum = isAddress(file)
+      ? await sumOfState(call, file)
+      : await checksumOf(file, call.signal);
+    if (sum === null) return null;
+    sums.set(file, sum);
+  }
   return new SourceMarks(input, sums);
+}
+
+/** A checksum of the size and mark that a host gives a file; null where it gives no mark. */
+async function sumOfState(call: Call, address: string): Promise<string | null> {
+  const { size, version } = await stateOf(address, call.fileStates);
+  return version && fileChecksum(new TextEncoder().encode(`${size} ${version}`));
 }
 
 /** The checksums of an input's files as they are now. */

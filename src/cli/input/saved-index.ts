@@ -9,6 +9,7 @@ import { parse } from 'node:path';
 import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-format';
+import { isAddress } from '../../formats/web-source';
 import { coreOf as internalsOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/measured-rows';
 import {
@@ -46,7 +47,9 @@ export type SavedIndex = Pick<
  * has no settings of texts: it is searched by rows, vectors and codes.
  */
 export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
-  if (path === '-') call.misuse('search reads an index from a folder or a file, not from stdin');
+  if (path === '-' || isAddress(path)) {
+    call.misuse('search reads an index from a folder or a file, not from stdin or a host');
+  }
   if (!(await stat(path)).isFile()) return openFolder(call, path);
   if (!['arrow', 'arrows', null].includes(formatOfPath(path))) {
     const { name } = parse(path);

@@ -7,6 +7,7 @@
 import { stat } from 'node:fs/promises';
 import { applyChecked } from '../../formats/apply-plan';
 import { shardsOf } from '../../formats/shards';
+import { isAddress, stateOf } from '../../formats/web-source';
 import { type DedupPlan, type RowFormat, type RowReader, readPlan } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
@@ -22,6 +23,8 @@ import { counted, grouped } from '../output/figures';
 
 /** Rows for each byte of a file, at most: gzip makes no file smaller than by this. */
 const MAX_PACKING = 1032;
+/** What a file counts whose host does not say its size. */
+const UNKNOWN_BYTES = 2 ** 21;
 
 /** Writes the rows of `input` that the plan of --apply keeps to -o, and says how many. */
 export async function applyPlanOf(call: Call, input: Input): Promise<0> {
@@ -52,6 +55,7 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
     inputs: [planPath],
     ids: areCompared ? { column, values: planned } : undefined,
     unchanged: sums?.sums,
+    states: call.fileStates,
   };
   const applied = await call.long('copying', (long) =>
     applyChecked(plan, input, output, { ...options, ...long }),
@@ -78,7 +82,11 @@ export async function readPlanFor(
   const reader = await openInput(call, input);
   await reader.close();
   const files = (await shardsOf(input)) ?? [input].flat();
-  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+  const sizeOf = async (file: string) =>
+    isAddress(file)
+      ? ((await stateOf(file, call.fileStates)).size ?? UNKNOWN_BYTES)
+      : (await stat(file)).size;
+  const sizes = await Promise.all(files.map(sizeOf));
   const mostByBytes = MAX_PACKING * sizes.reduce((sum, size) => sum + size, 0);
   const plan = await readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
   return { plan, reader };

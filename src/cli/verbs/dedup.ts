@@ -9,6 +9,7 @@ import { resolve, sep } from 'node:path';
 import { LongWork } from '../../base/long-work';
 import { JACCARD } from '../../codes/measure';
 import { isMatch, shardsOf } from '../../formats/shards';
+import { isAddress, localName } from '../../formats/web-source';
 import type { SparseVectors } from '../../index/vectors/sparse-vectors';
 import type { ColumnValues } from '../../near/keep';
 import { rowsOf, withVectors } from '../../near/rows';
@@ -224,12 +225,14 @@ function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
  * written JSONL or Arrow; for shards, as `data/*.jsonl`, a folder `data-kept`.
  */
 async function keptName(input: Input): Promise<string> {
-  const [first] = [input].flat();
+  const [path] = [input].flat();
+  const first = localName(path);
   if ((await shardsOf(input)) !== null) {
     const folder = first.replace(/\/?[^/]*[*?].*$|\/?[^/]*\.[^/]+$|\/+$/g, '');
     return `${folder || 'rows'}-kept`;
   }
-  if ((await stat(first)).isDirectory()) return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
+  if (!isAddress(path) && (await stat(first)).isDirectory())
+    return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
   const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }

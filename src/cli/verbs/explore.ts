@@ -15,6 +15,7 @@ import { openExplored } from '../../explore/server/explored';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/plan-file';
 import { startServer } from '../../explore/server/server';
+import { isAddress, localName } from '../../formats/web-source';
 import type { Call } from '../call';
 import { marksOf } from '../input/plan-source';
 import { openBytes } from '../output/rows';
@@ -23,7 +24,7 @@ import { openBytes } from '../output/rows';
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('explore reads a file or an index folder, not stdin');
-  await stat(path); // throws the system's error if the path is missing
+  if (!isAddress(path)) await stat(path); // throws the system's error if the path is missing
   const output = call.text('output');
   if (output === undefined) return serve(call, path);
   call.refuse(['port', 'plan'], (name) => `--${name} is for the server: leave it out, or -o`);
@@ -34,7 +35,9 @@ export async function run(call: Call): Promise<0> {
 
 /** The plan's file: that of --plan, else `docs-plan.jsonl` for `docs.jsonl`. */
 async function planFileOf(call: Call, path: string): Promise<PlanFile> {
-  const usual = `${path.replace(/[/\\]+$/, '').replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
+  const usual = `${localName(path)
+    .replace(/[/\\]+$/, '')
+    .replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
   return new PlanFile(call.text('plan') ?? usual, await marksOf(call, path));
 }
 
@@ -61,7 +64,7 @@ async function serve(call: Call, path: string): Promise<0> {
   let answers: ReturnType<typeof answersOf> | null = null;
   const server = await startServer({
     port: call.number('port') ?? 0,
-    files: await servedPage(basename(path)),
+    files: await servedPage(basename(localName(path))),
     answer: async (question, asked) => {
       // The page asks for the status from the start, and for the rest once it is 'ready'.
       if (question === 'status') return status;

@@ -6,6 +6,7 @@
  */
 
 import { readFile, rmdir, stat } from 'node:fs/promises';
+import { isAddress } from '../../formats/web-source';
 import {
   type Id,
   IndexFolder,
@@ -86,7 +87,7 @@ async function checkOptions(call: Call, input: string, output: string | undefine
     call.misuse('--queries does not go with --memory, where rows are the queries: leave one out');
   }
   if (file === '-' && input === '-') call.misuse('stdin has the input or the queries, not both');
-  if (file !== '-') await stat(file); // no such file: the system's own error
+  if (file !== '-' && !isAddress(file)) await stat(file); // no such file: the system's own error
 }
 
 /** Fails where an index is there that no --force replaces. */

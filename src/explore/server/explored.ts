@@ -11,6 +11,7 @@ import { buildIndex } from '../../cli/input/new-index';
 import { Carried, carriedName, idNamed, openFolder } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
+import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/result';
 import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
@@ -126,7 +127,7 @@ export class Explored {
   about(): About {
     const { bits, hasher } = this.index;
     return {
-      title: basename(this.path),
+      title: basename(localName(this.path)),
       rows: this.rows.length,
       bits,
       measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',

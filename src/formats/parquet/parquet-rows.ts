@@ -30,6 +30,8 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     for (const group of groups.filter(({ rows }) => rows > 0)) {
       const { rows } = group;
       const budget = new Budget(bytesOf(group, nodes, bytes.byteCount));
+      const chunks = nodes.flatMap((node) => chunksOf(group, node));
+      bytes.willRead?.(chunks.map(({ start: at, byteCount: length }) => ({ at, length })));
       const made: Column[] = [];
       for (const plan of plans) {
         const { node, name, kind } = plan;

@@ -41,6 +41,8 @@ export interface ByteFile {
   readonly byteCount: number;
   /** Fills `bytes` from `at` on; throws where the file ends before. */
   readInto(bytes: Uint8Array, at: number): Promise<void>;
+  /** Says what is read next, so that a file that is far away is asked for it at once. */
+  willRead?(ranges: readonly Span[]): void;
 }
 
 /** Bytes that come one after another. */
@@ -218,6 +220,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
     const { blocks, columns, schemaAt, version } = readFooter(footer, start);
     const bodies: Span[] = [];
     let rowCount = 0;
+    file.willRead?.(blocks.map(({ offset: at, metadataBytes: length }) => ({ at, length })));
     // Checks each message that the footer names, and notes where its body lies.
     for (const block of blocks) {
       const head = await headFrom(takeFrom(file, block.offset, start));
@@ -230,7 +233,9 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
     let index = 0;
     const next = async () => {
       if (index === blocks.length) return null;
-      const take = takeFrom(file, blocks[index++].offset, start);
+      const { offset, metadataBytes, bodyBytes } = blocks[index++];
+      file.willRead?.([{ at: offset, length: metadataBytes + bodyBytes }]);
+      const take = takeFrom(file, offset, start);
       return messageFrom(take, await headFrom(take), columns);
     };
     const schema = [schemaOfFooter(footer, schemaAt, version)];

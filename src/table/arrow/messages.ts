@@ -252,6 +252,7 @@ interface Block {
   readonly header: 2 | 3;
   readonly offset: number;
   readonly metadataBytes: number;
+  readonly bodyBytes: number;
 }
 
 /** The content of a footer, verified. */
@@ -293,7 +294,7 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
       }
       if (seen.has(offset)) throw new Error(`the footer names the message at ${offset} twice`);
       seen.add(offset);
-      blocks.push({ header, offset, metadataBytes });
+      blocks.push({ header, offset, metadataBytes, bodyBytes });
     }
   }
   return { blocks, columns, schemaAt, version };

@@ -1,0 +1,395 @@
+/**
+ * Requests files from a web host by `fetch`: a range, a whole file, or all of one as a stream. At
+ * most six requests run at a time for each host. Failures that may be temporary (a lost connection,
+ * 408, 429, 5xx, a body that ends early) are tried again after growing waits; a stream goes on
+ * behind its last piece. Headers that contradict the range, and every other answer, throw an error
+ * with the address. A host that neither answers nor sends 1 MiB, or what is left, within a limit of
+ * time is given up. The headers of a file, as a token, go to no other origin.
+ */
+
+import { concatenated } from './arrays';
+import { FormatError } from './format-error';
+
+/** Milliseconds without progress after which a request is given up. */
+export const TIMEOUT_MS = 30_000;
+/** Requests to one host that run at once: as many as browsers allow over HTTP/1.1. */
+const PARALLEL = 6;
+/** How often a request is tried before its error is thrown. */
+const TRIES = 5;
+/** Milliseconds before the second try; twice as many before each further one. */
+const FIRST_WAIT = 100;
+/** Answers in a row that may name another address. */
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Bytes that must come within the limit of time. */
+const PROGRESS_BYTES = 2 ** 20;
+
+/**
+ * A failure that may be temporary. `error` is thrown after the last try; `wait` is the least time
+ * in milliseconds before the next one.
+ */
+class Passing {
+  constructor(
+    readonly error: Error,
+    readonly wait = 0,
+  ) {}
+}
+
+/** A file on a web host. */
+export interface WebFile {
+  readonly url: URL;
+  /** The name of the file in errors. */
+  readonly path: string;
+  /** The limit of time without progress. */
+  readonly timeoutMs: number;
+  /** Sent to the origin of `url` alone. Node only: a browser sends them after a redirect too. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What to do where the host answers 401 or 403. */
+  readonly advice?: string;
+  /**
+   * Called with what an answer says of the whole file: its size, and the mark of its state (ETag,
+   * else Last-Modified); null for what it does not say. Throws where this cannot be.
+   */
+  check?(size: number | null, version: string | null): void;
+}
+
+/**
+ * A range of a file of `fileBytes` bytes, or, if that is null, the whole file, of at most `length`
+ * bytes.
+ */
+export interface Wanted extends WebFile {
+  readonly at: number;
+  readonly length: number;
+  readonly fileBytes: number | null;
+}
+
+/** Thrown if the host does not have the file. */
+export class MissingError extends FormatError {}
+
+/** Returns the wanted bytes after at most TRIES tries. `stop` ends the request, and is aborted. */
+export function bytesOf(wanted: Wanted, stop: AbortController): Promise<Uint8Array> {
+  const attempt = (progressed: () => void) => answered(wanted, stop.signal, progressed);
+  return tried(wanted, stop, () => inTurn(wanted.url.host, () => limited(wanted, stop, attempt)));
+}
+
+/** All bytes of a file, one piece after another. */
+export class WebStream {
+  /** The size of the file as the first answer says it; null where it says none. */
+  size: number | null = null;
+  /** True where the host gives any range of the file. */
+  hasRanges = false;
+  /** Bytes that came. */
+  at = 0;
+  #reader: Reader | null = null;
+
+  /** `stop` ends the stream. */
+  constructor(
+    private readonly file: WebFile,
+    private readonly stop: AbortController,
+  ) {}
+
+  /** The next piece: what comes first, then 1 MiB or what is left, then nothing. */
+  next(): Promise<Uint8Array> {
+    const { file, stop } = this;
+    return tried(file, stop, async () => {
+      try {
+        this.#reader ??= await inTurn(file.url.host, () => {
+          return limited(file, stop, () => this.#request());
+        });
+        return await limited(file, stop, () => this.#piece());
+      } catch (error) {
+        this.#reader = null;
+        // Without ranges a stream cannot go on behind its first piece.
+        throw error instanceof Passing && this.at > 0 && !this.hasRanges ? error.error : error;
+      }
+    });
+  }
+
+  /** Ends the request. */
+  async close(): Promise<void> {
+    await this.#reader?.cancel().catch(() => undefined);
+  }
+
+  async #piece(): Promise<Uint8Array> {
+    const { file, stop, at, size } = this;
+    if (this.#reader === null) return new Uint8Array(0);
+    const piece = await pieceOf(this.#reader, at === 0 ? 1 : PROGRESS_BYTES).catch((cause) => {
+      throw failure(file, stop.signal, 'the answer broke off', cause);
+    });
+    if (size !== null && at + piece.length > size) {
+      throw new FormatError(`damaged: more than ${size} bytes came`, file.path);
+    }
+    if (size !== null && piece.length === 0 && at < size) {
+      throw new Passing(new FormatError(`cut short: ${at} bytes came of ${size}`, file.path));
+    }
+    this.at += piece.length;
+    return piece;
+  }
+
+  /** Asks for all bytes from `at` on; null for an empty file. */
+  async #request(): Promise<Reader | null> {
+    const { file, stop, at } = this;
+    const response = await fetched(file, `bytes=${at}-`, stop.signal);
+    const { status, headers, body } = response;
+    // Bytes that `fetch` unpacks are not those that headers count.
+    const isPacked = !['identity', null].includes(headers.get('content-encoding'));
+    const said = sizeOf(headers);
+    try {
+      if (status === 416 && said === at) return null;
+      const first = /^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1];
+      const fits = status === 206 ? Number(first) === at : status === 200 && at === 0;
+      if (!fits) throw refusal(response, file, `from byte ${at} on`);
+      const size = status === 206 ? said : numberOf(headers.get('content-length'));
+      if (at === 0) {
+        this.size = isPacked ? null : size;
+        this.hasRanges = status === 206 && this.size !== null;
+      }
+      file.check?.(isPacked ? null : size, versionOf(headers));
+    } catch (error) {
+      await body?.cancel().catch(() => undefined);
+      throw error;
+    }
+    return body?.getReader() ?? null;
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Calls `once` until it does not fail, or fails for good; waits longer before each further try. */
+async function tried<T>(
+  { timeoutMs }: WebFile,
+  { signal }: AbortController,
+  once: () => Promise<T>,
+): Promise<T> {
+  /** Milliseconds that were waited. */
+  let waited = 0;
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const got = await once().catch((error) => {
+      if (error instanceof Passing) return error;
+      throw error;
+    });
+    if (!(got instanceof Passing)) return got;
+    const wait = Math.max(got.wait, FIRST_WAIT * 2 ** (tries - 1));
+    waited += wait;
+    if (tries === TRIES || waited > timeoutMs) throw got.error;
+    await pause(wait, signal);
+  }
+}
+
+/**
+ * For each host the number of running requests, and functions that start the waiting ones, in
+ * order.
+ */
+const hosts = new Map<string, { running: number; waiting: (() => void)[] }>();
+
+/** Runs a request as soon as fewer than PARALLEL others of its host run. */
+async function inTurn<T>(name: string, request: () => Promise<T>): Promise<T> {
+  const host = hosts.get(name) ?? { running: 0, waiting: [] };
+  hosts.set(name, host);
+  if (host.running < PARALLEL) host.running++;
+  else await new Promise<void>((go) => host.waiting.push(go));
+  try {
+    return await request();
+  } finally {
+    // The next request takes over this place, so the number of running requests stays the same.
+    const next = host.waiting.shift();
+    if (next !== undefined) next();
+    else if (--host.running === 0) hosts.delete(name);
+  }
+}
+
+const aborts = new WeakMap<AbortSignal, Promise<never>>();
+
+/** Rejects as soon as the signal is aborted: one listener, however many wait for it. */
+function aborted(signal: AbortSignal): Promise<never> {
+  const known = aborts.get(signal);
+  if (known !== undefined) return known;
+  const made = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  made.catch(() => undefined); // no call may wait for it when it comes
+  aborts.set(signal, made);
+  return made;
+}
+
+/** Waits for some milliseconds; rejects as soon as the signal is aborted. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let timer: ReturnType<typeof setTimeout>;
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  return Promise.race([end, aborted(signal)]).finally(() => clearTimeout(timer));
+}
+
+/** Runs a request as long as it reports progress in time; else aborts `stop` with the error. */
+async function limited<T>(
+  { timeoutMs, path }: WebFile,
+  stop: AbortController,
+  run: (progressed: () => void) => Promise<T>,
+): Promise<T> {
+  stop.signal.throwIfAborted();
+  const expire = () => {
+    const what = `took more than ${timeoutMs / 1000} s for 1 MiB, or for what was left`;
+    stop.abort(new Error(`${path}: the host ${what}`));
+  };
+  let timer = setTimeout(expire, timeoutMs);
+  try {
+    return await run(() => {
+      clearTimeout(timer);
+      timer = setTimeout(expire, timeoutMs);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The bytes that one request brings. Throws a Passing if another try may succeed. */
+async function answered(
+  wanted: Wanted,
+  signal: AbortSignal,
+  progressed: () => void,
+): Promise<Uint8Array> {
+  const { path, at, length, fileBytes } = wanted;
+  const isRange = fileBytes !== null;
+  const range = isRange ? `bytes=${at}-${at + length - 1}` : null;
+  const response = await fetched(wanted, range, signal);
+  try {
+    checkStatus(response, wanted);
+    const bytes = await bodyOf(response, length, progressed).catch((cause) => {
+      throw failure(wanted, signal, 'the answer broke off', cause);
+    });
+    if (bytes === null) throw new FormatError(`damaged: more than ${length} bytes came`, path);
+    if (!isRange || bytes.length === length) return bytes;
+    const what = `cut short: ${bytes.length} bytes came of ${length} from byte ${at} on`;
+    throw new Passing(new FormatError(what, path));
+  } finally {
+    await response.body?.cancel().catch(() => undefined); // of an answer that is not wanted
+  }
+}
+
+/** What a failed connection throws: the reason of an aborted signal, else a Passing. */
+function failure({ path }: WebFile, signal: AbortSignal, what: string, cause: unknown): unknown {
+  if (signal.aborted) return signal.reason;
+  const why = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
+  return new Passing(new Error(`${path}: ${what}: ${why}`, { cause }));
+}
+
+/** `fetch` that goes to another address a few times at most. */
+async function fetched(
+  file: WebFile,
+  range: string | null,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { url: first, path } = file;
+  const headers = range === null ? undefined : { range };
+  // Chromium's cache runs one request for a file at a time: 12 ranges take 1.4 s with it, 0.36 s
+  // without.
+  const cache = range === null ? 'no-cache' : 'no-store';
+  let url = first;
+  try {
+    for (let left = MAX_REDIRECTS; ; left--) {
+      const own = url.origin === first.origin ? { ...file.headers, ...headers } : headers;
+      const init: RequestInit = { headers: own, cache, signal };
+      const response = await fetch(url, { ...init, redirect: 'manual' });
+      // A page is not told the other address; the browser limits how often it goes on.
+      if (response.type === 'opaqueredirect') return await fetch(url, init);
+      const other = response.headers.get('location');
+      if (!REDIRECTS.includes(response.status) || other === null) return response;
+      await response.body?.cancel();
+      if (left === 0) {
+        const what = `the host names another address ${MAX_REDIRECTS} times in a row`;
+        throw new FormatError(what, path);
+      }
+      url = new URL(other, url);
+    }
+  } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
+    const what = 'the host cannot be reached, or does not allow this page to read it (CORS)';
+    throw failure(file, signal, what, cause);
+  }
+}
+
+const numberOf = (text: string | null | undefined) =>
+  /^\d+$/.test(text ?? '') ? Number(text) : null;
+
+/** The size of the whole file that the header of a range says; null for none. */
+function sizeOf(headers: Headers): number | null {
+  return numberOf(/\/(\d+)\s*$/.exec(headers.get('content-range') ?? '')?.[1]);
+}
+
+const versionOf = (headers: Headers) => headers.get('etag') ?? headers.get('last-modified');
+
+/** Throws if status or headers do not fit the wanted range. */
+function checkStatus(response: Response, wanted: Wanted): void {
+  const { at, length, fileBytes } = wanted;
+  const { status, headers } = response;
+  const isRange = fileBytes !== null;
+  if (isRange && (status === 206 || status === 416)) {
+    wanted.check?.(sizeOf(headers), versionOf(headers));
+  }
+  // A page sees this header only if the other host exposes it (CORS). Lengths and checksums of
+  // bodies are compared in any case.
+  const said = headers.get('content-range')?.trim();
+  const isOther = said !== undefined && !said.startsWith(`bytes ${at}-${at + length - 1}/`);
+  const fits = status === 206 ? isRange && !isOther : status === 200;
+  if (!fits) throw refusal(response, wanted, `bytes ${at} to ${at + length - 1}`);
+  if (status === 206 || !isRange || length === fileBytes) return;
+  const what = 'the host ignores range requests, it answered 200 with the whole file';
+  throw new Error(`${wanted.path}: ${what}: another host answers them with 206`);
+}
+
+/** What an answer that does not fit throws; `range` are the bytes that were asked for. */
+function refusal({ status, statusText, headers }: Response, file: WebFile, range: string): unknown {
+  const { path } = file;
+  if (status === 206) {
+    const said = headers.get('content-range');
+    return new FormatError(`${range} were asked for, the host answered "${said}"`, path);
+  }
+  if (status === 404 || status === 410) {
+    return new MissingError(`the host does not have it, it answered ${status}`, path);
+  }
+  if (status === 416) return new FormatError(`cut short: it does not have ${range}`, path);
+  const advice = file.advice && (status === 401 || status === 403) ? `: ${file.advice}` : '';
+  const answer = `${status} ${statusText}`.trim();
+  const error = new Error(`${path}: the host answered ${answer}${advice}`);
+  if (status !== 408 && status !== 429 && status < 500) return error;
+  const after = Number(headers.get('retry-after')); // NaN of a date: then as without
+  return new Passing(error, after > 0 ? after * 1000 : 0);
+}
+
+/** At least `count` of the next bytes of a body; fewer only at its end. */
+async function pieceOf(reader: Reader, count: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (length < count) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    length += value.length;
+  }
+  return chunks.length === 1 ? chunks[0] : concatenated(chunks);
+}
+
+/** Reads a body; null if it has more than `max` bytes, none of which are kept. */
+async function bodyOf(
+  { body }: Response,
+  max: number,
+  progressed: () => void,
+): Promise<Uint8Array | null> {
+  if (body === null) return new Uint8Array(0);
+  const reader: Reader = body.getReader();
+  const pieces: Uint8Array[] = [];
+  for (let length = 0; ; ) {
+    progressed();
+    const piece = await pieceOf(reader, Math.min(PROGRESS_BYTES, max - length + 1));
+    length += piece.length;
+    if (length > max) {
+      await reader.cancel();
+      return null;
+    }
+    if (piece.length === 0) return pieces.length === 1 ? pieces[0] : concatenated(pieces);
+    pieces.push(piece);
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The bytes of a file by its address: https://, http://, or hf:// for one of a data set on Hugging
+ * Face. One stream gives them from front to back; ranges give those that are needed, where the host
+ * has them. A file that changes between two answers is an error.
+ */
+
+import { wrongValue } from '../base/check';
+import { environmentOf } from '../base/environment';
+import { FormatError } from '../base/format-error';
+import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
+import { type ByteRange, joined } from '../store/place';
+
+/** Ranges at most this many bytes apart become one request. */
+const MAX_GAP = 2 ** 16;
+/** Bytes that are read at the end of a file, where footers are, whatever is asked for. */
+const TAIL_BYTES = 2 ** 16;
+/** hf://datasets/OWNER/NAME[@REVISION]/path; only revisions of these forms have slashes. */
+const HUB = /^hf:\/\/datasets\/([^/@]+\/[^/@]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/]+))?\/(.+)$/i;
+
+export const isAddress = (text: string) => /^(?:https?|hf):\/\//i.test(text);
+
+/** What a path is called on this machine: of an address the last part, without what follows it. */
+export function localName(path: string): string {
+  if (!isAddress(path)) return path;
+  return path
+    .replace(/[?#].*/s, '')
+    .split('/')
+    .filter(Boolean)
+    .at(-1) as string;
+}
+
+/** What hosts say of a file: its size, and the mark of its state; null for what they do not say. */
+interface FileState {
+  readonly size: number | null;
+  readonly version: string | null;
+}
+
+/** By name the files that were read: a later reading of one that has changed fails. */
+export type FileStates = Map<string, FileState>;
+
+interface RequestedRange extends ByteRange {
+  readonly bytes: Promise<Uint8Array>;
+}
+
+/** The state of a file, by one request where it is not known yet. */
+export async function stateOf(address: string, states: FileStates): Promise<FileState> {
+  const { path } = fileOf(address);
+  if (!states.has(path)) await (await WebSource.open(address, states)).close();
+  return states.get(path) as FileState;
+}
+
+/** A file on a host, as a stream or by ranges; `close` ends its requests. */
+export class WebSource {
+  readonly #file: WebFile;
+  readonly #stop = new AbortController();
+  readonly #stream: WebStream;
+  /** The first piece, until it is taken. */
+  #first: Uint8Array | null = null;
+  /** Ranges that are requested, or were last. */
+  #ranges: RequestedRange[] = [];
+
+  private constructor(file: WebFile, states: FileStates) {
+    const check = (size: number | null, version: string | null) => {
+      const known = states.get(file.path) ?? { size: null, version: null };
+      const now = { size: known.size ?? size, version: known.version ?? version };
+      if (now.size !== (size ?? now.size) || now.version !== (version ?? now.version)) {
+        throw new FormatError('changed while it was read: start again', file.path);
+      }
+      states.set(file.path, now);
+    };
+    this.#file = { ...file, check };
+    this.#stream = new WebStream(this.#file, this.#stop);
+  }
+
+  /** Asks for the file, and reads its first piece. */
+  static async open(address: string, states: FileStates): Promise<WebSource> {
+    const source = new WebSource(fileOf(address), states);
+    source.#first = await source.#stream.next();
+    return source;
+  }
+
+  /** Without what an address asks for besides its path, which may be secret. */
+  get name(): string {
+    return this.#file.path;
+  }
+
+  /** The size of the file; null where the host gives no ranges of it. */
+  get byteCount(): number | null {
+    return this.#stream.hasRanges ? this.#stream.size : null;
+  }
+
+  /** The next bytes of the stream; none only at the end. */
+  async next(): Promise<Uint8Array> {
+    const first = this.#first;
+    this.#first = null;
+    return first ?? this.#stream.next();
+  }
+
+  /** Requests ranges at once, in place of those before; the stream ends. */
+  willRead(ranges: readonly ByteRange[]): void {
+    const file = { ...this.#file, fileBytes: this.byteCount };
+    const ended = this.#stream.close();
+    this.#ranges = joined(ranges, MAX_GAP).map(({ at, length }) => {
+      const bytes = ended.then(() => bytesOf({ ...file, at, length }, this.#stop));
+      bytes.catch(() => undefined); // thrown where it is awaited
+      return { at, length, bytes };
+    });
+  }
+
+  /** Fills `bytes` from `at` on. */
+  async readInto(bytes: Uint8Array, at: number): Promise<void> {
+    const size = this.byteCount ?? 0;
+    const end = at + bytes.length;
+    if (end > size) throw new Error('cut short: the file ends before its data');
+    if (bytes.length === 0) return;
+    const isAround = (range: ByteRange) => range.at <= at && end <= range.at + range.length;
+    if (!this.#ranges.some(isAround)) {
+      const from = end === size ? Math.min(at, Math.max(0, size - TAIL_BYTES)) : at;
+      this.willRead([{ at: from, length: end - from }]);
+    }
+    const range = this.#ranges.find(isAround) as RequestedRange;
+    bytes.set((await range.bytes).subarray(at - range.at, end - range.at));
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error(`${this.name}: closed while it was read`));
+  }
+}
+
+/** The file that an address names. Refuses patterns: a host does not list its files. */
+function fileOf(address: string): WebFile {
+  const name = address.replace(/[?#].*/s, '');
+  const [isHub, repository, revision = 'main', path] = HUB.exec(address) ?? [];
+  if (name.includes('*')) {
+    throw wrongValue('source', 'the address of one file: a host does not list its files', name);
+  }
+  if (isHub) return { ...hubFile(repository, revision, path), path: address };
+  const url = URL.canParse(address) && !/^hf:/i.test(address) ? new URL(address) : null;
+  if (url === null) {
+    const forms = 'https://HOST/PATH or hf://datasets/OWNER/NAME[@REVISION]/PATH';
+    throw wrongValue('source', forms, name);
+  }
+  const own = `${url.origin}${url.pathname}`;
+  if (url.username === '' && url.password === '') return { url, path: own, timeoutMs: TIMEOUT_MS };
+  throw wrongValue('source', 'an address without a name and password', own);
+}
+
+/** The address of a file on Hugging Face: huggingface.co/docs/huggingface_hub, "HF URIs". */
+function hubFile(repository: string, revision: string, path: string): Omit<WebFile, 'path'> {
+  const endpoint = environmentOf('HF_ENDPOINT') || 'https://huggingface.co';
+  const token = environmentOf('HF_TOKEN');
+  // `~parquet` is short for the branch refs/convert/parquet.
+  const branch = revision.replace(/^~/, 'refs/convert/').replaceAll(/%2f/gi, '/');
+  const at = ['resolve', branch, ...path.split('/')].map(encodeURIComponent).join('/');
+  return {
+    url: new URL(`${endpoint.replace(/\/+$/, '')}/datasets/${repository}/${at}`),
+    timeoutMs: TIMEOUT_MS,
+    advice: 'there is no such data set, or HF_TOKEN must be a token that may read it',
+    ...(token && { headers: { authorization: `Bearer ${token}` } }),
+  };
+}
