@@ -233,6 +233,14 @@ async function main() {
     return `with ${packages.size - 1} packages below it, each once`;
   });
 
+  await check('shows the demo, without a clone', async () => {
+    const start = performance.now();
+    const shown = await run('npx', ['halfspace', 'demo'], { cwd: consumer });
+    assert.match(shown, /"id":"tea-1"/);
+    assert.match(shown, /\$ halfspace explore docs.jsonl --text body -o page.html\n$/);
+    return `${((performance.now() - start) / 1000).toFixed(1)} s`;
+  });
+
   await check('works with import', async () => {
     expected = await reportOf('main.mjs');
     assert.deepEqual(expected.digests, golden, 'other digests than test/hashing/golden.json');

@@ -16,7 +16,10 @@ import type { Output, Progress, Talk } from './output/progress';
  * The code of a verb. Resolves to exit code 0, or to 1 where a check found what it looks for, as
  * damage by `verify`; failures are thrown.
  */
-export type Run = (call: Call) => Promise<0 | 1>;
+export type Run = (call: Call, runVerb: RunVerb) => Promise<0 | 1>;
+
+/** Runs another verb, whose name is the first word, as a part of this run. */
+export type RunVerb = (words: readonly string[]) => Promise<0 | 1>;
 
 /** A verb as data. Parsing and help read this alone, without loading verbs' code. */
 export interface Verb {

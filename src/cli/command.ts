@@ -7,7 +7,7 @@
 
 import { FormatError } from '../base/format-error';
 import { nearestName } from '../base/nearest-name';
-import type { Call, Streams } from './call';
+import type { Call, Streams, Verb } from './call';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { Talk } from './output/progress';
 import { COMMON_OPTIONS, VERBS } from './verbs';
@@ -73,7 +73,7 @@ export class Command {
 
   /** Loads the code of one verb at most, and none for help. */
   async #run(): Promise<number> {
-    const { words, streams } = this;
+    const { words } = this;
     const asksHelp = ['help', '--help', '-h'].includes(words[0]);
     const isOfVerb = asksHelp && VERBS.some((verb) => verb.name === words[1]);
     const [name, ...rest] = isOfVerb ? [words[1], '--help'] : words;
@@ -83,20 +83,27 @@ export class Command {
       await this.#print(helpOfCommand(VERBS));
       return name === undefined ? 2 : 0;
     }
-    const verb = VERBS.find((one) => one.name === name);
-    if (verb === undefined) throw unknownVerb(name);
+    const verb = verbOf(name);
     if (rest.includes('--help') || rest.includes('-h')) {
       const { helpOfVerb } = await import('./help');
       return this.#print(helpOfVerb(verb));
     }
+    return this.#runVerb(verb, rest);
+  }
+
+  async #runVerb(verb: Verb, words: readonly string[]): Promise<0 | 1> {
     const { Call } = await import('./call');
     const options = [...verb.options, ...COMMON_OPTIONS];
-    const call = new Call(options, rest, streams, this.#talk);
+    const call = new Call(options, words, this.streams, this.#talk);
     this.#running = call;
     // What the library's calls read where they are given no number.
     const threads = call.text('threads');
     if (threads !== undefined) process.env.HALFSPACE_THREADS = threads;
-    return (await verb.load()).run(call);
+    return (await verb.load()).run(call, async ([name, ...rest]) => {
+      const code = await this.#runVerb(verbOf(name), rest);
+      await this.#running?.cleanUp();
+      return code;
+    });
   }
 
   async #print(text: string): Promise<0> {
@@ -105,10 +112,12 @@ export class Command {
   }
 }
 
-/** The misuse that suggests the verb of the nearest name. */
-function unknownVerb(name: string): CommandError {
+/** The verb of a name; throws a misuse that suggests the nearest one where there is none. */
+function verbOf(name: string): Verb {
+  const verb = VERBS.find((one) => one.name === name);
+  if (verb !== undefined) return verb;
   const names = VERBS.map((verb) => verb.name);
   const nearest = nearestName(name, names);
   const hint = nearest === null ? `the verbs are ${names.join(', ')}` : `did you mean ${nearest}?`;
-  return new CommandError(`no verb "${name}", ${hint}`, 2);
+  throw new CommandError(`no verb "${name}", ${hint}`, 2);
 }

@@ -34,7 +34,7 @@ export function helpOfVerb({ name, summary, usage, options, first, example }: Ve
   return `${title.join('\n')}
 
 Usage:
-  ${wrapped(`halfspace ${name} ${usage}`, 96).join('\n    ')}
+  ${wrapped(`halfspace ${name} ${usage}`.trimEnd(), 96).join('\n    ')}
 
 Options:
 ${linesOf(shown)}

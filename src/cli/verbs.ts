@@ -329,6 +329,15 @@ const VERIFY: Verb = {
   load: () => import('./verbs/verify'),
 };
 
+const DEMO: Verb = {
+  name: 'demo',
+  summary: 'the sample of the package: its duplicates, a search, the page',
+  usage: '',
+  options: [],
+  example: 'halfspace demo',
+  load: () => import('./verbs/demo'),
+};
+
 export const VERBS: readonly Verb[] = [
   FINGERPRINT,
   INDEX,
@@ -341,4 +350,5 @@ export const VERBS: readonly Verb[] = [
   EXPLORE,
   INFO,
   VERIFY,
+  DEMO,
 ];

@@ -54,7 +54,7 @@ describe.each(VERBS.map(({ name }) => name))('%s --help', (name) => {
     expect([code, stderr]).toEqual([0, '']);
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(new RegExp(`^halfspace ${name}: .+`));
-    expect(stdout).toMatch(new RegExp(`^Usage:\\n {2}halfspace ${name} `, 'm'));
+    expect(stdout).toMatch(new RegExp(`^Usage:\\n {2}halfspace ${name}( |$)`, 'm'));
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
     expect(stdout).toMatch(/ {2}-q, --quiet +\S/);
   });

@@ -10,7 +10,7 @@ import { ownFolder, root, runLines } from './run';
 async function blocksOfReadme(): Promise<RegExpMatchArray[]> {
   const [commands] = (await readFile(join(root, 'README.md'), 'utf8')).split('\n## The library\n');
   const blocks = [...commands.matchAll(/```(sh)?\n(.*?)```/gs)];
-  return blocks.filter(([text]) => !/npm install|halfspace explore/.test(text));
+  return blocks.filter(([text]) => !/npm install|halfspace (explore|demo)/.test(text));
 }
 
 it('the commands of the README do what it says', { tags: 'thorough' }, async () => {
