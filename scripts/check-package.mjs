@@ -268,8 +268,9 @@ async function main() {
   const types = join(consumer, 'types.ts');
   await cp(types, join(consumer, 'types.mts'));
   await cp(types, join(consumer, 'types.cts'));
-  await check('types: node16, ES module', () => checkTypes(['types.mts'], ['--module', 'node16']));
-  await check('types: node16, CommonJS', () => checkTypes(['types.cts'], ['--module', 'node16']));
+  await check('types: node16, ES module and CommonJS', () =>
+    checkTypes(['types.mts', 'types.cts'], ['--module', 'node16']),
+  );
   await check('types: bundler', () =>
     checkTypes(['types.ts'], ['--module', 'esnext', '--moduleResolution', 'bundler']),
   );

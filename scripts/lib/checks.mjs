@@ -10,15 +10,17 @@ const LIMIT_MS = 30 * 60_000; // on a machine with much other work too
 
 let passed = 0;
 
-/** Runs one check; what it returns is printed next to its name. */
+/** Runs one check; what it returns is printed next to its name, and the seconds of a long one. */
 export async function check(name, work) {
+  const start = performance.now();
   let timer;
   const late = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no end after ${LIMIT_MS / 1000} s`)), LIMIT_MS);
   });
   try {
     const note = await Promise.race([work(), late]);
-    console.log(`✓ ${name}${note ? `: ${note}` : ''}`);
+    const seconds = Math.round((performance.now() - start) / 1000);
+    console.log(`✓ ${name}${note ? `: ${note}` : ''}${seconds > 1 ? ` (${seconds} s)` : ''}`);
     passed++;
   } catch (error) {
     console.log(`✗ ${name}\n${error.message}`);

@@ -4,6 +4,7 @@
  * does no I/O, so the same code serves rows in memory and in files.
  */
 
+import { reaches } from '../base/length';
 import { DistanceSearch, type NearRows } from './distance';
 import type { RowFilter } from './filter';
 import { FilterMemory } from './filter-memory';
@@ -222,7 +223,7 @@ class Ranked implements Stepped {
   get best(): Best {
     const { rows, cosines } = this.#ranking.best;
     let count = 0;
-    while (count < rows.length && cosines[count] >= this.#least) count++;
+    while (count < rows.length && reaches(cosines[count], this.#least)) count++;
     return { rows: rows.subarray(0, count), cosines: cosines.subarray(0, count) };
   }
 }

@@ -7,13 +7,14 @@ import { SimHashIndex } from '../../src/index';
 import { IndexFolder, saveIndex } from '../../src/node';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
-import { expectAccessible, hasChromium, openPage, overflow } from './explore/browser';
+import { closeBrowser, expectAccessible, hasChromium, openPage, overflow } from './explore/browser';
 import { ownFolder, run } from './run';
 
 /** `explore -o page.html`: the page as one file. */
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-page-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(closeBrowser);
 const at = (name: string) => join(folder, name);
 
 const WILD = '<script>alert(1)</script>';

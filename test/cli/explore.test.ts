@@ -3,13 +3,14 @@ import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { MapAnswer, SearchAnswer } from '../../src/explore/messages';
 import { PlanFile } from '../../src/explore/server/plan-file';
 import { dedup, SimHashIndex } from '../../src/index';
 import { openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';
 import {
+  closeBrowser,
   expectAccessible,
   hasChromium,
   layoutShift,
@@ -574,6 +575,8 @@ it('the page has less than 400 KB, all that it needs', () => {
 });
 
 describe.skipIf(!hasChromium)('the page', () => {
+  afterAll(closeBrowser);
+
   const open = async (words: readonly string[] = WORDS, cwd?: string) => {
     const folder = cwd ?? (await docs());
     const served = await explore(words, folder);

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, symlinkSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { formulaAsText, textOfFormula } from '../../src/formats/csv/csv-text';
-import { hasChromium, openPage, overflow } from './explore/browser';
+import { closeBrowser, hasChromium, openPage, overflow } from './explore/browser';
 import { ownFolder, root, rowsOf, run, runChild, runInTerminal } from './run';
 
 const DOCS = join(root, 'datasets/sample/docs.jsonl');
@@ -18,6 +18,8 @@ function expectNothingObeyed(text: string): void {
   expect(text).toMatch(HARMLESS);
   expect(text).not.toMatch(/[\p{Bidi_C}\u2028\u2029]/u);
 }
+
+afterAll(closeBrowser);
 
 describe('what a terminal would obey', () => {
   it('does not reach stderr by names of columns, ids and files', async () => {

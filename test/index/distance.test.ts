@@ -34,7 +34,13 @@ function indexOf(bits: number, count: number, draws: Draws) {
   return { index, codes, isNull, append };
 }
 
-/** By brute force, bit by bit. */
+/** The number of bits that are set, by byte. */
+const ONES = Uint8Array.from(
+  { length: 256 },
+  (_, byte) => byte.toString(2).replaceAll('0', '').length,
+);
+
+/** By brute force, byte by byte. */
 function nearest(
   codes: Uint8Array,
   bytes: number,
@@ -46,7 +52,7 @@ function nearest(
   const distanceOf = (row: number) => {
     let distance = 0;
     for (let i = 0; i < bytes; i++) {
-      for (let rest = codes[row * bytes + i] ^ query[i]; rest > 0; rest >>= 1) distance += rest & 1;
+      distance += ONES[codes[row * bytes + i] ^ query[i]];
     }
     return distance;
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { scanVectors } from '../../src/index';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, saveIndex } from '../../src/node';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
@@ -18,7 +19,7 @@ const clustered = (draws: Draws, count: number, dimensions: number) =>
 describe.each(['float32', 'int8', 'none'] as const)(
   'a search for all rows, vectors %s',
   (storage) => {
-    it.each([1, 2, 3])('finds all after optimize, seed %i', async (seed) => {
+    it.each([1, 2])('finds all after optimize, seed %i', async (seed) => {
       const [count, dimensions] = [5000, 24];
       const vectors = clustered(new Draws(seed), count, dimensions);
       const index = new SimHashIndex({ bits: 128, dimensions, vectors: storage });
@@ -74,7 +75,7 @@ describe('memory after churn', () => {
   ] as const)(
     'is at most 1.25 times that of a fresh index: %s, vectors %s',
     (how, vectors, tailRows) => {
-      const [count, dimensions] = [20_000, 8];
+      const [count, dimensions] = [10_000, 8];
       const options = { bits: 256, dimensions, vectors };
       const draws = new Draws('churn');
       const pool = Array.from({ length: 500 }, () =>
@@ -89,7 +90,7 @@ describe('memory after churn', () => {
         }
         return index;
       };
-      const [fresh, churned] = [made(1), made(6)];
+      const [fresh, churned] = [made(1), made(4)];
       expect(churned.count).toBe(count);
       expect(churned.bytes.total).toBeLessThan(1.25 * fresh.bytes.total);
     },
@@ -129,6 +130,24 @@ it.each([
     true,
     1,
   ]);
+});
+
+// 90 of 500 rows were not within cosine 1 of themselves: their cosine is 1 - 2e-16.
+it('finds a row within cosine 1 of itself, as a scan of vectors does', async () => {
+  const draws = new Draws('itself');
+  for (const dimensions of [2, 7, 33]) {
+    const values = draws.gaussians(100 * dimensions);
+    const index = new SimHashIndex({ bits: 64, dimensions, vectors: 'float32' });
+    await index.addAll({ values, dimensions });
+    for (let row = 0; row < 100; row++) {
+      const query = Float32Array.from(values.subarray(row * dimensions, (row + 1) * dimensions));
+      expect([...index.within(query, { minCosine: 1, maxDistance: 64 }).rows]).toEqual([row]);
+      const scanned = scanVectors({ values: Float32Array.from(values), dimensions }, query, {
+        minCosine: 1,
+      });
+      expect([...scanned.rows]).toEqual([row]);
+    }
+  }
 });
 
 // A filter that few rows pass was asked for rows several times over, more after `optimize`.

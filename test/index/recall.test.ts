@@ -42,34 +42,26 @@ function found(index: SimHashIndex): number {
   return count / 3000;
 }
 
+const few = clustered(3000);
+
 describe('recall', () => {
-  it.each([
-    ['float32', 0.8],
-    ['float32', 0.9],
-    ['int8', 0.9],
-  ] as const)(
-    'of new queries is near what was asked for, vectors %s, %f',
-    async (storage, recall) => {
-      const index = await made(storage);
-      const report = await index.optimize({ recall });
-      expect(report).toMatchObject({
-        wanted: recall,
-        reached: true,
-        source: 'rows',
-        truth: 'cosine',
-      });
-      expect(report.method).toBe('partitions');
-      expect(report.interval[0]).toBeLessThan(report.recall);
-      expect(report.recall).toBeLessThan(recall + 0.03);
-      expect(found(index)).toBeGreaterThan(report.interval[0] - 0.03);
-      expect(found(index)).toBeLessThan(report.interval[1] + 0.03);
-    },
-  );
+  // test/index/optimize.test.ts has further recalls, and int8.
+  it('of new queries is near what was asked for', async () => {
+    const index = await made();
+    const report = await index.optimize({ recall: 0.8 });
+    expect(report).toMatchObject({ wanted: 0.8, reached: true, source: 'rows', truth: 'cosine' });
+    expect(report.method).toBe('partitions');
+    expect(report.interval[0]).toBeLessThan(report.recall);
+    expect(report.recall).toBeLessThan(0.83);
+    const share = found(index);
+    expect(share).toBeGreaterThan(report.interval[0] - 0.03);
+    expect(share).toBeLessThan(report.interval[1] + 0.03);
+  });
 
   it('counts rows as near as the k-th as found, whichever of them a search returns', async () => {
     const some = clustered(40);
-    const values = new Float32Array(6000 * DIMENSIONS);
-    for (let row = 0; row < 6000; row++) values.set(at(some, row % 40), row * DIMENSIONS);
+    const values = new Float32Array(2000 * DIMENSIONS);
+    for (let row = 0; row < 2000; row++) values.set(at(some, row % 40), row * DIMENSIONS);
     for (const storage of ['float32', 'int8', 'none'] as const) {
       const index = await made(storage, { values, dimensions: DIMENSIONS });
       const report = await index.optimize({ recall: 0.99, partitions: 16 });
@@ -94,28 +86,20 @@ describe('recall', () => {
   });
 
   it('of queries of the caller is compared with that of rows', async () => {
-    const index = await made();
+    const index = await made('float32', few);
     const own = clustered(200);
     const report = await index.optimize({ queries: own, recall: 0.9 });
     expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 100 });
-    expect(report.byRows).toMatchObject({ source: 'rows', queries: 500 });
+    expect(report.byRows).toMatchObject({ source: 'rows' });
     const truth = Array.from(
       { length: 200 },
-      (_, i) => scanVectors(vectors, at(own, i), { k: 10 }).rows,
+      (_, i) => scanVectors(few, at(own, i), { k: 10 }).rows,
     );
     const given = await index.optimize({ queries: own, truth, recall: 0.9 });
     expect(given).toMatchObject({ truth: 'given', recall: report.recall });
     const wrong = truth.map(() => Uint32Array.from({ length: 10 }, (_, i) => i));
     const poor = await index.optimize({ queries: own, truth: wrong, recall: 0.9 });
     expect(poor.reached).toBe(false);
-  });
-
-  it('is by cosine of given vectors where codes alone are held', async () => {
-    const index = await made('none');
-    expect(await index.optimize({ recall: 0.5 })).toMatchObject({ truth: 'distance' });
-    const report = await index.optimize({ recall: 0.5, vectors });
-    expect(report).toMatchObject({ truth: 'cosine', rank: 'estimate' });
-    expect(Math.abs(found(index) - report.recall)).toBeLessThan(0.08);
   });
 
   it('of sparse rows and of few rows is measured by a scan', async () => {
@@ -127,8 +111,7 @@ describe('recall', () => {
     await sparse.addAll(rows);
     const report = await sparse.optimize({ recall: 0.9 });
     expect(report).toMatchObject({ method: 'scan', heldOutShare: 1, cost: null, queries: 200 });
-    const few = await made('float32', clustered(30));
-    const { warnings } = await few.optimize();
+    const { warnings } = await (await made('float32', clustered(30))).optimize();
     expect(warnings.join()).toMatch(/15 evaluation queries say little/);
   });
 });

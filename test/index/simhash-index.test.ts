@@ -79,18 +79,18 @@ describe('life', () => {
     expect(index.search([1, 2]).ids).toEqual(['x']);
   });
 
-  it('gives a million equal rows in order', async () => {
+  it('gives 200,000 equal rows in order', async () => {
     const index = new SimHashIndex({ bits: 64 });
     const one = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
     const near = Uint8Array.of(0, 2, 3, 4, 5, 6, 7, 8);
-    const bytes = new Uint8Array(8_000_000);
-    for (let row = 0; row < 1_000_000; row++) bytes.set(one, 8 * row);
+    const bytes = new Uint8Array(1_600_000);
+    for (let row = 0; row < 200_000; row++) bytes.set(one, 8 * row);
     await index.addAll(Codes.from(bytes, { bits: 64 }));
     index.add(near);
     expect([...index.search(one, { k: 3 }).rows]).toEqual([0, 1, 2]);
-    expect([...index.search(near, { k: 3 }).rows]).toEqual([1_000_000, 0, 1]);
-    for (let row = 0; row < 999_999; row++) index.remove(row);
-    expect([...index.search(one, { k: 3 }).rows]).toEqual([999_999, 1_000_000]);
+    expect([...index.search(near, { k: 3 }).rows]).toEqual([200_000, 0, 1]);
+    for (let row = 0; row < 199_999; row++) index.remove(row);
+    expect([...index.search(one, { k: 3 }).rows]).toEqual([199_999, 200_000]);
   });
 });
 

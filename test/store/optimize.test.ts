@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { coreOf } from '../../src/index/simhash-index';
@@ -69,9 +69,21 @@ const SOME: Removed = (row) => row % 9 === 4 || (row >= 2000 && row < 2300);
 /** No first row of a code, which would change the order of codes in memory; and one of no code. */
 const COPIES: Removed = (row) => row % 20 === 19 || row === 7;
 
-/** Three segments, of which rows were removed; some have no code, others the code of others. */
+/** Folders that were written, by their kind and the rows that are removed. */
+const written = new Map<string, Promise<string>>();
+
+/** A folder of its own, copied from one that is written once. */
 async function writeFolder(kind: Kind, name: string, isRemoved = SOME): Promise<IndexFolder> {
+  const key = `${isRemoved === SOME ? 'some' : 'copies'} ${kind.name}`;
+  const made = written.get(key) ?? written.set(key, write(kind, key, isRemoved)).get(key);
   const folder = join(root, `${name} ${kind.name}.hs`);
+  cpSync((await made) as string, folder, { recursive: true });
+  return IndexFolder.open(folder);
+}
+
+/** Three segments, of which rows were removed; some have no code, others the code of others. */
+async function write(kind: Kind, name: string, isRemoved: Removed): Promise<string> {
+  const folder = join(root, `${name}.hs`);
   const columns = (first: number, end: number) =>
     kind.hasColumns ? { columns: columnsOf(first, end) } : {};
   const index = new SimHashIndex(kind.options);
@@ -86,7 +98,7 @@ async function writeFolder(kind: Kind, name: string, isRemoved = SOME): Promise<
     first = end;
   }
   await opened.remove(removedOf(kind, isRemoved));
-  return opened;
+  return folder;
 }
 
 const removedOf = ({ idOf }: Kind, isRemoved = SOME) =>

@@ -173,4 +173,4 @@ describe.each(KINDS)('segments of $name', (kind) => {
   });
 });
 
-const QUERIES = 2;
+const QUERIES = 1;

@@ -15,14 +15,14 @@ import { closeThreads } from '../../src/threads/parallel';
 import { collected } from '../reference/collected';
 import { quickIf } from '../reference/tags';
 
-const THREADS = [1, 2, 3, 5];
+const THREADS = [2, 3, 5];
 type Kind = 'uniform' | 'clustered' | 'duplicates';
 /** Two threads over uniform rows are quick; the other numbers and kinds are thorough. */
 const RUNS: [Kind, number[]][] = [
   ['uniform', [2]],
   ['uniform', [1, 3, 5]],
-  ['clustered', THREADS],
-  ['duplicates', THREADS],
+  ['clustered', [2, 5]],
+  ['duplicates', [3]],
 ];
 
 afterAll(closeThreads);
@@ -338,11 +338,12 @@ it('searches, pairs and groups of sets and sparse vectors are equal', async () =
   const index = new SimHashIndex({ bits: 128, vectors: 'sparse' });
   await index.addAll(vectors);
   const answers = await index.searchAll(vectors, { k: 4, ...ONE });
+  const groups = await groupRows(codes, { ...near, ...ONE });
   for (const threads of THREADS) {
     const found = [];
     for await (const batch of pairs(codes, { ...near, threads })) found.push(batch);
     expect(found).toEqual(expected);
-    expect(await groupRows(codes, { ...near, threads })).toEqual(await groupRows(codes, near));
+    expect(await groupRows(codes, { ...near, threads })).toEqual(groups);
     expect(await index.searchAll(vectors, { k: 4, threads })).toEqual(answers);
   }
 });
@@ -352,7 +353,7 @@ it('an error in a query names it, whichever thread meets it', async () => {
   await index.addAll(denseRows('uniform', 200, 3));
   const queries = Array.from({ length: 200 }, (_, i) => (i < 170 ? [1, i, 2] : [0, 0, 0]));
   const message = '"queries"[170]: an all-zero vector has no direction';
-  for (const threads of THREADS) {
+  for (const threads of [1, ...THREADS]) {
     await expect(index.searchAll(queries, { threads })).rejects.toThrow(message);
   }
 });

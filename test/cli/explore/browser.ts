@@ -16,19 +16,34 @@ export interface OpenPage {
   readonly problems: readonly string[];
 }
 
-/** Opens an address in a browser of its own, which may have further arguments. */
+let shared: Browser | null = null;
+
+/** A browser that the tests of a file share, each with a context of its own. */
+async function sharedBrowser(): Promise<Browser> {
+  shared ??= await chromium.launch({ executablePath: quiet.executablePath, args: [...quiet.args] });
+  return shared;
+}
+
+/** Ends it, after the tests of a file that open pages. */
+export async function closeBrowser(): Promise<void> {
+  await shared?.close();
+  shared = null;
+}
+
+/** Opens an address in a context of its own; with further arguments in a browser of its own. */
 export async function openAddress(
   address: string,
-  { args = [], ...options }: BrowserContextOptions & { readonly args?: readonly string[] } = {},
+  { args, ...options }: BrowserContextOptions & { readonly args?: readonly string[] } = {},
 ): Promise<OpenPage> {
-  const browser: Browser = await chromium.launch({
-    ...{ executablePath: quiet.executablePath, args: [...quiet.args, ...args] },
-  });
-  onTestFinished(() => browser.close());
+  const { executablePath } = quiet;
+  const browser = args
+    ? await chromium.launch({ executablePath, args: [...quiet.args, ...args] })
+    : await sharedBrowser();
   const context = await browser.newContext({
     ...{ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' },
     ...options,
   });
+  onTestFinished(() => (args ? browser.close() : context.close()));
   context.setDefaultTimeout(40_000);
   const page = await context.newPage();
   return { page, ...(await watched(page, address)) };
