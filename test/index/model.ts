@@ -64,7 +64,8 @@ export class Model {
   }
 
   rowOf(id: ModelId): number | undefined {
-    return this.live.find((row) => this.rows[row]?.id === id);
+    const row = this.rows.findIndex((one) => one?.id === id);
+    return row < 0 ? undefined : row;
   }
 
   /** Adds a row; its number is the next. Without an id it is its own. */
@@ -101,7 +102,7 @@ export class Model {
 
   /** The k rows of the highest cosines. */
   byCosine({ vector }: ModelQuery, k: number, accepts = ALL): Scored[] {
-    return this.#highest(accepts, k, (row) => this.cosine(row, vector));
+    return this.#highest(accepts, k, this.#cosineTo(vector));
   }
 
   /** The k rows of the highest Jaccard similarities, as sets of dimensions. */
@@ -143,21 +144,23 @@ export class Model {
   }
 
   /** The cosine of a held row with a vector: the query at length 1, the sum by the row's length. */
-  cosine(row: number, vector: ModelVector): number {
-    const held = this.rows[row]?.held ?? [];
+  #cosineTo(vector: ModelVector): (row: number) => number {
     const query = new Map(entriesOf(vector));
     const length = lengthOf([...query.values()]);
-    // Of dense vectors eight sums take the values in turn; sparse ones have one sum.
-    const sums = new Float64Array(8);
-    for (const [dimension, value] of held) {
-      const own = query.get(dimension);
-      const at = this.#storage === 'sparse' ? 0 : Number(dimension % 8n);
-      if (own !== undefined) sums[at] += value * (own / length);
-    }
-    const [a, b, c, d, e, f, g, h] = sums;
-    const sum = a + c + (e + g) + (b + d + (f + h));
-    const norm = lengthOf(held.map(([, value]) => value));
-    return norm === 0 ? 0 : Math.max(-1, Math.min(1, sum / norm));
+    return (row) => {
+      const held = this.rows[row]?.held ?? [];
+      // Of dense vectors eight sums take the values in turn; sparse ones have one sum.
+      const sums = new Float64Array(8);
+      for (const [dimension, value] of held) {
+        const own = query.get(dimension);
+        const at = this.#storage === 'sparse' ? 0 : Number(dimension % 8n);
+        if (own !== undefined) sums[at] += value * (own / length);
+      }
+      const [a, b, c, d, e, f, g, h] = sums;
+      const sum = a + c + (e + g) + (b + d + (f + h));
+      const norm = lengthOf(held.map(([, value]) => value));
+      return norm === 0 ? 0 : Math.max(-1, Math.min(1, sum / norm));
+    };
   }
 
   jaccard(row: number, vector: Sparse): number {

@@ -45,7 +45,7 @@ interface Layout {
 
 const ONE = { tail: 300, segment: 100_000 };
 const FEW = { tail: 40, segment: 400 };
-const MANY = { tail: 8, segment: 16 };
+const MANY = { tail: 3, segment: 6 };
 
 const dense = (draws: Draws) => denseVectors(draws, 300, DIMENSIONS);
 const sparse = (draws: Draws) => sparseVectors(draws, 300);
