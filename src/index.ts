@@ -103,6 +103,7 @@ export {
 } from './table/from-arrow';
 export { type CodesToArrowOptions, codesToArrow } from './table/sealed/codes';
 export { jieba, segments, stopWords } from './text/dictionaries';
+export { embed } from './text/embed';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
 export {
@@ -121,6 +122,7 @@ export {
   scanVectors,
   scanVectorsAll,
 } from './vectors/scan-vectors';
+export type { TextModel } from './vectors/text-model';
 export type {
   DenseMatrix,
   DenseVector,

@@ -20,7 +20,7 @@ const TOPICS = {
   Clusters: ['cluster', 'clusterByDensity'],
   Texts: [
     ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],
-    ...['hashWord', 'FrequencyTable'],
+    ...['hashWord', 'FrequencyTable', 'embed'],
   ],
   Measuring: ['calibrate', 'measureRecall'],
   Threads: ['closeThreads'],

@@ -108,6 +108,29 @@ const FINGERPRINT: Verb = {
   load: () => import('./verbs/fingerprint'),
 };
 
+const EMBED: Verb = {
+  name: 'embed',
+  summary: 'texts to vectors by a sentence model, other columns carried along',
+  usage: 'IN --model NAME|FOLDER -o OUT.arrow',
+  options: [
+    ...options({
+      '--model NAME':
+        'A sentence model in ONNX: its name on the Hugging Face Hub, or its folder. Needs npm ' +
+        'install @huggingface/transformers',
+      '--revision NAME': 'Branch, tag or commit of the model on the Hub [main]',
+      '--pooling HOW: mean|cls|last_token':
+        'How the vectors of tokens become one [as the model says, else mean]',
+      '--columns NAMES: list': 'Carry only these columns along, or none',
+    }),
+    ...shared(`${OUT} text ${IN}`),
+  ],
+  example:
+    'halfspace embed datasets/sample/docs.jsonl --model Xenova/all-MiniLM-L6-v2 ' +
+    '-o docs.arrow && halfspace index docs.arrow --vectors float32 -o docs.hs && ' +
+    'halfspace search docs.hs --query "a warm drink" -k 3',
+  load: () => import('./verbs/embed'),
+};
+
 const INDEX: Verb = {
   name: 'index',
   summary: 'an index folder: make it, append to it, remove, optimize',
@@ -340,6 +363,7 @@ const DEMO: Verb = {
 
 export const VERBS: readonly Verb[] = [
   FINGERPRINT,
+  EMBED,
   INDEX,
   SEARCH,
   PAIRS,

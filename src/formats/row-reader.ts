@@ -3,11 +3,12 @@
  * are read once, and the source is closed however that ends.
  */
 
-import { FormatError, messageOf } from '../base/format-error';
+import { asFormatError, FormatError, messageOf } from '../base/format-error';
 import { iterated } from '../base/long-work';
 import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
+import { checkTextModel, type TextModel } from '../vectors/text-model';
 import type { ByteSource } from './byte-source';
 import type { RowFormat } from './row-format';
 
@@ -23,6 +24,8 @@ export interface RowReader extends AsyncIterable<RowBatch> {
   readonly file: string;
   readonly format: RowFormat;
   readonly columns: readonly ColumnInfo[];
+  /** The model that made the vectors, as Arrow files of `halfspace embed` keep it; else null. */
+  readonly model: TextModel | null;
   /** Rows, where the format says so before they are read. */
   readonly rowCount: number | null;
   /** Bytes of the file, where that is known, and how many of them were read. */
@@ -139,6 +142,11 @@ export class OpenRows implements RowReader {
     this.header = rows.header;
     this.#shards = rows.shards;
     this.#read = rows.read;
+  }
+
+  get model(): TextModel | null {
+    const { model } = JSON.parse(this.header ?? '{}') as { model?: TextModel };
+    return model === undefined ? null : asFormatError(this.file, () => checkTextModel(model));
   }
 
   get bytesRead(): number {

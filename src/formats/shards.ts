@@ -117,6 +117,10 @@ export async function openShards(
         const wanted = `those of the first ${sortedNames(first)}`;
         throw new FormatError(`its columns are ${own}, ${wanted}`, file);
       }
+      if (JSON.stringify(shard.model) !== JSON.stringify(first.model)) {
+        await shard.close();
+        throw new FormatError('another model than that of the first file made its vectors', file);
+      }
       const start = firstRow;
       shards.push({ file, firstRow });
       await shard.read((batch) => {
@@ -129,7 +133,9 @@ export async function openShards(
   };
   // The first shard is open before rows are read, which they may never be.
   const source = ByteSource.folder(name, () => first.close());
-  return new OpenRows({ columns: first.columns, shards, read }, first.format, source, options);
+  const { columns, header, format } = first;
+  const rows = { columns, shards, read, ...(header !== undefined && { header }) };
+  return new OpenRows(rows, format, source, options);
 }
 
 function sortedNames({ columns }: OpenRows): string {

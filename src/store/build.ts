@@ -17,6 +17,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimize as optimizeInMemory } from '../index/optimize';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
+import type { TextModel } from '../vectors/text-model';
 import { FolderChange, type NewBatch } from './change';
 import { type Content, noManifest, openContent } from './content';
 import { FolderPlace } from './folder-place';
@@ -37,7 +38,7 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   /** Replaces the index of the folder. */
   readonly replace?: boolean | undefined;
   /** How texts became vectors, for texts as queries. */
-  readonly text?: TextSettings | undefined;
+  readonly text?: TextSettings | TextModel | undefined;
   /** The table that weighted the texts. */
   readonly frequencies?: FrequencyTable | undefined;
   /**

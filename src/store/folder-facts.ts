@@ -12,6 +12,7 @@ import type { IdKind } from '../index/ids';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import { checkReport } from '../index/report';
 import type { ColumnInfo } from '../table/columns/types';
+import type { TextModel } from '../vectors/text-model';
 import { newestManifest, readManifest } from './generations';
 import { optionsOf } from './header';
 import {
@@ -85,7 +86,7 @@ export class FolderFacts {
   }
 
   /** How texts became vectors, if saved. */
-  get text(): TextSettings | null {
+  get text(): TextSettings | TextModel | null {
     return this.manifest.text;
   }
 

@@ -8,6 +8,7 @@ import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import type { ColumnInfo } from '../table/columns/types';
 import { fileChecksum } from '../table/sealed/file-checksum';
+import type { TextModel } from '../vectors/text-model';
 import type { IndexHeader } from './header';
 
 /** Version of the folders that are written, and the only one that is read. */
@@ -68,7 +69,7 @@ export interface Manifest {
   /** Rows in the index: rows in files minus removed rows. */
   readonly rows: number;
   readonly index: IndexHeader;
-  readonly text: TextSettings | null;
+  readonly text: TextSettings | TextModel | null;
   readonly columns: readonly ColumnInfo[];
   /** Their rows follow one another and do not overlap. */
   readonly segments: readonly SegmentFiles[];

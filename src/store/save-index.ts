@@ -18,6 +18,7 @@ import { coreOf, SimHashIndex } from '../index/simhash-index';
 import { RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
+import type { TextModel } from '../vectors/text-model';
 import { type CarriedColumns, carriedBy, writeColumns } from './carried';
 import { FolderChange, type NextSegment } from './change';
 import { type Content, openContent } from './content';
@@ -38,8 +39,11 @@ import { writeSegment } from './write-segment';
 export interface SaveIndexOptions extends LongCall {
   /** Columns to carry, with a row for each row of the index. */
   columns?: RowBatch;
-  /** How texts became vectors, for texts as queries. Kept when it is not given again. */
-  text?: TextSettings;
+  /**
+   * How texts became vectors, for texts as queries: by their words, or by a sentence model. Kept
+   * when it is not given again.
+   */
+  text?: TextSettings | TextModel;
   /** The table that weighted the texts. Kept when it is not given again. */
   frequencies?: FrequencyTable;
   /** Replaces an index that this one was not opened from. */
@@ -91,8 +95,9 @@ function checkGiven({ columns, text, frequencies, replace }: SaveIndexOptions, c
   if (columns !== undefined && columns.count !== count) {
     throw wrongValue('columns', `${count} rows, as the index has`, columns.count);
   }
-  if (text !== undefined && typeof text?.tokens !== 'string') {
-    throw wrongType('text', 'an object with "tokens"', text);
+  const made = text as Partial<TextSettings & TextModel> | undefined;
+  if (text !== undefined && typeof (made?.tokens ?? made?.model) !== 'string') {
+    throw wrongType('text', 'an object with "tokens" or "model"', text);
   }
   if (frequencies !== undefined && !(frequencies instanceof FrequencyTable)) {
     throw wrongType('frequencies', 'a FrequencyTable', frequencies);

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs';
 import { ownFolder, root, run, runLines } from './run';
 
-// The one of `explore` serves until it is stopped: explore.test.ts runs such servers.
-const ENDING = VERBS.map(({ name }) => name).filter((name) => name !== 'explore');
+// That of `explore` serves until it is stopped (explore.test.ts), that of `embed` needs a package.
+const ENDING = VERBS.map(({ name }) => name).filter((name) => !/^(explore|embed)$/.test(name));
 
 it.each(ENDING)('the example of %s --help works', async (name) => {
   const { stdout } = await run([name, '--help']);

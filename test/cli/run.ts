@@ -149,11 +149,15 @@ function outcomeOf(
 }
 
 /** Runs lines of a shell in which `halfspace` is the built command; stops at one that fails. */
-export async function runLines(lines: string, cwd: string): Promise<Outcome> {
+export async function runLines(
+  lines: string,
+  cwd: string,
+  more: Record<string, string> = {},
+): Promise<Outcome> {
   const bin = await ownFolder();
   const starter = `#!/bin/sh\nexec '${process.execPath}' '${command}' "$@"\n`;
   await writeFile(join(bin, 'halfspace'), starter, { mode: 0o755 });
-  const env = { PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const env = { ...more, PATH: `${bin}${delimiter}${process.env.PATH}` };
   return outcomeOf('bash', ['--norc', '-euc', lines], { cwd, env });
 }
 

@@ -4,10 +4,13 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as library from '../../src/index';
 import * as nodeLibrary from '../../src/node';
 import { examplesOf, printedBy, promisesOf, root } from './examples';
+
+// That of `embed` runs without the package, and without a network.
+vi.mock('@huggingface/transformers', () => import('../reference/transformers.mjs'));
 
 const modules = { halfspace: library, 'halfspace/node': nodeLibrary, 'node:fs': fs };
 const examples = examplesOf('docs/api.md');

@@ -239,6 +239,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'segments of a text': call(api.segments('ja') as never, TEXT),
   jieba: call(api.jieba as never),
   stopWords: call(api.stopWords as never, 'en'),
+  embed: call(api.embed as never, ['a', 'b'], 'org/model'),
   hashWord: call(api.hashWord as never, 'tea', (draws: Draws) =>
     draws.pick(['md5', 'xxhash64', 'fnv1a64']),
   ),

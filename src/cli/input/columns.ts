@@ -83,7 +83,8 @@ function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColu
 function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly string[] | null {
   // 64-bit integers are codes only if --bits or the file's header gives a width: else a column
   // called "code" may hold anything.
-  const hasWidth = call.has('bits') || (reader as { header?: string }).header !== undefined;
+  const { header = '' } = reader as { header?: string };
+  const hasWidth = call.has('bits') || header.includes('"bits":');
   const isMeant = ({ type }: ColumnInfo) =>
     kind !== 'code' || hasWidth || !/\bInt64|<Uint64/.test(type);
   const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));

@@ -8,6 +8,7 @@ import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import type { BandKeys } from '../../hashing/min-bands';
 import { isMissing } from '../../measure/measured-rows';
 import {
+  type BuildOptions,
   Codes,
   type DenseMatrix,
   type FrequencyTable,
@@ -22,6 +23,7 @@ import {
   type SimHashIndexOptions,
   type SparseMatrix,
   type TextHasher,
+  type TextModel,
 } from '../../node';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
@@ -62,6 +64,8 @@ export interface Likeness {
   readonly options: SimHashIndexOptions | null;
   /** Null where they are not of texts. */
   readonly text: TextTerms | null;
+  /** The sentence model of texts that became dense vectors; missing or null for others. */
+  readonly model?: TextModel | null;
 }
 
 /** How a verb reads an input, where that differs from the options of the call. */
@@ -181,6 +185,13 @@ export class InputRows {
     const own = [...columns, ...others, ...(idColumn === null ? [] : [idColumn])];
     await this.reader.close();
     this.reader = await openInput(this.call, path, [...new Set(own)], reading);
+  }
+
+  /** How texts became these vectors, as far as it is known: what an index keeps of it. */
+  get textTerms(): Pick<BuildOptions, 'text' | 'frequencies'> {
+    const { kind, text } = this.choice;
+    if (kind === 'vector') return { text: this.reader.model ?? undefined };
+    return { text: text?.settings, frequencies: text?.frequencies ?? undefined };
   }
 
   /** False for a stream, and for codes, which have lost their rows. */

@@ -15,6 +15,7 @@ import {
   RowBatch,
   type SimHashIndex,
   type SimHashIndexOptions,
+  type TextModel,
   type Vector,
   type VectorStorage,
 } from '../../node';
@@ -191,9 +192,8 @@ export async function buildFolder(
 async function openNewRows(call: Call, input: string) {
   const { source, storage, carried } = await openRowsFor(call, input);
   if (call.has('optimize')) needDense(call, storage);
-  const { settings: text, frequencies } = source.choice.text ?? {};
   const optionsOf = (vectors: RowVectorsOrCodes) => {
-    return { ...optionsFor(source, vectors, storage), text, frequencies: frequencies ?? undefined };
+    return { ...optionsFor(source, vectors, storage), ...source.textTerms };
   };
   return { source, rows: batchesFor(source, carried), optionsOf };
 }
@@ -255,11 +255,21 @@ export async function openSourceLike(
   isOther = false,
 ): Promise<InputRows> {
   if (like.text === null && call.has('text') && !isOther) {
-    const unknown = `${like.path} does not say how texts become vectors`;
-    call.fail(`${unknown}: give codes of fingerprint`);
+    const advice = like.model
+      ? `has vectors of ${like.model.model}: make such of ${input} by halfspace embed ${input}`
+      : 'does not say how texts become vectors: give codes of fingerprint';
+    call.fail(`${like.path} ${advice}`);
   }
   const kinds = ['code', like.text === null ? 'vector' : 'text', 'sparse'] as const;
-  return openInputRows(call, input, { kinds, like, isOther });
+  const source = await openInputRows(call, input, { kinds, like, isOther });
+  const [made, own] = [source.choice.kind === 'vector' ? source.reader.model : null, like.model];
+  // A copy of a model may lie elsewhere: the last part of its name, and its pooling.
+  const wordsOf = ({ model, pooling = 'mean' }: TextModel) =>
+    `${/[^\\/]*(?=[\\/]*$)/.exec(model)} (${pooling})`;
+  if (made && own && wordsOf(made) !== wordsOf(own)) {
+    call.fail(`${input} has vectors of ${wordsOf(made)}, ${like.path} those of ${wordsOf(own)}`);
+  }
+  return source;
 }
 
 /** The evaluation queries of a file. */

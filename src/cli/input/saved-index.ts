@@ -73,9 +73,11 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
 
 /** How rows and queries are read to be compared with those of an index. */
 export async function likenessOf(folder: SavedIndex): Promise<Likeness> {
-  const { options, text: settings } = folder;
-  const { path } = folder;
-  return { path, options, text: settings && { settings, frequencies: await folder.frequencies() } };
+  const { path, options, text: made } = folder;
+  const model = made !== null && 'model' in made ? made : null;
+  const settings = made !== null && 'tokens' in made ? made : null;
+  const text = settings && { settings, frequencies: await folder.frequencies() };
+  return { path, options, text, model };
 }
 
 /**
@@ -87,9 +89,10 @@ export function refuseOtherSettings(
   folder: Pick<IndexFolder, 'options' | 'text' | 'path'>,
 ): void {
   const { bits, seed, projection, vectors } = folder.options;
-  const { tokens, normalize, stopWords, counting, keywords, hash } = folder.text ?? {};
+  const text = folder.text !== null && 'tokens' in folder.text ? folder.text : null;
+  const { tokens, normalize, stopWords, counting, keywords, hash } = text ?? {};
   const ofText = { tokens, normalize, 'stop-words': stopWords, counting, keywords, hash };
-  const own = { bits, seed, projection, vectors, ...(folder.text && ofText) };
+  const own = { bits, seed, projection, vectors, ...(text && ofText) };
   for (const [name, value] of Object.entries(own)) {
     // --normalize is a list, which an index keeps sorted.
     const given = call.has(name) ? [...call.list(name)].sort().join(',') : undefined;

@@ -127,8 +127,7 @@ async function buildLoaded(call: Call, input: string, folder: string) {
   const built = await buildIndex(call, input);
   const { source, index, columns } = built;
   const report = await optimizeNew(call, built);
-  const { settings: text, frequencies } = source.choice.text ?? {};
-  const saved = { columns, text, frequencies: frequencies ?? undefined };
+  const saved = { columns, ...source.textTerms };
   await call.long(`writing ${folder}`, (long) =>
     saveIndex(index, folder, { ...saved, replace: call.has('force'), ...long }),
   );

@@ -5,6 +5,7 @@
  * of a file or of stdin; the name of a query in the output is its id, else its row.
  */
 
+import { LongWork } from '../../base/long-work';
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
 import type { IdKind } from '../../index/ids';
 import { similaritiesIn } from '../../index/result';
@@ -19,6 +20,7 @@ import {
   type SearchResult,
   SimHashIndex,
 } from '../../node';
+import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
@@ -160,18 +162,25 @@ function checkQueries(call: Call): void {
   call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
 }
 
-/** The text of --query, split and weighed as the index says; fails if it has no words. */
+/** The text of --query, made a vector as the index says; fails if it has no words that count. */
 async function textQuery(
   call: Call,
   folder: SavedIndex,
   { hasher: like }: SearchedIndex,
 ): Promise<Queries> {
-  const { text: terms } = await likenessOf(folder);
+  const { text: terms, model } = await likenessOf(folder);
+  const text = call.text('query') as string;
+  if (model) {
+    const made = await (await Embedder.of(model)).vectorsOf(
+      [text],
+      new LongWork({ signal: call.signal }),
+    );
+    return { names: [0], kind: 'row', vectors: made, self: null };
+  }
   if (terms === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
   const hasherLike = await textHashersOf(call, terms);
-  const text = call.text('query') as string;
   const vectors = vectorsOfTexts(hasherLike(like), [text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
   return { names: [0], kind: 'row', vectors, self: null };

@@ -8,14 +8,14 @@ import { basename } from 'node:path';
 import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import { buildIndex } from '../../cli/input/new-index';
-import { Carried, carriedName, idNamed, openFolder } from '../../cli/input/saved-index';
+import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt } from '../../cli/output/figures';
 import { jsonOf } from '../../cli/output/table';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/result';
 import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
-import type { Id, RowBatch, SimHashIndex } from '../../node';
+import { embed, type Id, type RowBatch, type SimHashIndex, type TextModel } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import { codePoints } from '../layout/code-points';
 import type { MapPoints } from '../layout/map-rows';
@@ -43,7 +43,8 @@ export async function openExplored(
     const columns = await folder.columns();
     const given = call.text('text');
     const shownColumn = given === undefined ? null : carriedName(call, folder, given);
-    return new Explored({ ...opened, index, columns, shownColumn });
+    const { model = null } = await likenessOf(folder);
+    return new Explored({ ...opened, index, columns, shownColumn, model });
   }
   const building = { isWhole: true, areTextsSets };
   const { source, index, columns = null } = await buildIndex(call, path, building);
@@ -53,6 +54,7 @@ export async function openExplored(
     index,
     columns,
     shownColumn: text === null ? null : hashed[0],
+    model: text === null ? source.reader.model : null,
     fileAt: (row) => source.reader.shardAt(row),
   });
 }
@@ -65,6 +67,8 @@ interface Parts {
   readonly columns: RowBatch | null;
   /** The column of texts that was hashed, or that the user names. */
   readonly shownColumn: string | null;
+  /** The sentence model that made the vectors, by which texts are searched; null: by words. */
+  readonly model: TextModel | null;
   /** The file of a row, where rows are in several files; else undefined. */
   readonly fileAt?: (row: number) => string | undefined;
   /** Runs work that takes long. */
@@ -83,6 +87,7 @@ export class Explored {
   readonly nameColumn: string | null;
   readonly fileAt: (row: number) => string | undefined;
   readonly #names: readonly string[];
+  readonly #model: TextModel | null;
   readonly #columns: RowBatch | null;
   readonly #inStage: InStages;
   /** The texts by their words, read at the first call. */
@@ -98,11 +103,12 @@ export class Explored {
     );
   });
 
-  constructor({ path, index, columns, shownColumn, fileAt, inStage }: Parts) {
+  constructor({ path, index, columns, shownColumn, model, fileAt, inStage }: Parts) {
     this.path = path;
     this.index = index;
     this.fileAt = fileAt ?? (() => undefined);
     this.#columns = columns;
+    this.#model = model;
     this.#inStage = inStage;
     this.#names = columns?.columns.map(({ name }) => name) ?? [];
     const rows = liveRows(index);
@@ -131,7 +137,7 @@ export class Explored {
       rows: this.rows.length,
       bits,
       measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
-      hasText: this.textColumn !== null,
+      hasText: this.textColumn !== null || this.#model !== null,
       columns: this.#names,
     };
   }
@@ -206,19 +212,20 @@ export class Explored {
 
   /**
    * The k rows nearest to a text, a row or an id, among those that meet the filter. A row does not
-   * find itself. A text is compared with all texts, by their words.
+   * find itself. A text is compared by the model of the vectors, else by its words with all texts.
    */
   async search({ text, id, row: given, k, filter }: SearchRequest): Promise<SearchAnswer> {
     const allowed = this.carried.rowsThatMeet(filter);
-    const words = text === undefined ? null : await this.#wordSearch();
+    const isByWords = text !== undefined && this.#model === null;
+    const words = isByWords ? await this.#wordSearch() : null;
     const row = id === undefined ? given : this.#rowNamed(id);
     const { hits, compared } =
       words === null
-        ? this.#nearestTo(this.checkRow(row), k, allowed)
+        ? await this.#nearestTo(text ?? this.checkRow(row), k, allowed)
         : this.#nearestByWords(words, text ?? '', k, allowed);
     const cards = this.cardsOf(hits.map((hit) => hit.row));
     return {
-      query: words === null ? this.cardsOf([row as number])[0] : null,
+      query: text === undefined ? this.cardsOf([row as number])[0] : null,
       hits: hits.map((hit, i) => ({ ...hit, ...cards[i] })),
       compared,
     };
@@ -243,13 +250,15 @@ export class Explored {
     return { hits, compared: `exact cosine of ${allOf(allowed)}` };
   }
 
-  /** Hits without their cards, by the index; sparse rows are all compared exactly. */
-  #nearestTo(row: number, k: number, allowed: Uint32Array) {
+  /** Hits near a text or a row without their cards, by the index; of sparse rows exactly. */
+  async #nearestTo(like: string | number, k: number, allowed: Uint32Array) {
     const { index } = this;
-    const held = index.get(index.idOf(row) as Id);
-    const query = held?.vector ?? held?.code;
+    const isRow = typeof like === 'number';
+    const held = isRow ? index.get(index.idOf(like) as Id) : undefined;
+    const made = isRow ? null : await embed([like], this.#model as TextModel);
+    const query = made?.values ?? held?.vector ?? held?.code;
     if (!query) throw new RangeError('this row has no code, and no neighbours');
-    const others = allowed.filter((other) => other !== row);
+    const others = allowed.filter((other) => other !== like);
     const isSparse = index.vectors === 'sparse';
     const found = index.search(query, {
       k,

@@ -15,6 +15,7 @@ import {
 } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
+import { checkTextModel, type TextModel } from '../../vectors/text-model';
 import { type Column, columnOf, recordBatch } from '../columns/make';
 import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
@@ -94,7 +95,7 @@ export class ArrowEncoder {
 }
 
 /** What the rows of a sealed file can be: rows that must not change or be lost unnoticed. */
-const KINDS = ['plan', 'pairs', 'matches'] as const;
+const KINDS = ['plan', 'pairs', 'matches', 'vectors'] as const;
 
 /** What a sealed file says of itself: what its rows are, and how its codes were made. */
 export interface SealHeader extends Partial<CodeOrigin> {
@@ -103,6 +104,8 @@ export interface SealHeader extends Partial<CodeOrigin> {
   readonly bits?: number;
   /** For a plan with codes: what makes its rows near, in words. */
   readonly near?: string | undefined;
+  /** For vectors of texts: the model that made them. */
+  readonly model?: TextModel | undefined;
 }
 
 /**
@@ -162,14 +165,15 @@ export class ArrowWriter {
   }
 }
 
-const HEADER_KEYS = ['kind', 'near', 'bits', 'projection', 'seed', 'dimensions', 'texts'];
+const HEADER_KEYS = ['kind', 'near', 'bits', 'projection', 'seed', 'dimensions', 'texts', 'model'];
 
 /** The JSON of a header, whose keys and types are checked. */
 function textOf(header: SealHeader): string {
   const given = checkOptions('header', header, HEADER_KEYS);
-  const { kind, bits } = given;
+  const { kind, bits, model } = given;
   if (kind !== undefined) checkOneOf('header.kind', kind, KINDS);
   if (kind === undefined || bits !== undefined) checkBits(bits);
+  if (model !== undefined) checkTextModel(model);
   return headerText({ ...given });
 }
 

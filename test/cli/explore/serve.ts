@@ -10,8 +10,13 @@ export interface Served {
 }
 
 /** Starts `halfspace explore`; it ends with the test, unless it is ended before. */
-export async function explore(words: readonly string[], cwd: string): Promise<Served> {
-  const child = spawn(process.execPath, [command, 'explore', ...words], { cwd });
+export async function explore(
+  words: readonly string[],
+  cwd: string,
+  more: Record<string, string> = {},
+): Promise<Served> {
+  const env = { ...process.env, ...more };
+  const child = spawn(process.execPath, [command, 'explore', ...words], { cwd, env });
   const stopped = new Promise<number | null>((resolve) => child.on('close', resolve));
   onTestFinished(async () => {
     child.kill('SIGKILL');

@@ -1,0 +1,2 @@
+export const calls: unknown[];
+export function vectorOf(text: string, pooling: string): number[];
