@@ -54,8 +54,8 @@ export interface WebFile {
 }
 
 /**
- * A range of a file of `fileBytes` bytes, or, if that is null, the whole file, of at most `length`
- * bytes.
+ * `length` bytes from `at` on of a file of `fileBytes` bytes; of Infinity all that follow. If
+ * `fileBytes` is null the whole file, of at most `length` bytes.
  */
 export interface Wanted extends WebFile {
   readonly at: number;
@@ -126,30 +126,16 @@ export class WebStream {
     return piece;
   }
 
-  /** Asks for all bytes from `at` on; null for an empty file. */
+  /** Asks for all bytes from `at` on; null where there are none. */
   async #request(): Promise<Reader | null> {
     const { file, stop, at } = this;
-    const response = await fetched(file, `bytes=${at}-`, stop.signal);
-    const { status, headers, body } = response;
-    // Bytes that `fetch` unpacks are not those that headers count.
-    const isPacked = !['identity', null].includes(headers.get('content-encoding'));
-    const said = sizeOf(headers);
-    try {
-      if (status === 416 && said === at) return null;
-      const first = /^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1];
-      const fits = status === 206 ? Number(first) === at : status === 200 && at === 0;
-      if (!fits) throw refusal(response, file, `from byte ${at} on`);
-      const size = status === 206 ? said : numberOf(headers.get('content-length'));
-      if (at === 0) {
-        this.size = isPacked ? null : size;
-        this.hasRanges = status === 206 && this.size !== null;
-      }
-      file.check?.(isPacked ? null : size, versionOf(headers));
-    } catch (error) {
-      await body?.cancel().catch(() => undefined);
-      throw error;
+    const wanted = { ...file, at, length: Infinity, fileBytes: null };
+    const { reader, size, isRange } = await answerOf(wanted, stop.signal);
+    if (at === 0) {
+      this.size = size;
+      this.hasRanges = isRange && size !== null;
     }
-    return body?.getReader() ?? null;
+    return reader;
   }
 }
 
@@ -252,20 +238,48 @@ async function answered(
   progressed: () => void,
 ): Promise<Uint8Array> {
   const { path, at, length, fileBytes } = wanted;
-  const isRange = fileBytes !== null;
-  const range = isRange ? `bytes=${at}-${at + length - 1}` : null;
+  const { reader } = await answerOf(wanted, signal);
+  const bytes = await bodyOf(reader, length, progressed).catch((cause) => {
+    throw failure(wanted, signal, 'the answer broke off', cause);
+  });
+  if (bytes === null) throw new FormatError(`damaged: more than ${length} bytes came`, path);
+  if (fileBytes === null || bytes.length === length) return bytes;
+  const what = `cut short: ${bytes.length} bytes came of ${length} from byte ${at} on`;
+  throw new Passing(new FormatError(what, path));
+}
+
+/**
+ * Asks for a part, and checks status and headers. `reader` is null without a body, as of an empty
+ * file; `size` is that of the file, null where it is not said or `fetch` unpacks what comes.
+ */
+async function answerOf(wanted: Wanted, signal: AbortSignal) {
+  const { at, length, fileBytes } = wanted;
+  const isStream = length === Infinity;
+  const end = isStream ? '' : at + length - 1;
+  const range = fileBytes === null && !isStream ? null : `bytes=${at}-${end}`;
   const response = await fetched(wanted, range, signal);
+  const { status, headers, body } = response;
+  const isRange = status === 206 && range !== null;
+  const said = headers.get('content-range')?.trim();
+  const isPacked = !['identity', null].includes(headers.get('content-encoding'));
+  const sizeText = status === 200 ? headers.get('content-length') : said?.replace(/^.*\//, '');
+  const size = isPacked || !/^\d+$/.test(sizeText ?? '') ? null : Number(sizeText);
   try {
-    checkStatus(response, wanted);
-    const bytes = await bodyOf(response, length, progressed).catch((cause) => {
-      throw failure(wanted, signal, 'the answer broke off', cause);
-    });
-    if (bytes === null) throw new FormatError(`damaged: more than ${length} bytes came`, path);
-    if (!isRange || bytes.length === length) return bytes;
-    const what = `cut short: ${bytes.length} bytes came of ${length} from byte ${at} on`;
-    throw new Passing(new FormatError(what, path));
-  } finally {
-    await response.body?.cancel().catch(() => undefined); // of an answer that is not wanted
+    if (isRange || status === 416 || (status === 200 && isStream)) {
+      wanted.check?.(size, headers.get('etag') ?? headers.get('last-modified'));
+    }
+    if (status === 416 && isStream && size === at) return { reader: null, size, isRange };
+    // A page sees this header only if the other host exposes it (CORS). Lengths and checksums of
+    // bodies are compared in any case.
+    const fits = said?.startsWith(`bytes ${at}-${isStream ? '' : `${end}/`}`) ?? !isStream;
+    const mayBeAll = isStream ? at === 0 : fileBytes === null || length === fileBytes;
+    if (isRange ? !fits : status !== 200 || !mayBeAll) {
+      throw refusal(response, wanted, `bytes ${at} to ${isStream ? 'the end' : end}`);
+    }
+    return { reader: body?.getReader() ?? null, size, isRange };
+  } catch (error) {
+    await body?.cancel().catch(() => undefined);
+    throw error;
   }
 }
 
@@ -311,41 +325,16 @@ async function fetched(
   }
 }
 
-const numberOf = (text: string | null | undefined) =>
-  /^\d+$/.test(text ?? '') ? Number(text) : null;
-
-/** The size of the whole file that the header of a range says; null for none. */
-function sizeOf(headers: Headers): number | null {
-  return numberOf(/\/(\d+)\s*$/.exec(headers.get('content-range') ?? '')?.[1]);
-}
-
-const versionOf = (headers: Headers) => headers.get('etag') ?? headers.get('last-modified');
-
-/** Throws if status or headers do not fit the wanted range. */
-function checkStatus(response: Response, wanted: Wanted): void {
-  const { at, length, fileBytes } = wanted;
-  const { status, headers } = response;
-  const isRange = fileBytes !== null;
-  if (isRange && (status === 206 || status === 416)) {
-    wanted.check?.(sizeOf(headers), versionOf(headers));
-  }
-  // A page sees this header only if the other host exposes it (CORS). Lengths and checksums of
-  // bodies are compared in any case.
-  const said = headers.get('content-range')?.trim();
-  const isOther = said !== undefined && !said.startsWith(`bytes ${at}-${at + length - 1}/`);
-  const fits = status === 206 ? isRange && !isOther : status === 200;
-  if (!fits) throw refusal(response, wanted, `bytes ${at} to ${at + length - 1}`);
-  if (status === 206 || !isRange || length === fileBytes) return;
-  const what = 'the host ignores range requests, it answered 200 with the whole file';
-  throw new Error(`${wanted.path}: ${what}: another host answers them with 206`);
-}
-
 /** What an answer that does not fit throws; `range` are the bytes that were asked for. */
 function refusal({ status, statusText, headers }: Response, file: WebFile, range: string): unknown {
   const { path } = file;
   if (status === 206) {
     const said = headers.get('content-range');
     return new FormatError(`${range} were asked for, the host answered "${said}"`, path);
+  }
+  if (status === 200) {
+    const what = 'the host ignores range requests, it answered 200 with the whole file';
+    return new Error(`${path}: ${what}: another host answers them with 206`);
   }
   if (status === 404 || status === 410) {
     return new MissingError(`the host does not have it, it answered ${status}`, path);
@@ -374,14 +363,12 @@ async function pieceOf(reader: Reader, count: number): Promise<Uint8Array> {
 
 /** Reads a body; null if it has more than `max` bytes, none of which are kept. */
 async function bodyOf(
-  { body }: Response,
+  reader: Reader | null,
   max: number,
   progressed: () => void,
 ): Promise<Uint8Array | null> {
-  if (body === null) return new Uint8Array(0);
-  const reader: Reader = body.getReader();
   const pieces: Uint8Array[] = [];
-  for (let length = 0; ; ) {
+  for (let length = 0; reader !== null; ) {
     progressed();
     const piece = await pieceOf(reader, Math.min(PROGRESS_BYTES, max - length + 1));
     length += piece.length;
@@ -389,7 +376,8 @@ async function bodyOf(
       await reader.cancel();
       return null;
     }
-    if (piece.length === 0) return pieces.length === 1 ? pieces[0] : concatenated(pieces);
+    if (piece.length === 0) break;
     pieces.push(piece);
   }
+  return pieces.length === 1 ? pieces[0] : concatenated(pieces);
 }

@@ -291,7 +291,7 @@ describe('a host that cannot be used', () => {
   it('sends another range', async () => {
     host.behave = ({ range }, response) => ranged(response, range, { from: 10 });
     await expect(openRows(urlOf('docs.jsonl'))).rejects.toThrow(
-      /from byte 0 on were asked for, the host answered "bytes 10-/,
+      /bytes 0 to the end were asked for, the host answered "bytes 10-/,
     );
   });
 
