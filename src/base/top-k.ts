@@ -32,18 +32,27 @@ export function rowsOf(keys: Float64Array): Uint32Array<ArrayBuffer> {
 /** How many places keys may move on average before another method sorts them. */
 const MOVES = 8;
 
-/** Sorts keys of which few are far from their place, in linear time. */
-export function sortNear(keys: Float64Array): Float64Array {
+/**
+ * Sorts keys of which few are far from their place, in linear time, and in the same way numbers
+ * that belong to them.
+ */
+export function sortNear(keys: Float64Array, numbers: Uint32Array): void {
   let moves = 0;
-  for (let i = 1; i < keys.length; i++) {
-    const key = keys[i];
+  for (let i = 1; i < keys.length && moves <= MOVES * keys.length; i++) {
+    const [key, number] = [keys[i], numbers[i]];
     let at = i;
-    for (; at > 0 && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
+    for (; at > 0 && keys[at - 1] > key; at--) {
+      keys[at] = keys[at - 1];
+      numbers[at] = numbers[at - 1];
+    }
     keys[at] = key;
+    numbers[at] = number;
     moves += i - at;
-    if (moves > MOVES * keys.length) return keys.sort();
   }
-  return keys;
+  if (moves <= MOVES * keys.length) return;
+  const order = Uint32Array.from(keys.keys()).sort((a, b) => keys[a] - keys[b]);
+  numbers.set(order.map((i) => numbers[i]));
+  keys.sort();
 }
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Entries of rows in partitions: the residual code and its scale, in the memory that the kernel
- * reads, and the position of the row. A row has one entry in its partition, and one in its second
- * partition where the index has copies. Entries of a segment lie partition by partition, each
- * beginning with a block; those of the tail lie in the order of its rows.
+ * reads, and with copies the position of the row. A row has one entry in its partition, and one in
+ * its second partition where the index has copies. Entries of a segment lie partition by partition,
+ * each beginning with a block; those of the tail lie in the order of its rows.
  */
 
 import { grown } from '../base/arrays';
@@ -18,19 +18,29 @@ import type { Rows } from './rows';
 
 export class Entries implements EntryList {
   readonly memory: ResidualMemory;
-  /** The position of the row of each entry. */
-  positions: Uint32Array;
+  /** The position of the row of each entry; null where ranges name entries by positions. */
+  readonly positions: Uint32Array | null;
   readonly #rows: Pick<Rows, 'rowAt'>;
 
   constructor(
-    bytesPerEntry: number,
-    count: number,
+    memory: ResidualMemory,
     rows: Pick<Rows, 'rowAt'>,
-    memory = new ResidualMemory(bytesPerEntry, count),
+    positions: Uint32Array | null = null,
   ) {
     this.#rows = rows;
     this.memory = memory;
-    this.positions = new Uint32Array(count);
+    this.positions = positions;
+  }
+
+  /** Room for the entries of a segment. */
+  static ofSegment(
+    bytesPerEntry: number,
+    count: number,
+    rows: Pick<Rows, 'rowAt'>,
+    hasCopies: boolean,
+  ): Entries {
+    const memory = new ResidualMemory(bytesPerEntry, count);
+    return new Entries(memory, rows, hasCopies ? new Uint32Array(count) : null);
   }
 
   /** What another thread reads. */
@@ -40,52 +50,26 @@ export class Entries implements EntryList {
 
   /** The entries of another thread, to be searched. */
   static over({ memory, positions }: Entries['state'], rows: Pick<Rows, 'rowAt'>): Entries {
-    const entries = new Entries(memory.bytesPerRow, 0, rows, ResidualMemory.over(memory));
-    entries.positions = positions;
-    return entries;
+    return new Entries(ResidualMemory.over(memory), rows, positions);
   }
 
-  rowOf(entry: number): number {
-    return this.#rows.rowAt(this.positions[entry]);
+  positionOf(code: number): number {
+    return this.positions === null ? code : this.positions[code];
   }
 
-  reserve(count: number): void {
-    this.memory.reserve(count);
-    if (count <= this.positions.length) return;
-    const positions = new Uint32Array(Math.max(count, 2 * this.positions.length));
-    positions.set(this.positions);
-    this.positions = positions;
-  }
-
-  set(entry: number, position: number, code: Uint8Array, scale: number): void {
-    this.memory.set(entry, code, scale);
-    this.positions[entry] = position;
-  }
-
-  /** Writes entries from `first` on, `each` of a row, the first of which is at `position`. */
-  append(
-    first: number,
-    position: number,
-    each: number,
-    { codes, scales }: { readonly codes: Uint8Array; readonly scales: Float32Array },
-  ): void {
-    this.reserve(first + scales.length);
-    this.memory.setRows(first, codes, scales);
-    for (let i = 0; i < scales.length; i++) {
-      this.positions[first + i] = position + Math.floor(i / each);
-    }
+  rowOf(code: number): number {
+    return this.#rows.rowAt(this.positionOf(code));
   }
 
   get bytes(): number {
-    return this.memory.byteLength + this.positions.byteLength;
+    return this.memory.byteLength + (this.positions?.byteLength ?? 0);
   }
 
   /** Copies the code of an entry to `out`; returns its scale. */
   copyInto(entry: number, out: Uint8Array): number {
-    const { memory } = this;
-    for (let i = 0; i < memory.bytesPerRow; i++)
-      out[i] = memory.bytes[residualByte(memory, entry, i)];
-    return memory.floats[residualScale(memory.bytesPerRow, entry)];
+    const { bytes, floats, bytesPerRow } = this.memory;
+    for (let i = 0; i < bytesPerRow; i++) out[i] = bytes[residualByte(bytesPerRow, entry, i)];
+    return floats[residualScale(bytesPerRow, entry)];
   }
 
   /** An entry that searches skip from now on. */
@@ -118,14 +102,17 @@ export class Ranges {
     return this;
   }
 
-  /** Entries `first` to `first + count - 1`, and 2,048 times the product of query and centroid. */
-  add(first: number, count: number, product: number): void {
+  /**
+   * Entries `first` to `first + count - 1`, 2,048 times the product of query and centroid, and the
+   * number that stands for the first.
+   */
+  add(first: number, count: number, product: number, code = first): void {
     if (this.#length === this.#numbers.length) {
       this.#numbers = grown(this.#numbers);
       this.#floats = new Float32Array(this.#numbers.buffer);
     }
     this.#numbers[this.#length] = first;
-    this.#numbers[this.#length + 1] = first;
+    this.#numbers[this.#length + 1] = code;
     this.#numbers[this.#length + 2] = count;
     this.#floats[this.#length + 3] = product;
     this.#length += RANGE;

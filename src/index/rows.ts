@@ -297,7 +297,7 @@ export class Rows {
       if (positions[i] === NO_ROW) isAll = false;
     }
     if (isAll) {
-      out.set(similaritiesWith(vectors, positions, query));
+      this.similaritiesAt(positions, query, out);
       return;
     }
     const found = similaritiesWith(
@@ -307,6 +307,11 @@ export class Rows {
     );
     let next = 0;
     for (let i = 0; i < rows.length; i++) if (positions[i] !== NO_ROW) out[i] = found[next++];
+  }
+
+  /** The same of rows at positions, all of which are there. */
+  similaritiesAt(positions: Uint32Array, query: Query, out: Float64Array): void {
+    if (this.vectors !== null) out.set(similaritiesWith(this.vectors, positions, query));
   }
 
   codeAt(position: number): Uint8Array {

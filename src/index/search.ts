@@ -49,6 +49,8 @@ export interface Best {
 /** Candidates by (weight, row); see `base/top-k.ts` for keys. */
 interface Candidates {
   readonly keys: Float64Array;
+  /** The positions of their rows, where these are of one part and known; else null. */
+  readonly positions: Uint32Array | null;
   readonly cosineOf: (weight: number) => number;
   /** The standard error of these cosines; infinite where it is not known. */
   readonly error: number;
@@ -74,6 +76,9 @@ const SPARE = 1.25;
 const MAX_TIMES = 8;
 /** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
 const TOGETHER = 16;
+
+/** The cosine that the weight of an entry estimates. */
+const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
 
 /** What a search does in its next step. */
 type Task =
@@ -234,10 +239,11 @@ export class CosineSearch implements Stepped {
   #found(): void {
     const { filter, want, k } = this.#asked;
     const { candidates, isAll } = this.#seen as Seen;
-    let { keys } = candidates;
+    let { keys, positions } = candidates;
     if (filter !== null) {
       const { length } = keys;
-      keys = acceptedOf(keys, filter, Math.max(want, k));
+      const most = Math.max(want, k);
+      ({ keys, positions } = thoseOf(candidates, (row) => filter.accepts(row), most));
       if (keys.length < want && !isAll) {
         if (filter.known === null && filter.calls >= CALLS && filter.share < NARROW) {
           this.#scan('ask');
@@ -259,19 +265,18 @@ export class CosineSearch implements Stepped {
     }
     const { isUnranked = false } = this.#asked;
     const { cosineOf, error } = candidates;
-    if (this.#isExact && !isUnranked) this.#rank({ keys, cosineOf, error });
-    else this.#best = estimated({ keys, cosineOf, error }, isUnranked ? keys.length : k);
+    if (this.#isExact && !isUnranked) this.#rank({ keys, positions, cosineOf, error });
+    else this.#best = estimated(keys, cosineOf, isUnranked ? keys.length : k);
   }
 
   /** The candidates in the order of (weight, row). */
   #candidates(): Seen {
     if (this.#entries === null) return (this.#byCode as ByCode).found();
     const { space, hasCopies } = this.#index;
-    const keys = this.#entries.keys();
-    const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
-    const own = hasCopies ? withoutCopies(keys) : keys;
-    const candidates = { keys: own, cosineOf, error: (space as Space).error };
-    return { candidates, isAll: keys.length < (hasCopies ? 2 : 1) * this.#wanted };
+    const found = this.#entries.found();
+    const isAll = found.keys.length < (hasCopies ? 2 : 1) * this.#wanted;
+    const { keys, positions } = hasCopies ? withoutCopies(found) : found;
+    return { candidates: { keys, positions, cosineOf, error: (space as Space).error }, isAll };
   }
 
   /** Asks a narrow filter for all rows of a block; after the last one only these are compared. */
@@ -302,28 +307,29 @@ const NOTHING: Best = { rows: new Uint32Array(), cosines: new Float64Array() };
 /** Rows whose order is not known yet: all of weight 0, so that their keys are the rows. */
 export function candidatesOf(rows: Uint32Array): Candidates {
   const keys = Float64Array.from(rows);
-  return { keys, cosineOf: () => 1, error: Number.POSITIVE_INFINITY };
+  return { keys, positions: null, cosineOf: () => 1, error: Number.POSITIVE_INFINITY };
 }
 
-/** The first `most` of keys whose rows the filter accepts. */
-function acceptedOf(keys: Float64Array, filter: FilterMemory, most: number): Float64Array {
-  const accepted = new Float64Array(Math.min(keys.length, most));
+/** The first `most` candidates whose rows are accepted; the given arrays are overwritten. */
+function thoseOf(
+  { keys, positions }: Pick<Candidates, 'keys' | 'positions'>,
+  accepts: (row: number) => boolean,
+  most = keys.length,
+): Pick<Candidates, 'keys' | 'positions'> {
   let count = 0;
   for (let i = 0; i < keys.length && count < most; i++) {
-    if (filter.accepts(rowOf(keys[i]))) accepted[count++] = keys[i];
+    if (!accepts(rowOf(keys[i]))) continue;
+    keys[count] = keys[i];
+    if (positions !== null) positions[count] = positions[i];
+    count++;
   }
-  return accepted.subarray(0, count);
+  return { keys: keys.subarray(0, count), positions: positions?.subarray(0, count) ?? null };
 }
 
-/** Keys of which no row occurs twice: the lower of two stays. */
-function withoutCopies(keys: Float64Array): Float64Array {
+/** Candidates of which no row occurs twice: the lower of two stays. */
+function withoutCopies(found: Pick<Candidates, 'keys' | 'positions'>) {
   const seen = new Set<number>();
-  return keys.filter((key) => {
-    const row = rowOf(key);
-    if (seen.has(row)) return false;
-    seen.add(row);
-    return true;
-  });
+  return thoseOf(found, (row) => seen.size < seen.add(row).size);
 }
 
 /** Weighs codes by the sums of the query. */
@@ -369,12 +375,12 @@ class ByCode {
   found(): Seen {
     const { cosineOf } = this.#weights;
     const keys = this.#best.result();
-    const candidates = { keys, cosineOf, error: Number.POSITIVE_INFINITY };
+    const candidates = { keys, positions: null, cosineOf, error: Number.POSITIVE_INFINITY };
     return { candidates, isAll: this.#held < this.#wanted };
   }
 }
 
-function estimated({ keys, cosineOf }: Candidates, k: number): Best {
+function estimated(keys: Float64Array, cosineOf: (weight: number) => number, k: number): Best {
   const best = keys.subarray(0, k);
   const cosines = new Float64Array(best.length);
   for (let i = 0; i < cosines.length; i++) cosines[i] = cosineOf(weightOf(best[i]));
@@ -441,7 +447,7 @@ export class Ranking {
 
   /** Ranks the rows that are at hand; true when all that can enter were compared. */
   step(): boolean {
-    const { keys, cosineOf, error } = this.#candidates;
+    const { keys, positions, cosineOf, error } = this.#candidates;
     this.#loaded = Math.max(this.#loaded, this.#done + (this.wanted?.length ?? 0));
     while (this.#done < keys.length) {
       const estimate = cosineOf(weightOf(keys[this.#done]));
@@ -451,7 +457,12 @@ export class Ranking {
       const end = Math.min(this.#groupEnd, this.#loaded);
       if (end === this.#done) return false;
       const rows = rowsOf(keys.subarray(this.#done, end));
-      const cosines = similaritiesOf(this.#index, this.#query, rows);
+      const places = this.#index.parts.length > 1 ? null : positions;
+      const some = places?.subarray(this.#done, end) ?? null;
+      const cosines = new Float64Array(rows.length);
+      for (const part of this.#index.parts) {
+        part.similaritiesInto(rows, this.#query, cosines, some);
+      }
       for (let i = 0; i < rows.length; i++) this.#best.take(cosines[i], rows[i]);
       this.#work.candidates += end - this.#done;
       this.#done = end;
@@ -463,15 +474,4 @@ export class Ranking {
     const { rows, scores } = this.#best.result();
     return { rows, cosines: scores };
   }
-}
-
-/** The exact similarities of rows with a query, in their order. */
-function similaritiesOf(
-  { parts }: Pick<Searched, 'parts'>,
-  query: Query,
-  rows: Uint32Array,
-): Float64Array {
-  const all = new Float64Array(rows.length);
-  for (const part of parts) part.similaritiesInto(rows, query, all);
-  return all;
 }

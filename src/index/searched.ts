@@ -31,8 +31,16 @@ export interface SearchedPart {
   addEntries(probes: Probes, to: Ranges): void;
   /** The places of the codes of these partitions. */
   codesIn(partitions: Uint32Array): Range[];
-  /** Writes the exact similarities of its rows among these to the same positions of `out`. */
-  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void;
+  /**
+   * Writes the exact similarities of its rows among these to the same places of `out`. Their
+   * positions are those of its entries, where all rows are of this part and these are known.
+   */
+  similaritiesInto(
+    rows: Uint32Array,
+    query: Query,
+    out: Float64Array,
+    positions: Uint32Array | null,
+  ): void;
 }
 
 /** Codes that a scan compares together. */

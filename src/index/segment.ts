@@ -8,6 +8,7 @@
 import { type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
+import { ResidualMemory } from '../kernels/residual-memory';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
 import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './place';
@@ -55,8 +56,14 @@ abstract class InMemory {
     return position < 0 || this.rows.isNull(position) ? -1 : position;
   }
 
-  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
-    this.rows.similaritiesInto(rows, query, out);
+  similaritiesInto(
+    rows: Uint32Array,
+    query: Query,
+    out: Float64Array,
+    positions: Uint32Array | null,
+  ): void {
+    if (positions === null) this.rows.similaritiesInto(rows, query, out);
+    else this.rows.similaritiesAt(positions, query, out);
   }
 }
 
@@ -142,9 +149,10 @@ export class Segment extends InMemory implements Placed {
   }
 
   addEntries({ partitions, products }: Probes, to: Ranges): void {
+    const codes = this.entries?.positions ? this.#firsts : this.#starts;
     for (let i = 0; i < partitions.length; i++) {
       const p = partitions[i];
-      if (this.#counts[p] > 0) to.add(this.#firsts[p], this.#counts[p], products[i]);
+      if (this.#counts[p] > 0) to.add(this.#firsts[p], this.#counts[p], products[i], codes[p]);
     }
   }
 
@@ -180,7 +188,9 @@ export class Tail extends InMemory implements Placed {
     this.#space = space;
     this.#hasCopies = hasCopies;
     this.entries =
-      space !== null && space.bytesPerEntry > 0 ? new Entries(space.bytesPerEntry, 0, rows) : null;
+      space !== null && space.bytesPerEntry > 0
+        ? new Entries(new ResidualMemory(space.bytesPerEntry), rows)
+        : null;
     this.#seconds = hasCopies ? new Uint32Array(64) : null;
   }
 
@@ -244,7 +254,8 @@ export class Tail extends InMemory implements Placed {
       for (let i = 0; i < entries.scales.length; i++) {
         if (this.rows.codes.rows[first + Math.floor(i / each)] === NO_ROW) entries.scales[i] = 0;
       }
-      this.entries.append(each * first, first, each, entries);
+      this.entries.memory.reserve(each * first + entries.scales.length);
+      this.entries.memory.setRows(each * first, entries.codes, entries.scales);
     }
     this.#assigned = end;
   }
@@ -270,9 +281,9 @@ export class Tail extends InMemory implements Placed {
     for (let i = 0; i < partitions.length; i++) productOf.set(partitions[i], products[i]);
     for (let position = 0; position < this.#assigned; position++) {
       const product = productOf.get(this.#partitions[position]);
-      if (product !== undefined) to.add(this.entryOf(position, false), 1, product);
+      if (product !== undefined) to.add(this.entryOf(position, false), 1, product, position);
       const second = this.#seconds === null ? undefined : productOf.get(this.#seconds[position]);
-      if (second !== undefined) to.add(this.entryOf(position, true), 1, second);
+      if (second !== undefined) to.add(this.entryOf(position, true), 1, second, position);
     }
   }
 
@@ -403,14 +414,16 @@ function mergedEntries(
   const counts = Uint32Array.from({ length: space.count }, (_, p) => starts[p + 1] - starts[p]);
   for (const p of seconds) counts[p]++;
   const firsts = firstEntries(counts);
-  const entries = new Entries(space.bytesPerEntry, firsts[space.count], rows);
+  const { count, bytesPerEntry } = space;
+  const entries = Entries.ofSegment(bytesPerEntry, firsts[count], rows, hasCopies);
   const code = new Uint8Array(space.bytesPerEntry);
   const take = (at: number, entry: number, isSecond: boolean) => {
     const from = parts[source[at]];
     const scale = (from.entries as Entries).copyInto(from.entryOf(position[at], isSecond), code);
-    entries.set(entry, at, code, scale);
+    entries.memory.set(entry, code, scale);
+    if (entries.positions !== null) entries.positions[entry] = at;
   };
-  for (let p = 0; p < space.count; p++) {
+  for (let p = 0; p < count; p++) {
     for (let at = starts[p]; at < starts[p + 1]; at++) take(at, firsts[p] + at - starts[p], false);
   }
   if (!hasCopies) return { entries, starts, firsts, counts, copies: null };

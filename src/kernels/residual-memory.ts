@@ -6,6 +6,9 @@
 import { Arena, FREE_START, MAX_DATA_BYTES, scratch } from './memory';
 import {
   BLOCK_ROWS,
+  bytesOfRow,
+  coarseAt,
+  coarseScale,
   type ResidualRows,
   residualByte,
   residualScale,
@@ -25,7 +28,6 @@ export class ResidualMemory implements ResidualRows {
   /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();
-  secondAt = 0;
 
   /** Never for more than `most` rows: by default all that fit. `bytesPerRow` must be even. */
   constructor(bytesPerRow: number, count = 0, most = mostRows(bytesPerRow)) {
@@ -35,18 +37,17 @@ export class ResidualMemory implements ResidualRows {
   }
 
   /** The codes of another thread, to be read, or written where there is room. */
-  static over({ bytes, bytesPerRow, secondAt }: ResidualMemory['state']): ResidualMemory {
+  static over({ bytes, bytesPerRow }: ResidualMemory['state']): ResidualMemory {
     const memory = new ResidualMemory(bytesPerRow);
     memory.bytes = bytes;
     memory.floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCALE_BYTES);
-    memory.secondAt = secondAt;
-    memory.#capacity = bytes.length / (bytesPerRow + SCALE_BYTES);
+    memory.#capacity = bytes.length / bytesOfRow(bytesPerRow);
     return memory;
   }
 
   get state() {
-    const { bytes, bytesPerRow, secondAt } = this;
-    return { bytes, bytesPerRow, secondAt };
+    const { bytes, bytesPerRow } = this;
+    return { bytes, bytesPerRow };
   }
 
   get byteLength(): number {
@@ -65,23 +66,20 @@ export class ResidualMemory implements ResidualRows {
     }
     const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
     const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
-    const [oldSecondAt, oldEnd] = [this.secondAt, this.bytes.length]; // growing detaches the view
-    const byteLength = capacity * (this.bytesPerRow + SCALE_BYTES);
+    const byteLength = capacity * bytesOfRow(this.bytesPerRow);
     this.#arena.reserve(byteLength);
     this.#capacity = capacity;
     const { buffer, byteOffset } = this.#arena.bytes;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
-    this.secondAt = capacity * (this.bytesPerRow / 2 + SCALE_BYTES);
-    this.bytes.copyWithin(this.secondAt, oldSecondAt, oldEnd);
-    this.bytes.fill(0, oldSecondAt, Math.min(oldEnd, this.secondAt));
   }
 
   /** Writes the residual code and the scale of a row. */
   set(row: number, code: Uint8Array, scale: number): void {
-    const { bytes } = this;
-    const half = this.bytesPerRow / 2;
-    const [first, second] = [residualByte(this, row, 0), residualByte(this, row, half)];
+    const { bytes, bytesPerRow } = this;
+    const half = bytesPerRow / 2;
+    const first = residualByte(bytesPerRow, row, 0);
+    const second = residualByte(bytesPerRow, row, half);
     for (let i = 0; i < half; i++) {
       bytes[first + i * BLOCK_ROWS] = code[i];
       bytes[second + i * BLOCK_ROWS] = code[half + i];
@@ -117,33 +115,35 @@ export class ResidualMemory implements ResidualRows {
   #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
     const half = bytesPerRow / 2;
-    const blocks = scales.length / BLOCK_ROWS;
-    const [firstBytes, secondBytes] = [BLOCK_ROWS * (half + SCALE_BYTES), BLOCK_ROWS * half];
-    const firstAt = FREE_START + TURN_BYTES;
-    const secondAt = firstAt + blocks * firstBytes;
-    const codesAt = secondAt + blocks * secondBytes;
+    const length = scales.length * bytesOfRow(bytesPerRow);
+    const blocksAt = FREE_START + TURN_BYTES;
+    const codesAt = blocksAt + length;
     const { bytes, kernels } = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
     bytes.set(codes, codesAt);
-    const laidOut = new Float32Array(bytes.buffer, firstAt, (blocks * firstBytes) / SCALE_BYTES);
-    for (let block = 0; block < blocks; block++) {
-      const [from, to] = [codesAt + block * secondBytes * 2, firstAt + block * firstBytes];
-      kernels.turnRows(from, bytesPerRow, half, to, FREE_START);
-      kernels.turnRows(from + half, bytesPerRow, half, secondAt + block * secondBytes, FREE_START);
-      const scaleAt = residualScale(bytesPerRow, BLOCK_ROWS * block);
-      for (let i = 0; i < BLOCK_ROWS; i++) laidOut[scaleAt + i] = scales[BLOCK_ROWS * block + i];
+    for (let i = 0; i < scales.length; i += BLOCK_ROWS) {
+      const from = codesAt + i * bytesPerRow;
+      for (const first of [0, half]) {
+        const to = blocksAt + residualByte(bytesPerRow, i, first);
+        kernels.turnRows(from + first, bytesPerRow, half, to, FREE_START);
+      }
     }
-    this.bytes.set(bytes.subarray(firstAt, secondAt), residualByte(this, row, 0));
-    this.bytes.set(bytes.subarray(secondAt, codesAt), residualByte(this, row, half));
+    const to = residualByte(bytesPerRow, row, 0);
+    this.bytes.set(bytes.subarray(blocksAt, codesAt), to);
+    for (let i = 0; i < scales.length; i++) this.setScale(row + i, scales[i]);
   }
 
   setScale(row: number, scale: number): void {
-    this.floats[residualScale(this.bytesPerRow, row)] = scale;
+    const { bytes, bytesPerRow } = this;
+    this.floats[residualScale(bytesPerRow, row)] = scale;
+    const at = coarseAt(bytesPerRow, row);
+    const coarse = coarseScale(bytesPerRow, scale);
+    bytes[at] = coarse & 255;
+    bytes[at + 1] = coarse >> 8;
   }
 }
 
 export function mostRows(bytesPerRow: number): number {
-  const blockBytes = BLOCK_ROWS * (bytesPerRow + SCALE_BYTES);
-  return Math.floor(MAX_DATA_BYTES / blockBytes) * BLOCK_ROWS;
+  return Math.floor(MAX_DATA_BYTES / (BLOCK_ROWS * bytesOfRow(bytesPerRow))) * BLOCK_ROWS;
 }
 
 /**

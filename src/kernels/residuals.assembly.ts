@@ -3,9 +3,9 @@
 // Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 rows (the
 // method of "fast scan" in FAISS and of ScaNN). Sums of bytes are widened once in four bytes of a
 // row, since 8 entries of at most 31 stay below 256. Two blocks at a time share the loads of the
-// tables. Masks in float32 find the rows that the sides do not rule out, and of these the rows that
-// may be within the limit; the second halves of codes are read only where there are such rows, and
-// only rows of both masks are weighed one by one, in the operations of the scalar kernel.
+// tables. Products of 16-bit integers, eight at a time, find the rows that their sides do not rule
+// out; only of these blocks the second halves of codes are read, and only rows that a mask in
+// float32 leaves are weighed one by one, in the operations of the scalar kernel.
 //
 // Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
@@ -15,6 +15,9 @@ const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
 /** Four bytes of each row of a block, in bytes: after these, sums of bytes are widened. */
 const PART: usize = 64;
+/** Bytes of the coarse scales of a block, and of its scales. */
+const COARSE: usize = 32;
+const SCALES: usize = 64;
 /** Bytes of four scales. */
 const FOUR: usize = 16;
 
@@ -23,11 +26,14 @@ const FOUR: usize = 16;
 const SECOND: usize = 64;
 const BEFORE: usize = 96;
 
-// Places in `query`, as f32, and of the tables behind them. Factors follow their bases.
+// Places in `query`: the base and the factor as f32; of sides the base and the shift as i32, and
+// what makes a cut of a difference of cosines, as f32. Behind them lie the tables.
 const BASE: usize = 0;
 const FACTOR: usize = 4;
 const SIDE_BASE: usize = 8;
-const TABLES: usize = 16;
+const SHIFT: usize = 12;
+const CUT: usize = 16;
+const TABLES: usize = 32;
 
 @inline
 function lowNibbles(bytes: v128, table: v128): v128 {
@@ -101,6 +107,32 @@ export function sumTwoBlocks(
   v128.store(sums, fourth, 48);
 }
 
+/** Which of eight rows have more than `cut` as the product of their sides and coarse scale. */
+@inline
+function sidesAbove(sums: usize, scales: usize, base: v128, shift: i32, cut: v128): v128 {
+  const sides = i16x8.sub_sat_s(i16x8.shl(v128.load(sums), shift), base);
+  return i16x8.gt_s(i16x8.q15mulr_sat_s(sides, v128.load(scales)), cut);
+}
+
+/** Bit i is set when the sides of row i of a block do not rule it out. */
+@inline
+function sidesMask(sums: usize, scales: usize, base: v128, shift: i32, cut: v128): u32 {
+  return i8x16.bitmask(i8x16.narrow_i16x8_s(
+    sidesAbove(sums, scales, base, shift, cut),
+    sidesAbove(sums + FOUR, scales + FOUR, base, shift, cut),
+  ));
+}
+
+/** The product that the sides of a row must exceed, whose centroid has `more`. */
+@inline
+function cutOf(query: usize, more: f32, before: i32): i32 {
+  const factor = load<f32>(query, CUT);
+  // The highest weight stands for all cosines below -1.
+  if (before >= 2 * ONE || factor == 0) return i16.MIN_VALUE;
+  const cut = (<f32>(ONE - before - 1) - more) * factor;
+  return <i32>min(max(cut, <f32>i16.MIN_VALUE), <f32>i16.MAX_VALUE);
+}
+
 /** Which of four rows have more than `least` as 2,048 times their cosine. */
 @inline
 function above(sums: v128, scales: usize, formula: usize, more: f32, least: f32): v128 {
@@ -109,29 +141,6 @@ function above(sums: v128, scales: usize, formula: usize, more: f32, least: f32)
     products, f32x4.mul(v128.load(scales), v128.load32_splat(formula, FACTOR)),
   );
   return f32x4.gt(f32x4.add(scaled, f32x4.splat(more)), f32x4.splat(least));
-}
-
-/** Bit i is set when that holds of row i. */
-@inline
-function maskOf(a: v128, b: v128, c: v128, d: v128): u32 {
-  return i8x16.bitmask(
-    i8x16.narrow_i16x8_s(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d)),
-  );
-}
-
-/** The rows whose sides do not rule out that they are within `limit`. */
-function sidesMask(sums: usize, scales: usize, query: usize, more: f32, limit: i32): u32 {
-  // The highest weight stands for all cosines below -1.
-  const least = limit < 2 * ONE ? <f32>(ONE - limit - 1) : -f32.MAX_VALUE;
-  const first = v128.load(sums);
-  const last = v128.load(sums, 16);
-  const formula = query + SIDE_BASE;
-  return maskOf(
-    above(i32x4.extend_low_i16x8_u(first), scales, formula, more, least),
-    above(i32x4.extend_high_i16x8_u(first), scales + FOUR, formula, more, least),
-    above(i32x4.extend_low_i16x8_u(last), scales + 2 * FOUR, formula, more, least),
-    above(i32x4.extend_high_i16x8_u(last), scales + 3 * FOUR, formula, more, least),
-  );
 }
 
 /** Twice the first sums and the second ones, of four rows. */
@@ -148,6 +157,7 @@ function wholeHigh(first: v128, second: v128): v128 {
 }
 
 /** Bit i is set when row i may be within the limit, and always when it is. */
+@inline
 function wholeMask(
   sums: usize, seconds: usize, scales: usize, query: usize, more: f32, limit: i32,
 ): u32 {
@@ -157,29 +167,16 @@ function wholeMask(
   const b = v128.load(sums, 16);
   const c = v128.load(seconds);
   const d = v128.load(seconds, 16);
-  return maskOf(
-    above(wholeLow(a, c), scales, query, more, least),
-    above(wholeHigh(a, c), scales + FOUR, query, more, least),
-    above(wholeLow(b, d), scales + 2 * FOUR, query, more, least),
-    above(wholeHigh(b, d), scales + 3 * FOUR, query, more, least),
-  );
-}
-
-/**
- * Of the 16 rows from `row` on those from `first` to `end - 1` that pass: their sides by `before`,
- * their whole codes by `limit`. Leaves the sums of the second halves behind those of the sides.
- */
-function passing(
-  row: u32, first: u32, end: u32, sums: usize, scales: usize, seconds: usize, bytes: usize,
-  query: usize, more: f32, before: i32, limit: i32, second: usize,
-): u32 {
-  let mask = sidesMask(sums, scales, query, more, before);
-  if (mask == 0) return 0;
-  if (row < first) mask &= 0xffff << (first & 15);
-  if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
-  if (mask == 0) return 0;
-  sumBlock(seconds, bytes, query + TABLES, second);
-  return mask & wholeMask(sums, second, scales, query, more, limit);
+  return i8x16.bitmask(i8x16.narrow_i16x8_s(
+    i16x8.narrow_i32x4_s(
+      above(wholeLow(a, c), scales, query, more, least),
+      above(wholeHigh(a, c), scales + FOUR, query, more, least),
+    ),
+    i16x8.narrow_i32x4_s(
+      above(wholeLow(b, d), scales + 2 * FOUR, query, more, least),
+      above(wholeHigh(b, d), scales + 3 * FOUR, query, more, least),
+    ),
+  ));
 }
 
 /** The weight of the row of a lane, by both sums. */
@@ -194,28 +191,27 @@ function weightOf(
   return <u32>min(max(ONE - cosine, 0), 2 * ONE);
 }
 
-/** Appends the hits among the 16 rows from `row` on that belong to the range. */
+/**
+ * Appends the hits among the rows of a block that `mask` leaves. `second` is the address of the
+ * second halves of their codes, `sums` that of the sums of their sides, and `code` stands for the
+ * first of them.
+ */
 function takeHits(
-  range: usize, row: u32, sums: usize, scales: usize, seconds: usize, bytes: usize,
-  query: usize, work: usize, state: usize,
+  mask: u32, code: u32, second: usize, sums: usize, bytes: usize, query: usize, more: f32,
+  work: usize, state: usize,
 ): void {
-  const more = load<f32>(range, 12);
-  const first = load<u32>(range);
-  const second = work + SECOND;
-  let mask = passing(
-    row, first, first + load<u32>(range, 8), sums, scales, seconds, bytes, query, more,
-    load<i32>(work, BEFORE), load<i32>(state), second,
-  );
-  if (mask == 0) return;
-  const codes = load<u32>(range, 4) - first;
+  const seconds = work + SECOND;
+  const scales = second + bytes * BLOCK;
+  sumBlock(second, bytes, query + TABLES, seconds);
+  mask &= wholeMask(sums, seconds, scales, query, more, load<i32>(state));
   let next = load<u32>(state, NEXT);
   for (; mask != 0; mask &= mask - 1) {
     const lane = <usize>ctz<u32>(mask);
     const scale = load<f32>(scales + (lane << 2));
     if (scale == 0) continue;
-    const weight = weightOf(lane, sums, second, scale, query, more);
+    const weight = weightOf(lane, sums, seconds, scale, query, more);
     if (weight > load<u32>(state)) continue;
-    take(state, next, codes + row + <u32>lane, weight);
+    take(state, next, code + <u32>lane, weight);
     next += <u32>HIT;
   }
   store<u32>(state, next, NEXT);
@@ -226,11 +222,18 @@ function takeHits(
  * to begin where to continue.
  */
 function takeRange(
-  ranges: usize, full: u32, stride: usize, first: usize, second: usize, bytes: usize,
-  query: usize, work: usize, state: usize,
+  ranges: usize, full: u32, blocks: usize, bytes: usize, query: usize, work: usize, state: usize,
 ): bool {
   const from = load<u32>(ranges);
   const end = from + load<u32>(ranges, 8);
+  const codes = load<u32>(ranges, 4) - from;
+  const more = load<f32>(ranges, 12);
+  const shift = load<i32>(query, SHIFT);
+  const base = v128.load16_splat(query, SIDE_BASE);
+  const cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(work, BEFORE)));
+  const scalesAt = bytes * BLOCK;
+  const second = scalesAt + COARSE;
+  const stride = second + scalesAt + SCALES;
   for (let row = from & ~15; row < end; row += 2 * BLOCK) {
     if (load<u32>(state, NEXT) > full) {
       const done = max(row, from) - from;
@@ -239,18 +242,24 @@ function takeRange(
       store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
       return false;
     }
-    const block = first + <usize>row * (bytes + 4);
-    const scales = block + bytes * BLOCK;
-    const half = second + <usize>row * bytes;
+    const block = blocks + <usize>(row / BLOCK) * stride;
+    let mask: u32;
     if (end - row <= BLOCK) {
       sumBlock(block, bytes, query + TABLES, work);
-      takeHits(ranges, row, work, scales, half, bytes, query, work, state);
+      mask = sidesMask(work, block + scalesAt, base, shift, cut);
     } else {
       sumTwoBlocks(block, stride, bytes, query + TABLES, work);
-      takeHits(ranges, row, work, scales, half, bytes, query, work, state);
-      const next = half + bytes * BLOCK;
+      mask = sidesMask(work, block + scalesAt, base, shift, cut)
+        | sidesMask(work + COARSE, block + stride + scalesAt, base, shift, cut) << BLOCK;
+    }
+    if (row < from) mask &= -1 << (from & 15);
+    if (end - row < 2 * BLOCK) mask &= (1 << (end - row)) - 1;
+    const few = mask & 0xffff;
+    if (few) takeHits(few, codes + row, block + second, work, bytes, query, more, work, state);
+    if (mask >> BLOCK) {
       takeHits(
-        ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
+        mask >> BLOCK, codes + row + BLOCK, block + stride + second, work + COARSE, bytes, query,
+        more, work, state,
       );
     }
   }
@@ -259,23 +268,22 @@ function takeRange(
 
 /**
  * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.ts), as
- * pairs of u32 (code, weight). `first` and `second` are the addresses of the halves of codes,
- * `bytes` the bytes of one, `query` those of the formulas and the tables, and `work` has 100 bytes
- * that stay as they are between calls of a search. The sides of an entry are compared with the
- * limit that was there when the round began, which the caller writes to `work` before each, so that
- * what is ruled out does not depend on the order of entries.
+ * pairs of u32 (code, weight). `blocks` is the address of the rows, `bytes` the bytes of half a
+ * code, `query` the address of the formulas and the tables, and `work` has 100 bytes that stay as
+ * they are between calls of a search. The sides of an entry are compared with the limit that was
+ * there when the round began, which the caller writes to `work` before each, so that what is ruled
+ * out does not depend on the order of entries.
  *
  * Returns how many ranges are done: all, unless the space for hits is full. Then the next range is
  * changed to begin where to continue.
  */
 export function entriesOfRound(
-  first: usize, second: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
-  work: usize, state: usize,
+  blocks: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
+  state: usize,
 ): u32 {
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
-  const stride = <usize>BLOCK * (bytes + 4);
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
-    if (!takeRange(ranges, full, stride, first, second, bytes, query, work, state)) return i;
+    if (!takeRange(ranges, full, blocks, bytes, query, work, state)) return i;
   }
   return rangeCount;
 }

@@ -30,8 +30,12 @@ export async function loadSegment(
   const counts = entryCounts(segment, starts);
   const firsts = firstEntries(counts);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
-  const entries = bytesPerEntry > 0 ? new Entries(bytesPerEntry, firsts[partitions], rows) : null;
-  const seconds = segment.copies === null ? null : new Uint32Array(coded);
+  const hasCopies = segment.copies !== null;
+  const entries =
+    bytesPerEntry > 0
+      ? Entries.ofSegment(bytesPerEntry, firsts[partitions], rows, hasCopies)
+      : null;
+  const seconds = hasCopies ? new Uint32Array(coded) : null;
   const isNumber = manifest.index.ids === 'number';
   for (const group of blockGroups([segment], READ_BYTES, 'rows and vectors')) {
     signal?.throwIfAborted();
@@ -48,7 +52,7 @@ export async function loadSegment(
       const first = firsts[own.partition] + at - starts[own.partition];
       if (entries === null || own.residuals === null || own.scales === null) continue;
       entries.memory.setRows(first, own.residuals, own.scales);
-      entries.positions.set(positions, first);
+      entries.positions?.set(positions, first);
     }
     reader.giveBack(blocks);
   }
@@ -103,7 +107,7 @@ async function loadCopies(
       const { partition, residuals, scales, links } = own;
       if (partition === NO_PARTITION || residuals === null || scales === null) continue;
       entries?.memory.setRows(next[partition], residuals, scales);
-      entries?.positions.set(links as Uint32Array, next[partition]);
+      entries?.positions?.set(links as Uint32Array, next[partition]);
       for (const link of links as Uint32Array) copyEntries[link] = next[partition]++;
     }
   }

@@ -12,6 +12,7 @@ import type { Probes } from '../index/space';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
+import { bytesOfRow } from '../kernels/residuals';
 import type { BlockRows } from './blocks';
 import type { Content } from './content';
 import type { BlockName, LoadedBlock, Reader } from './reader';
@@ -95,7 +96,7 @@ export class PartitionCache {
     this.#page = Math.max(MIN_PAGE, 2 ** (31 - Math.clz32(usual)));
     const all = this.#counts.reduce((sum, _, p) => sum + this.#pagesOf(p), 0);
     const residualBytes = space?.bytesPerEntry ?? 0;
-    const width = residualBytes > 0 ? residualBytes + 4 : bytesPerCode(parts.bits);
+    const width = residualBytes > 0 ? bytesOfRow(residualBytes) : bytesPerCode(parts.bits);
     const rowBytes = width + ROW_BYTES;
     const most = Math.min(this.#page * all, Math.floor(limit / rowBytes), mostCodes(width));
     this.#pageCount = Math.floor(most / this.#page);

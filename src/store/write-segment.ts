@@ -190,7 +190,7 @@ export async function writeSegment(
   for (let p = 0; header.copies && p < partitions; p++) {
     const { first, end } = segment.copiesIn(p);
     // Copies lie in the order of the rows' own partitions; a block has them by row.
-    const { positions } = segment.entries as Entries;
+    const positions = (segment.entries as Entries).positions as Uint32Array;
     const sorted = positions.slice(first, end).sort((a, b) => rows.rowAt(a) - rows.rowAt(b));
     for (const block of source.blocks(p, sorted, true)) {
       await output.addCopies(block());

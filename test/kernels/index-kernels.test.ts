@@ -205,7 +205,7 @@ it.each([
   const scales = Float32Array.from(rows, ({ scale }) => scale);
   all.setRows(first, codes, scales);
   expect(all.bytes).toEqual(each.bytes);
-  const at = residualByte(all, first + count - 1, width - 1);
+  const at = residualByte(width, first + count - 1, width - 1);
   expect(all.bytes[at]).toBe(rows.at(-1)?.residualCode.at(-1));
 });
 
@@ -262,7 +262,7 @@ describe.each([
         search.begin();
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
       }
-      const hits = Array.from(search.keys(), (key) => [rowOf(key) - 1000, weightOf(key)]);
+      const hits = Array.from(search.found().keys, (key) => [rowOf(key) - 1000, weightOf(key)]);
       const seen = new Set(hits.map(([row]) => row));
       const limit = hits.length < want ? 2 * ONE_WEIGHT : Math.max(...hits.map(([, one]) => one));
       expect(seen.size).toBe(hits.length);
@@ -285,7 +285,7 @@ describe.each([
         search.begin();
         search.look({ memory, rowOf: (entry) => entry }, ranges.slice(at, at + 4));
       }
-      return Array.from(search.keys().sort(), (key) => [rowOf(key), weightOf(key)]);
+      return Array.from(search.found().keys.sort(), (key) => [rowOf(key), weightOf(key)]);
     });
     expect(all.length).toBe(480 - Math.ceil((480 - 3) / 7));
     const best = all.slice(0, 20).filter(([code]) => few.some(([other]) => other === code));
@@ -321,7 +321,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
       between.look(lists[0], Uint32Array.of(0, 0, 480, bits[0]));
       between.suspend();
     }
-    return searches.map((search) => search.keys().sort());
+    return searches.map((search) => search.found().keys.sort());
   };
   const expected = keysOf(ScalarEntrySearch, false);
   expect(expected.map(({ length }) => length > 0)).toEqual([true, true, true]);

@@ -3,6 +3,7 @@
 import { keyOf } from '../../../src/base/top-k';
 import { FallingLimit, sortedHits } from '../../../src/kernels/hits';
 import {
+  coarseScale,
   type EntryList,
   formulasOf,
   MAX_RESIDUAL_WEIGHT,
@@ -20,7 +21,7 @@ type Formulas = ReturnType<typeof formulasOf>;
 function sumOf(rows: ResidualRows, { tables }: ResidualTables, row: number, first = 0): number {
   let sum = 0;
   for (let i = 0; 2 * i < rows.bytesPerRow; i++) {
-    const byte = rows.bytes[residualByte(rows, row, first + i)];
+    const byte = rows.bytes[residualByte(rows.bytesPerRow, row, first + i)];
     sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
   }
   return sum;
@@ -29,20 +30,14 @@ function sumOf(rows: ResidualRows, { tables }: ResidualTables, row: number, firs
 const cosineOf = (sum: number, scale: number, more: number) =>
   Math.fround(Math.fround(sum * scale) + more);
 
-/**
- * What the sides of a row say, raised: it is looked at where this is above 2,047 less the limit.
- * `more` is 2,048 times the product of query and centroid, a floentry2.
- */
-function sideEstimate(
-  rows: ResidualRows,
-  query: ResidualTables & Pick<Formulas, 'sideBase' | 'sideFactor'>,
-  row: number,
-  more: number,
-  sides = sumOf(rows, query, row),
-): number {
-  const scale = rows.floats[residualScale(rows.bytesPerRow, row)];
-  const first = Math.fround(sides - query.sideBase);
-  return cosineOf(first, Math.fround(scale * query.sideFactor), more);
+/** A product of two integers of 15 bits and a sign, over 2^15 and rounded. */
+const q15 = (a: number, b: number) => Math.floor((a * b + 2 ** 14) / 2 ** 15);
+
+/** The cut above which the product of the sides of a row must be; `more` is a float32. */
+function cutOf({ cutFactor }: Formulas, more: number, before: number): number {
+  if (before >= MAX_RESIDUAL_WEIGHT || cutFactor === 0) return -(2 ** 15);
+  const cut = Math.fround(Math.fround(ONE_WEIGHT - before - 1 - more) * cutFactor);
+  return Math.trunc(Math.min(Math.max(cut, -(2 ** 15)), 2 ** 15 - 1));
 }
 
 /** The weight of a row; null of a removed one, and where its sides rule it out by `before`. */
@@ -55,7 +50,9 @@ function weightOf(
   const scale = floats[residualScale(bytesPerRow, row)];
   if (scale === 0) return null;
   const sides = sumOf(rows, query, row);
-  if (!(sideEstimate(rows, query, row, more, sides) > ONE_WEIGHT - before - 1)) return null;
+  const above = Math.min(sides * 2 ** query.shift - query.sideBase, 2 ** 15 - 1);
+  const product = q15(above, coarseScale(bytesPerRow, scale));
+  if (product <= cutOf(query, more, before)) return null;
   const sum = Math.fround(2 * sides + sumOf(rows, query, row, bytesPerRow / 2) - query.base);
   const cosine = Math.trunc(cosineOf(sum, Math.fround(scale * query.factor), more));
   return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT);
@@ -90,8 +87,8 @@ export class ScalarEntrySearch {
 
   suspend(): void {}
 
-  keys(): Float64Array {
+  found() {
     const { codes, weights, count } = sortedHits(this.#hits.list, this.#hits.limit);
-    return Float64Array.from({ length: count }, (_, i) => keyOf(weights[i], codes[i]));
+    return { keys: Float64Array.from({ length: count }, (_, i) => keyOf(weights[i], codes[i])) };
   }
 }
