@@ -132,8 +132,11 @@ export function methodByDistance({ method }: Request): 'auto' | 'scan' | 'bands'
   return method;
 }
 
-/** Standard errors by which an estimate must fall short where exact ranking ends. */
-export const MARGIN = 4;
+/**
+ * Standard errors by which an estimate must fall short where exact ranking ends. With 2 in place of
+ * 4, half as many rows are ranked at a recall of .99, and .0004 less is found (GloVe).
+ */
+export const MARGIN = 2;
 
 /** How candidates of a search by cosine are found in an index of so many rows. */
 export function settingOf(
