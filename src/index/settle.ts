@@ -18,6 +18,8 @@ const MAX_RETRIES = 2;
  */
 const DOUBT = 0.16;
 const LESS_DOUBT = 0.025;
+/** By so much more than is wanted a setting may find, since less would make searches faster. */
+const MAX_OVER = 0.01;
 /** Most queries that choose. */
 const MAX_CHOOSING = 2000;
 
@@ -117,8 +119,8 @@ interface Settled {
 
 /**
  * One half of the queries chooses the setting, the other measures it. If it finds too little for
- * these, all of them choose again and new ones measure; where there are none left, the first half
- * chooses again with more certainty.
+ * these, or much more than is wanted, all of them choose again and new ones measure; where there
+ * are none left and too little is found, the first half chooses again with more certainty.
  */
 export async function settle(
   index: Evaluable,
@@ -131,6 +133,7 @@ export async function settle(
   let choosing = await source.next(Math.min(half, MAX_CHOOSING), work);
   let judging: Evaluated[] = [];
   let doubt = DOUBT;
+  let reached: Settled | null = null;
   for (let retry = 0; ; retry++) {
     const choice = await chosen(index, choosing, { ...target, doubt }, work);
     if (doubt === DOUBT) {
@@ -139,9 +142,11 @@ export async function settle(
       if (judging.length === 0) judging = choosing;
     }
     const figures = await measured(index, judging, target.k, choice, source.kind, work);
-    const isReached = figures.recall.recall >= target.recall;
-    if (isReached || !choice.isEnough || retry === MAX_RETRIES || doubt === LESS_DOUBT) {
-      return { choice, figures };
+    const over = figures.recall.recall - target.recall;
+    if (over >= 0) reached = { choice, figures };
+    const isNear = over >= 0 && (over <= MAX_OVER || source.left < half);
+    if (isNear || !choice.isEnough || retry === MAX_RETRIES || doubt === LESS_DOUBT) {
+      return reached ?? { choice, figures };
     }
     if (source.left >= half) choosing = [...choosing, ...judging];
     else doubt = LESS_DOUBT;
