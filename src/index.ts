@@ -87,6 +87,12 @@ export type { DedupPlan } from './near/plan';
 export type { PlanTableOptions } from './near/plan-table';
 export type { RowSource } from './near/rows';
 export { indexFromArrow, indexToArrow } from './store/arrow-index';
+export {
+  type Directory,
+  openIndexDirectory,
+  type SaveDirectoryOptions,
+  saveIndexDirectory,
+} from './store/directory';
 export { type OpenStoredOptions, type OpenUrlOptions, openIndexUrl } from './store/open';
 export type { StoredFigures, StoredIndex } from './store/stored-index';
 export type { ArrowSource } from './table/arrow/source';

@@ -45,7 +45,7 @@ const ON_DISK = [
     'generations',
   ],
   ...['index-folder', 'merge-folders', 'merge-segments', 'optimize-stored', 'save-index'],
-  ...['read-threads', 'verify', 'write-segment'],
+  ...['read-threads', 'verify'],
 ].map((name) => `store/${name}.ts`);
 /** Packages, and the layers that may import each. */
 const PACKAGE_LAYERS: Record<string, string[]> = {

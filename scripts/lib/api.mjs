@@ -15,7 +15,7 @@ const TOPICS = {
     ...['distanceFor', 'meanOf'],
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
-  Index: ['SimHashIndex', 'openIndexUrl'],
+  Index: ['SimHashIndex', 'openIndexUrl', 'saveIndexDirectory', 'openIndexDirectory'],
   'Pairs and groups': [...['pairs', 'groupRows', 'dedup']],
   Clusters: ['cluster', 'clusterByDensity'],
   Texts: [

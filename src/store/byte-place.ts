@@ -14,10 +14,12 @@ export type FilesAtHand = ReadonlyMap<string, Uint8Array | Blob>;
 
 /** Reads such files for a stored index; it ignores files that are not of the index. */
 export class BytePlace implements Place {
-  readonly name = 'files';
   readonly #files: FilesAtHand;
 
-  constructor(files: FilesAtHand) {
+  constructor(
+    files: FilesAtHand,
+    readonly name = 'files',
+  ) {
     for (const [name, bytes] of files) {
       if (bytes instanceof Uint8Array || bytes instanceof Blob) continue;
       throw wrongType(`files["${name}"]`, 'bytes or a Blob', bytes);

@@ -39,6 +39,7 @@ import {
   temporaryName,
 } from './manifest';
 import { IS_MISSING } from './place';
+import type { FileWriter, OpenFile } from './write-segment';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -173,16 +174,8 @@ export async function prepareNew(folder: string, replace: boolean): Promise<Mani
   throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
 }
 
-/** A file of a generation that is being written. */
-export interface OpenFile {
-  /** Appends bytes, which may change once the promise resolves. */
-  write(chunks: readonly Uint8Array[]): Promise<void>;
-  /** Ends the file, which has `rows` rows; returns its entry for the manifest. */
-  end(rows: number): Promise<FolderFile>;
-}
-
 /** One save: its files first, then its manifest, which makes all of them the index at once. */
-export class GenerationWriter {
+export class GenerationWriter implements FileWriter {
   readonly generation: number;
   readonly #folder: string;
   readonly #base: Manifest | null;

@@ -29,7 +29,7 @@ import type { Manifest } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
-import { loadIndex, saveIndex } from './save-index';
+import { loadFolder, saveIndex } from './save-index';
 import type { StoredIndex } from './stored-index';
 import { StoredRows } from './stored-rows';
 import {
@@ -165,7 +165,7 @@ export class IndexFolder extends FolderFacts {
   /** The index, loaded. */
   async index(options?: LongCall): Promise<SimHashIndex> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    return loadIndex(this.path, this.manifest, call);
+    return loadFolder(this.path, this.manifest, call);
   }
 
   /**

@@ -140,6 +140,11 @@ function lastLine(head: string): string {
   return ` "checksum": "${fileChecksum(new TextEncoder().encode(head))}"\n}\n`;
 }
 
+/** False of a manifest without its last line: its writer ended before it. */
+export function isEnded(bytes: Uint8Array): boolean {
+  return /\n "checksum": "[0-9a-f]{16}"\n\}\n$/.test(new TextDecoder().decode(bytes));
+}
+
 /** Parses and checks the manifest of a generation; a FormatError names the file. */
 export function parseManifest(bytes: Uint8Array, path: string, generation: number): Manifest {
   return asFormatError(path, () => parsed(bytes, generation), 'cannot be read as a manifest');

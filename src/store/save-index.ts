@@ -5,14 +5,9 @@
  */
 
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { asFormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { ignore } from '../formats/file-io';
-import type { IndexCore } from '../index/index-core';
-import { MemoryIndex } from '../index/memory-index';
-import { IdRules } from '../index/row-ids';
 import type { Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import { RowBatch } from '../table/row-batch';
@@ -21,19 +16,10 @@ import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/text-model';
 import { type CarriedColumns, carriedBy, writeColumns } from './carried';
 import { FolderChange, type NextSegment } from './change';
-import { type Content, openContent } from './content';
 import { FolderPlace } from './folder-place';
 import { newestManifest, prepareFolder } from './generations';
-import { optionsOf } from './header';
-import { loadSegment } from './load-segment';
-import {
-  filesOf,
-  type Manifest,
-  manifestName,
-  type SegmentFiles,
-  type TextSettings,
-} from './manifest';
-import { Reader } from './reader';
+import { loadIndex, savedSegments, spaceNames } from './load-index';
+import type { Manifest, SegmentFiles, TextSettings } from './manifest';
 import { writeSegment } from './write-segment';
 
 export interface SaveIndexOptions extends LongCall {
@@ -58,8 +44,6 @@ interface Origin {
 }
 
 const origins = new WeakMap<SimHashIndex, Origin>();
-/** By segment in memory the files that have it, until it is merged or the files are gone. */
-const saved = new WeakMap<Segment, SegmentFiles>();
 
 const OPTIONS = ['columns', 'text', 'frequencies', 'replace', ...LONG_CALL];
 
@@ -154,7 +138,7 @@ async function save(
   for (const [i, segment] of inMemory.entries()) {
     given.signal?.throwIfAborted();
     const live = segment.rows.liveCount;
-    const before = saved.get(segment);
+    const before = savedSegments.get(segment);
     if (before && known.has(before.files.rows?.name) && given.columns === undefined) {
       segments.push({ files: before, live });
       for (const row of removedIn(segment)) change.removed.add(row);
@@ -176,7 +160,7 @@ async function save(
     text: given.text ?? origin?.text ?? null,
     files: frequencies && { frequencies },
   });
-  for (const [i, segment] of inMemory.entries()) saved.set(segment, segments[i].files);
+  for (const [i, segment] of inMemory.entries()) savedSegments.set(segment, segments[i].files);
   return manifest;
 }
 
@@ -212,9 +196,6 @@ async function frequenciesOf(
   return writer.add('frequencies', frequenciesToArrow(given), given.size);
 }
 
-/** By checksum of a file of a space, which this process wrote or read, the name of the space. */
-const spaceNames = new Map<string, string>();
-
 /** The removed rows of a segment. */
 function removedIn({ rows }: Segment): number[] {
   const removed: number[] = [];
@@ -223,55 +204,13 @@ function removedIn({ rows }: Segment): number[] {
 }
 
 /** Loads the index of a folder's generation. */
-export async function loadIndex(
+export async function loadFolder(
   folder: string,
   manifest: Manifest,
   call: LongCall,
 ): Promise<SimHashIndex> {
-  const path = join(folder, manifestName(manifest.generation));
   const place = new FolderPlace(folder, manifest.generation);
-  try {
-    // A file of the wrong size is found before anything is read.
-    for (const file of filesOf(manifest)) await place.read(file, []);
-    const content = await openContent(place, manifest, { signal: call.signal });
-    const index = asFormatError(path, () => new SimHashIndex(optionsOf(manifest.index)));
-    const core = coreOf(index);
-    core.isForeign = content.parts.isForeign;
-    core.report = content.parts.report;
-    if (content.parts.dense !== null) core.dense?.zeros.add(content.parts.dense.zeros);
-    core.ids = new IdRules(manifest.index.ids);
-    const segments = await loadSegments(content, core, call);
-    const layout = { space: content.space, hasCopies: manifest.index.copies };
-    core.rows = MemoryIndex.of(core.rows.options, layout, segments, manifest.index.nextRow);
-    if (index.count !== manifest.rows) {
-      asFormatError(path, () => {
-        throw new Error(`${index.count} rows were found, it says ${manifest.rows}`);
-      });
-    }
-    const { space } = manifest.files;
-    if (space && content.space) spaceNames.set(space.checksum, content.space.name);
-    origins.set(index, { path: await pathOf(folder), manifest });
-    return index;
-  } finally {
-    await place.close();
-  }
-}
-
-async function loadSegments(content: Content, core: IndexCore, call: LongCall): Promise<Segment[]> {
-  const reader = new Reader(content);
-  const segments: Segment[] = [];
-  let done = 0;
-  for (const stored of content.segments) {
-    const vectors = core.rows.options.newVectors?.() ?? null;
-    const segment = await loadSegment(content, reader, stored, vectors, call.signal);
-    const { rows } = segment;
-    if (core.ids.kind === 'bigint') {
-      core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
-    }
-    saved.set(segment, content.manifest.segments[stored.number]);
-    segments.push(segment);
-    done += stored.count;
-    call.onProgress?.(Math.min(done, content.manifest.rows), content.manifest.rows);
-  }
-  return segments;
+  const index = await loadIndex(place, manifest, call);
+  origins.set(index, { path: await pathOf(folder), manifest });
+  return index;
 }

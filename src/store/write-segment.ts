@@ -21,10 +21,25 @@ import {
   NO_VECTORS,
   vectorChecks,
 } from './blocks';
-import type { GenerationWriter, OpenFile } from './generations';
 import type { IndexHeader } from './header';
 import { hashFiles, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
 import type { FileKind, FolderFile, SegmentFiles } from './manifest';
+
+/** A file of a generation that is being written. */
+export interface OpenFile {
+  /** Appends bytes, which may change once the promise resolves. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends the file, which has `rows` rows; returns its entry for the manifest. */
+  end(rows: number): Promise<FolderFile>;
+}
+
+/** Writes the files of a generation, in a folder or a directory of a browser. */
+export interface FileWriter {
+  /** Begins a file that is written in pieces. */
+  create(kind: FileKind): Promise<OpenFile>;
+  /** Writes a whole file. */
+  add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile>;
+}
 
 /** Which rows a segment has. */
 export interface SegmentRange {
@@ -38,7 +53,7 @@ export interface SegmentRange {
 /** The files of one segment: `open`, `add` for each block, `addCopies`, `end`. */
 export class SegmentWriter {
   readonly layout: Layout;
-  readonly #writer: GenerationWriter;
+  readonly #writer: FileWriter;
   readonly #range: SegmentRange;
   readonly #rows: BlockTables;
   readonly #rowsFile: OpenFile;
@@ -52,7 +67,7 @@ export class SegmentWriter {
   #copyCount = 0;
 
   private constructor(
-    writer: GenerationWriter,
+    writer: FileWriter,
     layout: Layout,
     range: SegmentRange,
     made: {
@@ -74,7 +89,7 @@ export class SegmentWriter {
 
   /** Begins the files of a segment. */
   static async open(
-    writer: GenerationWriter,
+    writer: FileWriter,
     header: IndexHeader,
     layout: Layout,
     range: SegmentRange,
@@ -167,7 +182,7 @@ export function layoutOf(
 
 /** Writes a segment of rows in memory, none of which is removed. */
 export async function writeSegment(
-  writer: GenerationWriter,
+  writer: FileWriter,
   header: IndexHeader,
   segment: Segment,
   space: Space | null,

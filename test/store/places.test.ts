@@ -10,7 +10,7 @@ import { FolderPlace } from '../../src/store/folder-place';
 import { newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { openIndexUrl, openStored } from '../../src/store/open';
-import { loadIndex, saveIndex } from '../../src/store/save-index';
+import { loadFolder, saveIndex } from '../../src/store/save-index';
 import { verifyFolder } from '../../src/store/verify';
 import { Draws } from '../reference/random';
 import { temporaryFolder } from './collection';
@@ -93,7 +93,7 @@ describe.each([
   it('answers alike in memory, loaded, from a folder and from a host', async () => {
     const manifest = await newestManifest(folder);
     if (manifest === null) throw new Error('a generation was saved');
-    const loaded = await loadIndex(folder, manifest, {});
+    const loaded = await loadFolder(folder, manifest, {});
     const stored = await openStored(new FolderPlace(folder), { memory: '64MB' });
     const small = await openStored(new FolderPlace(folder), { memory: 400_000 });
     const remote = await openIndexUrl(`${host?.url}index/`, { memory: '64MB' });

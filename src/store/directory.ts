@@ -1,0 +1,284 @@
+/**
+ * An index in a directory of a browser: of its own file system (OPFS), or one that a person has
+ * chosen. The files are those of an index folder. There are no links, so one writer at a time holds
+ * a Web Lock. A file that is made is empty for a moment, so a manifest counts once it has its last
+ * line, the checksum: without it, its page ended before the save did. (On a disk that is damage:
+ * there a manifest gets its name when it is whole.)
+ */
+
+import { concatenated } from '../base/arrays';
+import { checkOptions, wrongType } from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { newSecret } from '../base/secret';
+import type { Id } from '../index/ids';
+import { coreOf, SimHashIndex } from '../index/simhash-index';
+import { fileChecksum } from '../table/sealed/file-checksum';
+import { BytePlace, type FilesAtHand } from './byte-place';
+import { noManifest } from './content';
+import { headerOf } from './header';
+import { loadIndex } from './load-index';
+import {
+  type FileKind,
+  type FolderFile,
+  fileName,
+  filesOf,
+  generationOf,
+  isEnded,
+  type Manifest,
+  manifestGeneration,
+  manifestName,
+  manifestText,
+  parseManifest,
+} from './manifest';
+import { type OpenStoredOptions, openStored } from './open';
+import { spaceToArrow } from './space-file';
+import type { StoredIndex } from './stored-index';
+import { type FileWriter, type OpenFile, writeSegment } from './write-segment';
+
+/** What is used of a `FileSystemDirectoryHandle`. */
+export interface Directory {
+  readonly name: string;
+  keys(): AsyncIterable<string>;
+  getFileHandle(
+    name: string,
+    options?: { create?: boolean },
+  ): Promise<{ getFile(): Promise<Blob>; createWritable(): Promise<DirectoryStream> }>;
+  removeEntry(name: string): Promise<void>;
+}
+
+interface DirectoryStream {
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  close(): Promise<void>;
+  abort(): Promise<void>;
+}
+
+export interface SaveDirectoryOptions extends LongCall {
+  /** Replaces an index that this one was not opened from. */
+  replace?: boolean;
+}
+
+/** By index the checksum of the manifest that it was opened from, or saved as last. */
+const origins = new WeakMap<SimHashIndex, string>();
+
+/**
+ * Loads the index of a browser's directory; with `memory` leaves rows in their files and holds up
+ * to this limit of what searches read. A manifest whose save did not end is passed over.
+ */
+export function openIndexDirectory<I extends Id = Id>(
+  directory: Directory,
+  options: LongCall & Pick<OpenStoredOptions, 'memory'>,
+): Promise<StoredIndex<I>>;
+export function openIndexDirectory<I extends Id = Id>(
+  directory: Directory,
+  options?: LongCall,
+): Promise<SimHashIndex<I>>;
+export async function openIndexDirectory(
+  directory: Directory,
+  options?: LongCall & Partial<Pick<OpenStoredOptions, 'memory'>>,
+): Promise<SimHashIndex | StoredIndex> {
+  const { memory, ...given } = checkOptions('options', options, ['memory', ...LONG_CALL]);
+  const call = checkLongCall(given);
+  checkDirectory(directory);
+  const place = new BytePlace(await filesIn(directory), directory.name);
+  if (memory !== undefined)
+    return openStored(place, { memory, ...(call.signal && { signal: call.signal }) });
+  const found = await place.manifest(undefined);
+  if (found === null) throw noManifest(place);
+  const manifest = parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
+  const index = await loadIndex(place, manifest, call);
+  origins.set(index, manifest.checksum);
+  return index;
+}
+
+/**
+ * Saves an index to a browser's directory as its next generation, all or nothing. Waits for other
+ * writers of the directory, of any page; throws where one of them has saved a generation that this
+ * index does not know.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * const directory = await globalThis.navigator?.storage?.getDirectory(); // there is none in Node
+ * if (directory) await saveIndexDirectory(index, directory);
+ * if (directory) console.log((await openIndexDirectory(directory)).search([1, 0]).ids);
+ * console.log(index.count); // 1
+ */
+export async function saveIndexDirectory(
+  index: SimHashIndex,
+  directory: Directory,
+  options?: SaveDirectoryOptions,
+): Promise<void> {
+  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  checkDirectory(directory);
+  const { replace, ...given } = checkOptions('options', options, ['replace', ...LONG_CALL]);
+  const call = checkLongCall(given);
+  if (replace !== undefined && typeof replace !== 'boolean') {
+    throw wrongType('replace', 'true or false', replace);
+  }
+  await alone(directory, async () => {
+    const files = await filesIn(directory);
+    const base = await newestIn(files, directory);
+    if (base !== null && !replace) refuseOthers(index, base, directory.name);
+    const writer = new DirectoryWriter(directory, (base?.generation ?? 0) + 1);
+    const manifest = await save(index, writer, base, call).catch(async (error) => {
+      await writer.abandon();
+      throw error;
+    });
+    origins.set(index, manifest.checksum);
+    // The generation before stays for its readers.
+    const needed = new Set(base === null ? [] : namesOf(base));
+    const others = [...files.keys()].filter((name) => !needed.has(name));
+    await removeAll(directory, others);
+  });
+}
+
+const namesOf = (manifest: Manifest) => [
+  manifestName(manifest.generation),
+  ...filesOf(manifest).map(({ name }) => name),
+];
+
+function checkDirectory(directory: Directory): void {
+  if (typeof directory?.getFileHandle === 'function') return;
+  throw wrongType('directory', 'a FileSystemDirectoryHandle', directory);
+}
+
+/** Runs the work of a writer while no other, in any page of this origin, writes the directory. */
+async function alone(directory: Directory, work: () => Promise<void>): Promise<void> {
+  const { locks, storage } = navigator;
+  const root = await storage.getDirectory();
+  // Null for a directory outside of OPFS, which then shares a lock with others of its name.
+  const path = await root.resolve(directory as FileSystemDirectoryHandle);
+  await locks.request(`halfspace ${path?.join('/') ?? directory.name}`, work);
+}
+
+/** Our files, without manifests that have no end. */
+async function filesIn(directory: Directory): Promise<FilesAtHand> {
+  const files = new Map<string, Blob>();
+  for await (const name of directory.keys()) {
+    if (generationOf(name) === null) continue;
+    // A later save may delete it meanwhile.
+    const handle = await directory.getFileHandle(name).catch(() => null);
+    const file = await handle?.getFile();
+    if (file === undefined) continue;
+    const isManifest = manifestGeneration(name) !== null;
+    if (!isManifest || isEnded(new Uint8Array(await file.arrayBuffer()))) files.set(name, file);
+  }
+  return files;
+}
+
+async function newestIn(files: FilesAtHand, { name }: Directory): Promise<Manifest | null> {
+  const found = await new BytePlace(files, name).manifest(undefined);
+  return found && parseManifest(found.bytes, `${name}/${found.name}`, found.generation);
+}
+
+/** Throws unless an index is of the newest generation, and all that this has is in the index. */
+function refuseOthers(index: SimHashIndex, base: Manifest, name: string): void {
+  const origin = origins.get(index);
+  const replaces = '"replace: true" puts this one in its place';
+  if (origin === undefined) throw new Error(`${name} holds an index, ${replaces}`);
+  if (origin !== base.checksum) {
+    throw new Error(`${name} is at generation ${base.generation}, not the index's: open it again`);
+  }
+  if (base.columns.length === 0 && base.text === null && !base.files.frequencies) return;
+  throw new Error(`${name} carries columns or texts, which are saved on a disk only; ${replaces}`);
+}
+
+/** Writes all rows of an index, and then the manifest, which makes them the newest generation. */
+async function save(
+  index: SimHashIndex,
+  writer: DirectoryWriter,
+  base: Manifest | null,
+  call: LongCall,
+): Promise<Manifest> {
+  const core = coreOf(index);
+  core.refuseIfBusy();
+  const { rows, changes: stamp } = core;
+  const { hasCopies, space } = rows.layout;
+  const counts = { ids: core.ids.kind, nextRow: rows.nextRow, copies: hasCopies };
+  const segments: Manifest['segments'][number][] = [];
+  let done = 0;
+  for (const segment of [...rows.sealed()]) {
+    call.signal?.throwIfAborted();
+    const whole = rows.compacted(segment);
+    segments.push(await writeSegment(writer, headerOf(core, counts), whole, space));
+    done += whole.rows.count;
+    call.onProgress?.(done, rows.count);
+  }
+  const made = space && spaceToArrow(space);
+  const files = made && { space: await writer.add('space', made.bytes, made.rows) };
+  if (core.changes !== stamp) {
+    throw new Error('the index was changed while it was saved, nothing was written');
+  }
+  const { generation } = writer;
+  const text = manifestText({
+    generation,
+    previous: base?.checksum ?? null,
+    rows: rows.count,
+    index: headerOf(core, counts),
+    text: null,
+    columns: [],
+    segments,
+    files: files ?? {},
+  });
+  const bytes = new TextEncoder().encode(text);
+  // Parsed as readers do it, so that a manifest they would refuse is never written.
+  const manifest = parseManifest(bytes, manifestName(generation), generation);
+  await writer.put(manifestName(generation), bytes);
+  return manifest;
+}
+
+/** One save of a directory: the files of its generation. */
+class DirectoryWriter implements FileWriter {
+  readonly #token = Array.from(newSecret(), (word) => word.toString(16).padStart(8, '0'))
+    .join('')
+    .slice(0, 12);
+  /** Names written so far, which `abandon` deletes. */
+  readonly #written: string[] = [];
+
+  constructor(
+    private readonly directory: Directory,
+    readonly generation: number,
+  ) {}
+
+  /** A file that is held until its end: its index is in memory as well. */
+  async create(kind: FileKind): Promise<OpenFile> {
+    const parts: Uint8Array[] = [];
+    return {
+      write: async (chunks) => {
+        for (const chunk of chunks) parts.push(chunk.slice());
+      },
+      end: (rows) => this.add(kind, concatenated(parts), rows),
+    };
+  }
+
+  async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
+    const [{ generation }, token] = [this, this.#token];
+    const name = fileName({ kind, generation, part: this.#written.length, token });
+    await this.put(name, bytes);
+    return { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
+  }
+
+  /** Writes a file, which is empty until its stream is closed. */
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    this.#written.push(name);
+    const file = await this.directory.getFileHandle(name, { create: true });
+    const stream = await file.createWritable();
+    try {
+      await stream.write(bytes as Uint8Array<ArrayBuffer>); // no file is made in shared memory
+    } catch (error) {
+      await stream.abort();
+      throw error;
+    }
+    await stream.close();
+  }
+
+  /** Deletes what was written. */
+  abandon(): Promise<void> {
+    return removeAll(this.directory, this.#written);
+  }
+}
+
+/** Deletes files; what cannot be deleted stays until the next save. */
+async function removeAll(directory: Directory, names: Iterable<string>): Promise<void> {
+  for (const name of names) await directory.removeEntry(name).catch(() => undefined);
+}
