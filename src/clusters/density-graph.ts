@@ -12,7 +12,6 @@ import { keyOf, rowOf, weightOf } from '../base/top-k';
 import type { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
 import { HIT } from '../kernels/joins';
-import type { KernelName } from '../kernels/kernels';
 import { type DistinctCodes, distinctOf, NONE } from '../near/distinct-codes';
 import { join } from '../near/join';
 import { presentRows, reordered, rowsOfCodes } from '../near/rows';
@@ -35,7 +34,6 @@ interface GraphSettings {
   readonly minSamples: number;
   /** All pairs within it are edges. Undefined: only pairs of which one lists the other. */
   readonly maxDistance: number | undefined;
-  readonly kernel: KernelName | undefined;
 }
 
 /** Nodes and edges of a step. */
@@ -59,13 +57,13 @@ export async function densityGraph(
   settings: GraphSettings,
   work: LongWork,
 ): Promise<DensityGraph> {
-  const { minSamples, maxDistance, kernel } = settings;
+  const { minSamples, maxDistance } = settings;
   const reach = maxDistance ?? (await reachOfLists(codes, settings, work));
-  const nodes = await distinctOf(codes, null, { maxDistance: reach, kernel }, work.quiet());
+  const nodes = await distinctOf(codes, null, reach, work.quiet());
   const { count } = nodes;
   const weights = weightsOf(nodes);
   const edges = new Edges();
-  const near = { maxDistance: reach, kernel, range: () => [0, count] as const };
+  const near = { maxDistance: reach, range: () => [0, count] as const };
   if (maxDistance !== undefined) {
     const take = (hits: Uint32Array, found: number) => {
       for (let i = 0; i < HIT * found; i += HIT) edges.add(hits[i], hits[i + 1], hits[i + 2]);
@@ -100,7 +98,7 @@ function weightsOf({ distinctOfRow, count }: DistinctCodes): Uint32Array {
  */
 async function reachOfLists(
   codes: Codes,
-  { minSamples, kernel }: GraphSettings,
+  { minSamples }: GraphSettings,
   work: LongWork,
 ): Promise<number> {
   const rows = rowsOfCodes(codes);
@@ -111,8 +109,7 @@ async function reachOfLists(
     return present[Math.floor((i * present.length) / size)];
   });
   const { codes: queries } = await reordered(rows, sample, work);
-  const options = { k: minSamples + 1, ...(kernel && { kernel }) };
-  const cores = (await scanAll(codes, queries, options))
+  const cores = (await scanAll(codes, queries, { k: minSamples + 1 }))
     .map(({ distances }) => distances[minSamples])
     .filter((core) => core > 0)
     .sort((a, b) => a - b);

@@ -8,7 +8,6 @@
 
 import { checkInteger, checkOptions } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
-import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { distinctAt, NONE } from '../near/distinct-codes';
 import { maxDistanceOf, type RowSource, rowsOf } from '../near/rows';
 import { densityGraph } from './density-graph';
@@ -35,11 +34,6 @@ export interface DensityOptions extends LongCall {
   minJaccard?: number;
   /** Most exemplars of a cluster: the rows most like all of its rows. */
   exemplars?: number;
-  /**
-   * Forces a kernel; all give equal results.
-   * @default 'auto'
-   */
-  kernel?: KernelName;
 }
 
 const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as const;
@@ -61,7 +55,6 @@ const OPTIONS = [
   'minClusterSize',
   'minSamples',
   'exemplars',
-  'kernel',
   ...LONG_CALL,
   'maxDistance',
   'minCosine',
@@ -86,14 +79,12 @@ export async function clusterByDensity(
   const minClusterSize = checkInteger('minClusterSize', given.minClusterSize, 2, 2 ** 32);
   const minSamples = checkInteger('minSamples', given.minSamples, 1, 2 ** 16);
   const exemplars = checkInteger('exemplars', given.exemplars, 0, 10_000);
-  if (given.kernel !== undefined) resolveKernel(given.kernel);
   const all = rowsOf('source', source);
-  const kernel = given.kernel ?? all.kernel;
   const maxDistance = maxDistanceOf({ ...all, vectors: null }, given);
   const { points } = pointsOfRows(all);
   const { rows } = points;
   if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
-  const graph = await densityGraph(all.codes, { minSamples, maxDistance, kernel }, work);
+  const graph = await densityGraph(all.codes, { minSamples, maxDistance }, work);
   const clusterOfNode =
     maxDistance === undefined
       ? await cutByMass(graph, minClusterSize, work)

@@ -4,7 +4,6 @@
  */
 
 import type { Codes } from '../codes/codes';
-import type { KernelName } from '../kernels/kernels';
 import type { RowVectors } from './vectors/row-vectors';
 
 /** The rows of an index: a copy of the codes, where removed rows are null, and the vectors. */
@@ -14,7 +13,6 @@ export interface HeldRows {
   readonly vectors: RowVectors | null;
   /** For each row the row of `vectors` that is its vector; null where it has the same number. */
   readonly vectorOf: Uint32Array | null;
-  readonly kernel: KernelName | undefined;
   /** True if codes are of vectors less a mean: distances then estimate other cosines. */
   readonly isCentred: boolean;
 }

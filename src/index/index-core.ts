@@ -87,7 +87,7 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
 
   /** All rows by their numbers: a copy of the codes, and vectors, copied where they are spread. */
   held(): HeldRows {
-    const { bits, hasher, kernel, mean, isForeign, nextRow } = this;
+    const { bits, hasher, mean, isForeign, nextRow } = this;
     const parts = this.rows.parts.filter(({ rows }) => rows.count > 0);
     const origin = isForeign ? undefined : hasher.origin;
     const validity = new Uint8Array(Math.ceil(nextRow / 8));
@@ -121,7 +121,6 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
       codes: isWhole ? codes.withoutValidity() : codes,
       vectors,
       vectorOf,
-      kernel,
       isCentred: mean !== null,
     };
   }

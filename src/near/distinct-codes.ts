@@ -10,7 +10,6 @@ import type { LongWork } from '../base/long-work';
 import { newSecret } from '../base/secret';
 import type { Codes } from '../codes/codes';
 import { JoinMemory, joinKernel, MAX_BUCKET_BITS } from '../kernels/joins';
-import type { KernelName } from '../kernels/kernels';
 import { runJob } from '../threads/parallel';
 import { BucketJob } from './join-job';
 import { maxTables } from './join-method';
@@ -103,7 +102,7 @@ export function distinctAt({ distinctOfRow }: DistinctCodes, row: number): numbe
 export async function distinctOf(
   left: Codes,
   right: Codes | null,
-  { maxDistance, kernel }: { maxDistance: number; kernel?: KernelName | undefined },
+  maxDistance: number,
   work: LongWork,
 ): Promise<DistinctCodes> {
   const total = left.count + (right?.count ?? 0);
@@ -116,7 +115,7 @@ export async function distinctOf(
     ends.push(await copyInto(memory, ends.at(-1) ?? 0, codes, work));
   }
   const present = ends.at(-1) as number;
-  const hasEqual = await findEqual(memory, present, kernel, work);
+  const hasEqual = await findEqual(memory, present, work);
   const distincts = hasEqual ? await numbered(memory, ends, work) : ends;
   const { firsts } = memory.arrays;
   let distinctOfRow: Uint32Array | null = hasEqual ? firsts : null;
@@ -191,12 +190,7 @@ async function copyInto(
 }
 
 /** Finds for each of the first `count` codes the first equal one; false if all are distinct. */
-async function findEqual(
-  memory: JoinMemory,
-  count: number,
-  kernel: KernelName | undefined,
-  work: LongWork,
-): Promise<boolean> {
+async function findEqual(memory: JoinMemory, count: number, work: LongWork): Promise<boolean> {
   const bits = Math.min(MAX_BUCKET_BITS, Math.max(MIN_HASH_BITS, 32 - Math.clz32(count)));
   const low = { shift: 32 - bits, bits: Math.ceil(bits / 2) };
   const equal = { kind: 'equal', secret: newSecret(), low } as const;
@@ -204,7 +198,7 @@ async function findEqual(
   const take = (_: Uint32Array, some: number) => {
     found += some;
   };
-  await runJob(new BucketJob(memory, count, { work: equal, kernel }, { take }), work);
+  await runJob(new BucketJob(memory, count, equal, { take }), work);
   return found > 0;
 }
 

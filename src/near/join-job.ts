@@ -19,7 +19,7 @@ import {
   PART_ENTRIES,
   type Runs,
 } from '../kernels/joins';
-import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { hammingKernel } from '../kernels/kernels';
 import { memoryOf } from '../kernels/memory';
 import type { Job, Task } from '../threads/job';
 
@@ -43,7 +43,6 @@ export interface Near {
 /** What all parts of a join share. */
 export interface JoinState {
   readonly arrays: JoinArrays;
-  readonly kernel: KernelName | undefined;
   readonly work: BucketWork | { readonly kind: 'all'; readonly near: Near };
 }
 
@@ -121,7 +120,7 @@ function pairsOf(
 /** Compares a block of queries with codes behind them, so that each pair is found once. */
 function comparedWithAll(
   { arrays: { codes, masks }, words }: JoinMemory,
-  { kernel, work }: JoinState,
+  { work }: JoinState,
   { query, queries, first, end }: Extract<JoinPart, { stage: 'all' }>,
 ): JoinFound {
   if (work.kind !== 'all') return NOTHING;
@@ -131,7 +130,7 @@ function comparedWithAll(
   const some = bytes.slice(query * bytesPerCode, (query + queries) * bytesPerCode);
   const limits = new Uint32Array(queries).fill(maxDistance + 1);
   const hits: number[] = [];
-  const scan = hammingKernel(kernel, bytesPerCode);
+  const scan = hammingKernel('auto', bytesPerCode);
   scan.hitsOfMany(bytes, first, end - first, some, limits, (i, other, distance) => {
     const code = query + i;
     if (other <= code) return;
@@ -205,13 +204,8 @@ export class BucketJob implements Job<JoinState, JoinPart, JoinFound> {
   #done = 0;
 
   /** For the first `codes` codes of a memory. */
-  constructor(
-    memory: JoinMemory,
-    codes: number,
-    { work, kernel }: { work: BucketWork; kernel: KernelName | undefined },
-    client: BucketClient,
-  ) {
-    this.state = { arrays: memory.arrays, kernel, work };
+  constructor(memory: JoinMemory, codes: number, work: BucketWork, client: BucketClient) {
+    this.state = { arrays: memory.arrays, work };
     this.scratchBytes = JOIN_WORK_AT + memory.workBytes;
     this.#memory = memory;
     this.#codes = codes;

@@ -9,7 +9,6 @@ import { lowerBound } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import type { BitRun, TableLayout } from '../codes/pigeonhole';
 import { ENTRY, HIT, JOIN_WORK_AT, JoinMemory } from '../kernels/joins';
-import type { KernelName } from '../kernels/kernels';
 import type { Job } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import {
@@ -39,7 +38,6 @@ export interface JoinWanted {
    * that callers can narrow it.
    */
   readonly range: () => readonly [from: number, to: number];
-  readonly kernel: KernelName | undefined;
   /** The tables; tests choose others than the cheapest. */
   readonly layout?: TableLayout;
 }
@@ -105,7 +103,7 @@ async function joinTables(
 ): Promise<void> {
   const { memory, count } = codes;
   const total = layout.length * count;
-  const { range, kernel, maxDistance } = wanted;
+  const { range, maxDistance } = wanted;
   for (const [t, table] of layout.entries()) {
     const required = [...around.required, ...table];
     // The keys of earlier tables reject: their pairs were reported there.
@@ -115,7 +113,7 @@ async function joinTables(
     const bucketWork = { kind: 'pairs', key: joinKeyOf(table, count), near } as const;
     const progress = (done: number) => [t * count + done, total] as const;
     const client = { range, take, progress, budget: comparisonsOfStep(memory) };
-    const job = new BucketJob(memory, count, { work: bucketWork, kernel }, client);
+    const job = new BucketJob(memory, count, bucketWork, client);
     await runJob(job, work);
     for (const [first, end] of job.long) {
       const inside = { runs: runsWithout(around.runs, table), required, rejects };
@@ -182,14 +180,14 @@ async function joinLong(
 /** Compares all codes with all, in blocks of queries; each pair by its lower code. */
 async function joinAll(
   { memory, count }: JoinCodes,
-  { maxDistance, range, kernel }: JoinWanted,
+  { maxDistance, range }: JoinWanted,
   { required, rejects }: Around,
   take: TakeHits,
   work: LongWork,
 ): Promise<void> {
   setMasks(memory, required, rejects);
   const near: Near = { maxDistance, rejects: rejects.length };
-  const state: JoinState = { arrays: memory.arrays, kernel, work: { kind: 'all', near } };
+  const state: JoinState = { arrays: memory.arrays, work: { kind: 'all', near } };
   const rows = Math.ceil(comparisonsOfStep(memory) / QUERIES);
   const blockOf = (code: number) => Math.ceil(code / QUERIES);
   const from = Math.floor(range()[0] / QUERIES);

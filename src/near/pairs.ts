@@ -127,7 +127,7 @@ function requestOf(
   equal: EqualRows = 'all',
 ) {
   const known = checkOptions('options', options, OPTIONS);
-  const { minCosine, minJaccard, vectors, group, kernel } = known;
+  const { minCosine, minJaccard, vectors, group } = known;
   if (right !== null && vectors !== undefined) {
     throw new TypeError('"vectors" are of one collection: for two, make indexes that hold them');
   }
@@ -158,7 +158,6 @@ function requestOf(
     group,
     /** True if sets are joined by their members: when only `minJaccard` says which are near. */
     bySets: isExact && equal === 'all' && known.maxDistance === undefined && (minJaccard ?? 0) > 0,
-    kernel: kernel ?? left.kernel,
   };
 }
 
@@ -200,7 +199,7 @@ async function pairsOfCodes(
   send: Send<OrderedPairs>,
   work: LongWork,
 ): Promise<void> {
-  const codes = await distinctOf(ours, right?.codes ?? null, order, work.quiet());
+  const codes = await distinctOf(ours, right?.codes ?? null, order.maxDistance, work.quiet());
   await pairsInOrder(codes, order, send, work);
 }
 

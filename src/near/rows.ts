@@ -23,7 +23,6 @@ import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { type VectorState, vectorsOver } from '../index/vectors/shared-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
-import type { KernelName } from '../kernels/kernels';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import { checkFloat32 } from '../vectors/float32';
@@ -51,15 +50,10 @@ export interface Nearness extends LeastSimilarity {
   minJaccard?: number | undefined;
   /** A vector for each row, by which pairs are checked. */
   vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
-  /**
-   * Forces a kernel; all give equal results.
-   * @default 'auto'
-   */
-  kernel?: KernelName;
 }
 
 /** Names of the options of `Nearness`. */
-export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors', 'kernel'];
+export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors'];
 
 /** The rows of a source in one form. */
 export interface Rows extends HeldRows {
@@ -75,7 +69,7 @@ export interface RowPairs {
 
 /** Codes as rows without vectors. */
 export function rowsOfCodes(codes: Codes): Rows {
-  return { codes, vectors: null, vectorOf: null, kernel: undefined, isCentred: false };
+  return { codes, vectors: null, vectorOf: null, isCentred: false };
 }
 
 /**
@@ -209,7 +203,7 @@ export function withVectors(rows: Rows, given: Nearness['vectors']): Rows {
   const isPresent = (row: number) => !rows.codes.isNull(row);
   checkFloat32(given, 0, count, (row) => !isPresent(row));
   const vectors: RowVectors = isDenseMatrix(given)
-    ? new DenseVectors('float32', given.dimensions, rows.kernel)
+    ? new DenseVectors('float32', given.dimensions)
     : new SparseVectors();
   vectors.append(given, 0, count, isPresent);
   return { ...rows, vectors };

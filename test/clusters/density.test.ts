@@ -167,10 +167,8 @@ describe.each(SHAPES)('%s codes', (shape) => {
     async (bits, height, minimum, k) => {
       const codes = collection(shape, 150, bits, height);
       const options = { maxDistance: height, minClusterSize: minimum, minSamples: k };
-      for (const kernel of ['auto', 'scalar'] as const) {
-        const found = await clusterByDensity(codes, { ...options, kernel });
-        expect(listed(found)).toEqual(cutByDefinition(codes, height, minimum, k));
-      }
+      const found = await clusterByDensity(codes, options);
+      expect(listed(found)).toEqual(cutByDefinition(codes, height, minimum, k));
     },
   );
 
@@ -185,14 +183,8 @@ describe.each(SHAPES)('%s codes', (shape) => {
     for (const seed of [1, 2, 3]) {
       const codes = collection(shape, 70, bits, seed);
       const expected = massByDefinition(codes, minimum, neighbors);
-      for (const kernel of ['auto', 'scalar'] as const) {
-        const found = await clusterByDensity(codes, {
-          minClusterSize: minimum,
-          minSamples: neighbors,
-          kernel,
-        });
-        expect(listed(found)).toEqual(expected);
-      }
+      const options = { minClusterSize: minimum, minSamples: neighbors };
+      expect(listed(await clusterByDensity(codes, options))).toEqual(expected);
     }
   });
 });
@@ -306,7 +298,6 @@ it.each<[unknown, unknown, string]>([
   [Codes.allocate(3, { bits: 8 }), { minSamples: 0.5 }, '"minSamples" expected an integer'],
   [Codes.allocate(3, { bits: 8 }), { maxDistance: 9 }, '"maxDistance" expected an integer in 0..8'],
   [Codes.allocate(3, { bits: 8 }), { minClustersize: 3 }, 'did you mean "minClusterSize"?'],
-  [Codes.allocate(3, { bits: 8 }), { kernel: 'no' }, '"kernel" expected one of'],
 ])('refuses wrong input %#', async (source, options, message) => {
   await expect(clusterByDensity(source as Codes, options as DensityOptions)).rejects.toThrow(
     message,

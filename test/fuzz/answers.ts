@@ -144,8 +144,7 @@ const pairs: Run = async (draws) => {
     codesFrom(draws, draws.integer(20), bits),
   ];
   const maxDistance = draws.integer(1 + draws.pick([1, 4, bits]));
-  const kernel = draws.pick(['auto', 'scalar'] as const);
-  const options = { maxDistance: Math.min(bits, maxDistance), kernel };
+  const options = { maxDistance: Math.min(bits, maxDistance) };
   const isSelf = draws.integer(2) === 0;
   const found = isSelf ? api.pairs(left, options) : api.pairs(left, right, options);
   const actual: number[][] = [];
@@ -172,8 +171,6 @@ const groups: Run = async (draws) => {
   const grouping = draws.pick(['star', 'components'] as const);
   const keep = draws.pick(['first', 'last'] as const);
   const plan = await api.dedup(codes, { maxDistance, grouping, keep });
-  const again = await api.dedup(codes, { maxDistance, grouping, keep, kernel: 'scalar' });
-  checkEqual(plan, again, `dedup, ${grouping}, kernels`);
   const { groupOf } = await api.groupRows(codes, { maxDistance, grouping, keep });
   for (let row = 0; row < codes.count; row++) {
     check(plan.kept[row] === 1 || !codes.isNull(row), 'dedup drops a null row');
@@ -299,10 +296,7 @@ const clusters: Run = async (draws) => {
   const distinct = new Set(rowsOf(codes).flatMap((code) => (code === null ? [] : code.join())));
   check(!made.startsWith('refused') || clusters > distinct.size, made);
   const density = { minClusterSize: 2 + draws.integer(3), minSamples: 1 + draws.integer(3) };
-  const byDensity = (kernel: api.KernelName) =>
-    outcome(() => api.clusterByDensity(codes, { ...density, kernel }), 'clusterByDensity');
-  const found = await byDensity('auto');
-  checkEqual(found, await byDensity('scalar'), 'clusterByDensity, kernels');
+  const found = await outcome(() => api.clusterByDensity(codes, density), 'clusterByDensity');
   if (found.startsWith('refused')) return;
   const { labels, noise } = await api.clusterByDensity(codes, density);
   const isNoise = (label: number, row: number) => label === -1 && !codes.isNull(row);

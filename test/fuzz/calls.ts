@@ -63,7 +63,7 @@ const rowBatch = () =>
     f: new Float32Array(4),
   });
 
-const nearness = () => ({ maxDistance: 5, kernel: 'auto' });
+const nearness = () => ({ maxDistance: 5 });
 const grouping = (draws: Draws) => ({
   ...nearness(),
   ...{ grouping: draws.pick(['star', 'components']) },

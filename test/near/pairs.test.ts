@@ -30,11 +30,9 @@ class Taken {
   };
 }
 
-const TWINS = ['scalar', 'auto'] as const;
-
 const blocks = (bits: number, count: number) => blocksOf([{ firstBit: 0, bits }], count);
 
-describe.each(TWINS)('with kernel %s', (kernel) => {
+describe('with brute force', () => {
   describe.each(SHAPES)('%s codes', (shape) => {
     it.each([
       [13, 2],
@@ -46,7 +44,7 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
     ])('of %i bits within %i', async (bits, maxDistance) => {
       for (const count of [0, 1, 2, 77, 400]) {
         const codes = collection(shape, count, bits, count);
-        const found = await listed(pairs(codes, { maxDistance, kernel }));
+        const found = await listed(pairs(codes, { maxDistance }));
         expect(found).toEqual(pairsByBruteForce(codes, null, maxDistance));
       }
     });
@@ -61,7 +59,7 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
         const right = collection(shape, other, bits, 2);
         const shared = Math.min(left.count, right.count) >> 1;
         right.bytes.set(left.bytes.subarray(0, shared * left.bytesPerCode));
-        const found = await listed(pairs(left, right, { maxDistance, kernel }));
+        const found = await listed(pairs(left, right, { maxDistance }));
         expect(found).toEqual(pairsByBruteForce(left, right, maxDistance));
       }
     });
@@ -76,7 +74,7 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
       ['all with all', 64, 3, []],
     ];
     if (shape === 'crowded block') layouts.push(['long runs', 4096, 3, blocks(4096, 4)]);
-    const options = quickIf(kernel === 'auto' || shape === 'repeated');
+    const options = quickIf(true);
     it.each(layouts)(
       'by %s of %i bits within %i',
       options,
@@ -84,8 +82,8 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
         const count = shape === 'all equal' ? 99 : bits > 999 ? 1300 : 700;
         const codes = collection(shape, count, bits, 3);
         const work = new LongWork();
-        const distinct = await distinctOf(codes, null, { maxDistance, kernel }, work);
-        const order = { maxDistance, kernel, isFirstOnly: false, layout };
+        const distinct = await distinctOf(codes, null, maxDistance, work);
+        const order = { maxDistance, isFirstOnly: false, layout };
         const expected = pairsByBruteForce(codes, null, maxDistance);
         for (const maxHeld of [5000, 50]) {
           const found = new Taken();
@@ -98,29 +96,26 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
         const take = (hits: Uint32Array, count: number) => {
           for (let i = 0; i < 3 * count; i += 3) seen.push(hits.slice(i, i + 3).join());
         };
-        await join(distinct, { maxDistance, kernel, range, layout }, take, work);
+        await join(distinct, { maxDistance, range, layout }, take, work);
         expect(new Set(seen).size).toBe(seen.length);
       },
     );
   });
 });
 
-it.each(['scalar', 'auto'] as const)(
-  'leaves out null rows of two collections: %s',
-  async (kernel) => {
-    for (let seed = 1; seed <= 12; seed++) {
-      const draws = new Draws(seed);
-      const withNulls = (count: number) => {
-        const given = collection(seed % 2 ? 'repeated' : 'clustered', count, 64, 3);
-        return Codes.from(given.bytes, { bits: 64, validity: draws.bytes(Math.ceil(count / 8)) });
-      };
-      const [left, right] = [withNulls(1 + draws.integer(60)), withNulls(1 + draws.integer(20))];
-      const [one, other] = seed % 3 === 0 ? [right, left] : [left, right];
-      const found = await listed(pairs(one, other, { maxDistance: 5, kernel }));
-      expect(found).toEqual(pairsByBruteForce(one, other, 5));
-    }
-  },
-);
+it('leaves out null rows of two collections', async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const draws = new Draws(seed);
+    const withNulls = (count: number) => {
+      const given = collection(seed % 2 ? 'repeated' : 'clustered', count, 64, 3);
+      return Codes.from(given.bytes, { bits: 64, validity: draws.bytes(Math.ceil(count / 8)) });
+    };
+    const [left, right] = [withNulls(1 + draws.integer(60)), withNulls(1 + draws.integer(20))];
+    const [one, other] = seed % 3 === 0 ? [right, left] : [left, right];
+    const found = await listed(pairs(one, other, { maxDistance: 5 }));
+    expect(found).toEqual(pairsByBruteForce(one, other, 5));
+  }
+});
 
 it('windows of repeated codes are reported once, whatever is held', async () => {
   const half = collection('clustered', 300, 64, 5);
@@ -129,9 +124,9 @@ it('windows of repeated codes are reported once, whatever is held', async () => 
   bytes.set(half.bytes, half.bytes.length);
   const codes = Codes.from(bytes, { bits: 64 });
   const work = new LongWork();
-  const distinct = await distinctOf(codes, null, { maxDistance: 6 }, work);
+  const distinct = await distinctOf(codes, null, 6, work);
   for (const isFirstOnly of [false, true]) {
-    const order = { maxDistance: 6, kernel: undefined, isFirstOnly, layout: blocks(64, 7) };
+    const order = { maxDistance: 6, isFirstOnly, layout: blocks(64, 7) };
     const { pairs: whole, take } = new Taken();
     await pairsInOrder(distinct, order, take, work);
     for (const maxHeld of [3000, 300]) {
@@ -147,10 +142,10 @@ it('windows of repeated codes are reported once, whatever is held', async () => 
 it('windows of repeated codes go on by more than a row', async () => {
   const half = collection('uniform', 800, 64, 5);
   const codes = Codes.from(Uint8Array.from([...half.bytes, ...half.bytes]), { bits: 64 });
-  const distinct = await distinctOf(codes, null, { maxDistance: 26 }, new LongWork());
+  const distinct = await distinctOf(codes, null, 26, new LongWork());
   let joins = 0;
   const order = {
-    ...{ maxDistance: 26, kernel: undefined, isFirstOnly: false, maxHeld: 3000 },
+    ...{ maxDistance: 26, isFirstOnly: false, maxHeld: 3000 },
     get layout() {
       joins++; // each window runs the join again
       return [];

@@ -99,17 +99,17 @@ describe.each(CASES)('pairs of %s codes', (kind, maxDistances) => {
     }
   });
 
-  it('come in equal batches from every kernel, with the first of equal rows alone', async () => {
-    const batches = async (call: { threads: number }, kernel?: 'scalar') => {
+  it('come in equal batches, with the first of equal rows alone', async () => {
+    const batches = async (call: { threads: number }) => {
       const found: PairBatch[] = [];
       const take = (batch: PairBatch) => {
         found.push(batch);
       };
-      const options = { maxDistance: 5, equal: 'first', ...(kernel && { kernel }) } as const;
+      const options = { maxDistance: 5, equal: 'first' } as const;
       await eachPairs(rowsOf('codes', codes), null, options, take, new LongWork(call));
       return found;
     };
-    const expected = await batches({ threads: 1 }, 'scalar');
+    const expected = await batches({ threads: 1 });
     for (const threads of THREADS) expect(await batches({ threads })).toEqual(expected);
   });
 

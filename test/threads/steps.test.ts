@@ -92,7 +92,7 @@ it('the graph of a density is made and cut in steps', async () => {
   const pass = count / 2 ** 16;
   const codes = countingCodes(count);
   const making = new CountedWork();
-  const settings = { minSamples: 1, maxDistance: 1, kernel: undefined };
+  const settings = { minSamples: 1, maxDistance: 1 };
   const graph = await densityGraph(codes, settings, making);
   expect(making.steps).toBeGreaterThan(18 * pass); // 18 edges a code, put in order by their lengths
   const cutting = new CountedWork();
