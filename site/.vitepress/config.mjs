@@ -64,15 +64,18 @@ const slugify = (text) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replace(/\s/g, '-');
 
+/** What readers import of Node, and files that read what no one can drop: folders, addresses, .npy. */
+const NOT_DROPPED = /^node:|^\.\/(npy\/npy-rows|shards|web-source)$/;
+
 /**
  * The page that reads a dropped file runs the readers of src/formats, which were written for Node:
- * what they import from there comes from a small stand-in.
+ * what it cannot have, or does not need, comes from a small stand-in.
  */
 const readersInBrowser = {
   name: 'readers-in-browser',
   enforce: 'pre',
   resolveId: (source, importer) =>
-    source.startsWith('node:') && importer?.startsWith(join(root, 'src/'))
+    NOT_DROPPED.test(source) && importer?.startsWith(join(root, 'src/'))
       ? { id: NODE_STAND_IN, syntheticNamedExports: 'others' }
       : undefined,
 };

@@ -41,4 +41,10 @@ const unread = (codec) => () => {
 export const gunzipSync = unread('gzip');
 export const brotliDecompressSync = unread('Brotli');
 
+export const isAddress = () => false;
+
+export async function npyRows() {
+  throw new Error('.npy is read by the command, not by this page');
+}
+
 export const others = {};
