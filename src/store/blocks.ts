@@ -436,8 +436,9 @@ const ID_TYPES = {
   Uint64: BigUint64Array,
 } as const;
 
-/** The narrowest type of a column that can hold all of these ids. */
-export function idType(ids: readonly Id[]): string {
+/** The narrowest type of a column that can hold all of these ids; null, no column, for none. */
+export function idType(ids: readonly Id[]): string | null {
+  if (ids.length === 0) return null;
   if (typeof ids[0] === 'string') return 'Utf8';
   let type: keyof typeof ID_TYPES = typeof ids[0] === 'number' ? 'Int32' : 'Int64';
   for (const id of ids) {

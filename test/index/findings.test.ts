@@ -150,6 +150,25 @@ it('finds a row within cosine 1 of itself, as a scan of vectors does', async () 
   }
 });
 
+// A segment whose rows were all removed was saved with a column of integers as ids.
+it('an index of texts as ids is opened where all rows of a segment were removed', async () => {
+  const options = { bits: 32, dimensions: 4, vectors: 'float32' } as const;
+  const folder = join(await temporaryFolder(), 'gone.hs');
+  const index = spreadIndex(options, 3, undefined, 6) as SimHashIndex<string>;
+  const rows = [1, 2, 3, 4, 5].map((value) => [value, 1, 2, -value]);
+  for (const name of ['kept', 'gone', 'last']) {
+    const ids = rows.map((_, i) => `${name} ${i}`);
+    await index.addAll(rows, ids);
+    if (name === 'gone') for (const id of ids) index.remove(id);
+    await saveIndex(index as never, folder);
+    const stored = await openIndex(folder, { memory: '8MB' });
+    expect([stored.count, (await stored.get('kept 0'))?.row]).toEqual([index.count, 0]);
+    await stored.close();
+  }
+  await (await IndexFolder.open(folder)).compact();
+  expect((await openIndex(folder)).count).toBe(10);
+});
+
 // A filter that few rows pass was asked for rows several times over, more after `optimize`.
 it('asks a filter once a row, and then compares what it accepts', async () => {
   const [count, dimensions] = [20_000, 8];

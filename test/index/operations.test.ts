@@ -37,15 +37,16 @@ interface Kind {
   readonly idOf: ((number: number) => ModelId) | null;
 }
 
-/** Rows of a tail and of a segment, at most. */
+/** Rows of a tail and of a segment, at most; and how many batches are added at first. */
 interface Layout {
   readonly tail: number;
   readonly segment: number;
+  readonly batches: number;
 }
 
-const ONE = { tail: 300, segment: 100_000 };
-const FEW = { tail: 40, segment: 400 };
-const MANY = { tail: 3, segment: 6 };
+const ONE = { tail: 300, segment: 100_000, batches: 0 };
+const FEW = { tail: 40, segment: 400, batches: 0 };
+const MANY = { tail: 3, segment: 3, batches: 70 };
 
 const dense = (draws: Draws) => denseVectors(draws, 300, DIMENSIONS);
 const sparse = (draws: Draws) => sparseVectors(draws, 300);
@@ -139,8 +140,8 @@ class Pair {
     expect(this.index.add(givenOf(vector) as number[], id)).toBe(row);
   }
 
-  async addAll(): Promise<void> {
-    const vectors = Array.from({ length: 1 + this.#draws.integer(70) }, () => this.vector());
+  async addAll(most = 70): Promise<void> {
+    const vectors = Array.from({ length: 1 + this.#draws.integer(most) }, () => this.vector());
     const ids = this.#kind.idOf === null ? undefined : vectors.map(() => this.#newId());
     const first = this.model.rows.length;
     for (const [i, vector] of vectors.entries()) {
@@ -282,6 +283,7 @@ async function run(kind: Kind, layout: Layout, operations: number, saveEach: num
   const pair = new Pair(kind, layout, seed);
   const draws = new Draws(`steps ${seed}`);
   const folder = mkdtempSync(join(tmpdir(), 'halfspace-operations-'));
+  for (let i = 0; i < layout.batches; i++) await pair.addAll(8);
   const segments = new Set<number>();
   for (let step = 0; step < operations; step++) {
     const choice = draws.integer(20);
