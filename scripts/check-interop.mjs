@@ -1,5 +1,5 @@
 // Opens what we write in pyarrow, Polars and DuckDB, reads what they and NumPy write, searches an
-// index folder by docs/format.md alone, and runs the recipes of docs/command.md as they stand there. Values must be equal. The programs are installed from PyPI
+// index folder by docs/format.md alone, and runs the recipes of docs/with.md as they stand there. Values must be equal. The programs are installed from PyPI
 // into a virtual environment; without Python it says loudly that nothing was checked, and fails where
 // CI is set.
 
@@ -252,11 +252,11 @@ async function checkLists() {
   });
 }
 
-/** The blocks of a section of docs/command.md, run in order in a folder as a user would. */
+/** The blocks of a section of docs/with.md, run in order in a folder as a user would. */
 async function checkRecipes() {
-  const readme = await readFile(join(root, 'docs/command.md'), 'utf8');
-  const [, section] = /\n## With other programs\n(.*?)(?:\n## |$)/s.exec(readme) ?? [];
-  assert.ok(section, 'docs/command.md has no section "With other programs"');
+  const page = await readFile(join(root, 'docs/with.md'), 'utf8');
+  const [, section] = /\n## Polars, pandas, DuckDB, NumPy\n(.*?)(?:\n## |$)/s.exec(page) ?? [];
+  assert.ok(section, 'docs/with.md has no section "Polars, pandas, DuckDB, NumPy"');
   const blocks = [...section.matchAll(/```(\w+)\n(.*?)```/gs)];
   assert.ok(blocks.length >= 8, `only ${blocks.length} blocks`);
   const home = join(folder, 'recipes');

