@@ -318,7 +318,9 @@ const EXPLORE: Verb = {
   first: 'output text vector id plan port force',
   options: [
     ...options({
-      '-o, --output OUT': 'Write the map as one file (.html), which needs no server',
+      '-o, --output OUT':
+        'Write the map as one file: a page that needs no server (.html), or rows for Embedding ' +
+        'Atlas (.parquet)',
       '--plan PLAN': 'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
       '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
     }),

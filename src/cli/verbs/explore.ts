@@ -11,6 +11,7 @@ import { basename } from 'node:path';
 import { mapRows } from '../../explore/layout/map-rows';
 import type { Status } from '../../explore/messages';
 import { answersOf } from '../../explore/server/answers';
+import { atlasFile } from '../../explore/server/atlas';
 import { openExplored } from '../../explore/server/explored';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/plan-file';
@@ -28,8 +29,8 @@ export async function run(call: Call): Promise<0> {
   const output = call.text('output');
   if (output === undefined) return serve(call, path);
   call.refuse(['port', 'plan'], (name) => `--${name} is for the server: leave it out, or -o`);
-  if (!/\.html?$/i.test(output))
-    call.misuse(`-o expected a name that ends in .html, got ${output}`);
+  if (!/\.(html?|parquet)$/i.test(output))
+    call.misuse(`-o expected a name that ends in .html or .parquet, got ${output}`);
   return write(call, path, output);
 }
 
@@ -41,15 +42,19 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
   return new PlanFile(call.text('plan') ?? usual, await marksOf(call, path));
 }
 
-/** Writes the map as one file. */
+/** Writes the map as one file: a page, or rows for Embedding Atlas. */
 async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
   const file = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
-  const map = heldMap(explored, await mapRows(await explored.mapPoints(), call.long));
+  const points = await explored.mapPoints();
+  const placed = await mapRows(points, call.long);
   // A page without a server reads no texts: it searches by the rows that it holds.
   const about = { ...explored.about(), hasText: false };
-  await file.write([new TextEncoder().encode(await singlePage({ about, map }))]);
+  const bytes = /\.parquet$/i.test(output)
+    ? await atlasFile(explored, points, placed)
+    : new TextEncoder().encode(await singlePage({ about, map: heldMap(explored, placed) }));
+  await file.write([bytes]);
   await file.close();
   call.say(`wrote ${output}`);
   return 0;

@@ -148,9 +148,14 @@ export class Explored {
     throw new RangeError(`"row" expected a row that is there, got ${row}`);
   }
 
+  /** The columns of some rows; null without columns. */
+  columnsOf(rows: ArrayLike<number>): RowBatch | null {
+    return this.#columns?.select(this.carried.positionsOf(Array.from(rows))) ?? null;
+  }
+
   /** The values of a column for some rows as texts, cut to LONG_TEXT; '' for null. */
   textsOf(rows: readonly number[], name = this.textColumn): string[] {
-    const some = name === null ? null : this.#columns?.select(this.carried.positionsOf(rows));
+    const some = name === null ? null : this.columnsOf(rows);
     if (!some || name === null) return rows.map(() => '');
     return some.values(name).map((value) => (value === null ? '' : shown(value, LONG_TEXT)));
   }
@@ -160,7 +165,7 @@ export class Explored {
    * for a person to compare rows. Nulls are left out.
    */
   valuesOf(rows: readonly number[], most = LONG_TEXT): (readonly [string, string])[][] {
-    const some = this.#columns?.select(this.carried.positionsOf(rows));
+    const some = this.columnsOf(rows);
     if (!some) return rows.map(() => []);
     const values = this.#names.map((name) => some.values(name));
     return rows.map((_, i) =>

@@ -11,7 +11,7 @@ const WIDTH = 65_535;
 const NAME = 40;
 
 /** A map as an answer to the page. */
-export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
+export function mapAnswer(explored: Explored, placed: Omit<PlacedRows, 'neighbors'>): MapAnswer {
   const members = placed.exemplars.map((): number[] => []);
   placed.labels.forEach((label, i) => {
     members[label].push(i);
@@ -40,7 +40,7 @@ const FAR = { share: 0.03, room: 0.15 } as const;
  * Places in 0..65,535, with the same scale for both axes. Rows far from the others are drawn nearer
  * to them, in the same order; else a few of them would leave little of the map to the rest.
  */
-function scaled({ x, y }: PlacedRows): Uint16Array[] {
+function scaled({ x, y }: Pick<PlacedRows, 'x' | 'y'>): Uint16Array[] {
   const sides = [x, y].map((values) => {
     const sorted = values.slice().sort();
     const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
