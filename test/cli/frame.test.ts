@@ -28,7 +28,7 @@ describe('halfspace', () => {
       stdout: '',
       stderr: 'halfspace: no verb "serach", did you mean search?\n',
     });
-    expect((await run(['zzzzzzzz'])).stderr).toContain('the verbs are fingerprint, index');
+    expect((await run(['zzzzzzzz'])).stderr).toContain('the verbs are fingerprint, embed, index');
   });
 
   it('names the nearest option for one that it does not know', async () => {
