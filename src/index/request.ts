@@ -134,9 +134,10 @@ export function methodByDistance({ method }: Request): 'auto' | 'scan' | 'bands'
 
 /**
  * Standard errors by which an estimate must fall short where exact ranking ends. With 2 in place of
- * 4, half as many rows are ranked at a recall of .99, and .0004 less is found (GloVe).
+ * 4, half as many rows are ranked at a recall of .99 and .0004 less is found (GloVe), but a search
+ * that visits everything misses a row now and then; with 3 none is missed in the model test.
  */
-export const MARGIN = 2;
+export const MARGIN = 3;
 
 /** How candidates of a search by cosine are found in an index of so many rows. */
 export function settingOf(

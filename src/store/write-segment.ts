@@ -202,6 +202,7 @@ export async function writeSegment(
     }
   }
   if (rows.count === 0) await output.add(source.block(NO_PARTITION, new Uint32Array(), false));
+  let copies = 0;
   for (let p = 0; header.copies && p < partitions; p++) {
     const { first, end } = segment.copiesIn(p);
     // Copies lie in the order of the rows' own partitions; a block has them by row.
@@ -209,9 +210,11 @@ export async function writeSegment(
     const sorted = positions.slice(first, end).sort((a, b) => rows.rowAt(a) - rows.rowAt(b));
     for (const block of source.blocks(p, sorted, true)) {
       await output.addCopies(block());
+      copies++;
     }
   }
-  if (header.copies && rows.count === 0) {
+  // A file has one block at least; rows without codes have no copies.
+  if (header.copies && copies === 0) {
     await output.addCopies(source.block(NO_PARTITION, new Uint32Array(), true));
   }
   return output.end();

@@ -494,3 +494,17 @@ it('carries columns of any type through files of several batches', async () => {
   expect(columns?.values('flags')).toEqual(flags);
   expect(columns?.values('some')).toEqual(some);
 });
+
+it('saves a segment of rows without codes, which have no copies', async () => {
+  const folder = newFolder();
+  const index = new SimHashIndex({ bits: 64, dimensions: 8, vectors: 'float32', zero: 'null' });
+  const draws = new Draws('copies');
+  const row = () => Array.from({ length: 8 }, () => draws.uniform() - 0.5);
+  await index.addAll(Array.from({ length: 3000 }, row));
+  await index.optimize({ recall: 0.9, copies: true, partitions: 16, queries: 60 });
+  await saveIndex(index, folder);
+  index.add(new Array(8).fill(0));
+  await saveIndex(index, folder);
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+  expect((await openIndex(folder)).count).toBe(3001);
+});
