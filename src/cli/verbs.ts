@@ -197,7 +197,7 @@ const SEARCH: Verb = {
         'Leave the rows in their files, and hold at most so much of them, as 512M',
       '--columns NAMES: list':
         'Columns of the index to show, or none (the first text, as that of an index of texts)',
-      '--full': 'Whole texts in CSV, which has their beginnings, and lines on a terminal',
+      '--full': 'Whole texts, not their beginnings, in CSV and, as JSON lines, on a terminal',
     }),
     ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
     ...shared(`${OUT} ${SOURCE} ${IN}`),
