@@ -11,7 +11,6 @@ import {
   idColumn,
   maxBlockRows,
   type NewBlock,
-  NO_PARTITION,
   NO_VECTORS,
   type VectorColumns,
   widerType,
@@ -94,11 +93,6 @@ export async function mergeSegments(
       if (of === 'rows') passed?.(written);
       merging.reader.giveBack(read);
     }
-    if (written > 0) continue;
-    // A file has one block at least.
-    const none = gathered([], NO_PARTITION, layout.id, isNumber);
-    const empty = { ...none, ...emptyColumns(layout) };
-    await (of === 'rows' ? output.add(empty) : output.addCopies(empty));
   }
   return output.end();
 }
@@ -239,28 +233,4 @@ function sparseOf(runs: readonly Run[]): VectorColumns['sparse'] {
     at += one.length;
   }
   return { offsets: Int32Array.from(offsets), ...all };
-}
-
-/** The columns of a block without rows. */
-function emptyColumns({ residualBytes, vectors, link }: ReturnType<typeof layoutOf>) {
-  const held = vectors === 'int8' ? new Int8Array() : new Float32Array();
-  const isDense = vectors === 'int8' || vectors === 'float32';
-  return {
-    residuals: residualBytes > 0 ? new Uint8Array() : null,
-    scales: residualBytes > 0 ? new Float32Array() : null,
-    checks: vectors === 'none' ? null : new Uint32Array(),
-    links: link === null ? null : new Uint32Array(),
-    vectors: {
-      vectors: isDense ? held : null,
-      scales: vectors === 'int8' ? new Float32Array() : null,
-      sparse:
-        vectors === 'sparse'
-          ? {
-              offsets: new Int32Array(1),
-              indices: new BigUint64Array(),
-              weights: new Float32Array(),
-            }
-          : null,
-    },
-  };
 }

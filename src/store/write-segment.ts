@@ -135,6 +135,9 @@ export class SegmentWriter {
   /** Ends the files, which have all rows but not their carried columns. */
   async end(): Promise<SegmentFiles> {
     const { firstRow, endRow, count } = this.#range;
+    // A file has one block at least: where no row is left, or rows without codes have no copies.
+    if (this.#rows.count === 0) await this.add(emptyBlock(this.layout));
+    if (this.#copies?.tables.count === 0) await this.addCopies(emptyBlock(this.layout));
     const files: { [kind in FileKind]?: FolderFile } = {};
     const add = async (kind: FileKind, bytes: Uint8Array, rows: number) => {
       files[kind] = await this.#writer.add(kind, bytes, rows);
@@ -180,6 +183,32 @@ export function layoutOf(
   };
 }
 
+/** A block without rows. */
+function emptyBlock({ id, residualBytes, vectors, link }: Layout): NewBlock {
+  const dense = vectors === 'int8' ? new Int8Array() : new Float32Array();
+  const sparse = {
+    offsets: new Int32Array(1),
+    indices: new BigUint64Array(),
+    weights: new Float32Array(),
+  };
+  return {
+    count: 0,
+    partition: NO_PARTITION,
+    rows: new Uint32Array(),
+    ids: idColumn([], id),
+    codes: new Uint8Array(),
+    residuals: residualBytes > 0 ? new Uint8Array() : null,
+    scales: residualBytes > 0 ? new Float32Array() : null,
+    checks: vectors === 'none' ? null : new Uint32Array(),
+    links: link === null ? null : new Uint32Array(),
+    vectors: {
+      vectors: vectors === 'int8' || vectors === 'float32' ? dense : null,
+      scales: vectors === 'int8' ? new Float32Array() : null,
+      sparse: vectors === 'sparse' ? sparse : null,
+    },
+  };
+}
+
 /** Writes a segment of rows in memory, none of which is removed. */
 export async function writeSegment(
   writer: FileWriter,
@@ -201,21 +230,12 @@ export async function writeSegment(
       await output.add(block());
     }
   }
-  if (rows.count === 0) await output.add(source.block(NO_PARTITION, new Uint32Array(), false));
-  let copies = 0;
   for (let p = 0; header.copies && p < partitions; p++) {
     const { first, end } = segment.copiesIn(p);
     // Copies lie in the order of the rows' own partitions; a block has them by row.
     const positions = (segment.entries as Entries).positions as Uint32Array;
     const sorted = positions.slice(first, end).sort((a, b) => rows.rowAt(a) - rows.rowAt(b));
-    for (const block of source.blocks(p, sorted, true)) {
-      await output.addCopies(block());
-      copies++;
-    }
-  }
-  // A file has one block at least; rows without codes have no copies.
-  if (header.copies && copies === 0) {
-    await output.addCopies(source.block(NO_PARTITION, new Uint32Array(), true));
+    for (const block of source.blocks(p, sorted, true)) await output.addCopies(block());
   }
   return output.end();
 }
