@@ -44,13 +44,6 @@ const near = async (page, id) => {
   await page.keyboard.press('Enter');
   await page.waitForSelector('.similarity');
 };
-const review = async (page) => {
-  await page.waitForSelector('.review');
-  const make = page.locator('button:text-is("Make a plan")');
-  await page.waitForSelector('.member, .making button');
-  if (await make.isVisible()) await make.click();
-  await page.waitForSelector('.member');
-};
 
 try {
   await cp(join(root, 'datasets/nouns/nouns.arrow'), join(folder, 'nouns.arrow'));
@@ -66,9 +59,12 @@ try {
     await page.click('button[aria-label="Zoom in"]');
   });
   nouns.child.kill('SIGINT');
-  const docs = await serve(['docs.jsonl', '--text', 'body']);
+  const words = ['docs.jsonl', '--text', 'body'];
+  const plan = ['dedup', ...words, '-o', 'docs-plan.jsonl', '-q'];
+  await run(process.execPath, [cli, ...plan], { cwd: folder });
+  const docs = await serve(words);
   await picture('explore-review', { ...docs, hash: '#review' }, async (page) => {
-    await review(page);
+    await page.waitForSelector('.member');
     for (let i = 0; i < 4; i++) {
       const before = await page.locator('.status b').textContent();
       await page.keyboard.press('Enter');

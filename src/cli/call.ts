@@ -8,7 +8,7 @@ import { parseBytes } from '../base/byte-count';
 import type { InStages } from '../base/long-work';
 import type { FileStates } from '../formats/web-source';
 import { CommandError, misuse } from './errors';
-import { type Option, type Parsed, parse } from './options';
+import { checkTogether, type Option, type Parsed, parse, type Together } from './options';
 import { printable } from './output/figures';
 import type { Output, Progress, Talk } from './output/progress';
 
@@ -22,7 +22,7 @@ export type Run = (call: Call, runVerb: RunVerb) => Promise<0 | 1>;
 export type RunVerb = (words: readonly string[]) => Promise<0 | 1>;
 
 /** A verb as data. Parsing and help read this alone, without loading verbs' code. */
-export interface Verb {
+export interface Verb extends Together {
   readonly name: string;
   /** What it is for: a line of `halfspace --help`. */
   readonly summary: string;
@@ -44,6 +44,10 @@ export interface Streams {
   readonly stderr: Output;
   readonly signal: AbortSignal;
 }
+
+/** Options by which verbs read and compare rows: the same for another verb that does. */
+export const OF_ROWS =
+  'text vector code id from types on-error tokens normalize counting tf-idf'.split(' ');
 
 /** One run of a verb: what its command line says, and its way to stdout and stderr. */
 export class Call {
@@ -69,12 +73,13 @@ export class Call {
 
   /** Parses the words after the verb's name; throws a misuse (exit code 2) where one is wrong. */
   constructor(
-    options: readonly Option[],
+    { options, ...together }: Pick<Verb, 'options' | 'needs' | 'excludes'>,
     words: readonly string[],
     { stdin, stdout, signal }: Streams,
     private readonly talk: Talk,
   ) {
     const { args, given } = parse(words, options);
+    checkTogether(given, together);
     this.args = args;
     this.signal = signal;
     this.#options = new Map(options.map((option) => [option.name, option]));
@@ -116,10 +121,13 @@ export class Call {
     return isSize ? (parseBytes(text) ?? undefined) : Number(text);
   }
 
-  /** Throws a misuse for the first of these options that is on the command line. */
-  refuse(names: readonly string[], messageOf: (name: string) => string): void {
-    const given = names.find((name) => this.has(name));
-    if (given !== undefined) this.misuse(messageOf(given));
+  /** Those of some options that are on the command line, as words of another one. */
+  given(names: readonly string[]): string[] {
+    const there = names.filter((name) => this.has(name));
+    return there.flatMap((name) => {
+      const values = this.list(name);
+      return values.length === 0 ? [`--${name}`] : [`--${name}`, values.join(',')];
+    });
   }
 
   /** The only argument; throws a misuse if there is none, or more than one. */

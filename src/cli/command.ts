@@ -94,7 +94,7 @@ export class Command {
   async #runVerb(verb: Verb, words: readonly string[]): Promise<0 | 1> {
     const { Call } = await import('./call');
     const options = [...verb.options, ...COMMON_OPTIONS];
-    const call = new Call(options, words, this.streams, this.#talk);
+    const call = new Call({ ...verb, options }, words, this.streams, this.#talk);
     this.#running = call;
     // What the library's calls read where they are given no number.
     const threads = call.text('threads');

@@ -68,6 +68,31 @@ export function hidden(declared: Readonly<Record<string, string>>): readonly Opt
   return options(declared).map((one) => ({ ...one, isHidden: true }));
 }
 
+/** Which options of a verb go together; names with blanks between. */
+export interface Together {
+  /** By option those that count next to it only: `optimize: 'recall k'`. */
+  readonly needs?: Readonly<Record<string, string>>;
+  /** An option and others that do not go with it, and why: `'extend within': 'because …'`. */
+  readonly excludes?: Readonly<Record<string, string>>;
+}
+
+/** Throws a misuse for options on a command line that do not go together. */
+export function checkTogether(
+  given: Parsed['given'],
+  { needs = {}, excludes = {} }: Together,
+): void {
+  for (const [option, names] of Object.entries(needs)) {
+    const alone = names.split(' ').find((name) => given.has(name));
+    if (alone !== undefined && !given.has(option)) throw misuse(`--${alone} is for --${option}`);
+  }
+  for (const [names, why] of Object.entries(excludes)) {
+    const [option, ...others] = names.split(' ');
+    const other = given.has(option) ? others.find((name) => given.has(name)) : undefined;
+    if (other === undefined) continue;
+    throw misuse(`--${option} does not go with --${other}${why && `: ${why}`}`);
+  }
+}
+
 /** The words of a command line, checked. */
 export interface Parsed {
   readonly args: readonly string[];

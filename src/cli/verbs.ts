@@ -82,299 +82,296 @@ const NEAR_TEXTS = {
   hide: ['code', 'counting'],
 };
 
-const FINGERPRINT: Verb = {
-  name: 'fingerprint',
-  summary: 'vectors or texts to codes, other columns carried along',
-  usage: 'IN -o OUT',
-  first: 'output text vector id columns bits to tf-idf from force',
-  options: [
-    ...shared(OUT),
-    ...options({
-      '--columns NAMES: list':
-        'Carry only these columns along, or none (all but the one that becomes codes)',
-      '--code-type TYPE: bytes|int64 = bytes':
-        'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
-        'engines such as Spark SQL',
-    }),
-    ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
-    ...shared('counting frequencies stop-words hash from types'),
-    ...options({
-      '--on-error WHAT: stop|skip|null = stop':
-        'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
-        'vectors make no code a null code, and counts them',
-    }),
-  ],
-  example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
-  load: () => import('./verbs/fingerprint'),
-};
-
-const EMBED: Verb = {
-  name: 'embed',
-  summary: 'texts to vectors by a sentence model, other columns carried along',
-  usage: 'IN --model NAME|FOLDER -o OUT.arrow',
-  options: [
-    ...options({
-      '--model NAME':
-        'A sentence model in ONNX: its name on the Hugging Face Hub, or its folder. Needs npm ' +
-        'install @huggingface/transformers',
-      '--revision NAME': 'Branch, tag or commit of the model on the Hub [main]',
-      '--pooling HOW: mean|cls|last_token':
-        'How the vectors of tokens become one [as the model says, else mean]',
-      '--columns NAMES: list': 'Carry only these columns along, or none',
-    }),
-    ...shared(`${OUT} text ${IN}`),
-  ],
-  example:
-    'halfspace embed datasets/sample/docs.jsonl --model Xenova/all-MiniLM-L6-v2 ' +
-    '-o docs.arrow && halfspace index docs.arrow --vectors float32 -o docs.hs && ' +
-    'halfspace search docs.hs --query "a warm drink" -k 3',
-  load: () => import('./verbs/embed'),
-};
-
-const INDEX: Verb = {
-  name: 'index',
-  summary: 'an index folder: make it, append to it, remove, optimize',
-  usage: 'IN -o DIR [--append [--replace]] | DIR --remove ID | DIR --optimize | DIR --compact',
-  first: 'output text vector id vectors columns optimize recall append remove',
-  options: [
-    ...options({
-      '-o, --output DIR': 'The index folder; a name in .arrow is one Arrow file for search',
-      '--append': 'Append the rows to the index that is there',
-      '--replace': 'With --append: a row whose id is there takes the place of the old row',
-      '--remove ID: words': 'Remove a row by its id (again for more; @FILE has an id a line)',
-      '--optimize': 'Make searches fast at a recall that is measured',
-      '--recall SHARE: number 0<..1':
-        'Share of the true neighbours that searches must find, else exit code 1 [0.95]',
-      '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
-      '--queries FILE':
-        'Optimize for these queries: half of them choose the setting, the others measure it',
-      '--compact': 'Write the folder again without what was removed',
-      '--vectors WHAT: none|float32|int8|sparse':
-        'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
-        'vectors with --optimize: int8]',
-      '--columns NAMES: list':
-        'Carry these columns along, or none (texts that become codes, and all other plain ones)',
-      '--memory SIZE: size':
-        'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
-      '--force': 'Replace an index that exists',
-    }),
-    // For tasks of the Spark package, which build parts of an index and merge them.
-    ...hidden({
-      '--like DIR': 'Options and centroids of this folder',
-      '--first-row N: integer 0..2147483647': 'The number of the first row',
-      '--merge': 'Make one index of folders that were built --like one folder',
-      '--manifests-only': 'With --merge: the files of the folders are elsewhere',
-      '--partitions N: integer 1..65535': 'Optimize with N partitions',
-    }),
-    ...shared('frequencies', { hide: ['frequencies'] }),
-    ...shared(`${SOURCE} bits projection ${TEXTS} ${IN}`),
-  ],
-  example:
-    'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
-  load: () => import('./verbs/index'),
-};
-
-const SEARCH: Verb = {
-  name: 'search',
-  summary: 'the nearest rows of an index',
-  usage: 'DIR|FILE [QUERIES] [-o OUT]',
-  first: 'query row-id k max-distance min-cosine filter columns output to',
-  options: [
-    ...options({
-      '--row-id ID: words': 'Search for what is near this row of the index (again for more)',
-      '--query TEXT': 'Search for a text, in an index of texts',
-      '-k, --k N: integer 1..': 'How many neighbours [10]',
-      '--max-distance N: integer 0..':
-        'All rows within so many differing bits (with -k the nearest of them)',
-      '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
-      '--min-jaccard J: number 0..1': 'The same by Jaccard similarity, in an index of sets',
-      '--filter CONDITION':
-        "Only rows with: category = 'animal' and (year >= 2000 or id in (a, b)); =, !=, <, <=, " +
-        ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
-      '--rank HOW: hamming|estimate|exact':
-        'By distance, estimated cosine or exact cosine (the best that the index can)',
-      '--memory SIZE: size':
-        'Leave the rows in their files, and hold at most so much of them, as 512M',
-      '--columns NAMES: list':
-        'Columns of the index to show, or none (the first text, as that of an index of texts)',
-      '--full': 'Whole texts, not their beginnings, in CSV and, as JSON lines, on a terminal',
-    }),
-    ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
-    ...shared(`${OUT} ${SOURCE} ${IN}`),
-  ],
-  example:
-    'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
-    'halfspace search docs.hs --query "green tea" -k 3',
-  load: () => import('./verbs/search'),
-};
-
-const PAIRS: Verb = {
-  name: 'pairs',
-  summary: 'all pairs of near rows',
-  usage: 'IN|DIR [IN|DIR] -o OUT',
-  first: 'max-distance min-cosine min-jaccard within output text vector id to from',
-  options: shared(`${NEAR} within ${NEAR_HASHING} ${OUT}`, NEAR_TEXTS),
-  example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
-  load: () => import('./verbs/pairs'),
-};
-
-const DEDUP: Verb = {
-  name: 'dedup',
-  summary: 'which rows are nearly the same, and which to keep: a plan',
-  usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
-  first: 'output apply text min-jaccard min-cosine max-distance keep within against force',
-  options: [
-    ...shared(`${NEAR} within`),
-    ...options({
-      '--grouping HOW: star|components = star':
-        'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
-        'near ones (components)',
-      '--keep WHICH = first':
-        'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
-        'highest:COLUMN, random or random:SEED',
-      '--common TEXT':
-        'Text to leave out of the comparison: auto (the text of templates that many rows fill ' +
-        'in), or a file that holds it',
-      '--keep-at-most N: integer 1.. = 1':
-        'Keep so many rows of a group, those preferred by --keep',
-      '--target-rows N: integer 1..':
-        'So many rows stay where fewer would: only the nearest duplicates are dropped',
-      '--extend PLAN':
-        'Go on with a plan for the same file, which has new rows behind the old ones now',
-      '--against OLD':
-        'IN has new rows: plan them against the rows of an index, and hash them as these were',
-      '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
-    }),
-    ...shared(NEAR_HASHING, { ...NEAR_TEXTS, hide: [...NEAR_TEXTS.hide, 'bits'] }),
-    ...shared('output to force'),
-  ],
-  example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
-  load: () => import('./verbs/dedup'),
-};
-
-const CLUSTER: Verb = {
-  name: 'cluster',
-  summary: 'which rows belong together',
-  usage: 'IN|DIR -o OUT',
-  first: 'clusters density output text vector id min-cluster-size tf-idf to from',
-  options: [
-    ...options({
-      '--clusters N: integer': 'So many clusters, by k-means',
-      '--density':
-        'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
-      '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
-      '--min-samples N: integer':
-        'By density: other rows that a row must have near it to be in a dense region (5)',
-      '--max-distance N: integer 0..':
-        'By density: cut where steps exceed N bits, in place of where mass is largest',
-    }),
-    // Words count as often as they are there.
-    ...shared(`seed ${NEAR_HASHING} ${OUT}`, { hide: NEAR_TEXTS.hide }),
-  ],
-  example: 'halfspace cluster datasets/sample/docs.jsonl --text body --clusters 6',
-  load: () => import('./verbs/cluster'),
-};
-
-const FREQUENCIES: Verb = {
-  name: 'frequencies',
-  summary: 'in how many texts each word is: a table for --frequencies',
-  usage: 'IN -o TABLE | --merge TABLE… -o TABLE',
-  options: [
-    ...options({
-      '-o, --output TABLE': 'Write the table to this Arrow file',
-      '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
-    }),
-    ...shared(`text tokens stop-words hash ${IN} force`),
-  ],
-  example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
-  load: () => import('./verbs/frequencies'),
-};
-
-const CALIBRATE: Verb = {
-  name: 'calibrate',
-  summary: 'which threshold finds the duplicates in your own rows',
-  usage: 'IN',
-  options: [
-    ...options({
-      '--pairs FILE':
-        'Judge by labelled pairs: id, id, and whether they are the same (true or false); else by ' +
-        'copies of texts, of which 1 to 10 % of the words are edited (the same) or 20 % (not)',
-      '--judge PLAN':
-        'Judge by pairs of your own rows: the first run writes them as a plan, explore --plan ' +
-        'PLAN asks you about each (keys y and n), the next run uses your answers',
-      '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
-      '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
-    }),
-    ...shared(`text vector id ${TEXTS} counting ${IN} json`, NEAR_TEXTS),
-  ],
-  example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
-  load: () => import('./verbs/calibrate'),
-};
-
-const EXPLORE: Verb = {
-  name: 'explore',
-  summary: 'a page to look at rows, search them and review duplicates',
-  usage: 'IN [-o page.html]',
-  first: 'output text vector id plan port force',
-  options: [
-    ...options({
-      '-o, --output OUT':
-        'Write the map as one file: a page that needs no server (.html), or rows for Embedding ' +
-        'Atlas (.parquet)',
-      '--plan PLAN': 'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
-      '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
-    }),
-    ...shared(`force ${NEAR_HASHING}`, NEAR_TEXTS),
-  ],
-  example: 'halfspace explore datasets/sample/docs.jsonl --text body',
-  load: () => import('./verbs/explore'),
-};
-
-const INFO: Verb = {
-  name: 'info',
-  summary: 'what an index or a file holds',
-  usage: 'DIR|FILE',
-  options: shared(`json ${IN}`),
-  example: 'halfspace info datasets/sample/docs.jsonl',
-  load: () => import('./verbs/info'),
-};
-
-const VERIFY: Verb = {
-  name: 'verify',
-  summary: 'every checksum and invariant of an index or a file',
-  usage: 'DIR|FILE',
-  options: [
-    ...options({
-      '--repair': 'Go back to the newest sound state of a damaged index',
-      '--yes': 'With --repair: also where rows are discarded that were saved since',
-    }),
-    ...shared(`json ${IN}`),
-  ],
-  example: 'halfspace verify datasets/sample/docs.jsonl',
-  load: () => import('./verbs/verify'),
-};
-
-const DEMO: Verb = {
-  name: 'demo',
-  summary: 'the sample of the package: its duplicates, a search, the page',
-  usage: '',
-  options: [],
-  example: 'halfspace demo',
-  load: () => import('./verbs/demo'),
-};
-
 export const VERBS: readonly Verb[] = [
-  FINGERPRINT,
-  EMBED,
-  INDEX,
-  SEARCH,
-  PAIRS,
-  DEDUP,
-  CLUSTER,
-  FREQUENCIES,
-  CALIBRATE,
-  EXPLORE,
-  INFO,
-  VERIFY,
-  DEMO,
+  {
+    name: 'fingerprint',
+    summary: 'vectors or texts to codes, other columns carried along',
+    usage: 'IN -o OUT',
+    first: 'output text vector id columns bits to tf-idf from force',
+    options: [
+      ...shared(OUT),
+      ...options({
+        '--columns NAMES: list':
+          'Carry only these columns along, or none (all but the one that becomes codes)',
+        '--code-type TYPE: bytes|int64 = bytes':
+          'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
+          'engines such as Spark SQL',
+      }),
+      ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
+      ...shared('counting frequencies stop-words hash from types'),
+      ...options({
+        '--on-error WHAT: stop|skip|null = stop':
+          'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
+          'vectors make no code a null code, and counts them',
+      }),
+    ],
+    example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
+    load: () => import('./verbs/fingerprint'),
+  },
+  {
+    name: 'embed',
+    summary: 'texts to vectors by a sentence model, other columns carried along',
+    usage: 'IN --model NAME|FOLDER -o OUT.arrow',
+    options: [
+      ...options({
+        '--model NAME':
+          'A sentence model in ONNX: its name on the Hugging Face Hub, or its folder. Needs npm ' +
+          'install @huggingface/transformers',
+        '--revision NAME': 'Branch, tag or commit of the model on the Hub [main]',
+        '--pooling HOW: mean|cls|last_token':
+          'How the vectors of tokens become one [as the model says, else mean]',
+        '--columns NAMES: list': 'Carry only these columns along, or none',
+      }),
+      ...shared(`${OUT} text ${IN}`),
+    ],
+    example:
+      'halfspace embed datasets/sample/docs.jsonl --model Xenova/all-MiniLM-L6-v2 ' +
+      '-o docs.arrow && halfspace index docs.arrow --vectors float32 -o docs.hs && ' +
+      'halfspace search docs.hs --query "a warm drink" -k 3',
+    load: () => import('./verbs/embed'),
+  },
+  {
+    name: 'index',
+    needs: {
+      optimize: 'recall k queries partitions',
+      append: 'replace',
+      merge: 'manifests-only',
+      memory: 'like first-row',
+    },
+    excludes: {
+      'merge append remove compact queries partitions first-row like': '',
+      'queries memory': 'there rows are the queries',
+      'output remove compact': 'that is for an index that is there, halfspace index DIR …',
+    },
+    summary: 'an index folder: make it, append to it, remove, optimize',
+    usage: 'IN -o DIR [--append [--replace]] | DIR --remove ID | DIR --optimize | DIR --compact',
+    first: 'output text vector id vectors columns optimize recall append remove',
+    options: [
+      ...options({
+        '-o, --output DIR': 'The index folder; a name in .arrow is one Arrow file for search',
+        '--append': 'Append the rows to the index that is there',
+        '--replace': 'With --append: a row whose id is there takes the place of the old row',
+        '--remove ID: words': 'Remove a row by its id (again for more; @FILE has an id a line)',
+        '--optimize': 'Make searches fast at a recall that is measured',
+        '--recall SHARE: number 0<..1':
+          'Share of the true neighbours that searches must find, else exit code 1 [0.95]',
+        '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
+        '--queries FILE':
+          'Optimize for these queries: half of them choose the setting, the others measure it',
+        '--compact': 'Write the folder again without what was removed',
+        '--vectors WHAT: none|float32|int8|sparse':
+          'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
+          'vectors with --optimize: int8]',
+        '--columns NAMES: list':
+          'Carry these columns along, or none (texts that become codes, and all other plain ones)',
+        '--memory SIZE: size':
+          'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
+        '--force': 'Replace an index that exists',
+      }),
+      // For tasks of the Spark package, which build parts of an index and merge them.
+      ...hidden({
+        '--like DIR': 'Options and centroids of this folder',
+        '--first-row N: integer 0..2147483647': 'The number of the first row',
+        '--merge': 'Make one index of folders that were built --like one folder',
+        '--manifests-only': 'With --merge: the files of the folders are elsewhere',
+        '--partitions N: integer 1..65535': 'Optimize with N partitions',
+      }),
+      ...shared('frequencies', { hide: ['frequencies'] }),
+      ...shared(`${SOURCE} bits projection ${TEXTS} ${IN}`),
+    ],
+    example:
+      'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
+    load: () => import('./verbs/index'),
+  },
+  {
+    name: 'search',
+    needs: { memory: 'segments' },
+    summary: 'the nearest rows of an index',
+    usage: 'DIR|FILE [QUERIES] [-o OUT]',
+    first: 'query row-id k max-distance min-cosine filter columns output to',
+    options: [
+      ...options({
+        '--row-id ID: words': 'Search for what is near this row of the index (again for more)',
+        '--query TEXT': 'Search for a text, in an index of texts',
+        '-k, --k N: integer 1..': 'How many neighbours [10]',
+        '--max-distance N: integer 0..':
+          'All rows within so many differing bits (with -k the nearest of them)',
+        '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
+        '--min-jaccard J: number 0..1': 'The same by Jaccard similarity, in an index of sets',
+        '--filter CONDITION':
+          "Only rows with: category = 'animal' and (year >= 2000 or id in (a, b)); =, !=, <, <=, " +
+          ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
+        '--rank HOW: hamming|estimate|exact':
+          'By distance, estimated cosine or exact cosine (the best that the index can)',
+        '--memory SIZE: size':
+          'Leave the rows in their files, and hold at most so much of them, as 512M',
+        '--columns NAMES: list':
+          'Columns of the index to show, or none (the first text, as that of an index of texts)',
+        '--full': 'Whole texts, not their beginnings, in CSV and, as JSON lines, on a terminal',
+      }),
+      ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
+      ...shared(`${OUT} ${SOURCE} ${IN}`),
+    ],
+    example:
+      'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
+      'halfspace search docs.hs --query "green tea" -k 3',
+    load: () => import('./verbs/search'),
+  },
+  {
+    name: 'pairs',
+    summary: 'all pairs of near rows',
+    usage: 'IN|DIR [IN|DIR] -o OUT',
+    first: 'max-distance min-cosine min-jaccard within output text vector id to from',
+    options: shared(`${NEAR} within ${NEAR_HASHING} ${OUT}`, NEAR_TEXTS),
+    example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
+    load: () => import('./verbs/pairs'),
+  },
+  {
+    name: 'dedup',
+    excludes: {
+      'against extend within keep-at-most target-rows': '',
+      'extend within keep-at-most target-rows': '',
+      'common apply max-distance min-cosine': '',
+      'common extend against':
+        'what is common depends on all texts; plan old and new ones together',
+    },
+    summary: 'which rows are nearly the same, and which to keep: a plan',
+    usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
+    first: 'output apply text min-jaccard min-cosine max-distance keep within against force',
+    options: [
+      ...shared(`${NEAR} within`),
+      ...options({
+        '--grouping HOW: star|components = star':
+          'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
+          'near ones (components)',
+        '--keep WHICH = first':
+          'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
+          'highest:COLUMN, random or random:SEED',
+        '--common TEXT':
+          'Text to leave out of the comparison: auto (the text of templates that many rows fill ' +
+          'in), or a file that holds it',
+        '--keep-at-most N: integer 1.. = 1':
+          'Keep so many rows of a group, those preferred by --keep',
+        '--target-rows N: integer 1..':
+          'So many rows stay where fewer would: only the nearest duplicates are dropped',
+        '--extend PLAN':
+          'Go on with a plan for the same file, which has new rows behind the old ones now',
+        '--against OLD':
+          'IN has new rows: plan them against the rows of an index, and hash them as these were',
+        '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
+      }),
+      ...shared(NEAR_HASHING, { ...NEAR_TEXTS, hide: [...NEAR_TEXTS.hide, 'bits'] }),
+      ...shared('output to force'),
+    ],
+    example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
+    load: () => import('./verbs/dedup'),
+  },
+  {
+    name: 'cluster',
+    needs: { density: 'min-cluster-size min-samples max-distance' },
+    summary: 'which rows belong together',
+    usage: 'IN|DIR -o OUT',
+    first: 'clusters density output text vector id min-cluster-size tf-idf to from',
+    options: [
+      ...options({
+        '--clusters N: integer': 'So many clusters, by k-means',
+        '--density':
+          'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
+        '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
+        '--min-samples N: integer':
+          'By density: other rows that a row must have near it to be in a dense region (5)',
+        '--max-distance N: integer 0..':
+          'By density: cut where steps exceed N bits, in place of where mass is largest',
+      }),
+      // Words count as often as they are there.
+      ...shared(`seed ${NEAR_HASHING} ${OUT}`, { hide: NEAR_TEXTS.hide }),
+    ],
+    example: 'halfspace cluster datasets/sample/docs.jsonl --text body --clusters 6',
+    load: () => import('./verbs/cluster'),
+  },
+  {
+    name: 'frequencies',
+    summary: 'in how many texts each word is: a table for --frequencies',
+    usage: 'IN -o TABLE | --merge TABLE… -o TABLE',
+    options: [
+      ...options({
+        '-o, --output TABLE': 'Write the table to this Arrow file',
+        '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
+      }),
+      ...shared(`text tokens stop-words hash ${IN} force`),
+    ],
+    example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
+    load: () => import('./verbs/frequencies'),
+  },
+  {
+    name: 'calibrate',
+    excludes: { 'pairs judge': '' },
+    summary: 'which threshold finds the duplicates in your own rows',
+    usage: 'IN',
+    options: [
+      ...options({
+        '--pairs FILE':
+          'Judge by labelled pairs: id, id, and whether they are the same (true or false); else ' +
+          'by copies of texts, of which 1 to 10 % of the words are edited (the same) or 20 % (not)',
+        '--judge PLAN':
+          'Judge by pairs of your own rows: the first run writes them as a plan, explore --plan ' +
+          'PLAN asks you about each (keys y and n), the next run uses your answers',
+        '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
+        '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
+      }),
+      ...shared(`text vector id ${TEXTS} counting ${IN} json`, NEAR_TEXTS),
+    ],
+    example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
+    load: () => import('./verbs/calibrate'),
+  },
+  {
+    name: 'explore',
+    excludes: { 'output port plan': 'that is for the server' },
+    summary: 'a page to look at rows, search them and review duplicates',
+    usage: 'IN [-o page.html]',
+    first: 'output text vector id plan port force',
+    options: [
+      ...options({
+        '-o, --output OUT':
+          'Write the map as one file: a page that needs no server (.html), or rows for Embedding ' +
+          'Atlas (.parquet)',
+        '--plan PLAN': 'The plan of dedup to review [docs-plan.jsonl]',
+        '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
+      }),
+      ...shared(`force ${NEAR_HASHING}`, NEAR_TEXTS),
+    ],
+    example: 'halfspace explore datasets/sample/docs.jsonl --text body',
+    load: () => import('./verbs/explore'),
+  },
+  {
+    name: 'info',
+    summary: 'what an index or a file holds',
+    usage: 'DIR|FILE',
+    options: shared(`json ${IN}`),
+    example: 'halfspace info datasets/sample/docs.jsonl',
+    load: () => import('./verbs/info'),
+  },
+  {
+    name: 'verify',
+    needs: { repair: 'yes' },
+    summary: 'every checksum and invariant of an index or a file',
+    usage: 'DIR|FILE',
+    options: [
+      ...options({
+        '--repair': 'Go back to the newest sound state of a damaged index',
+        '--yes': 'With --repair: also where rows are discarded that were saved since',
+      }),
+      ...shared(`json ${IN}`),
+    ],
+    example: 'halfspace verify datasets/sample/docs.jsonl',
+    load: () => import('./verbs/verify'),
+  },
+  {
+    name: 'demo',
+    summary: 'the sample of the package: its duplicates, a search, the page',
+    usage: '',
+    options: [],
+    example: 'halfspace demo',
+    load: () => import('./verbs/demo'),
+  },
 ];

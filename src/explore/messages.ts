@@ -115,8 +115,6 @@ export interface GroupLine {
 export interface ReviewAnswer {
   /** The path of the plan's file. */
   readonly file: string;
-  /** False if the file does not exist yet. */
-  readonly exists: boolean;
   /** Rows of the collection, and how many of them the plan drops. */
   readonly rows: number;
   readonly dropped: number;
@@ -176,7 +174,6 @@ export interface Questions {
   review: [null, ReviewAnswer];
   group: [{ readonly group: number }, GroupAnswer];
   decide: [DecideRequest, GroupAnswer];
-  plan: [null, ReviewAnswer];
 }
 
 export type Question = keyof Questions;

@@ -126,8 +126,8 @@ describe('explore -o', () => {
   it.each([
     [['vectors.hs', '-o', 'x.pdf'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', '-'], 2, 'a name that ends in .html'],
-    [['vectors.hs', '-o', 'x.html', '--port', '0'], 2, '--port is for the server'],
-    [['vectors.hs', '-o', 'x.html', '--plan', 'p.jsonl'], 2, '--plan is for the server'],
+    [['vectors.hs', '-o', 'x.html', '--port', '0'], 2, '--output does not go with --port'],
+    [['vectors.hs', '-o', 'x.html', '--plan', 'p.jsonl'], 2, '--plan: that is for the server'],
     [['nothing.hs', '-o', 'x.html'], 1, 'no such file or folder'],
   ])('refuses %j', async (words, code, message) => {
     const outcome = await run(['explore', ...words], { cwd: folder });

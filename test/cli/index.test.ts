@@ -441,7 +441,7 @@ describe('changes to an index', () => {
     [[DOCS], 'say where to with -o DIR, or what to do'],
     [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [['docs.hs', '--compact', '--memory', '1G'], '--memory is for a new index'],
-    [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
+    [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'that is for an index that is there'],
     [
       ['docs.hs', '--optimize', '--recall', '1.5'],
       '--recall expected a number above 0 and at most 1, got 1.5',
@@ -554,11 +554,11 @@ describe('changes to an index', () => {
 
   it.each([
     [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
-    [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--append is not for --merge'],
+    [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--merge does not go with --append'],
     [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
-    [[DOCS, '-o', 'new.arrow', '--like', 'docs.hs'], '--like is for a new folder, with --memory'],
-    [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for a new folder'],
+    [[DOCS, '-o', 'new.arrow', '--like', 'docs.hs'], '--like is for --memory'],
+    [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for --memory'],
     [['docs.hs', '--compact', '--manifests-only'], '--manifests-only is for --merge'],
   ])('as parts are misused by %j', async (args, message) => {
     const { code, stderr } = await run(['index', ...args], { cwd: root });

@@ -323,9 +323,9 @@ const review = file(
   'review',
   'plan.csv',
   async (path, state) => {
-    const own = new PlanFile(path, null);
+    const own = new PlanFile(path, null, '');
     const names = { ids: undefined, fileAt: () => undefined };
-    const plan = (await own.read(2 ** 22)) ?? reviewedPlan(state);
+    const plan = existsSync(path) ? await own.read(2 ** 22) : reviewedPlan(state);
     if (state > 1) await own.save(plan, names);
     const next = reviewedPlan(state);
     plan.kept.set(next.kept);

@@ -19,7 +19,7 @@ import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { nearRows } from '../../near/near-rows';
 import { eachPairs, type PairBatch } from '../../near/pairs';
 import { type Nearness, rowsOfCodes } from '../../near/rows';
-import type { Codes, RowBatch, SimHashIndex, SparseMatrix } from '../../node';
+import type { Codes, RowBatch, SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection, TakenColumn } from './collection';
@@ -36,13 +36,6 @@ type KnownNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> 
   readonly vectors?: SparseVectors;
   readonly known?: SparseVectors;
 };
-
-/** What is near in an index where no option says it: a distance, or a similarity of sets. */
-export function usualNearness({ bits, vectors, hasher }: SimHashIndex) {
-  if (hasher.projection !== 'minwise') return { maxDistance: Math.round(NEAR_TEXT_SHARE * bits) };
-  if (vectors !== 'none') return { minJaccard: NEAR_JACCARD };
-  return { maxDistance: widestAt(JACCARD, NEAR_JACCARD, bits) };
-}
 
 /** The options that name a least similarity. */
 export const LEAST = ['min-cosine', 'min-jaccard'] as const;

@@ -14,7 +14,7 @@ import { calibrateRows } from '../../measure/calibrate';
 import { OTHER, PARTS, scoreCopies } from '../../measure/planted';
 import { rowsOf, withVectors } from '../../near/rows';
 import { type Calibration, type RowBatch, type TextHasher, writePlan } from '../../node';
-import type { Call } from '../call';
+import { type Call, OF_ROWS } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import { type SourceColumns, sourceWords } from '../input/columns';
 import type { InputRows } from '../input/input-rows';
@@ -33,8 +33,6 @@ const MAX_CHARACTERS = 2 ** 20;
 const EDITS = 0.1;
 /** Of random draws. */
 const SEED = 0;
-/** Options that `dedup` and `explore` need as well, to read and compare the rows in this way. */
-const PASSED_ON = ['id', 'from', 'types', 'on-error', 'tokens', 'normalize', 'counting', 'tf-idf'];
 /** Columns of the text. */
 const WIDTH = 96;
 
@@ -65,7 +63,6 @@ export async function run(call: Call): Promise<0> {
  */
 async function calibrated(call: Call, path: string): Promise<CalibrationReport | null> {
   const judged = call.text('judge');
-  if (judged !== undefined && call.has('pairs')) call.misuse('give --pairs or --judge, not both');
   const pairs = call.text('pairs') ?? judged ?? null;
   if (judged !== undefined) checkPlanName(call, 'judge', judged);
   const isNew = judged !== undefined && !existsSync(judged);
@@ -159,19 +156,9 @@ function commandOf(
   { kind, columns, path }: InputRows['choice'],
   rest: readonly string[],
 ): string {
-  const given = PASSED_ON.filter((name) => call.has(name)).flatMap((name) => [
-    `--${name}`,
-    ...(name === 'tf-idf' ? [] : [call.list(name).join(',')]),
-  ]);
-  return commandLine([
-    'halfspace',
-    verb,
-    path as string,
-    kind === 'text' ? '--text' : '--vector',
-    columns.join(','),
-    ...given,
-    ...rest,
-  ]);
+  const column = [kind === 'text' ? '--text' : '--vector', columns.join(',')];
+  const given = call.given(OF_ROWS.filter((name) => name !== 'text' && name !== 'vector'));
+  return commandLine(['halfspace', verb, path as string, ...column, ...given, ...rest]);
 }
 
 /** The report as text, with the recommendation last: next to the user's prompt. */

@@ -46,8 +46,6 @@ export async function run(call: Call): Promise<0> {
   if (call.has('clusters') === isByDensity) {
     call.misuse('give --clusters N, or --density where the number is not known');
   }
-  const ofDensity = ['min-cluster-size', 'min-samples', 'max-distance'];
-  if (!isByDensity) call.refuse(ofDensity, (name) => `--${name} is for --density`);
   const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
   const rows = await readCollection(call, input, { hold: isByDensity ? undefined : 'sums' });
   const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));

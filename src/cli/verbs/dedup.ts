@@ -42,7 +42,6 @@ import { extension, planAgainst } from './dedup-old';
 /** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
   const input = call.args.length > 1 ? call.args : call.onlyInput();
-  refuseExcluded(call);
   return call.has('apply') ? applyPlanOf(call, input) : makePlan(call, input);
 }
 
@@ -114,29 +113,6 @@ async function sayTemplates(
       'filled in differently: --common auto leaves the text of templates out of the comparison; ' +
       'reprints that only add text are kept apart too',
   );
-}
-
-/** Options that exclude each other, as [one, others]. */
-const EXCLUDED: readonly (readonly [string, readonly string[]])[] = [
-  ['against', ['extend', 'within', 'keep-at-most', 'target-rows']],
-  ['extend', ['within', 'keep-at-most', 'target-rows']],
-  ['common', ['extend', 'against', 'apply', 'max-distance', 'min-cosine']],
-];
-/** Options that know the new rows only, where what is common depends on all. */
-const OF_NEW_ROWS = ['extend', 'against'];
-
-/** Refuses options that contradict each other. */
-function refuseExcluded(call: Call): void {
-  for (const [one, others] of EXCLUDED) {
-    if (!call.has(one)) continue;
-    call.refuse(others, (name) => {
-      const why =
-        one === 'common' && OF_NEW_ROWS.includes(name)
-          ? ': what is common depends on all texts; plan old and new ones together'
-          : '';
-      return `--${one} does not go with --${name}${why}`;
-    });
-  }
 }
 
 /** Refuses a plan that --apply would not read, or would read as one of the texts. */

@@ -64,6 +64,6 @@ async function modelOf(call: Call): Promise<TextModel> {
   );
   const pooling = call.text('pooling') as TextModel['pooling'];
   if (!isFolder) return { model, revision: call.text('revision'), pooling };
-  call.refuse(['revision'], (name) => `--${name} is for a model on the Hub, not for a folder`);
+  if (call.has('revision')) call.misuse('--revision is for a model on the Hub, not for a folder');
   return { model: resolve(model), pooling };
 }

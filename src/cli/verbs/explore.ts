@@ -17,8 +17,9 @@ import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/plan-file';
 import { startServer } from '../../explore/server/server';
 import { isAddress, localName } from '../../formats/web-source';
-import type { Call } from '../call';
+import { type Call, OF_ROWS } from '../call';
 import { marksOf } from '../input/plan-source';
+import { commandLine } from '../output/figures';
 import { openBytes } from '../output/rows';
 
 /** Writes the page, or serves it until a signal rejects the promise with its reason. */
@@ -28,7 +29,6 @@ export async function run(call: Call): Promise<0> {
   if (!isAddress(path)) await stat(path); // throws the system's error if the path is missing
   const output = call.text('output');
   if (output === undefined) return serve(call, path);
-  call.refuse(['port', 'plan'], (name) => `--${name} is for the server: leave it out, or -o`);
   if (!/\.(html?|parquet)$/i.test(output))
     call.misuse(`-o expected a name that ends in .html or .parquet, got ${output}`);
   return write(call, path, output);
@@ -39,7 +39,9 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
   const usual = `${localName(path)
     .replace(/[/\\]+$/, '')
     .replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
-  return new PlanFile(call.text('plan') ?? usual, await marksOf(call, path));
+  const plan = call.text('plan') ?? usual;
+  const words = ['halfspace', 'dedup', path, ...call.given(OF_ROWS), '-o', plan];
+  return new PlanFile(plan, await marksOf(call, path), commandLine(words));
 }
 
 /** Writes the map as one file: a page, or rows for Embedding Atlas. */

@@ -43,9 +43,6 @@ const FILE = /\.(arrow|feather|ipc)$/i;
  */
 export async function run(call: Call): Promise<0> {
   const output = call.text('output');
-  if (!call.has('optimize')) {
-    call.refuse(['recall', 'k', 'queries', 'partitions'], (name) => `--${name} is for --optimize`);
-  }
   if (call.has('merge')) return mergeFolders(call, output);
   const input = call.onlyInput();
   await checkOptions(call, input, output);
@@ -57,18 +54,13 @@ export async function run(call: Call): Promise<0> {
   return showIndex(call, output, report);
 }
 
-/** Refuses options that contradict each other, and queries that cannot be read. */
+/** Refuses what the declarations of options do not, and queries that cannot be read. */
 async function checkOptions(call: Call, input: string, output: string | undefined): Promise<void> {
   if (output === '-') call.misuse('an index goes to a folder or a file, not to stdout');
+  const isFile = output !== undefined && FILE.test(output);
+  const ofFolder = ['memory', 'append'].find((name) => isFile && call.has(name));
+  if (ofFolder) call.misuse(`--${ofFolder} is for an index folder, not one file`);
   const isNew = output !== undefined && !call.has('append');
-  if (output !== undefined && FILE.test(output)) {
-    call.refuse(['memory', 'append'], (name) => `--${name} is for an index folder, not one file`);
-  }
-  if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
-  if (!isNew || FILE.test(output) || !call.has('memory')) {
-    call.refuse(['like', 'first-row'], (name) => `--${name} is for a new folder, with --memory`);
-  }
-  if (call.has('manifests-only')) call.misuse('--manifests-only is for --merge');
   if (call.has('memory') && !call.has('optimize') && !isNew) {
     call.misuse(
       '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
@@ -78,14 +70,8 @@ async function checkOptions(call: Call, input: string, output: string | undefine
   if (output === undefined && (call.has('append') || !isChange)) {
     call.misuse('say where to with -o DIR, or what to do: --remove IDS, --optimize, --compact');
   }
-  if (output !== undefined && (call.has('remove') || call.has('compact'))) {
-    call.misuse('--remove and --compact are for an index that is there: halfspace index DIR …');
-  }
   const file = call.text('queries');
   if (file === undefined) return;
-  if (call.has('memory')) {
-    call.misuse('--queries does not go with --memory, where rows are the queries: leave one out');
-  }
   if (file === '-' && input === '-') call.misuse('stdin has the input or the queries, not both');
   if (file !== '-' && !isAddress(file)) await stat(file); // no such file: the system's own error
 }
@@ -151,8 +137,6 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
   if (call.args.length === 0 || output === undefined) {
     call.misuse('say which folders to merge, and where to: index A B --merge -o DIR');
   }
-  const others = ['append', 'remove', 'compact', 'queries', 'partitions', 'first-row', 'like'];
-  call.refuse(others, (name) => `--${name} is not for --merge`);
   await refuseOther(call, output);
   const { report } = await call.long(`merging ${output}`, (long) =>
     IndexFolder.merge(output, call.args, {

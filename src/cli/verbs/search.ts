@@ -114,8 +114,8 @@ async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   const memory = call.number('memory');
   const range = call.text('segments');
   const [, first, last] = /^(\d+)-(\d+)$/.exec(range ?? '') ?? [];
-  if (range !== undefined && (last === undefined || memory === undefined)) {
-    call.misuse(`--segments takes two places as 0-3, with --memory; got ${range}`);
+  if (range !== undefined && last === undefined) {
+    call.misuse(`--segments expected two places as 0-3, got ${range}`);
   }
   const segments = last === undefined ? undefined : ([Number(first), Number(last)] as const);
   return call.long<SearchedIndex>(`opening ${folder.path}`, (long) =>

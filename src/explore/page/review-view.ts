@@ -6,7 +6,7 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { guard } from 'lit-html/directives/guard.js';
-import type { DecideRequest, GroupAnswer, GroupLine, Member, ReviewAnswer } from '../messages';
+import type { DecideRequest, GroupAnswer, GroupLine, Member } from '../messages';
 import { differences } from './differences';
 import { counted, grouped, shareText } from './format';
 import { makingView } from './map-view';
@@ -36,19 +36,17 @@ export class ReviewView {
     document.addEventListener('keydown', (event) => this.#key(event));
   }
 
-  /** Shows the view, at the first call with the plan as the server has it. */
+  /**
+   * Shows the view, at the first call with the plan as the server has it: its groups ordered by
+   * doubt, those with the largest distance first.
+   */
   async start(): Promise<void> {
     const { store } = this;
-    if (store.state.review === null) {
-      const review = await store.attemptSlowly(() => store.source.ask('review', null));
-      if (review !== undefined) await this.#take(review);
-    } else focusMembers();
-  }
-
-  /** Takes a plan, its groups ordered by doubt: those with the largest distance first. */
-  async #take(review: ReviewAnswer): Promise<void> {
+    if (store.state.review !== null) return focusMembers();
+    const review = await store.attemptSlowly(() => store.source.ask('review', null));
+    if (review === undefined) return;
     const queue = [...review.groups].sort((a, b) => b.widest - a.widest || a.group - b.group);
-    this.store.change({ review, queue, undo: [] });
+    store.change({ review, queue });
     await this.#open(Math.max(0, openAfter(queue, -1)));
   }
 
@@ -160,15 +158,6 @@ export class ReviewView {
     document.querySelectorAll('.member')[chosen]?.scrollIntoView({ block: 'nearest' });
   }
 
-  async #make(): Promise<void> {
-    const { store } = this;
-    const before = store.state.review;
-    store.change({ review: null });
-    const review = await store.attemptSlowly(() => store.source.ask('plan', null));
-    if (review === undefined) store.change({ review: before });
-    else await this.#take(review);
-  }
-
   view(): TemplateResult {
     const { review, queue, group, error, status } = this.store.state;
     if (review === null) {
@@ -181,7 +170,7 @@ export class ReviewView {
     return html`<main class="review">
       <section class="progress" aria-label="Progress">
         <div class="status" role="status">
-          <b>${review.exists ? `${grouped(done)} of ${of} reviewed` : 'No plan yet'}</b>
+          <b>${grouped(done)} of ${of} reviewed</b>
           <span class="note"
             >${grouped(review.dropped)} of ${counted(review.rows, 'row')} to drop ·
             <span dir="auto">${review.file}</span></span
@@ -193,20 +182,12 @@ export class ReviewView {
           .value=${done}
         ></progress>
       </section>
-      ${group === null ? this.#empty(review) : html`${this.#queue()} ${this.#members(group)}`}
+      ${
+        group === null
+          ? html`<p class="making">This plan has no groups of two or more rows.</p>`
+          : html`${this.#queue()} ${this.#members(group)}`
+      }
     </main>`;
-  }
-
-  /** What is shown where there are no groups: the button that makes a plan, if there is none. */
-  #empty({ exists }: ReviewAnswer): TemplateResult {
-    if (exists) return html`<p class="making">This plan has no groups of two or more rows.</p>`;
-    return html`<div class="making">
-      <p>
-        A plan says which rows to keep, in a file. The rows are never changed. For another threshold
-        make one by <code>halfspace dedup</code>, and name it by <code>--plan</code>.
-      </p>
-      <button class="main" @click=${() => void this.#make()}>Make a plan</button>
-    </div>`;
   }
 
   /** The groups around the one that is shown, as buttons, the most doubtful first. */

@@ -57,7 +57,6 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
         before: decisionOf('before', before),
         after: decisionOf('after', after),
       }),
-    plan: async () => (await review()).make(call),
   };
   return async (question, asked) => {
     const names = Object.keys(answers) as (keyof Answers)[];

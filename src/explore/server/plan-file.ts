@@ -20,15 +20,19 @@ interface RowNames {
 /** A change that is based on a state which others have changed since. */
 export class Conflict extends Error {}
 
-/** The file of a plan; it may not be there yet. */
+/** The file of a plan. */
 export class PlanFile {
   /** What `stateOf` said when we last read or wrote the file. */
   #known: string | null = null;
 
-  /** `marks` are those of the files that the rows came from; null to compare none. */
+  /**
+   * `marks` are those of the files that the rows came from; null to compare none. `maker` is the
+   * command line that makes the file, for the error where it is not there.
+   */
   constructor(
     readonly path: string,
     private readonly marks: SourceMarks | null,
+    private readonly maker: string,
   ) {}
 
   /** True if the plan compares texts by cosine or distance; false if as sets, or without a plan. */
@@ -39,12 +43,15 @@ export class PlanFile {
   }
 
   /**
-   * Reads the plan; null if there is no file. Throws if the plan is for more than `maxRows` rows,
-   * or if the files that its rows came from were changed since it was made.
+   * Reads the plan. Throws if there is no file, if the plan is for more than `maxRows` rows, or if
+   * the files that its rows came from were changed since it was made.
    */
-  async read(maxRows: number): Promise<DedupPlan | null> {
+  async read(maxRows: number): Promise<DedupPlan> {
     this.#known = await stateOf(this.path);
-    if (this.#known === null) return null;
+    if (this.#known === null) {
+      const advice = `make it by ${this.maker}, then load this page again`;
+      throw new RangeError(`there is no plan ${this.path}: ${advice}`);
+    }
     const plan = await readPlan(this.path, { maxRows });
     if (this.marks === null) return plan;
     const { marks } = await linesOfPlan(this.path, plan.count);

@@ -6,11 +6,9 @@
  * refused.
  */
 
-import type { Call } from '../../cli/call';
 import { idsOfIndex } from '../../cli/input/collection';
-import { usualNearness } from '../../cli/input/near';
 import { checksOfRows, planOfRows } from '../../near/plan';
-import { type DedupPlan, dedup, type Id } from '../../node';
+import type { DedupPlan, Id } from '../../node';
 import type {
   DecideRequest,
   Decision,
@@ -28,8 +26,7 @@ const MAX_CHARACTERS = 4_000_000;
 
 /** A plan in memory, which is kept equal to its file. */
 export class Review {
-  /** Null as long as there is neither a file nor a plan that was made here. */
-  #plan: (DedupPlan & { readonly reviewed: Uint8Array }) | null = null;
+  #plan!: DedupPlan & { readonly reviewed: Uint8Array };
   /**
    * By name, which is a row number, the rows of each group of two or more: first those that were
    * kept when the plan was read, so that rows do not move at a decision.
@@ -43,36 +40,27 @@ export class Review {
     private readonly file: PlanFile,
   ) {}
 
-  /** Reads the plan's file. Where there is none, `make` must be called before groups are shown. */
+  /** Reads the plan's file. */
   static async open(explored: Explored, file: PlanFile): Promise<Review> {
     const review = new Review(explored, file);
     await review.#read();
     return review;
   }
 
-  /** Takes the plan as the file has it; leaves the one in memory where there is no file. */
-  async #read(): Promise<void> {
-    const plan = await this.file.read(checksOfRows(this.explored.index).length);
-    if (plan !== null) this.#take(this.#checked(plan));
-  }
-
   /**
-   * The plan with a place for each row of the index; rows that the index has removed need not be in
-   * the file. Throws where it was made for other rows.
+   * Takes the plan as the file has it, with a place for each row of the index; rows that the index
+   * has removed need not be in the file. Throws where it was made for other rows.
    */
-  #checked(plan: DedupPlan): DedupPlan {
+  async #read(): Promise<void> {
+    const { index } = this.explored;
+    const read = await this.file.read(checksOfRows(index).length);
+    let plan: DedupPlan;
     try {
-      return planOfRows(plan, this.explored.index);
+      plan = planOfRows(read, index);
     } catch (error) {
-      const why = (error as Error).message;
-      throw new RangeError(
-        `${this.file.path} is not a plan for these rows: ${why}. Open them with the options ` +
-          'that made it',
-      );
+      const what = `${this.file.path} is not a plan for these rows: ${(error as Error).message}`;
+      throw new RangeError(`${what}. Open them with the options that made it`);
     }
-  }
-
-  #take(plan: DedupPlan): void {
     this.#plan = { ...plan, reviewed: plan.reviewed ?? new Uint8Array(plan.count) };
     const groups = new Map<number, number[]>();
     plan.groups.forEach((name, row) => {
@@ -90,15 +78,14 @@ export class Review {
   /** The state of the plan, with all groups of two rows or more, ordered by their first rows. */
   answer(): ReviewAnswer {
     const groups = Array.from(this.#groups.keys(), (group) => this.#line(group));
-    const dropped = this.#plan?.kept.reduce((sum, one) => sum + 1 - one, 0) ?? 0;
-    const exists = this.#plan !== null;
-    return { file: this.file.path, exists, rows: this.explored.rows.length, dropped, groups };
+    const dropped = this.#plan.kept.reduce((sum, one) => sum + 1 - one, 0);
+    return { file: this.file.path, rows: this.explored.rows.length, dropped, groups };
   }
 
   /** A group for the list of groups. */
   #line(group: number): GroupLine {
-    const { plan, rows } = this.#need(group);
-    const { distances, reviewed } = plan;
+    const rows = this.#rowsOf(group);
+    const { distances, reviewed } = this.#plan;
     return {
       group,
       size: rows.length,
@@ -107,17 +94,17 @@ export class Review {
     };
   }
 
-  /** The plan and the rows of a group; throws a RangeError for a group that is not there. */
-  #need(group: number) {
-    const [plan, rows] = [this.#plan, this.#groups.get(group)];
-    if (plan !== null && rows !== undefined) return { plan, rows };
+  /** The rows of a group; throws a RangeError for a group that is not there. */
+  #rowsOf(group: number): readonly number[] {
+    const rows = this.#groups.get(group);
+    if (rows !== undefined) return rows;
     throw new RangeError(`"group" expected a group of the plan, got ${group}`);
   }
 
   /** A group with its rows as members, at most MAX_MEMBERS. */
   group(group: number): GroupAnswer {
-    const { plan, rows } = this.#need(group);
-    const { kept, duplicateOf, distances, cosines, jaccards } = plan;
+    const rows = this.#rowsOf(group);
+    const { kept, duplicateOf, distances, cosines, jaccards } = this.#plan;
     const { index } = this.explored;
     const shown = rows.slice(0, MAX_MEMBERS);
     const most = Math.floor(MAX_CHARACTERS / shown.length);
@@ -140,7 +127,7 @@ export class Review {
 
   /** Decides about a group; resolves when the file has it. Where it throws nothing is changed. */
   decide(asked: DecideRequest): Promise<GroupAnswer> {
-    return this.#inTurn(async () => {
+    const decide = async () => {
       this.#check(asked);
       await this.file.check();
       this.#keep(asked.group, asked.after);
@@ -151,20 +138,17 @@ export class Review {
         throw error;
       }
       return this.group(asked.group);
-    });
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work, work);
+    };
+    const done = this.#last.then(decide, decide);
     this.#last = done;
     return done;
   }
 
   /** Throws unless a decision is about rows of its group, and about the group as it is now. */
   #check({ group, before, after }: DecideRequest): void {
-    const { plan, rows } = this.#need(group);
+    const plan = this.#plan;
     const known = new Set(before.kept);
-    const isSame = rows.every((row) => known.has(row) === (plan.kept[row] === 1));
+    const isSame = this.#rowsOf(group).every((row) => known.has(row) === (plan.kept[row] === 1));
     if (!isSame || this.#line(group).isReviewed !== before.isReviewed) {
       throw new Conflict('this group was decided elsewhere meanwhile: shown as it is now');
     }
@@ -175,7 +159,7 @@ export class Review {
 
   /** Keeps some rows of a group, and compares each other row of it with all of them. */
   #keep(group: number, { kept: toKeep, isReviewed }: Decision): void {
-    const { plan, rows } = this.#need(group);
+    const [plan, rows] = [this.#plan, this.#rowsOf(group)];
     const similarities = plan.cosines ?? plan.jaccards;
     const chosen = new Set(toKeep);
     const keptRows = rows.filter((row) => chosen.has(row));
@@ -207,23 +191,10 @@ export class Review {
     return best;
   }
 
-  /** Makes a plan as `dedup` makes it without options, and saves it. */
-  make(call: Call): Promise<ReviewAnswer> {
-    return this.#inTurn(async () => {
-      const { index } = this.explored;
-      const near = usualNearness(index);
-      const plan = await call.long('grouping', (work) => dedup(index, { ...near, ...work }));
-      await this.file.check();
-      this.#take(plan);
-      await this.#save();
-      return this.answer();
-    });
-  }
-
   /** Saves the plan; its lines have no ids where these are the rows' numbers. */
   #save(): Promise<void> {
     const { index, rows, fileAt } = this.explored;
-    const plan = this.#plan as DedupPlan;
+    const plan = this.#plan;
     const areNumbers = rows.every((row) => index.idOf(row) === row);
     const ids = areNumbers ? undefined : idsOfIndex(index, rows, plan.count);
     return this.file.save(plan, { ids, fileAt });
