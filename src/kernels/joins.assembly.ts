@@ -47,26 +47,9 @@ export function keysInto(
       bucket = rotl<u32>(bucket, 32 - right) ^ value;
     }
     if (hashShift > 0) bucket = ((bucket ^ (bucket >> 15)) * 0x9e37_79b1) >> hashShift;
-    list(entries, row, bucket, counts + (<usize>(bucket >> lowBits) << 2));
-  }
-}
-
-/** Writes an entry, whose low half is the code, and adds 1 to the count at `count`. */
-@inline
-function list(entries: usize, row: u32, bucket: u32, count: usize): void {
-  store<u64>(entries + (<usize>row << 3), <u64>row | (<u64>bucket << 32));
-  store<u32>(count, load<u32>(count) + 1);
-}
-
-/** See `hashesInto` of joins.ts; `a`, `b` and `c` are the secret. */
-export function hashesInto(
-  codes: usize, words: usize, first: u32, end: u32, a: u32, b: u32, c: u32, shift: u32,
-  entries: usize, counts: usize,
-): void {
-  const stride = words << 3;
-  for (let row = first; row < end; row++) {
-    const hash = hashOf(codes + <usize>row * stride, words, a, b, c);
-    list(entries, row, hash, counts + (<usize>(hash >> shift) << 2));
+    store<u64>(entries + (<usize>row << 3), <u64>row | (<u64>bucket << 32));
+    const count = counts + (<usize>(bucket >> lowBits) << 2);
+    store<u32>(count, load<u32>(count) + 1);
   }
 }
 
@@ -86,19 +69,18 @@ export function scatter(
 
 /** See `sortLow` of joins.ts; `counts` has room for all values of the lower digit. */
 export function sortLow(
-  from: usize, first: u32, end: u32, to: usize, shift: u32, bits: u32, counts: usize,
+  from: usize, first: u32, end: u32, to: usize, bits: u32, counts: usize,
 ): void {
   const mask: u32 = (1 << bits) - 1;
-  const above = shift + bits;
   const stop = from + (<usize>end << 3);
   let start = from + (<usize>first << 3);
   // A counting sort of the entries of each value of the higher digit, `start` to `last`.
   while (start < stop) {
-    const high = load<u32>(start, 4) >> above;
+    const high = load<u32>(start, 4) >> bits;
     memory.fill(counts, 0, (<usize>mask + 1) << 2);
     let last = start;
-    while (last < stop && load<u32>(last, 4) >> above == high) {
-      const count = counts + (<usize>((load<u32>(last, 4) >> shift) & mask) << 2);
+    while (last < stop && load<u32>(last, 4) >> bits == high) {
+      const count = counts + (<usize>(load<u32>(last, 4) & mask) << 2);
       store<u32>(count, load<u32>(count) + 1);
       last += 8;
     }
@@ -111,7 +93,7 @@ export function sortLow(
     }
     for (let at = start; at < last; at += 8) {
       const entry = load<u64>(at);
-      const place = counts + (<usize>((<u32>(entry >> 32) >> shift) & mask) << 2);
+      const place = counts + (<usize>(<u32>(entry >> 32) & mask) << 2);
       const next = load<u32>(place);
       store<u32>(place, next + 1);
       store<u64>(to + (<usize>next << 3), entry);
@@ -120,50 +102,61 @@ export function sortLow(
   }
 }
 
+/** Codes, or cells of a table, whose cache lines are requested together. */
+const AHEAD: u32 = 64;
+
 /**
- * See `equalsInto` of joins.ts. Each entry is compared with those before it whose hashes
- * agree from bit `shift` on: few, and among equal codes the search ends at the first one.
+ * See `distinctInto` of joins.ts; `a`, `b` and `c` are the secret. A cell of the table has the
+ * number of a distinct code plus 1, and the lowest bits of its hash above; 0 where it is free.
  */
-export function equalsInto(
-  codes: usize, words: usize, entries: usize, first: u32, end: u32, shift: u32, firsts: usize,
+export function distinctInto(
+  codes: usize, words: usize, first: u32, end: u32, found: u32, a: u32, b: u32, c: u32,
+  cells: usize, cellCount: u32, numbers: usize, sink: usize,
 ): u32 {
   const stride = words << 3;
-  const stop = entries + (<usize>end << 3);
-  let start = entries + (<usize>first << 3);
-  let found: u32 = 0;
-  for (let at = start; at < stop; at += 8) {
-    const hash = load<u32>(at, 4);
-    if (load<u32>(start, 4) >> shift != hash >> shift) start = at;
-    for (let other = start; other < at; other += 8) {
-      if (load<u32>(other, 4) != hash) continue;
-      const code = load<u32>(at);
-      const equal = load<u32>(other);
-      if (!isEqual(codes + <usize>equal * stride, codes + <usize>code * stride, words)) continue;
-      store<u32>(firsts + (<usize>code << 2), equal + 1);
-      found++;
-      break;
+  const cellsEnd = cells + (<usize>cellCount << 2);
+  for (let row = first; row < end; row++) {
+    if ((row - first) % AHEAD == 0) {
+      // Hashes lie where the numbers will; reading all cells at once starts to load them.
+      let sum: u32 = 0;
+      for (let i = row; i < min(row + AHEAD, end); i++) {
+        const hash = hashOf(codes + <usize>i * stride, words, a, b, c);
+        store<u32>(numbers + (<usize>i << 2), hash);
+        sum += load<u32>(cellOf(hash, cells, cellCount));
+      }
+      store<u32>(sink, sum);
     }
+    const code = codes + <usize>row * stride;
+    const hash = load<u32>(numbers + (<usize>row << 2));
+    let number = found;
+    let cell = cellOf(hash, cells, cellCount);
+    for (let known = load<u32>(cell); known != 0; known = load<u32>(cell)) {
+      number = (known & NUMBER) - 1;
+      const isLike = known >> NUMBER_BITS == (hash & TAG);
+      if (isLike && isEqual(codes + <usize>number * stride, code, words)) break;
+      number = found;
+      cell += 4;
+      if (cell == cellsEnd) cell = cells;
+    }
+    store<u32>(numbers + (<usize>row << 2), number);
+    if (number < found) continue;
+    // `found` is never above `row`, so no code is overwritten before it is read.
+    if (found != row) memory.copy(codes + <usize>found * stride, code, stride);
+    found++;
+    store<u32>(cell, (hash << NUMBER_BITS) | found);
   }
   return found;
 }
 
-/** See `numberInto` of joins.ts. `found` is never above `row`, so no code is overwritten. */
-export function numberInto(
-  codes: usize, words: usize, firsts: usize, first: u32, end: u32, found: u32,
-): u32 {
-  const stride = words << 3;
-  for (let row = first; row < end; row++) {
-    const out = firsts + (<usize>row << 2);
-    const before = load<u32>(out);
-    if (before > 0) {
-      store<u32>(out, load<u32>(firsts + (<usize>(before - 1) << 2)));
-      continue;
-    }
-    const code = codes + <usize>row * stride;
-    if (found != row) memory.copy(codes + <usize>found * stride, code, stride);
-    store<u32>(out, found++);
-  }
-  return found;
+/** Bits of a cell that are a number: more codes do not fit a memory. */
+const NUMBER_BITS: u32 = 28;
+const NUMBER: u32 = (1 << NUMBER_BITS) - 1;
+const TAG: u32 = 15;
+
+/** Where the search for a hash begins. */
+@inline
+function cellOf(hash: u32, cells: usize, cellCount: u32): usize {
+  return cells + (<usize>((<u64>hash * cellCount) >> 32) << 2);
 }
 
 /** True where two codes agree in the first mask, and in none of the `rejects` that follow. */
@@ -201,9 +194,6 @@ export function nearOf(a: usize, b: usize, last: usize, stride: usize, most: u32
   }
   return b;
 }
-
-/** Entries whose codes are requested together. */
-const AHEAD: u32 = 64;
 
 /** Reads a word of the code of each entry, which starts to load its cache line; returns the sum. */
 export function touch(list: usize, count: u32, codes: usize, stride: usize): u64 {

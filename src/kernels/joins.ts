@@ -41,8 +41,8 @@ export interface JoinArrays {
   readonly sorted: Uint32Array;
   /** For each part of the entries the number of them with each value of the higher digit. */
   readonly counts: Uint32Array;
-  /** For each code the first equal one, plus 1; 0 where the code is the first. May be empty. */
-  readonly firsts: Uint32Array;
+  /** For each code the number of its distinct code. May be empty. */
+  readonly numbers: Uint32Array;
 }
 
 export class JoinMemory {
@@ -67,7 +67,7 @@ export class JoinMemory {
     [this.gather, this.hits, this.lows] = viewsOf(buffer, workAt, workLengths(this.words));
   }
 
-  /** A new memory for `count` codes, `masks` masks and `rows` entries of `firsts`. */
+  /** A new memory for `count` codes, `masks` masks and `rows` of `numbers`. */
   static allocate(count: number, bytesPerCode: number, masks: number, rows = 0): JoinMemory {
     const words = paddedWords(bytesPerCode);
     const listed = ENTRY * Math.max(MIN_ENTRIES, count);
@@ -75,8 +75,8 @@ export class JoinMemory {
     const lengths = [count * words, masks * words, listed, listed, parts * DIGITS, rows];
     const own = workLengths(words);
     const { buffer, byteOffset } = new Arena(bytesOf([...lengths, ...own]), true).bytes;
-    const [codes, masked, entries, sorted, counts, firsts] = viewsOf(buffer, byteOffset, lengths);
-    const arrays = { bytesPerCode, codes, masks: masked, entries, sorted, counts, firsts };
+    const [codes, masked, entries, sorted, counts, numbers] = viewsOf(buffer, byteOffset, lengths);
+    const arrays = { bytesPerCode, codes, masks: masked, entries, sorted, counts, numbers };
     return new JoinMemory(arrays, byteOffset + bytesOf(lengths));
   }
 
@@ -123,7 +123,11 @@ function viewsOf(buffer: ArrayBufferLike, at: number, lengths: readonly number[]
   });
 }
 
-/** How the bucket of a code is computed: from runs of its bits, hashed where they are too many. */
+/**
+ * How the bucket of a code is computed: its runs of bits one after another, or a hash of them where
+ * they are too many. Bits that leave the word at the top come in again at the bottom, by exclusive
+ * or.
+ */
 export interface JoinKey {
   /** A run within a 32-bit word: the word, and the shifts left and then right that isolate it. */
   readonly parts: readonly { word: number; left: number; right: number }[];
@@ -150,22 +154,6 @@ export interface Runs {
   longEnd: number;
   /** Comparisons left before `runs` pauses; it is checked between runs. */
   budget: number;
-}
-
-/**
- * The bucket of the code that begins at word `at`: its runs of bits one after another, or a hash of
- * them. Bits that leave the word at the top come in again at the bottom, by exclusive or.
- */
-export function bucketOf(codes: Uint32Array, at: number, { parts, hashShift }: JoinKey): number {
-  let bucket = 0;
-  for (const { word, left, right } of parts) {
-    const length = 32 - right;
-    const value = (codes[at + word] << left) >>> right;
-    const turned = length === 32 ? bucket : (bucket << length) | (bucket >>> right);
-    bucket = (turned ^ value) >>> 0;
-  }
-  if (hashShift === 0) return bucket;
-  return Math.imul(bucket ^ (bucket >>> 15), 0x9e37_79b1) >>> hashShift;
 }
 
 /** The scratch space begins with a state; the parts of a key follow. */
@@ -210,32 +198,6 @@ export const joinKernel = {
   },
 
   /**
-   * The same with hashes of whole codes as buckets, 32 bits each; the higher digit is the bits from
-   * `shift` on.
-   */
-  hashesInto(
-    memory: JoinMemory,
-    first: number,
-    end: number,
-    hash: { secret: Secret; shift: number },
-    counts: Uint32Array,
-  ): void {
-    const home = homeOf(memory.arrays.codes);
-    const { codes, entries } = memory.arrays;
-    const secret = [...hash.secret] as [number, number, number];
-    home.kernels.hashesInto(
-      codes.byteOffset,
-      words64Of(memory),
-      first,
-      end,
-      ...secret,
-      hash.shift,
-      entries.byteOffset,
-      counts.byteOffset,
-    );
-  },
-
-  /**
    * Copies entries `first` to `end - 1` to `sorted`, each to the next position that `offsets` has
    * for its bucket's bits from `shift` on; `offsets` then has the positions behind them.
    */
@@ -253,44 +215,46 @@ export const joinKernel = {
   },
 
   /**
-   * Copies `sorted` from `first` to `end - 1` back to the entries, ordered by the lower digit
-   * within each value of the higher one: `bits` bits from `shift` on. All entries of each value of
-   * the higher digit must be there. Equal buckets stay in order of code.
+   * Copies `sorted` from `first` to `end - 1` back to the entries, ordered by the lower digit, of
+   * `bits` bits, within each value of the higher one. All entries of each value of the higher digit
+   * must be there. Equal buckets stay in order of code.
    */
-  sortLow(
-    memory: JoinMemory,
-    first: number,
-    end: number,
-    digit: { shift: number; bits: number },
-  ): void {
+  sortLow(memory: JoinMemory, first: number, end: number, bits: number): void {
     const home = homeOf(memory.arrays.codes);
     const { entries, sorted } = memory.arrays;
     const places = [sorted.byteOffset, first, end, entries.byteOffset] as const;
-    home.kernels.sortLow(...places, digit.shift, digit.bits, memory.lows.byteOffset);
-  },
-
-  /**
-   * Finds equal codes among entries `first` to `end - 1`, in which buckets that agree from bit
-   * `shift` on are neighbours. Writes `firsts` of codes that have an equal one before them, and
-   * returns their number.
-   */
-  equalsInto(memory: JoinMemory, first: number, end: number, shift: number): number {
-    const home = homeOf(memory.arrays.codes);
-    const { codes, entries, firsts } = memory.arrays;
-    const places = [codes.byteOffset, words64Of(memory), entries.byteOffset, first, end] as const;
-    return home.kernels.equalsInto(...places, shift, firsts.byteOffset);
+    home.kernels.sortLow(...places, bits, memory.lows.byteOffset);
   },
 
   /**
    * Numbers the distinct codes among `first` to `end - 1`, in order, from `found` on: moves each to
-   * the position of its number, and replaces `firsts` by the numbers. All codes before `first` must
-   * be numbered. Returns the number of distinct codes so far.
+   * the position of its number, and writes the number of each code to `numbers`. All codes before
+   * `first` must be numbered, by the same secret. Returns the number of distinct codes so far. The
+   * memory of entries is the hash table: all 0 before the first call.
    */
-  numberInto(memory: JoinMemory, first: number, end: number, found: number): number {
+  distinctInto(
+    memory: JoinMemory,
+    first: number,
+    end: number,
+    found: number,
+    secret: Secret,
+  ): number {
     const home = homeOf(memory.arrays.codes);
-    const { codes, firsts } = memory.arrays;
-    const places = [codes.byteOffset, words64Of(memory), firsts.byteOffset] as const;
-    return home.kernels.numberInto(...places, first, end, found);
+    const { codes, entries, numbers } = memory.arrays;
+    const [a, b, c] = secret;
+    const table = [entries.byteOffset, entries.length] as const;
+    const rows = [first, end, found] as const;
+    const out = [numbers.byteOffset, home.free] as const;
+    return home.kernels.distinctInto(
+      codes.byteOffset,
+      words64Of(memory),
+      ...rows,
+      a,
+      b,
+      c,
+      ...table,
+      ...out,
+    );
   },
 
   /**

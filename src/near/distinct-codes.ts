@@ -1,17 +1,14 @@
 /**
  * The distinct codes among the rows of one collection or of two, so that a million equal rows are
- * compared once; found by sorting hashes of whole codes. A distinct code is named by its number,
- * from 0 in the order of first rows. Rows of a second collection are numbered behind those of the
- * first.
+ * compared once; found by a hash table. A distinct code is named by its number, from 0 in the order
+ * of first rows. Rows of a second collection are numbered behind those of the first.
  */
 
 import { toStarts } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { newSecret } from '../base/secret';
 import type { Codes } from '../codes/codes';
-import { JoinMemory, joinKernel, MAX_BUCKET_BITS } from '../kernels/joins';
-import { runJob } from '../threads/parallel';
-import { BucketJob } from './join-job';
+import { JoinMemory, joinKernel } from '../kernels/joins';
 import { maxTables } from './join-method';
 
 /** No row, or no distinct code. */
@@ -19,8 +16,6 @@ export const NONE = 0xffff_ffff;
 
 /** Rows between two steps. */
 const STEP_ROWS = 2 ** 16;
-/** Fewest bits of a hash by which equal codes are found. */
-const MIN_HASH_BITS = 8;
 
 export interface DistinctCodes {
   /** The codes in the memory of the kernels, with masks for joins up to `maxDistance`. */
@@ -108,17 +103,22 @@ export async function distinctOf(
   const total = left.count + (right?.count ?? 0);
   const masks = 1 + maxTables(maxDistance);
   const memory = JoinMemory.allocate(total, left.bytesPerCode, masks, total);
+  const { numbers } = memory.arrays;
+  const secret = newSecret();
   const sources = inOrderOfSize(left, right);
-  const ends: number[] = [];
-  // Codes of rows that are not null follow each other in memory; then equal ones are merged.
+  const ends: number[] = []; // by collection, the number of distinct codes up to its end
+  let [present, count] = [0, 0];
+  // Codes of rows that are not null follow each other in memory, then each distinct one only once.
   for (const { codes } of sources) {
-    ends.push(await copyInto(memory, ends.at(-1) ?? 0, codes, work));
+    for (let from = 0; from < codes.count; from += STEP_ROWS) {
+      const end = copyInto(memory, present, codes, from);
+      count = joinKernel.distinctInto(memory, present, end, count, secret);
+      present = end;
+      await work.step();
+    }
+    ends.push(count);
   }
-  const present = ends.at(-1) as number;
-  const hasEqual = await findEqual(memory, present, work);
-  const distincts = hasEqual ? await numbered(memory, ends, work) : ends;
-  const { firsts } = memory.arrays;
-  let distinctOfRow: Uint32Array | null = hasEqual ? firsts : null;
+  let distinctOfRow: Uint32Array | null = count < present ? numbers : null;
   // With null rows, or the second collection in front, rows and positions in memory differ.
   if (present < total || sources[0].firstRow > 0) {
     distinctOfRow = new Uint32Array(total).fill(NONE);
@@ -126,27 +126,17 @@ export async function distinctOf(
     for (const { codes, firstRow } of sources) {
       for (let row = 0; row < codes.count; row++) {
         if (row % STEP_ROWS === 0) await work.step();
-        if (codes.isNull(row)) continue;
-        distinctOfRow[firstRow + row] = hasEqual ? firsts[code] : code;
-        code++;
+        if (!codes.isNull(row)) distinctOfRow[firstRow + row] = numbers[code++];
       }
     }
   }
-  const count = distincts.at(-1) as number;
   await work.step();
   const ours = new DistinctRows(distinctOfRow, 0, left.count, count);
   await work.step();
   const theirs = right === null ? ours : new DistinctRows(distinctOfRow, left.count, total, count);
   const { bits } = left;
-  return {
-    memory,
-    bits,
-    count,
-    distinctOfRow,
-    firstDistinct: distincts[0],
-    left: ours,
-    right: theirs,
-  };
+  const firstDistinct = ends[0];
+  return { memory, bits, count, distinctOfRow, firstDistinct, left: ours, right: theirs };
 }
 
 /**
@@ -160,63 +150,25 @@ function inOrderOfSize(left: Codes, right: Codes | null) {
   return right.count < left.count ? [second, first] : [first, second];
 }
 
-/** Copies codes that are not null to the memory, as codes `first` onward; returns their end. */
-async function copyInto(
-  memory: JoinMemory,
-  first: number,
-  codes: Codes,
-  work: LongWork,
-): Promise<number> {
+/**
+ * Copies codes of a step from row `from` on, null ones left out, to codes `first` onward; returns
+ * their end.
+ */
+function copyInto(memory: JoinMemory, first: number, codes: Codes, from: number): number {
   const { bytes, bytesPerCode } = codes;
   const stride = 4 * memory.words;
   const { buffer, byteOffset } = memory.arrays.codes;
   const target = new Uint8Array(buffer, byteOffset + first * stride);
+  const to = Math.min(codes.count, from + STEP_ROWS);
+  if (stride === bytesPerCode && codes.validity === null) {
+    target.set(bytes.subarray(from * stride, to * stride));
+    return first + to - from;
+  }
   let count = 0;
-  for (let from = 0; from < codes.count; from += STEP_ROWS) {
-    const to = Math.min(codes.count, from + STEP_ROWS);
-    await work.step();
-    if (stride === bytesPerCode && codes.validity === null) {
-      target.set(bytes.subarray(from * stride, to * stride), from * stride);
-      count = to;
-      continue;
-    }
-    for (let row = from; row < to; row++) {
-      if (codes.isNull(row)) continue;
-      const at = count++ * stride;
-      for (let i = 0; i < bytesPerCode; i++) target[at + i] = bytes[row * bytesPerCode + i];
-    }
+  for (let row = from; row < to; row++) {
+    if (codes.isNull(row)) continue;
+    const at = count++ * stride;
+    for (let i = 0; i < bytesPerCode; i++) target[at + i] = bytes[row * bytesPerCode + i];
   }
   return first + count;
-}
-
-/** Finds for each of the first `count` codes the first equal one; false if all are distinct. */
-async function findEqual(memory: JoinMemory, count: number, work: LongWork): Promise<boolean> {
-  const bits = Math.min(MAX_BUCKET_BITS, Math.max(MIN_HASH_BITS, 32 - Math.clz32(count)));
-  const low = { shift: 32 - bits, bits: Math.ceil(bits / 2) };
-  const equal = { kind: 'equal', secret: newSecret(), low } as const;
-  let found = 0;
-  const take = (_: Uint32Array, some: number) => {
-    found += some;
-  };
-  await runJob(new BucketJob(memory, count, equal, { take }), work);
-  return found > 0;
-}
-
-/** Numbers the distinct codes in the order of rows; returns their number up to each end. */
-async function numbered(
-  memory: JoinMemory,
-  ends: readonly number[],
-  work: LongWork,
-): Promise<number[]> {
-  let found = 0;
-  let from = 0;
-  const counts: number[] = [];
-  for (const end of ends) {
-    for (; from < end; from = Math.min(end, from + STEP_ROWS)) {
-      found = joinKernel.numberInto(memory, from, Math.min(end, from + STEP_ROWS), found);
-      await work.step();
-    }
-    counts.push(found);
-  }
-  return counts;
 }

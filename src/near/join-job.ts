@@ -7,7 +7,6 @@
  * with all codes.
  */
 
-import type { Secret } from '../base/secret';
 import {
   ENTRY,
   HIT,
@@ -23,34 +22,33 @@ import { hammingKernel } from '../kernels/kernels';
 import { memoryOf } from '../kernels/memory';
 import type { Job, Task } from '../threads/job';
 
-/** How codes get their buckets, and what is looked for in each: near pairs, or equal codes. */
-type BucketWork =
-  | { readonly kind: 'pairs'; readonly key: JoinKey; readonly near: Near }
-  | { readonly kind: 'equal'; readonly secret: Secret; readonly low: Digit };
-
-/** The lower digit of a bucket; the higher digit is the bits above it. */
-interface Digit {
-  readonly shift: number;
-  readonly bits: number;
-}
-
 /** Near pairs agree in the first mask of the memory and in none of the next `rejects` masks. */
 export interface Near {
   readonly maxDistance: number;
   readonly rejects: number;
 }
 
-/** What all parts of a join share. */
+/** What all parts of a join share; `key` is null where all codes are compared with all. */
 export interface JoinState {
   readonly arrays: JoinArrays;
-  readonly work: BucketWork | { readonly kind: 'all'; readonly near: Near };
+  readonly key: JoinKey | null;
+  readonly near: Near;
 }
 
 /** A part of one stage: codes or entries `first` to `end - 1`. */
 export type JoinPart =
   | { readonly stage: 'list' | 'scatter'; part: number; first: number; end: number }
   | BucketPart
-  | { readonly stage: 'all'; query: number; queries: number; first: number; end: number };
+  | AllPart;
+
+/** A block of queries, which are compared with codes `first` to `end - 1`. */
+interface AllPart {
+  readonly stage: 'all';
+  readonly query: number;
+  readonly queries: number;
+  readonly first: number;
+  readonly end: number;
+}
 
 /** Entries `first` to `end - 1`; the lower code of a pair must be in `fromCode` to `toCode - 1`. */
 interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
@@ -60,7 +58,7 @@ interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
   readonly isSorted: boolean;
 }
 
-/** Hits as kernels write them, or the number of equal codes; and where it stopped, as in `Runs`. */
+/** Hits as kernels write them, and where the part stopped, as in `Runs`. */
 export interface JoinFound {
   readonly hits: Uint32Array;
   readonly count: number;
@@ -82,26 +80,16 @@ export const JOINING: Task<JoinState, JoinPart, JoinFound> = {
 };
 
 /** Does a part in the memory of this thread; its hits are valid until the next part. */
-function joinPart(memory: JoinMemory, state: JoinState, part: JoinPart): JoinFound {
-  const { work } = state;
-  if (part.stage === 'all') return comparedWithAll(memory, state, part);
-  if (work.kind === 'all') return NOTHING;
-  const low = work.kind === 'equal' ? work.low : { shift: 0, bits: work.key.lowBits };
-  if (part.stage === 'buckets') {
-    if (!part.isSorted) joinKernel.sortLow(memory, part.first, part.end, low);
-    if (work.kind === 'pairs') return pairsOf(memory, work.near, part);
-    const count = joinKernel.equalsInto(memory, part.first, part.end, low.shift);
-    return { ...NOTHING, count, next: part.end };
-  }
-  const shift = low.shift + low.bits;
-  const counts = memory.countsOf(part.part);
+function joinPart(memory: JoinMemory, { key, near }: JoinState, part: JoinPart): JoinFound {
+  if (part.stage === 'all' || key === null) return comparedWithAll(memory, near, part as AllPart);
   const { first, end } = part;
-  if (part.stage === 'scatter') joinKernel.scatter(memory, first, end, shift, counts);
-  else {
-    counts.fill(0);
-    if (work.kind === 'pairs') joinKernel.keysInto(memory, first, end, work.key, counts);
-    else joinKernel.hashesInto(memory, first, end, { secret: work.secret, shift }, counts);
+  if (part.stage === 'buckets') {
+    if (!part.isSorted) joinKernel.sortLow(memory, first, end, key.lowBits);
+    return pairsOf(memory, near, part);
   }
+  const counts = memory.countsOf(part.part);
+  if (part.stage === 'scatter') joinKernel.scatter(memory, first, end, key.lowBits, counts);
+  else joinKernel.keysInto(memory, first, end, key, counts.fill(0));
   return NOTHING;
 }
 
@@ -120,11 +108,9 @@ function pairsOf(
 /** Compares a block of queries with codes behind them, so that each pair is found once. */
 function comparedWithAll(
   { arrays: { codes, masks }, words }: JoinMemory,
-  { work }: JoinState,
-  { query, queries, first, end }: Extract<JoinPart, { stage: 'all' }>,
+  { maxDistance, rejects }: Near,
+  { query, queries, first, end }: AllPart,
 ): JoinFound {
-  if (work.kind !== 'all') return NOTHING;
-  const { maxDistance, rejects } = work.near;
   const bytesPerCode = 4 * words;
   const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
   const some = bytes.slice(query * bytesPerCode, (query + queries) * bytesPerCode);
@@ -161,11 +147,11 @@ function isMasked(
 
 /** Receives the hits. `range` limits the lower code of a pair, and is read again for each part. */
 interface BucketClient {
-  readonly range?: () => readonly [from: number, to: number];
+  range(): readonly [from: number, to: number];
   take(hits: Uint32Array, count: number): void;
-  progress?(done: number): readonly [done: number, total: number];
+  progress(done: number): readonly [done: number, total: number];
   /** Most comparisons of a part. */
-  readonly budget?: number;
+  readonly budget: number;
 }
 
 /** Entries of a range of buckets, unless one has more; below MIN_RANGE, none is split. */
@@ -203,9 +189,14 @@ export class BucketJob implements Job<JoinState, JoinPart, JoinFound> {
   /** Entries that the third stage has done. */
   #done = 0;
 
-  /** For the first `codes` codes of a memory. */
-  constructor(memory: JoinMemory, codes: number, work: BucketWork, client: BucketClient) {
-    this.state = { arrays: memory.arrays, work };
+  /** For the first `codes` codes of a memory, which get their buckets by `key`. */
+  constructor(
+    memory: JoinMemory,
+    codes: number,
+    { key, near }: { readonly key: JoinKey; readonly near: Near },
+    client: BucketClient,
+  ) {
+    this.state = { arrays: memory.arrays, key, near };
     this.scratchBytes = JOIN_WORK_AT + memory.workBytes;
     this.#memory = memory;
     this.#codes = codes;
@@ -230,8 +221,8 @@ export class BucketJob implements Job<JoinState, JoinPart, JoinFound> {
       const end = Math.min(this.#codes, first + PART_ENTRIES);
       return { stage: i < this.#parts ? 'list' : 'scatter', part, first, end };
     }
-    const { range, budget = 0 } = this.#client;
-    const [fromCode, toCode] = range?.() ?? [0, this.#codes];
+    const { budget } = this.#client;
+    const [fromCode, toCode] = this.#client.range();
     const { first, end, place, isSorted } = this.#rangeAt(i);
     return { stage: 'buckets', first, end, place, isSorted, fromCode, toCode, budget };
   }
@@ -255,7 +246,7 @@ export class BucketJob implements Job<JoinState, JoinPart, JoinFound> {
     }
     if (next < end) this.#leave(next, place, end);
     this.#done += next - first;
-    return this.#client.progress?.(this.#done);
+    return this.#client.progress(this.#done);
   }
 
   #rangeAt(i: number): Range {

@@ -110,10 +110,10 @@ async function joinTables(
     const rejects = [...around.rejects, ...layout.slice(0, t)];
     setMasks(memory, required, rejects);
     const near = { maxDistance, rejects: rejects.length };
-    const bucketWork = { kind: 'pairs', key: joinKeyOf(table, count), near } as const;
+    const buckets = { key: joinKeyOf(table, count), near };
     const progress = (done: number) => [t * count + done, total] as const;
     const client = { range, take, progress, budget: comparisonsOfStep(memory) };
-    const job = new BucketJob(memory, count, bucketWork, client);
+    const job = new BucketJob(memory, count, buckets, client);
     await runJob(job, work);
     for (const [first, end] of job.long) {
       const inside = { runs: runsWithout(around.runs, table), required, rejects };
@@ -187,7 +187,7 @@ async function joinAll(
 ): Promise<void> {
   setMasks(memory, required, rejects);
   const near: Near = { maxDistance, rejects: rejects.length };
-  const state: JoinState = { arrays: memory.arrays, work: { kind: 'all', near } };
+  const state: JoinState = { arrays: memory.arrays, key: null, near };
   const rows = Math.ceil(comparisonsOfStep(memory) / QUERIES);
   const blockOf = (code: number) => Math.ceil(code / QUERIES);
   const from = Math.floor(range()[0] / QUERIES);
