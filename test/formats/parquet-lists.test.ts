@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { parquetWriteBuffer } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter, parquetWriteBuffer } from 'hyparquet-writer';
 import { afterAll, expect, it } from 'vitest';
 import { openRows } from '../../src/node';
 
 /** Lists that go on in the next page, which pyarrow never writes: files made by hand. */
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-lists-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -138,3 +140,66 @@ it.each(['GZIP', 'BROTLI'] as const)(
     expect(found).toEqual([floats, doubles]);
   },
 );
+
+/** A file of nested columns: sparse rows, messages, and lists of lists. */
+function nestedFile(): string {
+  const list = (name: string, elements: SchemaElement[]): SchemaElement[] => [
+    { name, repetition_type: 'OPTIONAL', num_children: 1, converted_type: 'LIST' },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    ...elements,
+  ];
+  const writer = new ByteWriter();
+  const output = new ParquetWriter({
+    writer,
+    schema: [
+      { name: 'root', num_children: 3 },
+      { name: 'weights', repetition_type: 'OPTIONAL', num_children: 2 },
+      ...list('at', [{ name: 'element', repetition_type: 'OPTIONAL', type: 'INT32' }]),
+      ...list('value', [{ name: 'element', repetition_type: 'OPTIONAL', type: 'FLOAT' }]),
+      ...list('messages', [
+        { name: 'element', repetition_type: 'OPTIONAL', num_children: 2 },
+        { name: 'role', repetition_type: 'OPTIONAL', type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+        { name: 'size', repetition_type: 'OPTIONAL', type: 'DOUBLE' },
+      ]),
+      ...list(
+        'deep',
+        list('element', [{ name: 'element', repetition_type: 'OPTIONAL', type: 'INT32' }]),
+      ),
+    ],
+  });
+  const messages = [
+    { role: 'user', size: 1 },
+    { role: 'bot', size: null },
+  ];
+  output.write({
+    columnData: [
+      { name: 'weights', data: [{ at: [3, 8], value: [1, 0.5] }, null, { at: [], value: [] }] },
+      { name: 'messages', data: [messages, [], null] },
+      { name: 'deep', data: [[[1], [2, 3]], [], [[4]]] },
+    ],
+  });
+  output.finish();
+  const file = join(folder, 'nested.parquet');
+  writeFileSync(file, writer.getBytes());
+  return file;
+}
+
+it('a value within a struct is a column, and one within a list of structs a list', async () => {
+  const file = nestedFile();
+  const names = ['weights.at', 'weights.value', 'messages.role', 'messages.size'];
+  const reader = await openRows(file);
+  expect(reader.columns.map(({ name }) => name)).toEqual([...names, 'deep']);
+  await reader.close();
+  for await (const batch of await openRows(file, { columns: names })) {
+    expect(batch.values('messages.role')).toEqual([['user', 'bot'], [], null]);
+    expect(batch.values('messages.size')).toEqual([[1, null], [], null]);
+    const sparse = batch.sparse('weights.at', 'weights.value');
+    expect(Array.from(sparse.indices)).toEqual([3, 8]);
+    expect(Array.from(sparse.values)).toEqual([1, 0.5]);
+    expect(sparse.validity).toEqual(Uint8Array.of(0b101));
+  }
+  const all = openRows(file).then(async (rows) => {
+    for await (const batch of rows) batch.values('deep');
+  });
+  await expect(all).rejects.toThrow('nested.parquet: column "deep" has lists within lists');
+});

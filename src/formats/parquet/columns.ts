@@ -1,6 +1,7 @@
 /**
  * Columns of Parquet as ours: numbers, texts, bytes and lists keep their types, dates and times
- * become texts that lose nothing, deeper nesting becomes JSON.
+ * become texts that lose nothing. Each value in a struct is a column, and one in a list of structs
+ * a list. Lists within lists are not read.
  */
 
 import { bitmapOf } from '../../base/bitmap';
@@ -14,8 +15,7 @@ import {
 } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { float16, timeText } from '../../table/columns/values';
-import { exactJson } from '../jsonl/json-text';
-import type { Node } from './metadata';
+import type { Leaf } from './metadata';
 import type { Budget, LeafValues, Values } from './pages';
 
 /**
@@ -35,7 +35,7 @@ const NUMBERS: Readonly<Record<string, ColumnKind>> = {
 };
 
 /** How the values of a leaf are read. */
-export function leafType({ type, typeLength, meaning, digits }: Node): LeafType {
+export function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
   switch (meaning) {
     case 'DECIMAL':
       return { kind: 'float64', turn: (value) => decimal(value) / 10 ** digits };
@@ -90,43 +90,27 @@ function uuid(bytes: Uint8Array): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/**
- * The element whose values are the items of a list: LIST, then a repeated group, then the item. An
- * old writer's item is the repeated element itself. Null for other elements.
- */
-function itemOf({ meaning, children }: Node): Node | null {
-  const [repeated] = children;
-  if (meaning !== 'LIST' || children.length !== 1 || !repeated.isRepeated) return null;
-  return repeated.children.length === 1 ? repeated.children[0] : repeated;
+/** The kind of a column; that of lists within lists is only listed. */
+export function kindOfLeaf(leaf: Leaf): ColumnKind {
+  const { kind } = leafType(leaf);
+  return [kind, { list: kind }, 'json' as const][Math.min(2, leaf.maxRepetition)];
 }
 
-/** The kind of a column; lists of anything but plain values are JSON. */
-export function kindOfNode(node: Node): ColumnKind {
-  if (node.children.length === 0) {
-    const { kind } = leafType(node);
-    return node.isRepeated ? { list: kind } : kind;
-  }
-  const item = itemOf(node);
-  const isPlain = item !== null && item.children.length === 0;
-  const isNested = item !== node.children[0] && item?.isRepeated;
-  return isPlain && !isNested ? { list: leafType(item).kind } : 'json';
-}
-
-/** A column of `rows` rows from the values of its leaves. */
+/** A column of `rows` rows from its values. */
 export function columnData(
-  { node, kind, rows }: { node: Node; kind: ColumnKind; rows: number },
-  leaves: readonly LeafValues[],
+  leaf: Leaf,
+  rows: number,
+  values: LeafValues,
   budget: Budget,
 ): Column['data'] {
-  const [first] = leaves;
+  const { name, maxRepetition } = leaf;
+  const { kind } = leafType(leaf);
   const data =
-    node.children.length === 0 && !node.isRepeated
-      ? leafData(kind, first.values, first.definitions, budget)
-      : typeof kind === 'object' && 'list' in kind
-        ? listColumn(node, kind.list, first, budget)
-        : plainData(kind, nestedTexts(node, rows, leaves, budget));
+    maxRepetition === 0
+      ? leafData(kind, values.values, values.definitions, budget)
+      : listColumn(leaf, kind, values, budget);
   if (data.length === rows) return data;
-  throw new Error(`column "${node.name}" has ${data.length} rows, not ${rows}`);
+  throw new Error(`column "${name}" has ${data.length} rows, not ${rows}`);
 }
 
 /** Bytes that a value takes in a column, about. */
@@ -171,15 +155,12 @@ function leafData(
  * repeated element; one level below it the list is empty, further below it is null.
  */
 function listColumn(
-  node: Node,
+  { itemLevel, maxDefinition }: Leaf,
   kind: ColumnKind,
-  leaf: LeafValues,
+  { values, levelCount, definitions, ...levels }: LeafValues,
   budget: Budget,
 ): Column['data'] {
-  const { values, levelCount, definitions } = leaf;
-  const { maxDefinition } = leaf.node;
-  const itemLevel = (node.isRepeated ? node : node.children[0]).maxDefinition;
-  const repetitions = leaf.repetitions as Uint8Array;
+  const repetitions = levels.repetitions as Uint8Array;
   // Repetition level 0 begins a new list; only one that has items goes on.
   const rows = countOf(repetitions, 0);
   const offsets = new Int32Array(rows + 1);
@@ -207,117 +188,3 @@ function countOf(levels: Uint8Array, level: number): number {
   for (let i = 0; i < levels.length; i++) if (levels[i] === level) count++;
   return count;
 }
-
-/** The rows of a nested column as JSON. */
-function nestedTexts(
-  node: Node,
-  rows: number,
-  leaves: readonly LeafValues[],
-  budget: Budget,
-): (string | null)[] {
-  const nested = new Nested(node, leaves);
-  const texts = Array.from({ length: rows }, () => {
-    const value = nested.row(node);
-    const text = value === null ? null : exactJson(value);
-    budget.take(sizeOf(text));
-    return text;
-  });
-  nested.checkEnd();
-  return texts;
-}
-
-/** Puts the values of several leaves together, row after row, as plain values of any depth. */
-class Nested {
-  readonly #firstLeaf: number;
-  /** For each leaf the next level and the next value. */
-  readonly #places: { at: number; next: number }[];
-
-  constructor(
-    root: Node,
-    readonly leaves: readonly LeafValues[],
-  ) {
-    this.#firstLeaf = root.firstLeaf;
-    this.#places = leaves.map(() => ({ at: 0, next: 0 }));
-  }
-
-  /** The value of the next row. */
-  row(root: Node): unknown {
-    const isRow = this.leaves.every((leaf, i) => !leaf.repetitions?.[this.#places[i].at]);
-    if (!isRow) throw new Error('an item outside of a list');
-    return this.#value(root);
-  }
-
-  /** Fails unless all levels were read. */
-  checkEnd(): void {
-    const isEnd = this.leaves.every(({ levelCount }, i) => this.#places[i].at === levelCount);
-    if (!isEnd) throw new Error('more levels than rows');
-  }
-
-  /** A value of an element, all of whose elements above are there. */
-  #value(node: Node): unknown {
-    if (node.isRepeated) return this.#items(node);
-    if (node.isOptional && this.#definition(node) < node.maxDefinition) return this.#skip(node);
-    return this.#present(node);
-  }
-
-  #items(node: Node): unknown[] {
-    const items: unknown[] = [];
-    if (this.#definition(node) < node.maxDefinition) {
-      this.#skip(node);
-      return items;
-    }
-    const i = node.firstLeaf - this.#firstLeaf;
-    do items.push(this.#present(node));
-    while (this.leaves[i].repetitions?.[this.#places[i].at] === node.maxRepetition);
-    return items;
-  }
-
-  /** The value of an element that is there. */
-  #present(node: Node): unknown {
-    const { children, meaning } = node;
-    if (children.length === 0) {
-      const i = node.firstLeaf - this.#firstLeaf;
-      const definition = this.#definition(node);
-      this.#places[i].at++;
-      if (definition === node.maxDefinition) return this.leaves[i].values[this.#places[i].next++];
-      throw new Error('the parts of a column are not of the same rows');
-    }
-    const item = itemOf(node);
-    const [first] = children;
-    if (item !== null) {
-      const items = this.#items(first);
-      return item === first ? items : items.map((one) => (one as Entry)[item.name]);
-    }
-    if (
-      meaning === 'MAP' &&
-      children.length === 1 &&
-      first.isRepeated &&
-      first.children.length === 2
-    ) {
-      const [key, value] = first.children;
-      const entries = this.#items(first) as Entry[];
-      return Object.fromEntries(
-        entries.map((entry) => [String(entry[key.name]), entry[value.name]]),
-      );
-    }
-    return Object.fromEntries(children.map((child) => [child.name, this.#value(child)]));
-  }
-
-  /** Passes over the level that an element has where it is null or an empty list. */
-  #skip(node: Node): null {
-    const first = node.firstLeaf - this.#firstLeaf;
-    for (let i = first; i < first + node.leafCount; i++) this.#places[i].at++;
-    return null;
-  }
-
-  /** The definition level of the next value of an element, which its first leaf has. */
-  #definition(node: Node): number {
-    const i = node.firstLeaf - this.#firstLeaf;
-    const { levelCount, definitions, node: leaf } = this.leaves[i];
-    const { at } = this.#places[i];
-    if (at >= levelCount) throw new Error('fewer levels than rows');
-    return definitions === null ? leaf.maxDefinition : definitions[at];
-  }
-}
-
-type Entry = Readonly<Record<string, unknown>>;

@@ -194,21 +194,20 @@ const OLD_MEANINGS: Readonly<Record<number, string>> = {
   14: 'UNSIGNED',
 };
 
-/** An element of the schema: a leaf has values, all others children. */
-export interface Node {
+/** A column: an element of the schema that has values, in groups of elements or in none. */
+export interface Leaf {
+  /** The names of its groups and its own, with points between, but not those of lists and maps. */
   readonly name: string;
-  readonly isOptional: boolean;
-  readonly isRepeated: boolean;
-  readonly children: readonly Node[];
+  /** All names on the way to it. */
+  readonly path: readonly string[];
   /** Levels of a value that is there: how many optional or repeated, and how many repeated ones. */
   readonly maxDefinition: number;
   readonly maxRepetition: number;
-  /** The number of its first leaf, among all of the schema, and how many it has. */
-  readonly firstLeaf: number;
-  readonly leafCount: number;
+  /** The definition level of an item of a list, null or not; 0 outside of lists. */
+  readonly itemLevel: number;
   /** What the values mean; undefined for what their physical type says. */
   readonly meaning: string | undefined;
-  /** The physical type of a leaf, and bytes of a value in types of fixed length. */
+  /** The physical type, and bytes of a value in types of fixed length. */
   readonly type: string;
   readonly typeLength: number;
   /** Decimals after the point, of decimals and of the seconds of a time. */
@@ -227,13 +226,13 @@ export interface Chunk {
 /** Rows that are stored together. */
 export interface RowGroup {
   readonly rows: number;
-  /** One for each leaf, in the order of the schema. */
+  /** One for each leaf, in their order. */
   readonly chunks: readonly Chunk[];
 }
 
 /** The content of a footer. */
 interface Footer {
-  readonly columns: readonly Node[];
+  readonly leaves: readonly Leaf[];
   readonly groups: readonly RowGroup[];
   readonly rowCount: number;
 }
@@ -256,7 +255,7 @@ export async function readFooter(file: ByteFile): Promise<Footer> {
   const bytes = new Uint8Array(length);
   await file.readInto(bytes, end - length);
   const footer = readStruct(new Cursor(bytes));
-  const { columns, leaves } = columnsOf(listOf(footer, 2, 'columns'));
+  const leaves = leavesOf(listOf(footer, 2, 'columns'));
   const groups = listOf(footer, 4, 'row groups').map((group): RowGroup => {
     const rows = integerOf(group, 3, 'rows of a group', MAX_ROWS);
     const chunks = listOf(group, 1, 'chunks of a row group');
@@ -267,67 +266,68 @@ export async function readFooter(file: ByteFile): Promise<Footer> {
   });
   const rowCount = groups.reduce((sum, { rows }) => sum + rows, 0);
   // Without columns nothing in the file justifies rows.
-  if (rowCount > (columns.length > 0 ? MAX_ROWS : 0)) throw new Error(`${rowCount} rows cannot be`);
-  return { columns, groups, rowCount };
+  if (rowCount > (leaves.length > 0 ? MAX_ROWS : 0)) throw new Error(`${rowCount} rows cannot be`);
+  return { leaves, groups, rowCount };
 }
 
-/** A leaf, and the names on the way to it. */
-interface Leaf {
-  readonly path: string;
-  readonly node: Node;
+/** The groups around an element. */
+interface Around extends Pick<Leaf, 'path' | 'maxDefinition' | 'maxRepetition' | 'itemLevel'> {
+  readonly names: readonly string[];
+  /** How many levels of elements below have names of a list or map, not of columns. */
+  readonly unnamed: number;
 }
 
-/** The columns and leaves of a schema, which lists parents before their children. */
-function columnsOf(schema: readonly Struct[]): { columns: Node[]; leaves: Leaf[] } {
+/** The leaves of a schema, which lists parents before their children. */
+function leavesOf(schema: readonly Struct[]): Leaf[] {
   const leaves: Leaf[] = [];
+  const known = new Set<string>();
   let at = 0;
-  const nodeOf = (above: readonly string[], definitions: number, repetitions: number): Node => {
+  const visit = ({ path: above, names: shown, unnamed, ...around }: Around): void => {
     const element = schema[at++];
-    const name = text(element?.get(4));
-    if (name === undefined) throw new Error('a schema that is cut short');
+    const own = text(element?.get(4));
+    if (own === undefined) throw new Error('a schema that is cut short');
     if (above.length > MAX_DEPTH) throw new Error('a schema nested too deep');
     // 0 for an element that is always there, 1 for an optional one, 2 for any number of them.
     const kind = integerOf(element, 3, 'a repetition', 2);
     const count = element.has(5) ? integerOf(element, 5, 'parts of a column') : 0;
-    const firstLeaf = leaves.length;
-    const [maxDefinition, maxRepetition] = [
-      definitions + Math.min(kind, 1),
-      repetitions + Number(kind === 2),
-    ];
-    const path = [...above, name];
-    const children: Node[] = [];
-    while (children.length < count) children.push(nodeOf(path, maxDefinition, maxRepetition));
-    const node: Node = {
-      name,
-      children,
-      firstLeaf,
-      maxDefinition,
-      maxRepetition,
-      isOptional: kind === 1,
-      isRepeated: kind === 2,
-      ...meaningOf(element),
-      type: typeOf(element.get(1)),
-      typeLength: element.has(2) ? integerOf(element, 2, 'bytes of a value') : 0,
-      leafCount: Math.max(1, leaves.length - firstLeaf),
-    };
-    if (count === 0) leaves.push({ path: JSON.stringify(path), node });
-    return node;
+    const maxDefinition = around.maxDefinition + Math.min(kind, 1);
+    const maxRepetition = around.maxRepetition + Number(kind === 2);
+    const itemLevel = kind === 2 ? maxDefinition : around.itemLevel;
+    const path = [...above, own];
+    const names = unnamed > 0 ? shown : [...shown, own];
+    const { meaning, digits } = meaningOf(element);
+    if (count > 0) {
+      // A list has a repeated element, which has the item; of old writers it may have its parts.
+      const isOfItem = unnamed === 2 && count === 1;
+      const below = meaning === 'LIST' ? 2 : Number(meaning === 'MAP' || isOfItem);
+      const inner = { path, names, maxDefinition, maxRepetition, itemLevel, unnamed: below };
+      for (let i = 0; i < count; i++) visit(inner);
+      return;
+    }
+    const name = names.join('.');
+    if (known.has(name)) throw new Error(`two columns are called "${name}"`);
+    known.add(name);
+    const type = typeOf(element.get(1));
+    const typeLength = element.has(2) ? integerOf(element, 2, 'bytes of a value') : 0;
+    const levels = { maxDefinition, maxRepetition, itemLevel };
+    leaves.push({ name, path, ...levels, meaning, digits, type, typeLength });
   };
   const root = schema[at++] ?? new Map();
   const count = root.has(5) ? integerOf(root, 5, 'columns') : 0;
-  const columns: Node[] = [];
-  const names = new Set<string>();
-  while (columns.length < count) {
-    const column = nodeOf([], 0, 0);
-    if (names.has(column.name)) throw new Error(`two columns are called "${column.name}"`);
-    names.add(column.name);
-    columns.push(column);
-  }
-  return { columns, leaves };
+  const none = {
+    path: [],
+    names: [],
+    maxDefinition: 0,
+    maxRepetition: 0,
+    itemLevel: 0,
+    unnamed: 0,
+  };
+  for (let i = 0; i < count; i++) visit(none);
+  return leaves;
 }
 
 /** What the values of an element mean, by its new annotation or its old one. */
-function meaningOf(element: Struct): Pick<Node, 'meaning' | 'digits'> {
+function meaningOf(element: Struct): Pick<Leaf, 'meaning' | 'digits'> {
   const logical = element.get(10);
   const [[kind, details]] = logical instanceof Map && logical.size > 0 ? logical : [[0, null]];
   const old = Number(element.get(6) ?? -1);
@@ -342,22 +342,23 @@ function meaningOf(element: Struct): Pick<Node, 'meaning' | 'digits'> {
 }
 
 /** A chunk, checked; it must end before the footer, which begins at `end`. */
-function chunkOf(chunk: Struct, { path, node }: Leaf, rows: number, end: number): Chunk {
+function chunkOf(chunk: Struct, leaf: Leaf, rows: number, end: number): Chunk {
+  const path = JSON.stringify(leaf.path);
   const meta = structOf(chunk, 3, `a chunk of ${path}`);
   const own = meta.get(3);
   if (!Array.isArray(own) || JSON.stringify(own.map(text)) !== path) {
     throw new Error(`a chunk of ${path} is missing`);
   }
   const type = typeOf(meta.get(1));
-  if (type === NO_TYPE || type !== node.type) {
-    throw new Error(`${path} is of type ${node.type}, its chunk of ${type}`);
+  if (type === NO_TYPE || type !== leaf.type) {
+    throw new Error(`${path} is of type ${leaf.type}, its chunk of ${type}`);
   }
   // A chunk begins with its dictionary, where it has one.
   const start = integerOf(meta, meta.get(11) ? 11 : 9, 'a place', end);
   const byteCount = integerOf(meta, 7, 'bytes of a chunk', end - start);
   const values = integerOf(meta, 5, 'values of a chunk', Number.MAX_SAFE_INTEGER);
   // Outside of lists a row has one value; in a list one or more, since an empty one counts.
-  if (node.maxRepetition === 0 ? values !== rows : values < rows) {
+  if (leaf.maxRepetition === 0 ? values !== rows : values < rows) {
     throw new Error(`${values} values of ${path} in ${rows} rows`);
   }
   return { codec: integerOf(meta, 4, 'a codec'), values, start, byteCount };

@@ -9,7 +9,7 @@ import {
   type Chunk,
   Cursor,
   integerOf,
-  type Node,
+  type Leaf,
   readStruct,
   type Struct,
   structOf,
@@ -51,7 +51,6 @@ export type Values = Exclude<Stored, Uint8Array[]> | unknown[];
 
 /** The values of a leaf in one row group. */
 export interface LeafValues {
-  readonly node: Node;
   /** Those that are there: no nulls, no empty lists. */
   readonly values: Values;
   /** How many levels there are: nulls and empty lists have one too. */
@@ -89,7 +88,7 @@ export class LeafReader {
 
   /** `turn` makes plain values of what is stored; null where that is what it means. */
   constructor(
-    readonly node: Node,
+    readonly leaf: Leaf,
     readonly chunk: Chunk,
     readonly turn: ((value: never) => unknown) | null,
     readonly budget: Budget,
@@ -97,11 +96,11 @@ export class LeafReader {
 
   /** The values in the bytes of the chunk. */
   read(bytes: Uint8Array): LeafValues {
-    const { node, chunk } = this;
+    const { leaf, chunk } = this;
     this.budget.take(chunk.values * VALUE_BYTES);
     const cursor = new Cursor(bytes);
-    const definitions = node.maxDefinition > 0 ? new Uint8Array(chunk.values) : null;
-    const repetitions = node.maxRepetition > 0 ? new Uint8Array(chunk.values) : null;
+    const definitions = leaf.maxDefinition > 0 ? new Uint8Array(chunk.values) : null;
+    const repetitions = leaf.maxRepetition > 0 ? new Uint8Array(chunk.values) : null;
     const parts: Values[] = [];
     let [levelCount, present] = [0, 0];
     while (levelCount < chunk.values) {
@@ -126,7 +125,6 @@ export class LeafReader {
       parts.push(this.#valuesOf(page));
     }
     return {
-      node,
       values: joined(parts),
       levelCount,
       repetitions,
@@ -137,7 +135,7 @@ export class LeafReader {
   #readDictionary(header: Struct, body: Uint8Array, length: number): void {
     const content = this.#decoded(body, length);
     const count = integerOf(header, 1, 'entries of a dictionary', content.length);
-    this.#dictionary = this.#turned(plain(new Cursor(content), count, this.node));
+    this.#dictionary = this.#turned(plain(new Cursor(content), count, this.leaf));
   }
 
   /** Decodes the bytes of a page. The budget counts them twice, since values may be copies. */
@@ -158,7 +156,7 @@ export class LeafReader {
     count: number,
     into: Levels,
   ): DataPage {
-    const { maxDefinition, maxRepetition } = this.node;
+    const { maxDefinition, maxRepetition } = this.leaf;
     const content = new Cursor(isSecond ? body : this.#decoded(body, length));
     const levelsOf = (field: number, max: number, to: Uint8Array | null) => {
       if (max === 0 && !isSecond) return count;
@@ -202,9 +200,9 @@ export class LeafReader {
 
   /** Decodes the values of a page that needs no dictionary. */
   #stored(content: Cursor, count: number, encoding: number): Stored {
-    const { node } = this;
-    if (encoding === ENCODINGS.plain) return plain(content, count, node);
-    if (encoding === ENCODINGS.rle && node.type === 'BOOLEAN') {
+    const { leaf } = this;
+    if (encoding === ENCODINGS.plain) return plain(content, count, leaf);
+    if (encoding === ENCODINGS.rle && leaf.type === 'BOOLEAN') {
       content.uint32(); // the length of the runs
       const bits = new Uint8Array(count);
       runs(content, 1, bits);
@@ -287,7 +285,7 @@ function bitsAt(bytes: Uint8Array, at: number, width: number): number {
 }
 
 /** Values one after another, as their type stores them. */
-function plain(content: Cursor, count: number, { type, typeLength }: Node): Stored {
+function plain(content: Cursor, count: number, { type, typeLength }: Leaf): Stored {
   if (type in NUMBERS) {
     const Numbers = NUMBERS[type as keyof typeof NUMBERS];
     // Not `slice`, by which a Buffer, as zlib makes it, shares its memory.

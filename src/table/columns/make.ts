@@ -26,7 +26,6 @@ import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
 import {
   type ColumnKind,
-  isNumberKind,
   JSON_METADATA,
   type NumberArray,
   type NumberKind,
@@ -123,31 +122,10 @@ const isNull = (value: unknown) => value === null || value === undefined;
 
 /** A column of plain values, which its kind can hold; null and undefined become nulls. */
 export function plainData(kind: ColumnKind, values: ArrayLike<unknown>): Data {
-  const { length } = values;
-  const builder = quickBuilderOf(kind);
-  if (builder !== null) {
-    for (let row = 0; row < length; row++) builder.append(values[row]);
-    return builder.finish();
-  }
-  if (typeof kind === 'object' && 'list' in kind) return listsData(kind.list, values as never);
-  if (isNumberKind(kind)) return numbersData(kind, values);
-  const nulls = nullsOf(
-    bitmapOf(length, (row) => !isNull(values[row])),
-    length,
-  );
-  if (kind === 'bool') {
-    const data = bitmapOf(length, (row) => values[row] === true);
-    return makeData({ type: new Bool(), length, data, ...nulls });
-  }
-  const { fixedBytes: width } = kind as { readonly fixedBytes: number };
-  const data = new Uint8Array(length * width);
-  for (let row = 0; row < length; row++) {
-    const bytes = (values[row] ?? null) as Uint8Array | null;
-    if (bytes !== null && bytes.length !== width)
-      throw new Error(`${bytes.length} bytes, not ${width}`);
-    if (bytes !== null) data.set(bytes, row * width);
-  }
-  return makeData({ type: new FixedSizeBinary(width), length, data, ...nulls });
+  const builder = builderOf(kind);
+  if (builder instanceof NumberBuilder) builder.appendAll(values);
+  else for (let row = 0; row < values.length; row++) builder.append(values[row]);
+  return builder.finish();
 }
 
 /** A column under its name; JSON is marked as such. */
@@ -156,107 +134,25 @@ export function plainColumn(name: string, kind: ColumnKind, data: Data): Column 
   return { field: new Field(name, data.type, true, metadata), data };
 }
 
+/** Takes the values of a column one by one; the column of a batch does not change later. */
+export interface ColumnBuilder {
+  /** Adds a row; null and undefined become nulls. */
+  append(value: unknown): void;
+  /** The column so far; the builder begins again without rows. */
+  finish(): Data;
+}
+
+/** A builder of columns of one kind. */
+export function builderOf(kind: ColumnKind): ColumnBuilder {
+  if (kind === 'text' || kind === 'json' || kind === 'binary') return new BytesBuilder(kind);
+  if (kind === 'bool') return new CollectedBuilder(boolData);
+  if (typeof kind === 'string') return new NumberBuilder(kind);
+  if ('list' in kind) return new ListBuilder(builderOf(kind.list));
+  return new CollectedBuilder((values, nulls) => fixedData(kind.fixedBytes, values, nulls));
+}
+
 /** Arrays that numbers are copied to; of integers of 64 bits they take bigints. */
 type Numbers = Float64Array;
-
-/** Copies a list of numbers to `data`, from `at` on; adds the places of nulls to `nulls`. */
-function copyNumbers(
-  { data, isWide, nulls }: { data: Numbers; isWide: boolean; nulls: number[] },
-  list: ArrayLike<unknown>,
-  at: number,
-): void {
-  if (!isWide && (list instanceof Float32Array || list instanceof Float64Array)) {
-    data.set(list, at);
-    return;
-  }
-  for (let i = 0; i < list.length; i++) {
-    const value = list[i];
-    if (value === null || value === undefined) nulls.push(at + i);
-    // Integers of 64 bits may also be given as numbers.
-    else if (isWide) data[at + i] = BigInt(value as number) as never;
-    else data[at + i] = Number(value);
-  }
-}
-
-const isWideKind = (kind: NumberKind) => kind === 'int64' || kind === 'uint64';
-
-function numbersData(kind: NumberKind, values: ArrayLike<unknown>): Data {
-  const { Values } = numberType(kind);
-  const { length } = values;
-  const data = new Values(length) as Numbers;
-  const nulls: number[] = [];
-  copyNumbers({ data, isWide: isWideKind(kind), nulls }, values, 0);
-  return numberData(data, nullsAt(nulls, length));
-}
-
-/** Notes where each of some lists ends among the items of all, and which are null. */
-class Ends {
-  readonly nulls: number[] = [];
-  #offsets = new Int32Array(65);
-  #count = 0;
-
-  /** Adds a list, which is null or ends after `end` items. */
-  add(list: unknown, end: number): void {
-    if (end > MAX_OFFSET) throw new Error('more than 2^31 items of lists in one batch');
-    if (list === null || list === undefined) this.nulls.push(this.#count);
-    this.#count++;
-    this.#offsets = withRoom(this.#offsets, this.#count + 1);
-    this.#offsets[this.#count] = end;
-  }
-
-  get offsets(): Int32Array {
-    return this.#offsets.subarray(0, this.#count + 1);
-  }
-}
-
-/**
- * Lists of numbers, which are copied as they come: lists that wait for the end of a batch would
- * survive collections of garbage, which made reading JSON lines of vectors a third slower.
- */
-class NumberListBuilder implements ColumnBuilder {
-  #data: Numbers;
-  #filled = 0;
-  #nulls: number[] = [];
-  #ends = new Ends();
-  readonly #isWide: boolean;
-
-  constructor(readonly kind: NumberKind) {
-    this.#isWide = isWideKind(kind);
-    this.#data = new (numberType(kind).Values)(64) as Numbers;
-  }
-
-  append(value: unknown): void {
-    const list = (value ?? []) as ArrayLike<unknown>;
-    this.#data = withRoom(this.#data, this.#filled + list.length);
-    const to = { data: this.#data, isWide: this.#isWide, nulls: this.#nulls };
-    copyNumbers(to, list, this.#filled);
-    this.#filled += list.length;
-    this.#ends.add(value, this.#filled);
-  }
-
-  finish(): Data {
-    const length = this.#filled;
-    const { offsets, nulls } = this.#ends;
-    const data = firstOf(this.#data, length);
-    if (data.buffer === this.#data.buffer) this.#data = withRoom(data.subarray(0, 0), 64);
-    const items = numberData(data, nullsAt(this.#nulls, length));
-    this.#filled = 0;
-    this.#nulls = [];
-    this.#ends = new Ends();
-    return listData(items, offsets, nullsAt(nulls, offsets.length - 1));
-  }
-}
-
-function listsData(item: ColumnKind, lists: ArrayLike<ArrayLike<unknown> | null>): Data {
-  const ends = new Ends();
-  const items: unknown[] = [];
-  for (let row = 0; row < lists.length; row++) {
-    const list = lists[row] ?? [];
-    for (let i = 0; i < list.length; i++) items.push(list[i]);
-    ends.add(lists[row], items.length);
-  }
-  return listData(plainData(item, items), ends.offsets, nullsAt(ends.nulls, lists.length));
-}
 
 /** Texts of at most so many characters get room for the most bytes that they may take, 768 KiB. */
 const MAX_ROOMY = 2 ** 18;
@@ -281,52 +177,150 @@ export function withRoom<T extends Uint8Array | Int32Array | Numbers>(old: T, ne
   return larger;
 }
 
-/** Takes the values of a column one by one; the column of a batch does not change later. */
-export interface ColumnBuilder {
-  /** Adds a row; null and undefined become nulls. */
-  append(value: unknown): void;
-  /** The column so far; the builder begins again without rows. */
-  finish(): Data;
+/** Numbers, which are copied to one array as they come. */
+class NumberBuilder implements ColumnBuilder {
+  #data: Numbers;
+  #filled = 0;
+  #nulls: number[] = [];
+  /** True of integers of 64 bits, which may also be given as numbers. */
+  readonly #isWide: boolean;
+
+  constructor(kind: NumberKind) {
+    this.#isWide = kind === 'int64' || kind === 'uint64';
+    this.#data = new (numberType(kind).Values)(64) as Numbers;
+  }
+
+  append(value: unknown): void {
+    this.#data = withRoom(this.#data, this.#filled + 1);
+    this.#put(value);
+  }
+
+  appendAll(list: ArrayLike<unknown>): void {
+    this.#data = withRoom(this.#data, this.#filled + list.length);
+    if (!this.#isWide && (list instanceof Float32Array || list instanceof Float64Array)) {
+      this.#data.set(list, this.#filled);
+      this.#filled += list.length;
+    } else for (let i = 0; i < list.length; i++) this.#put(list[i]);
+  }
+
+  #put(value: unknown): void {
+    const number = value ?? 0;
+    if (isNull(value)) this.#nulls.push(this.#filled);
+    if (this.#isWide) this.#data[this.#filled++] = BigInt(number as number) as never;
+    else this.#data[this.#filled++] = Number(number);
+  }
+
+  finish(): Data {
+    const length = this.#filled;
+    const data = firstOf(this.#data, length);
+    if (data.buffer === this.#data.buffer) this.#data = withRoom(data.subarray(0, 0), 64);
+    const made = numberData(data, nullsAt(this.#nulls, length));
+    this.#filled = 0;
+    this.#nulls = [];
+    return made;
+  }
 }
 
-/** A builder that copies values as they come; null for kinds whose values are collected first. */
-function quickBuilderOf(kind: ColumnKind): ColumnBuilder | null {
-  if (kind === 'text' || kind === 'json' || kind === 'binary') return new BytesBuilder(kind);
-  const isOfNumbers = typeof kind === 'object' && 'list' in kind && isNumberKind(kind.list);
-  return isOfNumbers ? new NumberListBuilder(kind.list as NumberKind) : null;
+/** Notes where each of some values of any length ends, and which are null. */
+class Ends {
+  #offsets = new Int32Array(65);
+  #nulls: number[] = [];
+  #count = 0;
+
+  /** `most` names in an error what does not fit. */
+  constructor(readonly most: string) {}
+
+  add(end: number, isMissing: boolean): void {
+    if (end > MAX_OFFSET) throw new Error(`more than ${this.most} in one batch`);
+    if (isMissing) this.#nulls.push(this.#count);
+    this.#count++;
+    this.#offsets = withRoom(this.#offsets, this.#count + 1);
+    this.#offsets[this.#count] = end;
+  }
+
+  /** The offsets and nulls so far; begins again. */
+  take() {
+    const length = this.#count;
+    const valueOffsets = this.#offsets.slice(0, length + 1);
+    const nulls = nullsAt(this.#nulls, length);
+    this.#count = 0;
+    this.#nulls = [];
+    return { length, valueOffsets, nulls };
+  }
 }
 
-/** A builder of columns of one kind. */
-export function builderOf(kind: ColumnKind): ColumnBuilder {
-  const quick = quickBuilderOf(kind);
-  if (quick !== null) return quick;
-  let values: unknown[] = [];
-  return {
-    append: (value) => values.push(value),
-    finish() {
-      const data = plainData(kind, values);
-      values = [];
-      return data;
-    },
-  };
+/**
+ * Lists, whose items are copied as they come: lists that wait for the end of a batch would survive
+ * collections of garbage, which made reading JSON lines of vectors a third slower.
+ */
+class ListBuilder implements ColumnBuilder {
+  readonly #ends = new Ends('2^31 items of lists');
+  #filled = 0;
+
+  constructor(readonly items: ColumnBuilder) {}
+
+  append(value: unknown): void {
+    const { items } = this;
+    const list = (value ?? []) as ArrayLike<unknown>;
+    if (items instanceof NumberBuilder) items.appendAll(list);
+    else for (let i = 0; i < list.length; i++) items.append(list[i]);
+    this.#filled += list.length;
+    this.#ends.add(this.#filled, isNull(value));
+  }
+
+  finish(): Data {
+    const { valueOffsets, nulls } = this.#ends.take();
+    this.#filled = 0;
+    return listData(this.items.finish(), valueOffsets, nulls);
+  }
+}
+
+/** Values of a fixed size, which are collected first. */
+class CollectedBuilder implements ColumnBuilder {
+  #values: unknown[] = [];
+
+  constructor(readonly make: (values: readonly unknown[], nulls: Nulls) => Data) {}
+
+  append(value: unknown): void {
+    this.#values.push(value);
+  }
+
+  finish(): Data {
+    const values = this.#values;
+    this.#values = [];
+    const isThere = bitmapOf(values.length, (row) => !isNull(values[row]));
+    return this.make(values, nullsOf(isThere, values.length));
+  }
+}
+
+function boolData(values: readonly unknown[], nulls: Nulls): Data {
+  const { length } = values;
+  const data = bitmapOf(length, (row) => values[row] === true);
+  return makeData({ type: new Bool(), length, data, ...nulls });
+}
+
+function fixedData(width: number, values: readonly unknown[], nulls: Nulls): Data {
+  const data = new Uint8Array(values.length * width);
+  for (const [row, bytes] of (values as readonly (Uint8Array | null)[]).entries()) {
+    if (isNull(bytes)) continue;
+    if (bytes?.length !== width) throw new Error(`${bytes?.length} bytes, not ${width}`);
+    data.set(bytes, row * width);
+  }
+  return makeData({ type: new FixedSizeBinary(width), length: values.length, data, ...nulls });
 }
 
 /** Texts, which may also be given as their bytes, and bytes of any length. */
 export class BytesBuilder implements ColumnBuilder {
+  readonly #ends = new Ends('2 GiB of text');
   #bytes = new Uint8Array(64);
   #filled = 0;
-  #offsets = new Int32Array(65);
-  #count = 0;
-  #nulls: number[] = [];
 
   constructor(readonly kind: 'text' | 'json' | 'binary') {}
 
   append(value: unknown): void {
     if (value instanceof Uint8Array) this.appendBytes(value, 0, value.length);
-    else if (isNull(value)) {
-      this.#nulls.push(this.#count);
-      this.#end();
-    } else this.#appendText(String(value));
+    else if (isNull(value)) this.#ends.add(this.#filled, true);
+    else this.#appendText(String(value));
   }
 
   #appendText(text: string): void {
@@ -335,7 +329,7 @@ export class BytesBuilder implements ColumnBuilder {
       // A UTF-16 unit takes 3 bytes of UTF-8 at most; counting them takes longer than encoding.
       const target = this.#room(3 * text.length).subarray(this.#filled);
       this.#filled += encoder.encodeInto(text, target).written;
-      this.#end();
+      this.#ends.add(this.#filled, false);
     }
   }
 
@@ -348,7 +342,7 @@ export class BytesBuilder implements ColumnBuilder {
     if (length > 24) room.set(bytes.subarray(start, end), filled);
     else for (let i = 0; i < length; i++) room[filled + i] = bytes[start + i];
     this.#filled += length;
-    this.#end();
+    this.#ends.add(this.#filled, false);
   }
 
   /** Memory with room for `more` bytes after those that are filled. */
@@ -357,29 +351,13 @@ export class BytesBuilder implements ColumnBuilder {
     return this.#bytes;
   }
 
-  /** Notes where the next value ends. */
-  #end(): void {
-    if (this.#filled > MAX_OFFSET) throw new Error('more than 2 GiB of text in one batch');
-    this.#count++;
-    this.#offsets = withRoom(this.#offsets, this.#count + 1);
-    this.#offsets[this.#count] = this.#filled;
-  }
-
   finish(): Data {
-    const length = this.#count;
+    const { length, valueOffsets, nulls } = this.#ends.take();
     const data = firstOf(this.#bytes, this.#filled);
     if (data.buffer === this.#bytes.buffer) this.#bytes = new Uint8Array(64);
-    const made = makeData({
-      type: this.kind === 'binary' ? new Binary() : new Utf8(),
-      length,
-      valueOffsets: this.#offsets.slice(0, length + 1),
-      data,
-      ...nullsAt(this.#nulls, length),
-    } as never);
     this.#filled = 0;
-    this.#count = 0;
-    this.#nulls = [];
-    return made;
+    const type = this.kind === 'binary' ? new Binary() : new Utf8();
+    return makeData({ type, length, valueOffsets, data, ...nulls } as never);
   }
 }
 

@@ -69,10 +69,6 @@ export type ColumnKind =
 /** Arrow's own name for JSON in a text column. */
 export const JSON_METADATA = new Map([['ARROW:extension:name', 'arrow.json']]);
 
-export function isNumberKind(kind: ColumnKind): kind is NumberKind {
-  return typeof kind === 'string' && Object.hasOwn(NUMBERS, kind);
-}
-
 /** The type of numbers of a kind, and the array of their values. */
 export function numberType(kind: NumberKind): NumberType {
   return NUMBERS[kind];
