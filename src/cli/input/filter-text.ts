@@ -13,18 +13,19 @@ type Value = string | number | bigint;
 /** Equality by order, so that a number equals a bigint; NaN equals nothing. */
 const areEqual = (own: Value, wanted: Value) => own <= wanted && own >= wanted;
 
-/** By operator, whether a value of a column meets a value of the filter. `between` uses two. */
-const TESTS: Readonly<Record<string, (own: Value, wanted: Value) => boolean>> = {
-  '=': areEqual,
-  '!=': (own, wanted) => !areEqual(own, wanted),
-  '<': (own, wanted) => own < wanted,
-  '<=': (own, wanted) => own <= wanted,
-  '>': (own, wanted) => own > wanted,
-  '>=': (own, wanted) => own >= wanted,
-  in: areEqual,
-  like: (own, wanted) => isLike(String(own), String(wanted)),
+/** By operator, whether a value of a column meets the values of the filter, of most one. */
+const TESTS: Readonly<Record<string, (own: Value, wanted: readonly Value[]) => boolean>> = {
+  '=': (own, [wanted]) => areEqual(own, wanted),
+  '!=': (own, [wanted]) => !areEqual(own, wanted),
+  '<': (own, [wanted]) => own < wanted,
+  '<=': (own, [wanted]) => own <= wanted,
+  '>': (own, [wanted]) => own > wanted,
+  '>=': (own, [wanted]) => own >= wanted,
+  in: (own, wanted) => wanted.some((one) => areEqual(own, one)),
+  like: (own, [wanted]) => isLike(String(own), String(wanted)),
+  between: (own, [least, most]) => own >= least && own <= most,
 };
-const OPERATORS = [...Object.keys(TESTS), 'between', 'is'];
+const OPERATORS = [...Object.keys(TESTS), 'is'];
 /** Parentheses and `not` within each other, at most: the parser and the tests recurse for each. */
 const MAX_DEPTH = 100;
 
@@ -134,20 +135,15 @@ class Parser {
       this.#next('"null" after is', (token) => token.toLowerCase() === 'null');
       return (valueIn) => isMissing(valueIn(column)) !== isNot;
     }
-    if (operator === 'between') {
-      const least = compared(column, '>=', [this.#value('a value')]);
-      this.#next('"and" after between', (token) => token.toLowerCase() === 'and');
-      const most = compared(column, '<=', [this.#value('a value')]);
-      return (valueIn) => {
-        const [one, other] = [least(valueIn), most(valueIn)]; // both, so that both are checked
-        return one && other;
-      };
-    }
     const values: string[] = [];
+    const isMore = () => {
+      if (operator === 'in') return this.#next('"," or ")"', (one) => /^[,)]$/.test(one)) === ',';
+      if (operator !== 'between' || values.length === 2) return false;
+      return this.#next('"and" after between', (one) => one.toLowerCase() === 'and') !== '';
+    };
     if (operator === 'in') this.#next('"(" after in', (token) => token === '(');
-    const isListed = () => this.#next('"," or ")"', (token) => /^[,)]$/.test(token)) === ',';
     do values.push(this.#value('a value'));
-    while (operator === 'in' && isListed());
+    while (isMore());
     return compared(column, operator, values);
   }
 
@@ -190,40 +186,36 @@ function opposite(test: Test): Test {
   };
 }
 
-/** Compares the value of a column with the texts of a filter: one of these must be met. */
+/** Compares the value of a column with the texts of a filter. */
 function compared(column: string, operator: string, texts: readonly string[]): Test {
   const test = TESTS[operator];
   const isText = operator === 'like';
-  const wanted = texts.map((text) => new Wanted(column, text));
+  const wanted = texts.map((text) => valueLike(column, text));
   return (valueIn) => {
     const value = valueIn(column);
     if (isMissing(value)) return null;
     const own =
       !isText && (typeof value === 'number' || typeof value === 'bigint') ? value : String(value);
-    return wanted.some((one) => test(own, one.like(own)));
+    return test(
+      own,
+      wanted.map((one) => one(own)),
+    );
   };
 }
 
-/** A value of a filter in the types that columns may have. */
-class Wanted {
-  readonly #number: number;
-  readonly #integer: bigint | null;
-
-  constructor(
-    readonly column: string,
-    readonly text: string,
-  ) {
-    this.#number = text.trim() === '' ? Number.NaN : Number(text);
-    this.#integer = /^[+-]?\d+$/.test(text) ? BigInt(text) : null;
-  }
-
-  /** In the type of a column's value; a misuse where that is a number and this is none. */
-  like(value: Value): Value {
-    if (typeof value === 'string') return this.text;
-    if (typeof value === 'bigint' && this.#integer !== null) return this.#integer;
-    if (!Number.isNaN(this.#number)) return this.#number;
-    throw misuse(`--filter: column "${this.column}" holds numbers, got "${this.text}"`);
-  }
+/**
+ * Returns a function that gives a text of a filter in the type of a column's value; it throws a
+ * misuse where that is a number and the text is none.
+ */
+function valueLike(column: string, text: string): (own: Value) => Value {
+  const number = text.trim() === '' ? Number.NaN : Number(text);
+  const integer = /^[+-]?\d+$/.test(text) ? BigInt(text) : null;
+  return (own) => {
+    if (typeof own === 'string') return text;
+    if (typeof own === 'bigint' && integer !== null) return integer;
+    if (!Number.isNaN(number)) return number;
+    throw misuse(`--filter: column "${column}" holds numbers, got "${text}"`);
+  };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { BandKeys } from '../../hashing/min-bands';
 import { isMissing } from '../../measure/measured-rows';
 import {
   type BuildOptions,
-  Codes,
+  type Codes,
   type DenseMatrix,
   type FrequencyTable,
   type Ids,
@@ -27,10 +27,10 @@ import {
 } from '../../node';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { badData, sentenceOf } from '../errors';
+import { badData } from '../errors';
 import { counted } from '../output/figures';
-import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './columns';
-import { batchesOf, type Input, openInput, readingOptions } from './open-input';
+import { chooseId, chooseSource, type SourceColumns } from './columns';
+import { batchesOf, type Input, nameOfInput, openInput, readingOptions } from './open-input';
 import {
   countFrequencies,
   readFrequencies,
@@ -70,8 +70,6 @@ export interface Likeness {
 
 /** How a verb reads an input, where that differs from the options of the call. */
 interface InputRowsOptions {
-  /** The kinds of columns that the verb takes; all by default. */
-  readonly kinds?: readonly SourceKind[] | undefined;
   /** Read texts and make codes like these, not by the options of the call. */
   readonly like?: Likeness | undefined;
   /** Hash texts as sets, unless an option of the call asks for something else. */
@@ -105,11 +103,24 @@ const NO_ROWS = { offsets: [0], indices: [], values: [] };
 export async function openInputRows(
   call: Call,
   path: Input,
-  { kinds, like, areTextsSets, isOther }: InputRowsOptions = {},
+  { like, areTextsSets, isOther }: InputRowsOptions = {},
 ): Promise<InputRows> {
+  const index = like?.options ? like : null;
+  if (index?.text === null && call.has('text') && !isOther) {
+    const advice = index.model
+      ? `has vectors of ${index.model.model}: make such by halfspace embed ${nameOfInput(path)}`
+      : 'does not say how texts become vectors: give codes of fingerprint';
+    call.fail(`${index.path} ${advice}`);
+  }
   const reading = readingOptions(call, path, isOther);
   const reader = await openInput(call, path, undefined, reading);
-  const source = chooseSource(call, reader, kinds, isOther);
+  const kinds = ['code', index?.text === null ? 'vector' : 'text', 'sparse'] as const;
+  const source = chooseSource(call, reader, index === null ? undefined : kinds, isOther);
+  const [made, own] = [source.kind === 'vector' ? reader.model : null, like?.model];
+  if (made && own && nameOfModel(made) !== nameOfModel(own)) {
+    const [theirs, ours] = [nameOfModel(made), nameOfModel(own)];
+    call.fail(`${reader.file} has vectors of ${theirs}, ${like?.path} those of ${ours}`);
+  }
   const idColumn = isOther ? null : chooseId(call, reader);
   const base = { path, reading, ...source, idColumn, like: like?.options ?? null };
   if (source.kind !== 'text') {
@@ -124,6 +135,10 @@ export async function openInputRows(
   const terms = { settings, frequencies, hasherLike };
   return new InputRows(call, reader, { ...base, text: terms, areSets });
 }
+
+/** A copy of a model may lie elsewhere: the last part of its name, and its pooling. */
+const nameOfModel = ({ model, pooling = 'mean' }: TextModel) =>
+  `${/[^\\/]*(?=[\\/]*$)/.exec(model)} (${pooling})`;
 
 /** The table of --frequencies, or with --tf-idf one of the input's own texts; else null. */
 async function frequenciesOf(
@@ -156,8 +171,6 @@ export class InputRows {
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
   #nullCount = 0;
-  /** Rows that could not be hashed, and the error of the first. */
-  #failed: { count: number; readonly first: unknown } | null = null;
 
   constructor(
     readonly call: Call,
@@ -293,11 +306,7 @@ export class InputRows {
    * whose signs are the bits: `bits` float32 a row, zeros for a null code, none for ready codes.
    */
   async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
-    const isAnyway = this.call.text('on-error') === 'null';
-    const codes = await this.#hashed(batch, sums).catch((error) => {
-      if (!isAnyway) throw error;
-      return this.#hashedByRow(batch);
-    });
+    const codes = await this.#hashed(batch, sums);
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
@@ -321,26 +330,6 @@ export class InputRows {
     });
   }
 
-  /** The codes of a batch row by row: a row that cannot be hashed gets a null code, is counted. */
-  async #hashedByRow(batch: RowBatch): Promise<Codes> {
-    const parts: (Codes | null)[] = [];
-    for (let row = 0; row < batch.count; row++) {
-      const hashed = this.#hashed(batch.slice(row, row + 1)).catch((error) => {
-        this.#failed ??= { count: 0, first: error };
-        this.#failed.count++;
-        return null;
-      });
-      parts.push(await hashed);
-    }
-    const like = parts.find((part) => part !== null) ?? this.#hasher;
-    const { bits, origin } = like ?? { bits: this.call.number('bits') ?? DEFAULT_BITS };
-    const none = Codes.allocate(1, { bits, validity: new Uint8Array(1), origin });
-    return Codes.join(
-      parts.map((part) => part ?? none),
-      { bits },
-    );
-  }
-
   /**
    * Adds a batch to an index, which the first batch makes by `optionsOf`. Errors name the rows in
    * the file. Resolves to the index.
@@ -360,16 +349,10 @@ export class InputRows {
 
   /** Says how many rows have no code, and why. */
   sayNulls(): void {
-    const { call, reader, choice } = this;
-    const { count: failed, first } = this.#failed ?? { count: 0, first: null };
-    if (failed > 0) {
-      const rows = counted(failed, 'row');
-      call.say(`${rows} without a code by --on-error null: ${sentenceOf(first)}`);
-    }
-    if (this.#nullCount === failed) return;
-    const why = choice.kind === 'text' ? 'no words' : 'no direction';
-    const rows = counted(this.#nullCount - failed, 'row');
-    call.say(`${reader.file}: ${rows} with ${why}: null codes, which match nothing`);
+    if (this.#nullCount === 0) return;
+    const why = this.choice.kind === 'text' ? 'no words' : 'no direction';
+    const what = `${counted(this.#nullCount, 'row')} with ${why}`;
+    this.call.say(`${this.reader.file}: ${what}: null codes, which match nothing`);
   }
 
   /**

@@ -9,6 +9,7 @@ import { rowsOf } from '../../near/rows';
 import type { KnownPairs } from '../../node';
 import type { Call } from '../call';
 import { badData } from '../errors';
+import { jsonOf } from '../output/table';
 import type { Collection } from './collection';
 import { batchesOf, nameOfInput, openInput } from './open-input';
 
@@ -21,7 +22,7 @@ interface Label {
 
 /** Values of the third column, in lower case, and what they say. */
 const ANSWERS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
-const COLUMNS = 'three columns: an id, another id, and whether they are the same (true or false)';
+const COLUMNS = 'two ids, and whether they are the same (true, false, 1 or 0)';
 
 /**
  * Reads the labels from the first three columns of a file of any format. A pair that is repeated,
@@ -30,35 +31,27 @@ const COLUMNS = 'three columns: an id, another id, and whether they are the same
  */
 export async function readLabels(call: Call, path: string): Promise<Label[]> {
   const reader = await openInput(call, path, undefined, {});
-  const names = reader.columns.map(({ name }) => name);
+  const names = reader.columns.map(({ name }) => name).slice(0, 3);
   if (names.length < 3) {
-    throw badData(`${path}: expected ${COLUMNS}; got ${names.join(', ') || 'none'}`);
+    throw badData(`${path}: expected three columns, ${COLUMNS}; got ${names.join(', ') || 'none'}`);
   }
-  const known = new Map<string, Label & { readonly row: number }>();
+  const known = new Map<string, Label>();
   for await (const batch of batchesOf(call, reader)) {
-    const [one, other, answers] = names.slice(0, 3).map((name) => batch.values(name));
+    const columns = names.map((name) => batch.values(name));
     for (let i = 0; i < batch.count; i++) {
-      const row = batch.firstRow + i;
-      const fail = (text: string): never => {
-        throw badData(`${path}: row ${row}: ${text}`);
-      };
-      const [a, b] = [one[i], other[i]].map((id) => {
-        return id === null || id === undefined || typeof id === 'object'
-          ? fail(`expected two ids, got ${JSON.stringify(id ?? null)}`)
-          : String(id);
-      });
-      const isSame = ANSWERS[String(answers[i]).toLowerCase()];
-      const pair = `"${a}" and "${b}"`;
-      if (isSame === undefined) {
-        fail(`expected true, false, 1 or 0 for ${pair}, got ${JSON.stringify(answers[i])}`);
+      const row = `${path}: row ${batch.firstRow + i}`;
+      const values = columns.map((column) => column[i]);
+      const [a, b, answer] = values.map((value) => String(value));
+      const isSame = ANSWERS[answer.toLowerCase()];
+      const areIds = values.every((value) => typeof (value ?? null) !== 'object') && a !== b;
+      if (!areIds || isSame === undefined) {
+        throw badData(`${row}: expected ${COLUMNS}, got ${JSON.stringify(values, jsonOf)}`);
       }
-      if (a === b) fail(`"${a}" is paired with itself`);
       const key = JSON.stringify([a, b].sort());
-      const before = known.get(key);
-      if (before === undefined) known.set(key, { a, b, isSame, row });
-      else if (before.isSame !== isSame) {
-        fail(`${pair} are ${isSame ? '' : 'not '}the same, row ${before.row} says otherwise`);
+      if ((known.get(key)?.isSame ?? isSame) !== isSame) {
+        throw badData(`${row}: "${a}" and "${b}" are both the same and not the same in this file`);
       }
+      known.set(key, { a, b, isSame });
     }
   }
   const labels = [...known.values()];
@@ -78,12 +71,14 @@ export function labelledRows(labels: readonly Label[], rows: Collection, file: s
   const name = nameOfInput(rows.path);
   const rowAt = (id: string): number => {
     const [row, second] = rowsOfId.get(id) ?? [];
-    const fail = (text: string): never => {
-      throw badData(`${file}: ${text}`);
-    };
-    if (row === undefined) fail(`no row of ${name} has the id "${id}"; --id chooses its column`);
-    if (second !== undefined) fail(`rows ${row} and ${second} of ${name} have the id "${id}"`);
-    return codes.isNull(row) ? fail(`the row of the id "${id}" is null or empty`) : row;
+    if (row !== undefined && second === undefined && !codes.isNull(row)) return row;
+    const what =
+      row === undefined
+        ? `no row of ${name} has the id "${id}"; --id chooses its column`
+        : second === undefined
+          ? `the row of the id "${id}" is null or empty`
+          : `rows ${row} and ${second} of ${name} have the id "${id}"`;
+    throw badData(`${file}: ${what}`);
   };
   return {
     a: Uint32Array.from(labels, ({ a }) => rowAt(a)),

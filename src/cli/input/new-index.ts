@@ -15,7 +15,6 @@ import {
   RowBatch,
   type SimHashIndex,
   type SimHashIndexOptions,
-  type TextModel,
   type Vector,
   type VectorStorage,
 } from '../../node';
@@ -128,7 +127,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
 /** The rows of an input as those of a folder are. */
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
-  const source = await openSourceLike(call, input, await likenessOf(folder));
+  const source = await openInputRows(call, input, { like: await likenessOf(folder) });
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
   return { source, rows: batchesFor(source, carried, (batch) => typedLike(batch, folder)) };
@@ -247,31 +246,6 @@ function carriedAs(call: Call, source: InputRows, { columnInfo }: IndexFolder): 
   return names.length > 0 && call.has('columns') ? carriedColumns(call, source) : names;
 }
 
-/** Opens an input of rows like those of an index. `isOther` is that of `openInputRows`. */
-export async function openSourceLike(
-  call: Call,
-  input: string,
-  like: Likeness,
-  isOther = false,
-): Promise<InputRows> {
-  if (like.text === null && call.has('text') && !isOther) {
-    const advice = like.model
-      ? `has vectors of ${like.model.model}: make such of ${input} by halfspace embed ${input}`
-      : 'does not say how texts become vectors: give codes of fingerprint';
-    call.fail(`${like.path} ${advice}`);
-  }
-  const kinds = ['code', like.text === null ? 'vector' : 'text', 'sparse'] as const;
-  const source = await openInputRows(call, input, { kinds, like, isOther });
-  const [made, own] = [source.choice.kind === 'vector' ? source.reader.model : null, like.model];
-  // A copy of a model may lie elsewhere: the last part of its name, and its pooling.
-  const wordsOf = ({ model, pooling = 'mean' }: TextModel) =>
-    `${/[^\\/]*(?=[\\/]*$)/.exec(model)} (${pooling})`;
-  if (made && own && wordsOf(made) !== wordsOf(own)) {
-    call.fail(`${input} has vectors of ${wordsOf(made)}, ${like.path} those of ${wordsOf(own)}`);
-  }
-  return source;
-}
-
 /** The evaluation queries of a file. */
 export interface FileQueries {
   readonly file: string;
@@ -283,16 +257,10 @@ export interface FileQueries {
   named<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/**
- * Reads the queries of --queries into memory, and hashes texts as `like` does. `isOther` says that
- * the options of the call describe another input, so that columns they name need not be in this.
- */
-export async function readQueries(
-  call: Call,
-  like: Likeness,
-  isOther: boolean,
-): Promise<FileQueries> {
-  const source = await openSourceLike(call, call.text('queries') as string, like, isOther);
+/** Reads the queries of --queries into memory, and hashes texts as `like` does. */
+export async function readQueries(call: Call, like: Likeness): Promise<FileQueries> {
+  const path = call.text('queries') as string;
+  const source = await openInputRows(call, path, { like, isOther: true });
   const { file } = source.reader;
   await source.narrow([]);
   const codes: Codes[] = [];

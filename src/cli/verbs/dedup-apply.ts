@@ -11,6 +11,7 @@ import { isAddress, stateOf } from '../../formats/web-source';
 import { type DedupPlan, type RowFormat, type RowReader, readPlan } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
+import { chooseId } from '../input/columns';
 import {
   type Input,
   nameOfInput,
@@ -39,8 +40,8 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const { ids: planned, marks } = await linesOfPlan(planPath, plan.count);
   const sums = marks.size > 0 ? await marksOf(call, input) : null;
   sums?.check(marks, planPath);
-  const column = idColumnOf(call, reader);
-  const areCompared = planned !== null && column !== undefined;
+  const column = chooseId(call, reader);
+  const areCompared = planned !== null && column !== null;
   if (!areCompared) {
     const name = nameOfInput(input);
     const which = planned === null ? planPath : name;
@@ -90,11 +91,4 @@ export async function readPlanFor(
   const mostByBytes = MAX_PACKING * sizes.reduce((sum, size) => sum + size, 0);
   const plan = await readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
   return { plan, reader };
-}
-
-/** The column of the input that must have the ids of the plan; undefined where it has none. */
-function idColumnOf(call: Call, { columns }: RowReader): string | undefined {
-  const names = columns.map(({ name }) => name);
-  const given = call.text('id') ?? ['id', 'file'].find((name) => names.includes(name));
-  return given === 'none' && !names.includes(given) ? undefined : given;
 }

@@ -25,9 +25,8 @@ import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
 import { namedColumns } from '../input/columns';
-import type { RowVectorsOrCodes } from '../input/input-rows';
+import { openInputRows, type RowVectorsOrCodes } from '../input/input-rows';
 import { estimatedNearness, LEAST } from '../input/near';
-import { openSourceLike } from '../input/new-index';
 import {
   carriedReader,
   checkFilter,
@@ -215,7 +214,7 @@ async function fileQueries(
   folder: SavedIndex,
   answer: (queries: Queries) => Promise<void>,
 ): Promise<void> {
-  const rows = await openSourceLike(call, call.args[1], await likenessOf(folder));
+  const rows = await openInputRows(call, call.args[1], { like: await likenessOf(folder) });
   await rows.narrow([]);
   for await (const batch of rows) {
     const vectors = rows.queriesOf(batch);
