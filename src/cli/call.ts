@@ -33,11 +33,9 @@ export interface Verb extends Together {
   readonly first?: string;
   /** A complete command line that works on `datasets/`; `test/cli/examples.test.ts` runs it. */
   readonly example: string;
-  /** Imports the verb's code. */
   load(): Promise<{ readonly run: Run }>;
 }
 
-/** What a run of the command reads and writes, and what stops it. */
 export interface Streams {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Output;
@@ -55,7 +53,6 @@ export class Call {
   readonly args: readonly string[];
   /** Aborts at SIGINT (Ctrl-C), SIGTERM and SIGHUP; every long call must take it. */
   readonly signal: AbortSignal;
-  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
   /** The files on hosts that were read: one that has changed at a later reading is an error. */
   readonly fileStates: FileStates = new Map();
@@ -94,7 +91,6 @@ export class Call {
     return this.#given.has(name);
   }
 
-  /** True if `--json` asks for results that programs read. */
   get isJson(): boolean {
     return this.has('json');
   }

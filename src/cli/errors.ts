@@ -78,7 +78,6 @@ export function isClosedPipe(error: unknown): boolean {
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 
-/** True for the error that an aborted AbortSignal throws by default. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
@@ -88,7 +87,6 @@ export function badData(message: string, options?: { cause?: unknown }): Command
   return new CommandError(message, 3, options);
 }
 
-/** An error that ends the command with exit code 2: the command line is wrong. */
 export function misuse(message: string): CommandError {
   return new CommandError(message, 2);
 }

@@ -5,7 +5,6 @@ import type { Option } from './options';
 import { wrapped } from './output/figures';
 import { COMMON_OPTIONS } from './verbs';
 
-/** All verbs with their summaries, in the order given. */
 export function helpOfCommand(all: readonly Verb[]): string {
   const width = Math.max(...all.map(({ name }) => name.length));
   const verbs = all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);

@@ -13,7 +13,6 @@ import { type CommandError, misuse } from './errors';
 export interface Option {
   /** The long name, without dashes: `max-distance`. */
   readonly name: string;
-  /** One letter. */
   readonly short?: string | undefined;
   /** The word for its value in the help, as `N`, `COLUMN` or `FILE`; a flag has none. */
   readonly value?: string | undefined;
@@ -63,7 +62,6 @@ export function options(declared: Readonly<Record<string, string>>): readonly Op
   });
 }
 
-/** Options that the help does not show. */
 export function hidden(declared: Readonly<Record<string, string>>): readonly Option[] {
   return options(declared).map((one) => ({ ...one, isHidden: true }));
 }
@@ -76,7 +74,6 @@ export interface Together {
   readonly excludes?: Readonly<Record<string, string>>;
 }
 
-/** Throws a misuse for options on a command line that do not go together. */
 export function checkTogether(
   given: Parsed['given'],
   { needs = {}, excludes = {} }: Together,
@@ -93,7 +90,6 @@ export function checkTogether(
   }
 }
 
-/** The words of a command line, checked. */
 export interface Parsed {
   readonly args: readonly string[];
   /** By long name the values given, in order; of a flag an empty list. No initial values. */
@@ -180,7 +176,6 @@ function limitsBroken({ min, above, max }: Option, value: number): string | null
   return max === undefined ? `from ${min} on` : `in ${min}..${max}`;
 }
 
-/** The misuse that suggests the option of the nearest name. */
 function unknownOption(raw: string, options: readonly Option[]): CommandError {
   const names = options.filter(({ isHidden }) => !isHidden).map(({ name }) => name);
   const nearest = nearestName(raw.replace(/^-+/, ''), names);

@@ -8,7 +8,6 @@
 import type { Verb } from './call';
 import { hidden, type Option, options } from './options';
 
-/** Every verb has these. */
 export const COMMON_OPTIONS = options({
   '-h, --help': 'Show what the verb does, and its options',
   '-q, --quiet': 'No sentences and no progress on stderr',
@@ -17,7 +16,6 @@ export const COMMON_OPTIONS = options({
   '--debug': 'Show the stack of an error',
 });
 
-/** Options of several verbs. */
 const SHARED = options({
   '-o, --output OUT': 'Write to this file (- is stdout)',
   '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':

@@ -10,15 +10,11 @@ type Packed = string;
 /** What the page shows; its first question. */
 export interface About {
   readonly title: string;
-  /** How many rows there are. */
   readonly rows: number;
-  /** Bits of a code. */
   readonly bits: number;
   /** What distances estimate, as sentences name it. */
   readonly measure: 'cosine' | 'Jaccard similarity';
-  /** Whether a query may be a text. */
   readonly hasText: boolean;
-  /** Names of the columns, for filters. */
   readonly columns: readonly string[];
 }
 
@@ -60,17 +56,14 @@ export interface SearchRequest {
   readonly filter: string;
 }
 
-/** What a search found. */
 export interface SearchAnswer {
   /** The row that was searched for; null for a text. */
   readonly query: Card | null;
-  /** The nearest first. */
   readonly hits: readonly Hit[];
   /** What the similarities are, and which rows were compared: `exact cosine of all 60 rows`. */
   readonly compared: string;
 }
 
-/** The rows that meet a filter. */
 export interface RowsAnswer {
   readonly total: number;
   /** These rows, ascending, Uint32; null without a filter. */
@@ -99,37 +92,29 @@ export interface MapAnswer {
   readonly clusters: readonly MapCluster[];
 }
 
-/** A group of a plan, in the list of groups. */
 export interface GroupLine {
   /** The name of the group: a row number. */
   readonly group: number;
-  /** Rows of the group. */
   readonly size: number;
   /** Largest distance of a dropped row to the row that it duplicates. */
   readonly widest: number;
-  /** Whether a person has finished with it. */
   readonly isReviewed: boolean;
 }
 
-/** The state of the plan. */
 export interface ReviewAnswer {
-  /** The path of the plan's file. */
   readonly file: string;
   /** Rows of the collection, and how many of them the plan drops. */
   readonly rows: number;
   readonly dropped: number;
-  /** The groups of two rows or more. */
   readonly groups: readonly GroupLine[];
 }
 
-/** A row of a group. */
 export interface Member {
   readonly row: number;
   readonly id: string;
   readonly isKept: boolean;
   /** The kept row that it duplicates; itself if it is kept. */
   readonly duplicateOf: number;
-  /** Bits that differ from that row. */
   readonly distance: number;
   /** Cosine or Jaccard similarity to that row; null for a kept row, and if unknown. */
   readonly similarity: number | null;
@@ -137,7 +122,6 @@ export interface Member {
   readonly texts: readonly (readonly [name: string, value: string])[];
 }
 
-/** A group with its rows. */
 export interface GroupAnswer extends GroupLine {
   /** All rows of the group, and those of them that are kept. */
   readonly rows: readonly number[];
@@ -178,7 +162,6 @@ export interface Questions {
 
 export type Question = keyof Questions;
 
-/** The map on a page in one file. */
 export interface HeldMap extends MapAnswer {
   /** The cards of the map's rows, and their codes in that order, lowest bit of a byte first. */
   readonly cards: readonly Card[];

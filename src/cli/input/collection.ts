@@ -56,7 +56,6 @@ export interface TakenColumn {
   take(batch: RowBatch): void;
 }
 
-/** What a verb needs of the rows, beyond their codes and ids. */
 export interface CollectionNeeds {
   /** Hold with the codes the vectors, where these are dense; with 'sums' of others their sums. */
   readonly hold?: 'vectors' | 'sums' | undefined;
@@ -103,7 +102,6 @@ export async function readCollection(
   };
 }
 
-/** Rows of a file or stream, hashed batch by batch. */
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
   const { like, hold, areTextsSets } = needs;
   const rows = await openInputRows(call, path, { like, areTextsSets });

@@ -34,7 +34,6 @@ type ValueIn = (column: string) => unknown;
 /** Whether a row meets a part of a filter; null if it is unknown, for a missing value. */
 type Test = (valueIn: ValueIn) => boolean | null;
 
-/** A filter that was parsed. */
 export interface Filter {
   /** The columns that it reads, each once. */
   readonly columns: readonly string[];
@@ -75,7 +74,6 @@ class Parser {
     }
   }
 
-  /** Parses the whole text; fails where something is left. */
   filter(): Test {
     const all = this.#joined('or');
     if (this.#at === this.#tokens.length) return all;
@@ -170,7 +168,6 @@ class Parser {
     return token.slice(1, -1).replaceAll(quote + quote, quote);
   }
 
-  /** The error of a filter, which shows it whole. */
   #wrong(what: string) {
     return misuse(`--filter ${what}, in: ${this.text}`);
   }
@@ -186,7 +183,6 @@ function opposite(test: Test): Test {
   };
 }
 
-/** Compares the value of a column with the texts of a filter. */
 function compared(column: string, operator: string, texts: readonly string[]): Test {
   const test = TESTS[operator];
   const isText = operator === 'like';

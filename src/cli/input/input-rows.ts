@@ -53,7 +53,6 @@ const OF_VECTORS = [
   'counting',
 ];
 
-/** The vectors of rows, or their ready codes. */
 export type RowVectorsOrCodes = DenseMatrix | SparseMatrix | Codes;
 
 /** What made codes that others are compared with. */
@@ -62,7 +61,6 @@ export interface Likeness {
   readonly path: string;
   /** The options of their index; null where the options of the call made them. */
   readonly options: SimHashIndexOptions | null;
-  /** Null where they are not of texts. */
   readonly text: TextTerms | null;
   /** The sentence model of texts that became dense vectors; missing or null for others. */
   readonly model?: TextModel | null;
@@ -96,7 +94,6 @@ interface Choice extends SourceColumns {
 
 /** How the library's errors name a row, a query or an id: by its number in the batch. */
 const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
-/** Sparse vectors of no rows. */
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
 /** Opens an input and chooses its columns. With `--tf-idf` its texts are read once before. */
@@ -347,7 +344,6 @@ export class InputRows {
     return into;
   }
 
-  /** Says how many rows have no code, and why. */
   sayNulls(): void {
     if (this.#nullCount === 0) return;
     const why = this.choice.kind === 'text' ? 'no words' : 'no direction';

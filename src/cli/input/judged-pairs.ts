@@ -19,7 +19,6 @@ const PER_LEVEL = 5;
 /** Pairs that are drawn of a level, of which some share a row with others. */
 const DRAWN = 4 * PER_LEVEL;
 
-/** A pair with its similarity. */
 interface ComparedPair {
   readonly a: number;
   readonly b: number;

@@ -13,7 +13,6 @@ import { jsonOf } from '../output/table';
 import type { Collection } from './collection';
 import { batchesOf, nameOfInput, openInput } from './open-input';
 
-/** A labelled pair: the ids of two rows. */
 interface Label {
   readonly a: string;
   readonly b: string;

@@ -37,7 +37,6 @@ type KnownNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> 
   readonly known?: SparseVectors;
 };
 
-/** The options that name a least similarity. */
 export const LEAST = ['min-cosine', 'min-jaccard'] as const;
 
 /**
@@ -125,7 +124,6 @@ function maxDistanceOf(call: Call, bits: number): number | undefined {
   call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${given}`);
 }
 
-/** The distance of near texts where no option says it. */
 function usualDistance(call: Call, bits: number): number {
   const usual = Math.round(NEAR_TEXT_SHARE * bits);
   const cosine = COSINE.estimateOf(usual, bits).toFixed(2);
@@ -137,7 +135,6 @@ function usualDistance(call: Call, bits: number): number {
   return usual;
 }
 
-/** Rows that may be near to another row. */
 interface Found {
   readonly isCandidate: Uint8Array;
   /** What candidates have in common, as part of a message. */

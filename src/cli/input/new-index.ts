@@ -26,7 +26,6 @@ import { namedColumns, type SourceKind } from './columns';
 import { type InputRows, type Likeness, openInputRows, type RowVectorsOrCodes } from './input-rows';
 import { likenessOf, openFolder, refuseOtherSettings } from './saved-index';
 
-/** An index in memory, and what is saved with it. */
 export interface BuiltIndex {
   readonly source: InputRows;
   readonly index: SimHashIndex;
@@ -34,7 +33,6 @@ export interface BuiltIndex {
   readonly columns: RowBatch | undefined;
 }
 
-/** How an input is read into an index. */
 interface BuildOptions {
   /** Hold the vectors, and carry the texts that are hashed too. */
   readonly isWhole?: boolean;
@@ -82,7 +80,6 @@ export async function buildIndex(
   return { source, index, columns: batches.length > 0 ? RowBatch.join(batches) : undefined };
 }
 
-/** Fails where vectors must be held that the input does not have. */
 function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): void {
   if (storage === 'none') return;
   const isSparse = kind === 'text' || kind === 'sparse';
@@ -124,7 +121,6 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   );
 }
 
-/** The rows of an input as those of a folder are. */
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
   const source = await openInputRows(call, input, { like: await likenessOf(folder) });
@@ -246,7 +242,6 @@ function carriedAs(call: Call, source: InputRows, { columnInfo }: IndexFolder): 
   return names.length > 0 && call.has('columns') ? carriedColumns(call, source) : names;
 }
 
-/** The evaluation queries of a file. */
 export interface FileQueries {
   readonly file: string;
   /** Vectors, without rows that are null or have no entries; or codes, null ones included. */

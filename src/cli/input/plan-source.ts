@@ -82,7 +82,6 @@ export class SourceMarks {
   }
 }
 
-/** Columns of a plan's file that the plan does not hold. */
 interface PlanLines {
   /** By row its id as text, undefined for a row without a line; null if lines have no ids. */
   readonly ids: (string | null | undefined)[] | null;

@@ -114,7 +114,6 @@ export function idNamed(known: { has(id: Id): boolean }, text: string): Id | und
 
 /** Columns of the rows of an index as values, for filters. They are read at first use. */
 export class Carried {
-  /** By name the columns that were read. */
   readonly #all = new Map<string, readonly unknown[]>();
 
   /**
@@ -151,7 +150,6 @@ export class Carried {
   }
 }
 
-/** An index in memory, or one whose rows stay in their folder. */
 export type SearchedIndex = SimHashIndex | StoredIndex;
 
 /**

@@ -170,7 +170,6 @@ function afterBlanks(text: string, at: number): number {
 /** A text in which runs of blanks are single ones, without those around it. */
 const inOneLine = (text: string) => blanked(text).trim();
 
-/** The name of a similarity in a sentence. */
 export function similarityWords({ name }: Pick<Measure, 'name'>): 'cosine' | 'Jaccard similarity' {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';
 }

@@ -17,7 +17,6 @@ import { counted, differing, excerpt, grouped, similarityWords } from './figures
 import { isForPeople, openOutput, outputFormat } from './rows';
 import { aligned } from './table';
 
-/** Names of plans that can be read again. */
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
 /** Refuses a name of a plan that could not be read again. */
@@ -26,7 +25,6 @@ export function checkPlanName(call: Call, option: string, path: string): void {
   call.misuse(`--${option} expected a plan's name, one in .jsonl, .csv or .arrow, got "${path}"`);
 }
 
-/** A plan and the rows that it is for. */
 interface Planned {
   readonly plan: DedupPlan;
   readonly rows: Collection;
@@ -117,7 +115,6 @@ export function summaryOf(plan: DedupPlan, rows: number): PlanSummary {
   };
 }
 
-/** The rows whose names and texts the summary shows. */
 export function shownRows({ duplicateOf }: DedupPlan, { widest }: PlanSummary): number[] {
   return [...new Set(widest.flatMap((row) => [row, duplicateOf[row]]))];
 }

@@ -7,11 +7,9 @@
 
 import { durationText, grouped, printable } from './figures';
 
-/** The line of progress of one piece of work. */
 export interface Progress {
   /** Reports how many are done in all, not since the last call. */
   at(done: number): void;
-  /** Removes the line. */
   end(): void;
 }
 
@@ -30,7 +28,6 @@ export interface Output extends NodeJS.WritableStream {
 export class Talk {
   #isLineThere = false;
 
-  /** With `isQuiet` all but errors is left out. */
   constructor(
     private readonly stream: Output,
     private readonly isQuiet: boolean,

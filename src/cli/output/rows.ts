@@ -12,7 +12,6 @@ import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } fr
 import type { Call } from '../call';
 import { PeopleTable } from './table';
 
-/** What an output needs besides the options of the call. */
 interface OutputOptions {
   /** Inputs of the verb, which are never replaced. */
   readonly inputs: readonly string[];
@@ -29,7 +28,6 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
   return writer;
 }
 
-/** Opens a file for bytes, as those of an index or a page. */
 export async function openBytes(
   call: Call,
   target: string,

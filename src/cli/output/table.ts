@@ -10,7 +10,6 @@ import { columnsOfText, printable } from './figures';
 const MIN_WIDTH = 6;
 const GAP = '  ';
 
-/** How the cells of a table are set. */
 interface TableLayout {
   /** Columns whose cells are set to the right: all but the first by default. */
   readonly isRight?: (column: number) => boolean;
@@ -58,9 +57,7 @@ function fitted(text: string, width: number, isRight: boolean): string {
   return `${kept}…${' '.repeat(Math.max(0, width - 1 - columnsOfText(kept)))}`;
 }
 
-/** Where a table is written. */
 interface TableOptions {
-  /** Columns of the terminal. */
   readonly width: number;
   write(text: string): Promise<void>;
 }

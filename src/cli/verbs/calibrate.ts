@@ -31,7 +31,6 @@ const ORIGINALS = 300;
 const MAX_CHARACTERS = 2 ** 20;
 /** Largest share of the words that is edited in copies that are the same. */
 const EDITS = 0.1;
-/** Of random draws. */
 const SEED = 0;
 /** Columns of the text. */
 const WIDTH = 96;
@@ -46,7 +45,6 @@ interface CalibrationReport extends Calibration {
   readonly command: string;
 }
 
-/** Prints the table as text, or as JSON with --json. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('calibrate reads its input twice: name a file, not -');
@@ -173,7 +171,6 @@ function reportText(report: CalibrationReport): string {
   return parts.join('\n\n');
 }
 
-/** The table, its headings first. */
 function tableCells({ lines, same, different, recommended }: CalibrationReport) {
   const of = (count: number, all: number) =>
     all === 0 ? '–' : `${grouped(count)} of ${grouped(all)}`;

@@ -24,14 +24,12 @@ const NAMED_CHARACTERS = 20_000;
 const SHOWN = 20;
 const WIDTH = 100;
 
-/** Clusters by k-means or by density. */
 interface Found {
   readonly clusters: readonly Cluster[];
   /** By row its cluster, -1 if it is in none. */
   readonly labels: Int32Array;
 }
 
-/** What clusters are called. */
 interface Names {
   /** The beginning of the text of a row, else its id. */
   readonly labelOf: (row: number) => string;
@@ -39,7 +37,6 @@ interface Names {
   readonly keywords: readonly (readonly string[])[] | null;
 }
 
-/** Writes a row for each row of the input, and shows a table of the largest clusters. */
 export async function run(call: Call): Promise<0> {
   const input = call.onlyInput();
   const isByDensity = call.has('density');

@@ -27,7 +27,6 @@ const MAX_PACKING = 1032;
 /** What a file counts whose host does not say its size. */
 const UNKNOWN_BYTES = 2 ** 21;
 
-/** Writes the rows of `input` that the plan of --apply keeps to -o, and says how many. */
 export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const output = call.text('output');
   if (output === undefined) call.misuse('--apply PLAN writes the kept rows: -o OUT is missing');

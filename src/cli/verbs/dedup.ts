@@ -39,7 +39,6 @@ import {
 import { applyPlanOf, readPlanFor } from './dedup-apply';
 import { extension, planAgainst } from './dedup-old';
 
-/** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
   const input = call.args.length > 1 ? call.args : call.onlyInput();
   return call.has('apply') ? applyPlanOf(call, input) : makePlan(call, input);
@@ -149,7 +148,6 @@ async function commonOf(
   return members;
 }
 
-/** A plan with its summary, and texts of the rows that this shows. */
 interface Summarized {
   readonly input: Input;
   readonly plan: DedupPlan;
@@ -186,7 +184,6 @@ async function saySummary(call: Call, summarized: Summarized): Promise<void> {
   }
 }
 
-/** Says whether as many rows stay as are wanted. */
 function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
   const target = call.number('target-rows');
   if (target === undefined) return;

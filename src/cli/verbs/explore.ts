@@ -44,7 +44,6 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
   return new PlanFile(plan, await marksOf(call, path), commandLine(words));
 }
 
-/** Writes the map as one file: a page, or rows for Embedding Atlas. */
 async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
   const file = await openBytes(call, output, [path]);

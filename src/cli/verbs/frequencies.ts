@@ -31,7 +31,6 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
-/** Counts the words of the input's column of texts, reading it once. */
 async function ofTexts(call: Call): Promise<FrequencyTable> {
   const reader = await openInput(call, call.onlyInput());
   const { columns } = chooseSource(call, reader, ['text']);

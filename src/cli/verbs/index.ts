@@ -76,7 +76,6 @@ async function checkOptions(call: Call, input: string, output: string | undefine
   if (file !== '-' && !isAddress(file)) await stat(file); // no such file: the system's own error
 }
 
-/** Fails where an index is there that no --force replaces. */
 async function refuseOther(call: Call, folder: string): Promise<void> {
   if (call.has('force') || !(await isIndexFolder(folder))) return;
   call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
@@ -196,7 +195,6 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
   return optimized(call, () => likenessOf(opened), optimize);
 }
 
-/** With --optimize chooses the setting of a new index. */
 async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
   if (!call.has('optimize')) return null;
   const { source, index } = built;
@@ -243,7 +241,6 @@ function sayReport(call: Call, report: RecallReport, own: FileQueries | null): v
   if (!report.reached && !call.has('recall')) call.say(missedWords(report));
 }
 
-/** That a recall is not reached, and what to do. */
 function missedWords({ recall, wanted, truth, method }: RecallReport): string {
   const [found, lower] = [percent(recall), 'take more --bits, or a lower --recall'];
   const advice =
@@ -253,7 +250,6 @@ function missedWords({ recall, wanted, truth, method }: RecallReport): string {
   return `searches find ${found}, below the wanted ${percent(wanted)}: ${advice}`;
 }
 
-/** Fails where a recall was asked for by --recall and is not reached. */
 function checkRecall(call: Call, report: RecallReport | null): 0 {
   if (report === null || report.reached || !call.has('recall')) return 0;
   return call.fail(missedWords(report));

@@ -14,7 +14,6 @@ import { aligned, jsonOf } from '../output/table';
 /** A line for people: what it is, and its value; without a value the line is left out. */
 type Fact = readonly [name: string, value: unknown];
 
-/** Prints lines of a name and a value, or JSON. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));

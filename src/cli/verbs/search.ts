@@ -41,7 +41,6 @@ import { EXCERPT_CHARACTERS, textHashersOf, vectorsOfTexts } from '../input/text
 import { beginning } from '../output/figures';
 import { openOutput, outputFormat } from '../output/rows';
 
-/** Some queries that are searched for in one call. */
 interface Queries {
   /** Query i is called `names[i]`; all are of one kind, which decides the type of their column. */
   readonly names: readonly Id[];
@@ -52,14 +51,11 @@ interface Queries {
   readonly self: number | null;
 }
 
-/** How to search, by the options of the call. */
 interface SearchRequest {
-  /** Rows of an answer, at most. */
   readonly k: number;
   /** All rows within this distance; undefined for the k nearest, however far they are. */
   readonly maxDistance: number | undefined;
   readonly rank: Rank | undefined;
-  /** The rows that --filter lets through; null for all. */
   readonly allowed: Uint32Array | null;
 }
 
@@ -101,7 +97,6 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
-/** A column whose long texts are cut; others as they are. */
 function cut(batch: RowBatch, name: string): ColumnData {
   const column = batch.columns.find((one) => one.name === name);
   if (!column?.fits.includes('text')) return batch.column(name);
@@ -241,7 +236,6 @@ interface Found {
   columns(idKind: IdKind | null, measure: Measure): Record<string, ColumnData>;
 }
 
-/** The neighbours of each query, at most `k` of one. */
 async function search(
   call: Call,
   index: SearchedIndex,

@@ -11,7 +11,6 @@ import { sentenceOf } from '../errors';
 import { batchesOf, openInput } from '../input/open-input';
 import { counted, printable } from '../output/figures';
 
-/** How many rows were checked, and what is wrong, by file. */
 interface Health {
   readonly rows: number;
   readonly problems: readonly { readonly file: string; readonly message: string }[];

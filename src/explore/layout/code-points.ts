@@ -41,7 +41,6 @@ export function codePoints(
   };
 }
 
-/** Copies of some of the codes. */
 function codesAt({ bytes, bytesPerCode, bits }: Codes, points: Uint32Array): Codes {
   const some = new Uint8Array(points.length * bytesPerCode);
   points.forEach((point, i) => {
@@ -63,7 +62,6 @@ function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
   return { values, dimensions: bits };
 }
 
-/** The length of each row. */
 function lengthsOf({ values, dimensions }: DenseMatrix): Float64Array {
   return Float64Array.from({ length: values.length / dimensions }, (_, row) => {
     const at = row * dimensions;

@@ -34,7 +34,6 @@ export interface PlacedRows {
   readonly rows: Uint32Array;
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** The cluster of a row, from 0. */
   readonly labels: Uint8Array;
   /** Points near it, the nearest first: those that placed it, all of the sample. */
   readonly neighbors: readonly Uint32Array[];

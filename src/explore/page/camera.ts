@@ -18,17 +18,14 @@ export interface Camera {
 interface CameraEvents {
   /** Whether a drag must draw a lasso, also without Shift. */
   readonly isLasso: () => boolean;
-  /** The view changed. */
   readonly moved: () => void;
   /** A mouse or a pen is over a place; null: it has left. */
   readonly hovered: (at: Place | null) => void;
-  /** A click or a tap. */
   readonly picked: (at: Place) => void;
   /** The line of a lasso: so far, or the whole one at the end. */
   readonly lassoed: (line: readonly Place[], isWhole: boolean) => void;
 }
 
-/** Units of the map along a side. */
 const SIDE = 65_536;
 /** The largest scale, as a multiple of the least. */
 const MAX_ZOOM = 400;
@@ -38,13 +35,11 @@ const CLICK = 5;
 const STEP = 80;
 const ZOOM = 1.4;
 
-/** The view of the map, and the listeners that change it. */
 export class CameraControl {
   /** What is in view; replaced at each change. */
   camera: Camera = { x: SIDE / 2, y: SIDE / 2, scale: 0.01 };
   /** Where the pointer went down, and where it was last; null while it is up. */
   #drag: { readonly start: Place; last: Place } | null = null;
-  /** The lasso that is being drawn; else null. */
   #line: Place[] | null = null;
 
   constructor(
@@ -62,7 +57,6 @@ export class CameraControl {
     element.addEventListener('keydown', (event) => this.#key(event));
   }
 
-  /** The place of the map at a pixel of the element. */
   placeOf([x, y]: Place): Place {
     const { camera } = this;
     const [width, height] = this.#size();
@@ -85,7 +79,6 @@ export class CameraControl {
     return (0.92 * Math.max(50, Math.min(...this.#size()))) / SIDE;
   }
 
-  /** Shows the whole map. */
   reset(): void {
     this.to({ x: SIDE / 2, y: SIDE / 2, scale: this.whole });
   }
@@ -103,7 +96,6 @@ export class CameraControl {
     this.events.moved();
   }
 
-  /** Moves the view by pixels. */
   #by(right: number, down: number): void {
     const { x, y, scale } = this.camera;
     this.to({ x: x + right / scale, y: y + down / scale, scale });
@@ -118,7 +110,6 @@ export class CameraControl {
     this.to({ x: x - (right - width / 2) / scale, y: y - (down - height / 2) / scale, scale });
   }
 
-  /** The pixel of the element at which an event happened. */
   #at(event: MouseEvent): Place {
     const box = this.element.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];

@@ -36,9 +36,7 @@ const HOVER_MILLISECONDS = 60;
 /** Values of columns on the card of a row, at most. */
 const VALUES = 5;
 
-/** What the map reports. */
 interface PaneEvents {
-  /** A point was clicked. */
   readonly picked: (row: number) => void;
   /** The rows within a lasso, ascending. */
   readonly lassoed: (rows: number[]) => void;
@@ -48,7 +46,6 @@ interface PaneEvents {
 export class MapPane {
   readonly element = document.createElement('div');
   readonly control: CameraControl;
-  /** The card of the row under the pointer. */
   readonly #hover = document.createElement('div');
   readonly #scatter = new Scatter();
   readonly #dark = matchMedia('(prefers-color-scheme: dark)');
@@ -66,7 +63,6 @@ export class MapPane {
   #named: readonly (readonly [point: number, id: string])[] = [];
   /** The point of the row that was searched for; null for a text. */
   #query: number | null = null;
-  /** The lasso so far, in pixels. */
   #line: readonly Place[] = [];
   #timer = 0;
   /** The point under the pointer, -1 for none. */
@@ -116,7 +112,6 @@ export class MapPane {
     });
   }
 
-  /** Shows a map. */
   show(map: MapAnswer): void {
     this.#map = map;
     this.#rows = uint32Of(map.rows);
@@ -127,7 +122,6 @@ export class MapPane {
     this.#ink();
   }
 
-  /** The colours of the clusters on this page. */
   get palette(): readonly Colour[] {
     return (this.#dark.matches ? DARK : LIGHT).map(colourOf);
   }
@@ -243,14 +237,12 @@ export class MapPane {
     context.stroke();
   }
 
-  /** The ids of marked rows, to the right of their rings. */
   #namesOfRows(): Name[] {
     return this.#named.map(([point, text]) => {
       return { text, at: this.#pixelOf(point), gap: point === this.#query ? 15 : 11 };
     });
   }
 
-  /** The names of clusters, largest first. */
   #namesOfClusters(): Name[] {
     return [...(this.#map?.clusters ?? [])]
       .sort((a, b) => b.size - a.size)
@@ -283,7 +275,6 @@ export class MapPane {
     }
   }
 
-  /** Where a point is in the view. */
   #pixelOf(point: number): Place {
     return this.control.pixelOf([this.#x[point], this.#y[point]]);
   }
@@ -298,7 +289,6 @@ export class MapPane {
     return getComputedStyle(root).outlineColor;
   }
 
-  /** The colour of the page below the points. */
   #ground(): Colour {
     return (this.#css('--ground').match(/\d+/g) ?? []).map(Number) as unknown as Colour;
   }
@@ -322,7 +312,6 @@ export class MapPane {
     this.#timer = window.setTimeout(() => void this.#showCard(point), HOVER_MILLISECONDS);
   }
 
-  /** Hides the card, and marks no point. */
   #leave(): void {
     this.#hovered = -1;
     this.#hover.hidden = true;
@@ -366,7 +355,6 @@ interface Name {
 const MAX_NAME = 32;
 const LINE = 17;
 
-/** A colour of six hexadecimal digits. */
 function colourOf(digits: string): Colour {
   return [0, 2, 4].map((at) => Number.parseInt(digits.slice(at, at + 2), 16)) as unknown as Colour;
 }

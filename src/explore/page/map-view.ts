@@ -24,7 +24,6 @@ export class MapView {
     });
   }
 
-  /** Lists all rows, and shows the map. */
   async start(): Promise<void> {
     const { store } = this;
     store.change({ queryKind: store.state.about?.hasText ? 'text' : 'id' });
@@ -211,7 +210,6 @@ export class MapView {
       </ol>`;
   }
 
-  /** Shows all rows, without query and filter. */
   #clear(): void {
     this.store.change({ query: '', filter: '' });
     void this.#list();
@@ -246,7 +244,6 @@ export class MapView {
     </li>`;
   }
 
-  /** The buttons of the map. */
   #tools(): TemplateResult {
     const { isLasso } = this.store.state;
     const { control } = this.#pane;
@@ -285,7 +282,6 @@ export class MapView {
 
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 
-/** What is listed: how many rows, and why. */
 function titleOf(listed: Listed): TemplateResult {
   if (listed.kind === 'hits') {
     const { hits, query } = listed;

@@ -29,7 +29,6 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
 const LISTED = { all: 100, before: 30 } as const;
 
 export class ReviewView {
-  /** The decisions and moves that run, one after another. */
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly store: Store) {
@@ -50,7 +49,6 @@ export class ReviewView {
     await this.#open(Math.max(0, openAfter(queue, -1)));
   }
 
-  /** Shows the group of an index of the queue. */
   async #open(at: number): Promise<void> {
     const { store } = this;
     const line = store.state.queue[at];

@@ -6,7 +6,6 @@
 
 import type { Camera, Place } from './camera';
 
-/** Parts of 0..255. */
 export type Colour = readonly [red: number, green: number, blue: number];
 
 /** Points in the order in which they are drawn, each with its colour as a pixel. */
@@ -25,7 +24,6 @@ const FADED = 0.16;
 export const pixelOf = ([red, green, blue]: Colour) =>
   (red | (green << 8) | (blue << 16) | 0xff00_0000) >>> 0;
 
-/** How points are coloured. */
 interface InkOptions {
   /** By point the index of its colour in the palette; without one it has that of the ground. */
   readonly values: Uint8Array;
@@ -61,7 +59,6 @@ export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inke
   return all;
 }
 
-/** The pixels of an image, line after line. */
 interface Image {
   readonly pixels: Uint32Array;
   readonly width: number;
@@ -119,7 +116,6 @@ export function stampOf(size: number): Uint16Array {
   });
 }
 
-/** Places of points, 16 bits each. */
 interface Points {
   readonly x: Uint16Array;
   readonly y: Uint16Array;
@@ -162,7 +158,6 @@ function isInside(x: number, y: number, corners: readonly Place[]): boolean {
   return inside;
 }
 
-/** A canvas of the page with the points on it. */
 export class Scatter {
   readonly element = document.createElement('canvas');
   readonly #context: CanvasRenderingContext2D;

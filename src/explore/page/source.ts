@@ -21,7 +21,6 @@ import {
 export interface Source {
   /** Resolves to the answer; rejects with a sentence for people. */
   ask<Q extends Question>(question: Q, asked: Questions[Q][0]): Promise<Questions[Q][1]>;
-  /** Whether the page is one file, without a server. */
   readonly isHeld: boolean;
 }
 
@@ -77,7 +76,6 @@ function cardsHeld(cards: readonly Card[], { rows }: Questions['cards'][0]): rea
   return rows.flatMap((row) => cards.find((card) => card.row === row) ?? []);
 }
 
-/** The rows that meet the filter, with the cards of the first of them. */
 function rowsHeld(cards: readonly Card[], { filter }: Questions['rows'][0]) {
   const some = cards.filter(meets(filter));
   const matching = filter.trim() === '' ? null : packed(Uint32Array.from(some, (card) => card.row));

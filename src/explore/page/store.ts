@@ -31,7 +31,6 @@ export type Listed =
     }
   | ({ readonly kind: 'hits' } & SearchAnswer);
 
-/** How the text that is typed as a query is meant. */
 export type QueryKind = 'text' | 'id';
 
 /** Answers of the server, null until they come, and what the user has chosen and typed. */
@@ -44,22 +43,18 @@ interface State {
 
   readonly map: MapAnswer | null;
   readonly queryKind: QueryKind;
-  /** The text in the field of the query. */
   readonly query: string;
   /**
    * Ids that contain the text of that field, those that begin with it first; none while a text is
    * searched for.
    */
   readonly suggested: readonly string[];
-  /** The text in the field of the filter. */
   readonly filter: string;
-  /** Whether a drag on the map draws a lasso. */
   readonly isLasso: boolean;
   /** The cluster whose points alone are shown strongly; null for all. */
   readonly cluster: number | null;
   /** Null until it is answered, and after a question that failed. */
   readonly listed: Listed | null;
-  /** Whether a search runs. */
   readonly isBusy: boolean;
 
   readonly review: ReviewAnswer | null;
@@ -73,7 +68,6 @@ interface State {
   readonly undo: readonly DecideRequest[];
 }
 
-/** Time between two questions for the status. */
 const ASK_MILLISECONDS = 300;
 
 /** The page's state, its source of answers, and how it is drawn. */

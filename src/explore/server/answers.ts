@@ -24,7 +24,6 @@ import type { Answer } from './server';
 /** Hits of one search, at most. */
 const MAX_HITS = 1000;
 
-/** The fields of a question, unchecked. */
 type Given = Readonly<Record<string, unknown>>;
 /** What answers each question; the status is answered by the verb itself. */
 type Answers = {
@@ -65,7 +64,6 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
   };
 }
 
-/** A field that must be a string. */
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
   throw wrongType(name, 'a string', value);
@@ -77,7 +75,6 @@ function rowsOf(explored: Explored, rows: unknown): number[] {
   return rows.slice(0, MAX_CARDS).map((row) => explored.checkRow(row));
 }
 
-/** The rows that meet a filter: how many, which, and the cards of the first of them. */
 function rowsAnswer(explored: Explored, filter: string): RowsAnswer {
   const rows = explored.carried.rowsThatMeet(filter);
   return {

@@ -59,7 +59,6 @@ export async function openExplored(
   });
 }
 
-/** What an `Explored` is made of. */
 interface Parts {
   readonly path: string;
   readonly index: SimHashIndex;
@@ -71,7 +70,6 @@ interface Parts {
   readonly model: TextModel | null;
   /** The file of a row, where rows are in several files; else undefined. */
   readonly fileAt?: (row: number) => string | undefined;
-  /** Runs work that takes long. */
   readonly inStage: InStages;
 }
 
@@ -129,7 +127,6 @@ export class Explored {
     return this.carried.rows;
   }
 
-  /** What the page asks for first. */
   about(): About {
     const { bits, hasher } = this.index;
     return {
@@ -176,7 +173,6 @@ export class Explored {
     );
   }
 
-  /** Ids that have a text in them. */
   idsLike(text: string): string[] {
     return idsLike(text, this.rows.length, (i) => String(this.index.idOf(this.rows[i])));
   }
@@ -209,7 +205,6 @@ export class Explored {
     });
   }
 
-  /** Whether the index holds dense vectors. */
   get #isDense(): boolean {
     const { dimensions, vectors } = this.index;
     return dimensions !== undefined && vectors !== 'none';

@@ -10,7 +10,6 @@ const WIDTH = 65_535;
 /** Characters of a name that is the beginning of a text. */
 const NAME = 40;
 
-/** A map as an answer to the page. */
 export function mapAnswer(explored: Explored, placed: Omit<PlacedRows, 'neighbors'>): MapAnswer {
   const members = placed.exemplars.map((): number[] => []);
   placed.labels.forEach((label, i) => {

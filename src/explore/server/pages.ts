@@ -25,7 +25,6 @@ async function built(): Promise<{ script: string; style: string }> {
   return { script, style };
 }
 
-/** The logo of the page: two halves of a square. */
 const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" aria-hidden="true">' +
   '<path fill="#0072b2" d="M3 3h10L3 13z"/><path fill="#e69f00" d="M13 3v10H3z"/></svg>';

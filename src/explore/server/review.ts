@@ -40,7 +40,6 @@ export class Review {
     private readonly file: PlanFile,
   ) {}
 
-  /** Reads the plan's file. */
   static async open(explored: Explored, file: PlanFile): Promise<Review> {
     const review = new Review(explored, file);
     await review.#read();
@@ -82,7 +81,6 @@ export class Review {
     return { file: this.file.path, rows: this.explored.rows.length, dropped, groups };
   }
 
-  /** A group for the list of groups. */
   #line(group: number): GroupLine {
     const rows = this.#rowsOf(group);
     const { distances, reviewed } = this.#plan;

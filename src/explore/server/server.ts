@@ -32,7 +32,6 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-/** What is served, and where. */
 interface ServerOptions {
   /** 0 for any free port. */
   readonly port: number;
@@ -40,7 +39,6 @@ interface ServerOptions {
   readonly answer: Answer;
 }
 
-/** A server that runs. */
 interface Server {
   /** The address of the page, token included. */
   readonly address: string;

@@ -51,7 +51,6 @@ export class WordSearch {
     this.#ends = new Uint32Array(count);
   }
 
-  /** Reads all texts once. */
   static async of({ count, read }: Texts, call: LongCall): Promise<WordSearch> {
     const search = new WordSearch(count);
     const work = new LongWork(call);
@@ -173,7 +172,6 @@ export class WordSearch {
   }
 }
 
-/** The words of a text, and how often each occurs. */
 function countsOf(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
