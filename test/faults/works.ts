@@ -324,13 +324,12 @@ const review = file(
   'plan.csv',
   async (path, state) => {
     const own = new PlanFile(path, null, '');
-    const names = { ids: undefined, fileAt: () => undefined };
     const plan = existsSync(path) ? await own.read(2 ** 22) : reviewedPlan(state);
-    if (state > 1) await own.save(plan, names);
+    if (state > 1) await own.save(plan, undefined, () => undefined);
     const next = reviewedPlan(state);
     plan.kept.set(next.kept);
     plan.duplicateOf.set(next.duplicateOf);
-    await own.save(plan, names);
+    await own.save(plan, undefined, () => undefined);
   },
   async (path) => decisionsOf(await api.readPlan(path)),
   (state) => decisionsOf(reviewedPlan(state)),

@@ -5,7 +5,6 @@
  */
 
 import { idsAt } from '../../base/ids';
-import type { Measure } from '../../codes/measure';
 import { isRounded } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../near/plan-table';
 import type { DedupPlan, RowWriter } from '../../node';
@@ -92,11 +91,13 @@ export interface PlanSummary {
   readonly largest: number;
   /** Dropped rows farthest from the row kept for them, at most one a group, farthest first. */
   readonly widest: readonly number[];
+  /** These and the rows kept for them, whose texts are shown. */
+  readonly shown: readonly number[];
 }
 
 /** `rows` is how many there are, without those removed from an index, which the plan counts too. */
 export function summaryOf(plan: DedupPlan, rows: number): PlanSummary {
-  const { count, groups, kept, distances } = plan;
+  const { count, groups, kept, distances, duplicateOf } = plan;
   const sizes = new Uint32Array(count);
   for (const group of groups) sizes[group]++;
   const widestOf = new Map<number, number>();
@@ -105,41 +106,37 @@ export function summaryOf(plan: DedupPlan, rows: number): PlanSummary {
     if (kept[row] === 1) continue;
     if (widest === undefined || distances[row] > distances[widest]) widestOf.set(groups[row], row);
   }
-  const widest = [...widestOf.values()].filter((row) => distances[row] > 0);
+  const widest = [...widestOf.values()]
+    .filter((row) => distances[row] > 0)
+    .sort((a, b) => distances[b] - distances[a] || a - b)
+    .slice(0, PAIRS_SHOWN);
   return {
     rows,
     dropped: kept.reduce((sum, one) => sum + Number(one === 0), 0),
     groups: sizes.reduce((sum, size) => sum + Number(size > 1), 0),
     largest: sizes.reduce((most, size) => Math.max(most, size), 0),
-    widest: widest.sort((a, b) => distances[b] - distances[a] || a - b).slice(0, PAIRS_SHOWN),
+    widest,
+    shown: [...new Set(widest.flatMap((row) => [row, duplicateOf[row]]))],
   };
 }
 
-export function shownRows({ duplicateOf }: DedupPlan, { widest }: PlanSummary): number[] {
-  return [...new Set(widest.flatMap((row) => [row, duplicateOf[row]]))];
-}
-
-/** How rows are shown, which the plan knows by number only. */
-interface Shown {
-  readonly bits: number;
-  readonly measure: Measure;
-  /** `row 17`, with its id where there is one. */
-  readonly nameOf: (row: number) => string;
-  /** By row the texts of those that are shown; empty without texts. */
-  readonly texts: ReadonlyMap<number, string>;
-}
-
-/** The summary as lines of text; a single line if no row is dropped. */
+/**
+ * The summary as lines of text; a single line if no row is dropped. `texts` are those of the rows
+ * that are shown.
+ */
 export function summaryText(
-  { duplicateOf, distances, cosines, jaccards, rests, commons, groups: groupOf }: DedupPlan,
+  plan: DedupPlan,
   { rows, dropped, groups, largest, widest }: PlanSummary,
-  { bits, measure, nameOf, texts }: Shown,
+  { bits, measure, ids }: Pick<Collection, 'bits' | 'measure' | 'ids'>,
+  texts: ReadonlyMap<number, string>,
 ): string {
+  const { duplicateOf, distances, cosines, jaccards, rests, commons } = plan;
+  const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
   const counts =
     `${counted(rows, 'row')}: ${grouped(rows - dropped)} to keep, ${grouped(dropped)} to drop ` +
     `(${share.toFixed(1)} %), in ${counted(groups, 'group')} of two or more`;
-  const common = commons === undefined ? [] : [commonText(commons, groupOf)];
+  const common = commons === undefined ? [] : [commonText(commons, plan.groups)];
   if (dropped === 0) return [counts, ...common].join('\n');
   const lines = [`${counts}, the largest of ${grouped(largest)}`, ...common];
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');

@@ -1,20 +1,34 @@
 /**
  * `halfspace dedup`: a plan of which rows to keep, a line for each row that has a near one, and a
  * review for the person who decides. Nothing is dropped here, and the input is only read; `--apply`
- * is in dedup-apply.ts, plans next to older rows in dedup-old.ts.
+ * is in dedup-apply.ts. `--against OLD` plans new rows next to those of an index, all of which
+ * stay: only the new rows are read, and hashed as the old ones were; the plan is for them alone.
+ * With `--extend PLAN` the input has new rows behind those of an older plan, which go into it too.
  */
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { ascending } from '../../base/arrays';
+import { bitmapOf } from '../../base/bitmap';
 import { LongWork } from '../../base/long-work';
 import { JACCARD } from '../../codes/measure';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { isAddress, localName } from '../../formats/web-source';
 import type { SparseVectors } from '../../index/vectors/sparse-vectors';
 import type { ColumnValues } from '../../near/keep';
+import { planOfKept } from '../../near/plan';
 import { rowsOf, withVectors } from '../../near/rows';
 import { countTemplates } from '../../near/templates';
-import { type DedupPlan, dedup, type Grouping, type Keep, type RowBatch } from '../../node';
+import {
+  Codes,
+  type DedupPlan,
+  dedup,
+  type Grouping,
+  type Keep,
+  type RowBatch,
+  type SimHashIndex,
+} from '../../node';
+import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import {
   type Collection,
@@ -23,7 +37,7 @@ import {
   type TakenColumn,
 } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
-import { bandsOf, checkNearness, nearnessOf, Within } from '../input/near';
+import { bandsOf, checkNearness, estimatedNearness, nearnessOf, Within } from '../input/near';
 import { type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
 import { commandLine, counted, grouped } from '../output/figures';
@@ -31,13 +45,11 @@ import {
   checkPlanName,
   openPlan,
   type PlanSummary,
-  shownRows,
   summaryOf,
   summaryText,
   writePlan,
 } from '../output/plan';
 import { applyPlanOf, readPlanFor } from './dedup-apply';
-import { extension, planAgainst } from './dedup-old';
 
 export async function run(call: Call): Promise<0> {
   const input = call.args.length > 1 ? call.args : call.onlyInput();
@@ -84,12 +96,13 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     dedup(extended?.source ?? rows.source, { ...options, ...work }),
   );
   const summary = summaryOf(plan, rows.rows.length);
-  const shown = call.has('quiet') ? [] : shownRows(plan, summary);
+  const shown = call.has('quiet') ? [] : summary.shown;
   if (!call.has('quiet')) await sayTemplates(call, plan, rows, options.vectors);
   const texts = await (writer === null
     ? rows.texts.of(shown)
     : writePlan(call, writer, { plan, rows, marks }, shown));
-  if (!call.has('quiet')) await saySummary(call, { input, plan, rows, summary, texts });
+  call.say(`\n${summaryText(plan, summary, rows, texts)}\n`);
+  await sayNext(call, rows, summary);
   return 0;
 }
 
@@ -148,20 +161,9 @@ async function commonOf(
   return members;
 }
 
-interface Summarized {
-  readonly input: Input;
-  readonly plan: DedupPlan;
-  readonly rows: Collection;
-  readonly summary: PlanSummary;
-  readonly texts: ReadonlyMap<number, string>;
-}
-
-/** Shows what would go, and the command that makes it so. */
-async function saySummary(call: Call, summarized: Summarized): Promise<void> {
-  const { input, plan, rows, summary, texts } = summarized;
-  const { ids } = rows;
-  const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
-  call.say(`\n${summaryText(plan, summary, { ...rows, nameOf, texts })}\n`);
+/** Shows the command that makes it so. */
+async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Promise<void> {
+  const input = rows.path;
   sayTarget(call, summary);
   if (summary.dropped === 0) return;
   const target = call.text('output');
@@ -172,11 +174,10 @@ async function saySummary(call: Call, summarized: Summarized): Promise<void> {
   } else if (rows.input === null) {
     call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
   } else {
-    const from = call.text('from');
-    const reading = from === undefined ? [] : ['--from', from];
     // What came by stdin is in a file of a name that is not known here.
     const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), await keptName(input)];
-    const words = ['halfspace', 'dedup', ...files, ...reading, '--apply', target, '-o', kept];
+    const read = ['halfspace', 'dedup', ...files, ...call.given(['from'])];
+    const words = [...read, '--apply', target, '-o', kept];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
         `otherwise, then:\n  ${commandLine(words)}`,
@@ -208,6 +209,117 @@ async function keptName(input: Input): Promise<string> {
     return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
   const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
+}
+
+/** A plan for new rows, and by row the id of the old row that it duplicates, null for none. */
+interface NewPlan {
+  readonly rows: Collection;
+  readonly plan: DedupPlan;
+  readonly near: readonly (string | null)[];
+}
+
+/**
+ * Plans the rows of `input`. `keep` is called once they are read, for the rule which row of a group
+ * stays. Rows are near by distance alone: of the old rows only the codes are compared.
+ */
+async function planAgainst(
+  call: Call,
+  input: Input,
+  needs: CollectionNeeds,
+  keep: () => Keep,
+): Promise<NewPlan> {
+  const path = call.text('against') as string;
+  if (!(await isIndexFolder(path))) {
+    const advice = `make one by halfspace index ${path} -o DIR`;
+    call.misuse(`--against expected an index folder, got ${path}: ${advice}`);
+  }
+  const { source, like } = await readCollection(call, path);
+  const old = source as SimHashIndex;
+  const rows = await readCollection(call, input, { ...needs, hold: undefined, like });
+  // Only codes of sets have a default for what is near.
+  if (rows.measure.name === 'cosine') checkNearness(call, null);
+  const { maxDistance } = estimatedNearness(call, rows);
+  // The new rows extend a plan that keeps each old row.
+  const known = planOfKept(old);
+  const all = await call.long('grouping', (work) =>
+    dedup(rows.source, {
+      maxDistance,
+      grouping: call.text('grouping') as Grouping,
+      keep: keep(),
+      extend: { plan: known, source: old },
+      ...work,
+    }),
+  );
+  const plan = partOf(all, known.count);
+  const near = Array.from(ascending(plan.count), (row) => {
+    const nearest = all.duplicateOf[known.count + row];
+    return nearest < known.count ? String(old.idOf(nearest)) : null;
+  });
+  sayFound(call, { rows, plan, near }, path);
+  return { rows, plan, near };
+}
+
+/**
+ * The rows of a plan from `first` on as a plan that counts them from 0. A group is named by its
+ * first new row; a row that duplicates one before `first` gets its own number in `duplicateOf`.
+ */
+function partOf(all: DedupPlan, first: number): DedupPlan {
+  const count = all.count - first;
+  const names = new Map<number, number>(); // by old name of a group its first new row
+  const groups = ascending(count).map((row) => {
+    const group = all.groups[first + row];
+    if (!names.has(group)) names.set(group, row);
+    return names.get(group) as number;
+  });
+  const duplicateOf = ascending(count).map((row) => {
+    const other = all.duplicateOf[first + row];
+    return other < first ? row : other - first;
+  });
+  const { kept, distances, checks, cosines, jaccards } = all;
+  return {
+    count,
+    groups,
+    duplicateOf,
+    kept: kept.slice(first),
+    checks: checks.slice(first),
+    distances: distances.slice(first),
+    cosines: cosines?.slice(first) ?? null,
+    jaccards: jaccards?.slice(first) ?? null,
+  };
+}
+
+/** Says how many new rows stay, and how many go for an old row or for another new one. */
+function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
+  const dropped = plan.kept.reduce((sum, kept) => sum + 1 - kept, 0);
+  const known = near.filter((id) => id !== null).length;
+  const others = grouped(dropped - known);
+  call.say(
+    `${counted(plan.count, 'new row')}: ${grouped(plan.count - dropped)} to keep, ` +
+      `${grouped(known)} to drop near rows of ${path}, ${others} near other new ones`,
+  );
+}
+
+/** Of --extend: the rows that a plan does not know, and the plan with those that it does. */
+function extension(call: Call, { source, count, path }: Collection, plan: DedupPlan) {
+  if (!(source instanceof Codes)) {
+    call.misuse('--extend goes by distance: give --max-distance, and a file in place of an index');
+  }
+  if (plan.count > count) {
+    call.fail(
+      `the plan is for ${plan.count} rows and ${nameOfInput(path)} has ${count}: --extend takes ` +
+        'the file as it was then, with the new rows behind',
+    );
+  }
+  const known = part(source, 0, plan.count);
+  return { source: part(source, plan.count, count), extend: { plan, source: known } };
+}
+
+/** A copy of the codes `first` to `end - 1`. */
+function part(codes: Codes, first: number, end: number): Codes {
+  const { bits, bytes, bytesPerCode, origin } = codes;
+  const validity = bitmapOf(end - first, (row) => !codes.isNull(first + row));
+  const own = bytes.subarray(first * bytesPerCode, end * bytesPerCode);
+  return Codes.from(own, { bits, validity: codes.validity && validity, origin });
 }
 
 const FORMS =

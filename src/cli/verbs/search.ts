@@ -77,9 +77,23 @@ export async function run(call: Call): Promise<0> {
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
   const answer = async (queries: Queries) => {
-    const found = await search(call, index, queries, { ...request, allowed });
-    const columns = found.columns(folder.idKind, measure);
-    const own = await columnsOf(found.rows);
+    const { hits, by } = await search(call, index, queries, { ...request, allowed });
+    const similarities = Float64Array.from(hits, ({ similarity }) => similarity);
+    const distance = Int32Array.from(hits, (hit) => hit.distance);
+    const columns: Record<string, ColumnData> = {
+      query: columnOfIds(
+        queries.kind,
+        hits.map((hit) => hit.query),
+      ),
+      rank: Int32Array.from(hits, (hit) => hit.rank),
+      id: columnOfIds(
+        folder.idKind,
+        hits.map((hit) => hit.id),
+      ),
+      ...(by === 'hamming' && { distance }),
+      [by === 'exact' ? measure.name : estimatedName(measure)]: similarities,
+    };
+    const own = await columnsOf(Uint32Array.from(hits, (hit) => hit.row));
     // A carried column that is called like one of these gets the prefix `row_`.
     for (const name of shown) {
       columns[name in columns ? `row_${name}` : name] = isCut ? cut(own, name) : own.column(name);
@@ -230,18 +244,13 @@ function kindOf(ids: Ids | null): IdKind {
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
-/** What is near some queries: the rows, and a function that returns their columns. */
-interface Found {
-  readonly rows: Uint32Array;
-  columns(idKind: IdKind | null, measure: Measure): Record<string, ColumnData>;
-}
-
+/** The rows near each query, at most `k`, and what ranks them, which decides the columns. */
 async function search(
   call: Call,
   index: SearchedIndex,
-  { names, kind, vectors, self }: Queries,
+  { names, vectors, self }: Queries,
   { allowed, k, maxDistance, rank }: SearchRequest,
-): Promise<Found> {
+) {
   const isOther = (_: unknown, row: number) => row !== self;
   const filter =
     self === null ? (allowed ?? undefined) : (allowed?.filter((row) => row !== self) ?? isOther);
@@ -250,35 +259,16 @@ async function search(
       ? index.searchAll(vectors, { filter, k, rank, ...long })
       : index.withinAll(vectors, { filter, maxDistance, ...long }),
   );
-  // What ranks the rows decides the columns, also where none is found.
-  const usual = vectors instanceof Codes ? 'hamming' : index.rank;
-  const by = maxDistance === undefined ? (rank ?? usual) : 'hamming';
-  /** A value for each row of each result, `at` is its index in the result. */
-  const each = <T>(valueAt: (result: SearchResult, at: number, query: number) => T): T[] =>
-    results.flatMap((result, query) => {
-      const { length } = result.rows.subarray(0, k);
-      return Array.from({ length }, (_, at) => valueAt(result, at, query));
+  const hits = results.flatMap((result, query) => {
+    const { rows, ids, distances } = result;
+    const similarities = similaritiesIn(result);
+    return Array.from(rows.subarray(0, k), (row, at) => {
+      const [id, distance, similarity] = [ids[at], distances?.[at] ?? 0, similarities[at]];
+      return { query: names[query], row, id, rank: at + 1, distance, similarity };
     });
-  return {
-    rows: Uint32Array.from(each(({ rows }, at) => rows[at])),
-    columns: (idKind, measure) => {
-      const distances = each(({ distances }, at) => distances?.[at] as number);
-      const similarities = each((result, at) => similaritiesIn(result)[at]);
-      return {
-        query: columnOfIds(
-          kind,
-          each((_, __, query) => names[query]),
-        ),
-        rank: Int32Array.from(each((_, at) => at + 1)),
-        id: columnOfIds(
-          idKind,
-          each(({ ids }, at) => ids[at]),
-        ),
-        ...(by === 'hamming' && { distance: Int32Array.from(distances) }),
-        [by === 'exact' ? measure.name : estimatedName(measure)]: Float64Array.from(similarities),
-      };
-    },
-  };
+  });
+  const usual = vectors instanceof Codes ? 'hamming' : index.rank;
+  return { hits, by: maxDistance === undefined ? (rank ?? usual) : 'hamming' };
 }
 
 /** Ids as a column: texts, 64-bit integers, or float64 of rows and numbers. */

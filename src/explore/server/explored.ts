@@ -68,14 +68,12 @@ interface Parts {
   readonly shownColumn: string | null;
   /** The sentence model that made the vectors, by which texts are searched; null: by words. */
   readonly model: TextModel | null;
-  /** The file of a row, where rows are in several files; else undefined. */
   readonly fileAt?: (row: number) => string | undefined;
   readonly inStage: InStages;
 }
 
 /** Rows in memory, and what the page can ask about them. */
 export class Explored {
-  readonly path: string;
   readonly index: SimHashIndex;
   /** The columns as values, for filters. */
   readonly carried: Carried;
@@ -83,31 +81,23 @@ export class Explored {
   readonly textColumn: string | null;
   /** The column by which rows are called where their ids are numbers; null for ids. */
   readonly nameColumn: string | null;
-  readonly fileAt: (row: number) => string | undefined;
   readonly #names: readonly string[];
-  readonly #model: TextModel | null;
-  readonly #columns: RowBatch | null;
-  readonly #inStage: InStages;
   /** The texts by their words, read at the first call. */
   readonly #wordSearch = once(async () => {
-    const [name, columns] = [this.textColumn, this.#columns];
+    const [name, columns] = [this.textColumn, this.parts.columns];
     if (name === null || columns === null) {
       throw new RangeError('the rows have no texts: search by a row');
     }
     const read = (first: number, end: number) =>
       Array.from(columns.slice(first, end).values(name), (value) => String(value ?? ''));
-    return this.#inStage('reading words', (call) =>
+    return this.parts.inStage('reading words', (call) =>
       WordSearch.of({ count: columns.count, read }, call),
     );
   });
 
-  constructor({ path, index, columns, shownColumn, model, fileAt, inStage }: Parts) {
-    this.path = path;
+  constructor(private readonly parts: Parts) {
+    const { index, columns, shownColumn } = parts;
     this.index = index;
-    this.fileAt = fileAt ?? (() => undefined);
-    this.#columns = columns;
-    this.#model = model;
-    this.#inStage = inStage;
     this.#names = columns?.columns.map(({ name }) => name) ?? [];
     const rows = liveRows(index);
     this.carried = new Carried(rows, (name) => {
@@ -122,6 +112,11 @@ export class Explored {
     this.nameColumn = areNumbers ? (texts[0]?.name ?? null) : null;
   }
 
+  /** The file of a row, where rows are in several files; else undefined. */
+  fileAt(row: number): string | undefined {
+    return this.parts.fileAt?.(row);
+  }
+
   /** The rows that are not removed, ascending: a view, not to be changed. */
   get rows(): Uint32Array {
     return this.carried.rows;
@@ -130,11 +125,11 @@ export class Explored {
   about(): About {
     const { bits, hasher } = this.index;
     return {
-      title: basename(localName(this.path)),
+      title: basename(localName(this.parts.path)),
       rows: this.rows.length,
       bits,
       measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
-      hasText: this.textColumn !== null || this.#model !== null,
+      hasText: this.textColumn !== null || this.parts.model !== null,
       columns: this.#names,
     };
   }
@@ -147,7 +142,7 @@ export class Explored {
 
   /** The columns of some rows; null without columns. */
   columnsOf(rows: ArrayLike<number>): RowBatch | null {
-    return this.#columns?.select(this.carried.positionsOf(Array.from(rows))) ?? null;
+    return this.parts.columns?.select(this.carried.positionsOf(Array.from(rows))) ?? null;
   }
 
   /** The values of a column for some rows as texts, cut to LONG_TEXT; '' for null. */
@@ -216,7 +211,7 @@ export class Explored {
    */
   async search({ text, id, row: given, k, filter }: SearchRequest): Promise<SearchAnswer> {
     const allowed = this.carried.rowsThatMeet(filter);
-    const isByWords = text !== undefined && this.#model === null;
+    const isByWords = text !== undefined && this.parts.model === null;
     const words = isByWords ? await this.#wordSearch() : null;
     const row = id === undefined ? given : this.#rowNamed(id);
     const { hits, compared } =
@@ -255,7 +250,7 @@ export class Explored {
     const { index } = this;
     const isRow = typeof like === 'number';
     const held = isRow ? index.get(index.idOf(like) as Id) : undefined;
-    const made = isRow ? null : await embed([like], this.#model as TextModel);
+    const made = isRow ? null : await embed([like], this.parts.model as TextModel);
     const query = made?.values ?? held?.vector ?? held?.code;
     if (!query) throw new RangeError('this row has no code, and no neighbours');
     const others = allowed.filter((other) => other !== like);

@@ -9,14 +9,6 @@ import { linesOfPlan, type SourceMarks } from '../../cli/input/plan-source';
 import { savePlan } from '../../formats/plan-file';
 import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
 
-/** Columns of the lines of a plan that the plan does not hold. */
-interface RowNames {
-  /** By row; undefined where lines have no ids. */
-  readonly ids: Ids | undefined;
-  /** The file of a row, where rows are in several files; else undefined. */
-  readonly fileAt: (row: number) => string | undefined;
-}
-
 /** A change that is based on a state which others have changed since. */
 export class Conflict extends Error {}
 
@@ -65,8 +57,15 @@ export class PlanFile {
     throw new Conflict(`${this.path} was changed by another program: start again to read it`);
   }
 
-  /** Saves a plan, which must not change meanwhile; calls must wait for each other. */
-  async save(plan: DedupPlan, { ids, fileAt }: RowNames): Promise<void> {
+  /**
+   * Saves a plan, which must not change meanwhile; calls must wait for each other. `ids` are by
+   * row, undefined where lines have none; `fileAt` gives the file of a row, of several files.
+   */
+  async save(
+    plan: DedupPlan,
+    ids: Ids | undefined,
+    fileAt: (row: number) => string | undefined,
+  ): Promise<void> {
     const { marks } = this;
     const sourceOf = marks ? (row: number) => marks.markOf(fileAt(row)) : undefined;
     await savePlan(this.path, plan, { ids, sourceOf });

@@ -191,10 +191,10 @@ export class Review {
 
   /** Saves the plan; its lines have no ids where these are the rows' numbers. */
   #save(): Promise<void> {
-    const { index, rows, fileAt } = this.explored;
+    const { index, rows } = this.explored;
     const plan = this.#plan;
     const areNumbers = rows.every((row) => index.idOf(row) === row);
     const ids = areNumbers ? undefined : idsOfIndex(index, rows, plan.count);
-    return this.file.save(plan, { ids, fileAt });
+    return this.file.save(plan, ids, (row) => this.explored.fileAt(row));
   }
 }
