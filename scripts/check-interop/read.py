@@ -1,4 +1,4 @@
-"""Rows of a file as another program reads them, as JSON: read.py PROGRAM FILE."""
+"""Rows of files as each program reads them, as JSON by file and program: read.py FILE…"""
 
 import json
 import sys
@@ -45,6 +45,11 @@ def plain(value):
     return value
 
 
-program, path = sys.argv[1:]
-rows = {"pyarrow": by_pyarrow, "polars": by_polars, "duckdb": by_duckdb}[program](path)
-print(json.dumps([{name: plain(value) for name, value in row.items()} for row in rows]))
+def plain_rows(rows):
+    return [{name: plain(value) for name, value in row.items()} for row in rows]
+
+
+READERS = {"pyarrow": by_pyarrow, "polars": by_polars, "duckdb": by_duckdb}
+paths = sys.argv[1:]
+read = {path: {name: plain_rows(by(path)) for name, by in READERS.items()} for path in paths}
+print(json.dumps(read))

@@ -1,6 +1,6 @@
-"""One search of an index folder, by docs/format.md alone: search.py FOLDER ID K.
+"""Searches of an index folder, by docs/format.md alone: search.py FOLDER K ID…
 
-Prints the K rows of the largest cosine with the row of this id, of the partitions that a search
+Prints for each id the K rows of the largest cosine with its row, of the partitions that a search
 visits, as a JSON array of {"id", "cosine"}. For folders of dense vectors without a mean.
 """
 
@@ -126,5 +126,6 @@ class Folder:
 
 
 if __name__ == "__main__":
-    folder, own, limit = sys.argv[1:]
-    print(json.dumps(Folder(folder).search(own, int(limit))))
+    path, limit, *ids = sys.argv[1:]
+    folder = Folder(path)
+    print(json.dumps([folder.search(own, int(limit)) for own in ids]))

@@ -7,13 +7,13 @@
  */
 export async function threads(library) {
   const dimensions = 32;
-  const values = Float32Array.from({ length: 20_000 * dimensions }, (_, i) => Math.sin(i * i));
+  const values = Float32Array.from({ length: 4000 * dimensions }, (_, i) => Math.sin(i * i));
   const rows = { values, dimensions };
   const queries = { values: values.slice(0, 40 * dimensions), dimensions };
   const index = new library.SimHashIndex({ bits: 256, dimensions, vectors: 'float32' });
   await index.addAll(rows);
   const near = { maxDistance: 40 };
-  const texts = Array.from({ length: 3000 }, (_, i) =>
+  const texts = Array.from({ length: 1500 }, (_, i) =>
     `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
   );
   const search = { method: 'scan', rank: 'hamming' };
