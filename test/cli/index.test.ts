@@ -496,7 +496,7 @@ describe('changes to an index', () => {
   });
 
   it('merge measures all rows, by rows that did not train the centroids', {
-    tags: 'thorough',
+    tags: 'full',
   }, async () => {
     const { vectors } = await readVectors(join(root, NOUNS));
     const { values, dimensions } = vectors as { values: Float32Array; dimensions: number };

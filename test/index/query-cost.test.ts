@@ -26,20 +26,20 @@ it.each([false, true])(
   async (copies) => {
     const folder = join(await temporaryFolder(), 'cost.hs');
     const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
-    await index.addAll({ values: clustered(1, 20_000), dimensions: DIMENSIONS });
+    await index.addAll({ values: clustered(1, 8000), dimensions: DIMENSIONS });
     const { cost, method } = await index.optimize({
       recall: 0.95,
       k: 10,
-      queries: 200,
-      partitions: 100,
+      queries: 100,
+      partitions: 60,
       copies,
     });
     expect(method).toBe('partitions');
     await saveIndex(index, folder);
 
     let [bytes, count] = [0, 0];
-    const queries = clustered(9, 40);
-    for (let i = 0; i < 40; i++, count++) {
+    const queries = clustered(9, 20);
+    for (let i = 0; i < 20; i++, count++) {
       const stored = await openIndex(folder, { memory: '64MB' });
       const query = queries.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
       const { explain } = await stored.search(query, { explain: true });

@@ -42,7 +42,8 @@ function found(index: SimHashIndex): number {
   return count / 3000;
 }
 
-const few = clustered(3000);
+const COUNT = 3000;
+const few = clustered(COUNT);
 
 describe('recall', () => {
   // test/index/optimize.test.ts has further recalls, and int8.
@@ -60,8 +61,8 @@ describe('recall', () => {
 
   it('counts rows as near as the k-th as found, whichever of them a search returns', async () => {
     const some = clustered(40);
-    const values = new Float32Array(2000 * DIMENSIONS);
-    for (let row = 0; row < 2000; row++) values.set(at(some, row % 40), row * DIMENSIONS);
+    const values = new Float32Array(1000 * DIMENSIONS);
+    for (let row = 0; row < 1000; row++) values.set(at(some, row % 40), row * DIMENSIONS);
     for (const storage of ['float32', 'int8', 'none'] as const) {
       const index = await made(storage, { values, dimensions: DIMENSIONS });
       const report = await index.optimize({ recall: 0.99, partitions: 16 });
@@ -72,27 +73,28 @@ describe('recall', () => {
   it('is measured with rows that trained nothing, alike after rows were added and removed', async () => {
     const index = await made();
     const { rows } = coreOf(index);
+    const { count } = index;
     const held = await heldOutRows(rows);
-    expect(held.length / 20_000).toBeCloseTo(1 / 32, 2);
+    expect(held.length / count).toBeCloseTo(1 / 32, 2);
     index.add(at(vectors, held[0]));
     index.add(at(vectors, held[0] + 1));
     expect(Array.from(await heldOutRows(rows))).toEqual(
-      held.includes(held[0] + 1) ? [...held, 20_000, 20_001] : [...held, 20_000],
+      held.includes(held[0] + 1) ? [...held, count, count + 1] : [...held, count],
     );
     const report = await index.optimize({ queries: 100 });
-    expect(report).toMatchObject({ heldOutShare: 1 / 32, queries: 50, rows: 20_002 });
+    expect(report).toMatchObject({ heldOutShare: 1 / 32, queries: 50, rows: count + 2 });
     index.remove(0);
     expect(index.report).toMatchObject({ rowsAdded: 0, rowsRemoved: 1, stale: false });
   });
 
   it('of queries of the caller is compared with that of rows', async () => {
     const index = await made('float32', few);
-    const own = clustered(200);
+    const own = clustered(100);
     const report = await index.optimize({ queries: own, recall: 0.9 });
-    expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 100 });
+    expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 50 });
     expect(report.byRows).toMatchObject({ source: 'rows' });
     const truth = Array.from(
-      { length: 200 },
+      { length: 100 },
       (_, i) => scanVectors(few, at(own, i), { k: 10 }).rows,
     );
     const given = await index.optimize({ queries: own, truth, recall: 0.9 });
@@ -117,32 +119,15 @@ describe('recall', () => {
 });
 
 it('an index whose optimizing is cancelled is as it was, and refuses changes meanwhile', async () => {
-  const index = await made();
+  const index = await made('float32', few);
   const before = index.search(at(queries, 1));
   const abort = new AbortController();
   const work = index.optimize({ signal: abort.signal });
-  expect(() => index.add(at(vectors, 0))).toThrow(/optimize\(\) is still at work/);
+  expect(() => index.add(at(few, 0))).toThrow(/optimize\(\) is still at work/);
   await expect(index.optimize()).rejects.toThrow(/still at work/);
   setTimeout(() => abort.abort(new Error('enough')), 30);
   await expect(work).rejects.toThrow('enough');
   expect(index.report).toBeNull();
   expect(index.search(at(queries, 1))).toEqual(before);
-  expect(index.add(at(vectors, 0))).toBe(20_000);
-});
-
-it.each([
-  [{ recall: 1.5 }, /"recall"/],
-  [{ recall: 0 }, /"recall" expected a number above 0/],
-  [{ k: 0 }, /"k"/],
-  [{ queries: 1 }, /"queries"/],
-  [{ truth: [[1]] }, /"queries" expected vectors, since "truth" is given/],
-  [{ queries: queries, truth: [[1]] }, /"truth" expected 300 lists/],
-  [{ partitions: 0 }, /"partitions"/],
-  [{ copies: 1 }, /"copies" expected true or false/],
-  [{ vectors: clustered(3) }, /"vectors" expected 50 rows/],
-  [{ kk: 1 }, /did you mean "k"/],
-])('refuses options, case %#', async (options, message) => {
-  const index = await made('float32', clustered(50));
-  await expect(index.optimize(options as never)).rejects.toThrow(message);
-  expect(index.report).toBeNull();
+  expect(index.add(at(few, 0))).toBe(COUNT);
 });

@@ -255,71 +255,6 @@ it('re-ranks rows, not distinct codes: many rows of few codes are found by exact
   }
 });
 
-describe('optimize', () => {
-  const draws = new Draws(3);
-  const dimensions = 16;
-  const centres = matrix(draws, 60, dimensions);
-  const clustered = (count: number) => {
-    const values = new Float32Array(count * dimensions);
-    for (let row = 0; row < count; row++) {
-      const centre = rowOf(centres, draws.integer(60));
-      for (let i = 0; i < dimensions; i++) {
-        values[row * dimensions + i] = centre[i] + 0.5 * draws.gaussian();
-      }
-    }
-    return { values, dimensions };
-  };
-  const vectors = clustered(6000);
-
-  it('reaches the recall that it reports, by partitions and by a scan', async () => {
-    const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
-    await index.addAll(vectors);
-    const before = index.search(rowOf(vectors, 7), { k: 10, method: 'scan', oversample: 60 });
-    const report = await index.optimize({ recall: 0.9, k: 10, partitions: 64, queries: 200 });
-    expect(report).toMatchObject({ wanted: 0.9, reached: true, truth: 'cosine' });
-    expect(report.recall).toBeGreaterThanOrEqual(0.9);
-    expect(report.interval[0]).toBeLessThan(report.recall);
-    expect(index.search(rowOf(vectors, 7), { k: 10, method: 'scan', oversample: 60 })).toEqual(
-      before,
-    );
-    const queries = clustered(200);
-    let found = 0;
-    for (let i = 0; i < 200; i++) {
-      const truth = new Set(scanVectors(vectors, rowOf(queries, i), { k: 10 }).rows);
-      const options = { k: 10, method: 'partitions', probes: report.probes || 16 } as const;
-      for (const row of index.search(rowOf(queries, i), options).rows) if (truth.has(row)) found++;
-    }
-    expect(found / 2000).toBeGreaterThan(0.85);
-    const everything = { k: 10, oversample: 600, probes: 64, method: 'partitions' } as const;
-    const exact = index.search(rowOf(queries, 0), everything);
-    expect(exact).toMatchObject(scanVectors(vectors, rowOf(queries, 0), { k: 10 }));
-  });
-
-  it('says when the recall is out of reach, and counts what came later', async () => {
-    const index = new SimHashIndex({ bits: 8, dimensions, vectors: 'int8' });
-    await index.addAll(vectors);
-    const report = await index.optimize({ recall: 1, k: 5, queries: 60, partitions: 32 });
-    expect(report.reached).toBe(report.recall === 1);
-    await index.addAll(clustered(3000));
-    index.remove(0);
-    expect(index.report).toMatchObject({ rowsAdded: 3000, rowsRemoved: 1 });
-  });
-
-  it('leaves the index as it was when it is cancelled', async () => {
-    const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
-    await index.addAll(vectors);
-    const before = index.search(rowOf(vectors, 1));
-    const abort = new AbortController();
-    const work = index.optimize({ signal: abort.signal });
-    expect(() => index.add(rowOf(vectors, 0))).toThrow(/optimize\(\) is still at work/);
-    abort.abort(new Error('enough'));
-    await expect(work).rejects.toThrow('enough');
-    expect(index.report).toBeNull();
-    expect(index.search(rowOf(vectors, 1))).toEqual(before);
-    expect(index.add(rowOf(vectors, 0))).toBe(6000);
-  });
-});
-
 describe('filter', async () => {
   const vectors = matrix(new Draws(8), 3000);
   const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
@@ -402,13 +337,13 @@ describe('bad input', async () => {
   });
 });
 
-it('agrees with a Map and brute force through thousands of random steps', async () => {
+it('agrees with a Map and brute force through a thousand random steps', async () => {
   const draws = new Draws('model');
   const pool = matrix(draws, 300);
   let index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, vectors: 'float32' });
   const model = new Map<string, { row: number; vector: Float32Array }>();
   let nextRow = 0;
-  for (let step = 0; step < 3000; step++) {
+  for (let step = 0; step < 1000; step++) {
     const choice = draws.uniform();
     const id = `id ${draws.integer(400)}`;
     if (choice < 0.5) {

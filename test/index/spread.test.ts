@@ -8,11 +8,11 @@ import { denseVectors, segmentsOf, spreadIndex } from './spread';
 /** Answers do not depend on how rows are spread over segments, also where searches miss rows. */
 
 const DIMENSIONS = 12;
-const COUNT = 3000;
+const COUNT = 1500;
 const draws = new Draws('spread');
 const vectors = denseVectors(draws, COUNT, DIMENSIONS);
 const ids = vectors.map((_, i) => `row ${i}`);
-const queries = denseVectors(draws, 40, DIMENSIONS).filter((query) => query.some((v) => v !== 0));
+const queries = denseVectors(draws, 25, DIMENSIONS).filter((query) => query.some((v) => v !== 0));
 
 describe.each([
   ['float32', false],
@@ -38,7 +38,7 @@ describe.each([
       coreOf(index).report = whole.report;
       return index;
     };
-    spread.push(whole, await added(4096, 3000), await added(1000, 1000), await added(60, 60));
+    spread.push(whole, await added(4096, 1500), await added(500, 500), await added(30, 30));
   });
 
   it('are equal from one segment, a tail, three and fifty, and from a file', async () => {

@@ -8,7 +8,11 @@ import { Draws } from '../reference/random';
 
 /** One suite runs every kernel over every width and offset, against a count of one bit at a time. */
 const KERNELS = hammingKernels();
-const WIDTHS = [...Array.from({ length: 40 }, (_, i) => i + 1), 48, 64, 65, 100, 128, 1000, 8192];
+/** Every rest of a division by the 16 bytes that kernels read at once, with and without such reads. */
+const WIDTHS = [
+  ...Array.from({ length: 20 }, (_, i) => i + 1),
+  ...[24, 31, 32, 33, 40, 48, 64, 65, 100, 128, 1000, 8192],
+];
 
 /** Enough rows to fill several of the blocks in which kernels work, whatever the width. */
 function rowsFor(width: number): number {

@@ -11,7 +11,7 @@ import { clustered, DIMENSIONS, found } from './kinds';
 /** An index that is built in a folder batch by batch, next to the same rows in memory. */
 
 const root = await temporaryFolder();
-const COUNT = 6000;
+const COUNT = 3000;
 const OPTIONS = { bits: 64, dimensions: DIMENSIONS, vectors: 'int8', zero: 'null' } as const;
 const OPTIMIZE = { recall: 0.9, k: 5, queries: 60, partitions: 32 };
 const values = clustered(3, COUNT);
@@ -28,7 +28,7 @@ function* batches(step = 700, all = ids) {
 }
 
 const queries = Array.from({ length: 20 }, (_, i) => {
-  return values.slice(300 * i * DIMENSIONS, (300 * i + 1) * DIMENSIONS).map((v) => v + 0.01);
+  return values.slice(150 * i * DIMENSIONS, (150 * i + 1) * DIMENSIONS).map((v) => v + 0.01);
 });
 
 describe('a build', () => {
@@ -88,7 +88,7 @@ describe('a build', () => {
 
   it('refuses an id that is there twice, and leaves nothing', async () => {
     const folder = join(root, 'twice.hs');
-    const all = ids.map((id, row) => (row === 5000 ? idOf(12) : id));
+    const all = ids.map((id, row) => (row === 2900 ? idOf(12) : id));
     const building = IndexFolder.build(folder, batches(700, all), { ...OPTIONS, memory: '8MB' });
     await expect(building).rejects.toThrow(
       '"ids"[100] expected an id that is not there yet, got "row 12 é"',
@@ -114,7 +114,7 @@ describe('a build', () => {
 
   it('refuses a limit that a partition does not fit', async () => {
     const folder = join(root, 'small.hs');
-    const options = { ...OPTIONS, memory: '40KB', optimize: OPTIMIZE };
+    const options = { ...OPTIONS, memory: '20KB', optimize: OPTIMIZE };
     await expect(IndexFolder.build(folder, batches(), options)).rejects.toThrow(
       /^"memory" is too small: a partition takes [1-9]\d* bytes, there is room for \d+/,
     );

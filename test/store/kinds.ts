@@ -18,7 +18,7 @@ import { Draws } from '../reference/random';
 import { partitioned } from './collection';
 
 export const DIMENSIONS = 24;
-const COUNT = 3000;
+const COUNT = 2000;
 
 /** Vectors in clusters, some of them equal. */
 export function clustered(seed: number, count: number): Float32Array {
@@ -115,7 +115,7 @@ export async function writeFolder(root: string, kind: Kind): Promise<string> {
   await index.addAll(rowsOf(1, COUNT), kind.ids(0, COUNT));
   if (kind.isPartitioned) {
     const { copies = false } = kind;
-    await partitioned(index, { recall: 0.9, k: 5, queries: 40, partitions: 60, copies });
+    await partitioned(index, { recall: 0.9, k: 5, queries: 40, partitions: 40, copies });
   }
   await saveIndex(index, folder);
   const opened = await IndexFolder.open(folder);

@@ -18,21 +18,16 @@ const digest = (bytes: ArrayBufferView) =>
 
 afterAll(closeThreads);
 
-/** Rows that are uniform, or near one of a few, or equal to one of a few. */
-function denseRows(
-  kind: 'uniform' | 'clustered' | 'duplicates',
-  count: number,
-  dimensions: number,
-) {
+/** Rows that are uniform, or equal to one of a few. */
+function denseRows(kind: 'uniform' | 'duplicates', count: number, dimensions: number) {
   const random = alea(kind);
   const draw = () => random() - 0.5;
   const some = Array.from({ length: 20 }, () => Array.from({ length: dimensions }, draw));
-  const noise = { uniform: 1, clustered: 0.1, duplicates: 0 }[kind];
   const values = new Float32Array(count * dimensions);
   for (let row = 0; row < count; row++) {
     const near = some[Math.floor(random() * some.length)];
     for (let d = 0; d < dimensions; d++) {
-      values[row * dimensions + d] = (kind === 'uniform' ? 0 : near[d]) + noise * draw();
+      values[row * dimensions + d] = kind === 'uniform' ? draw() : near[d];
     }
   }
   return { values, dimensions };
@@ -51,8 +46,8 @@ function sparseRows(count: number) {
 }
 
 describe('hashAll', async () => {
-  const makeDense = async (kind: 'uniform' | 'clustered' | 'duplicates') => {
-    const rows = denseRows(kind, 10_000, 100);
+  const makeDense = async (kind: 'uniform' | 'duplicates') => {
+    const rows = denseRows(kind, 4000, 100);
     const codes = await Promise.all(
       ['signs', 'hadamard', 'gaussian'].map(async (projection) => {
         const hasher = new SimHasher({
@@ -66,7 +61,7 @@ describe('hashAll', async () => {
     );
     return { kind, rows, codes };
   };
-  const dense = await Promise.all((['uniform', 'clustered', 'duplicates'] as const).map(makeDense));
+  const dense = await Promise.all((['uniform', 'duplicates'] as const).map(makeDense));
 
   it.each(THREADS)('gives the codes of dense rows with %d threads', async (threads) => {
     for (const { rows, codes } of dense) {
@@ -87,11 +82,11 @@ describe('hashAll', async () => {
   });
 
   it.each(THREADS)('throws the error of the first bad row with %d threads', async (threads) => {
-    const rows = denseRows('uniform', 20_000, 100);
-    for (const row of [19_000, 11_111, 15_000]) rows.values[row * 100 + 7] = Number.NaN;
+    const rows = denseRows('uniform', 12_000, 100);
+    for (const row of [11_500, 8888, 10_000]) rows.values[row * 100 + 7] = Number.NaN;
     const hasher = new SimHasher({ bits: 64 });
     const before = digest(rows.values);
-    await expect(hasher.hashAll(rows, { threads })).rejects.toThrow(/row 11111\b/);
+    await expect(hasher.hashAll(rows, { threads })).rejects.toThrow(/row 8888\b/);
     expect(digest(rows.values)).toBe(before); // not given away
     await expect(hasher.hashAll(rows, { threads })).rejects.toThrow(RangeError);
   });
@@ -105,13 +100,13 @@ describe('hashAll', async () => {
   });
 
   it('reports progress in order, up to all rows', async () => {
-    const rows = denseRows('uniform', 20_000, 100);
+    const rows = denseRows('uniform', 12_000, 100);
     const seen: number[] = [];
     const onProgress = (done: number, total: number) => seen.push(done, total);
     await new SimHasher({ bits: 256 }).hashAll(rows, { threads: 2, onProgress });
     const done = seen.filter((_, i) => i % 2 === 0);
     expect(done).toEqual([...done].sort((a, b) => a - b));
-    expect(seen.slice(-2)).toEqual([20_000, 20_000]);
+    expect(seen.slice(-2)).toEqual([12_000, 12_000]);
   });
 
   it.each([0, -1, 'many', 10_000, 1.5, null])('refuses threads: %s', async (threads) => {
@@ -185,7 +180,7 @@ describe('hashAll of texts', () => {
 });
 
 describe('the pool', () => {
-  const rows = denseRows('uniform', 60_000, 100);
+  const rows = denseRows('uniform', 20_000, 100);
   const hasher = new SimHasher({ bits: 1024 });
 
   it('stops within a moment by a signal, and works again', async () => {
