@@ -86,15 +86,12 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
   const header = { kind: 'index', ...headerOf(core, counts), space: savedSpace(layout.space) };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const ids = core.ids.columnOf(Array.from(live, (row) => core.rows.idOf(row) as Id));
-  const runs = {
-    rowsOf: (first: number, end: number) => ({
-      ...columnsOf(core, live.subarray(first, end)),
-      rows: hasGaps ? live.subarray(first, end) : null,
-      ids: ids && (ids.slice(first, end) as Ids),
-    }),
-    endOf: (_first: number, end: number) => end,
-  };
-  return bytesOf(header, live.length, runs, columns);
+  const rowsOf = (first: number, end: number) => ({
+    ...columnsOf(core, live.subarray(first, end)),
+    rows: hasGaps ? live.subarray(first, end) : null,
+    ids: ids && (ids.slice(first, end) as Ids),
+  });
+  return bytesOf(header, live.length, rowsOf, columns);
 }
 
 /** Codes and vectors of rows. */

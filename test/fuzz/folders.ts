@@ -11,11 +11,12 @@ import { unpackedZstd } from '../../src/formats/compressed';
 import * as api from '../../src/node';
 import { parseManifest } from '../../src/store/manifest';
 import { openArrow } from '../../src/table/arrow/source';
+import type { Column } from '../../src/table/columns/make';
 import { decodeLz4 } from '../../src/table/compression/lz4';
 import { decodeZstd } from '../../src/table/compression/zstd';
 import { fileChecksum } from '../../src/table/sealed/file-checksum';
 import { KEY } from '../../src/table/sealed/seal';
-import { sealedBytes } from '../../src/table/sealed/sealed-table';
+import { writeTable } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 import { scratch } from '../reference/scratch';
 import { frames } from '../table/frames.json';
@@ -78,6 +79,12 @@ export function changedData(draws: Draws, data: Data): Data {
     Object.defineProperty(holder, name, { value: new Kind(whole.buffer) });
   }
   return copy;
+}
+
+/** The sealed file of some columns, which no declaration needs to have. */
+export function sealedBytes(header: object, batches: readonly (readonly Column[])[]): Uint8Array {
+  const all = batches.map((carried) => ({ count: carried[0].data.length, rows: {}, carried }));
+  return writeTable([], header as Record<string, unknown>, all);
 }
 
 /** A hostile table as a file; null where lists are longer than what writes Arrow can write. */

@@ -16,10 +16,17 @@ import { bodiesOf } from '../../src/table/arrow/messages';
 import { openArrow } from '../../src/table/arrow/source';
 import { fileChecksum } from '../../src/table/sealed/file-checksum';
 import { KEY } from '../../src/table/sealed/seal';
-import { sealedBytes } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 import { checkEqual, checkError, Finding } from './check';
-import { changedData, changedJson, resealed, temporaryFolder, useIndex, written } from './folders';
+import {
+  changedData,
+  changedJson,
+  resealed,
+  sealedBytes,
+  temporaryFolder,
+  useIndex,
+  written,
+} from './folders';
 import { mutated, NUMBERS, TEXTS } from './mutate';
 import { type MakeTarget, SMALL_INDEXES } from './readers';
 

@@ -187,24 +187,23 @@ describe('a damaged file', async () => {
   });
 });
 
-it('batches end where rows have too much for one', () => {
+it('an index of several batches comes back', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', vectors: 'none' },
-    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, space: null },
+    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 131_079, report: null, space: null },
     ...{ copies: false, zeros: null },
   };
   const rowsOf = (first: number, end: number) => ({
     ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
     ...{ scales: null, sparse: null },
-    codes: Uint8Array.from({ length: end - first }, (_, i) => 10 + first + i),
+    codes: Uint8Array.from({ length: end - first }, (_, i) => (first + i) % 251),
   });
-  const endOf = (first: number, end: number) => Math.min(end, first + 3);
-  const bytes = rowsToArrow(header as never, 7, { rowsOf, endOf });
-  expect(tableFromIPC(bytes).batches.map(({ numRows }) => numRows)).toEqual([3, 3, 1]);
+  const count = 2 * 65_536 + 7;
+  const bytes = rowsToArrow(header as never, count, rowsOf);
+  expect(tableFromIPC(bytes).batches.map(({ numRows }) => numRows)).toEqual([65_536, 65_536, 7]);
   const index = indexFromArrow(bytes);
-  expect(Array.from({ length: 7 }, (_, row) => index.get(row)?.code?.[0])).toEqual([
-    10, 11, 12, 13, 14, 15, 16,
-  ]);
+  const rows = [0, 65_535, 65_536, 131_071, 131_072, count - 1];
+  expect(rows.map((row) => index.get(row)?.code?.[0])).toEqual(rows.map((row) => row % 251));
 });
 
 describe('columns next to an index in one file', () => {
@@ -274,10 +273,7 @@ describe('a hostile file, its checksums right,', () => {
     ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, sparse: null },
   };
   const made = (head: object, columns: object = {}) =>
-    rowsToArrow({ ...header, ...head } as never, 3, {
-      rowsOf: () => ({ ...rows, ...columns }) as never,
-      endOf: (_, end) => end,
-    });
+    rowsToArrow({ ...header, ...head } as never, 3, () => ({ ...rows, ...columns }) as never);
   const report = {
     ...{ wanted: 0.9, recall: 0.9, method: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
     ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, reached: true, interval: [0.8, 1] },

@@ -58,11 +58,10 @@ function column(name: string, type: Uint64 | Float32, lists: unknown[]): [Field,
 
 /** The two columns of sparse rows, as an index file has them. */
 const sparseToColumns = ({ sparse }: VectorColumns) =>
-  columnsOf(
-    SPARSE_COLUMNS,
-    sparseTable(sparse as SparseColumns),
-    (sparse as SparseColumns).offsets.length - 1,
-  ).map(({ field, data }): [Field, Data] => [field, data]);
+  columnsOf(SPARSE_COLUMNS, {
+    count: (sparse as SparseColumns).offsets.length - 1,
+    rows: sparseTable(sparse as SparseColumns),
+  }).map(({ field, data }): [Field, Data] => [field, data]);
 
 /** Sparse rows of a file, whose first has this number. */
 function sparseFromColumns({ batches }: ReturnType<typeof openArrow>, firstRow = 0) {

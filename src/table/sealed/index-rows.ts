@@ -13,13 +13,12 @@ import type { RowBatch } from '../row-batch';
 import type { Header } from './seal';
 import {
   BATCH_ROWS,
+  batchRanges,
   type ColumnSchema,
   type Lists,
-  type OpenedTable,
   openTable,
   type Rows,
   readRows,
-  type TableBatch,
   type TableRows,
   writeTable,
 } from './sealed-table';
@@ -53,14 +52,6 @@ export interface IndexRows {
   readonly sparse: SparseColumns | null;
 }
 
-/** Rows to write, which are given in runs that fit one batch each. */
-interface RowRuns {
-  /** The live rows at positions `first` to `end - 1`. */
-  rowsOf(first: number, end: number): IndexRows;
-  /** Where a run that begins at `first` must end, so that its rows fit a batch: `end` at most. */
-  endOf(first: number, end: number): number;
-}
-
 /** The columns of sparse vectors: lists of dimensions, and of their weights. */
 export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
   { name: 'indices', type: { list: 'uint64' }, isOptional: true },
@@ -88,27 +79,23 @@ function columnsFor({ bits, dimensions, vectors }: Partial<IndexHeader>) {
 const BATCH_BYTES = 2 ** 30;
 
 /**
- * The bytes of an Arrow file with `count` rows, which `runs` gives; one empty batch where there are
- * none. `carried` has a row for each of them.
+ * The bytes of an Arrow file with `count` rows, of which `rowsOf` gives those at positions `first`
+ * to `end - 1`; one empty batch where there are none. `carried` has a row for each of them.
  */
 export function indexToArrow(
   header: Omit<IndexHeader, 'version'> & { readonly bits: number },
   count: number,
-  runs: RowRuns,
+  rowsOf: (first: number, end: number) => IndexRows,
   carried?: RowBatch,
 ): Uint8Array {
   const carriedBytes = carried === undefined ? 0 : Math.ceil(carried.byteLength / (count || 1));
   const rowBytes = 4 * Number(header.dimensions ?? 1) + carriedBytes;
   const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / rowBytes)));
-  const batches: TableBatch[] = [];
-  let first = 0;
-  do {
-    const end = runs.endOf(first, Math.min(count, first + most));
-    const rows = runs.rowsOf(first, end);
-    const own = carried && carriedColumns(carried.slice(first, end));
-    batches.push({ count: rows.count, rows: tableOf(rows), ...(own && { carried: own }) });
-    first = end;
-  } while (first < count);
+  const batches = batchRanges(count, most).map(([first, end]) => ({
+    count: end - first,
+    rows: tableOf(rowsOf(first, end)),
+    carried: carried && carriedColumns(carried.slice(first, end)),
+  }));
   const names = carried?.columns.map(({ name }) => name);
   return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches);
 }
@@ -183,40 +170,31 @@ export function checkSparse({ offsets, indices, weights }: SparseColumns, firstR
   }
 }
 
-/** A file of index rows that was opened; its batches may be read several times. */
-interface OpenedIndex {
-  readonly header: IndexHeader;
-  readonly count: number;
-  /** Calls `take` with the rows, batch by batch. */
-  eachBatch(take: (rows: IndexRows) => void): void;
-}
-
 /**
- * Opens the file of an index. Damage, and columns that do not fit the header, throw a FormatError.
+ * Opens the file of an index: `eachBatch` calls `take` with the rows, batch by batch. Damage, and
+ * columns that do not fit the header, throw a FormatError.
  */
-export function indexFromArrow(source: ArrowSource, file: string | undefined): OpenedIndex {
-  const table = openTable(source, file, { kind: 'index' });
-  const { header, count } = table;
-  return { header, count, eachBatch: (take) => eachBatch(table, take) };
-}
-
-function eachBatch({ header, batches }: OpenedTable, take: (rows: IndexRows) => void): void {
-  const columns = columnsFor(header);
-  let firstRow = 0;
-  for (const batch of batches) {
-    const table = readRows(batch, columns, firstRow);
-    const { bytes: codes, validity } = table.code as Rows;
-    checkUnusedBits(codes, header.bits, firstRow);
-    take({
-      count: batch.numRows,
-      codes,
-      validity,
-      rows: table.row as Uint32Array | null,
-      ids: table.id as Ids | null,
-      vectors: table.vector as Float32Array | Int8Array | null,
-      scales: table.scale as Float32Array | null,
-      sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
-    });
-    firstRow += batch.numRows;
-  }
+export function indexFromArrow(source: ArrowSource, file: string | undefined) {
+  const { header, count, batches } = openTable(source, file, { kind: 'index' });
+  const eachBatch = (take: (rows: IndexRows) => void) => {
+    const columns = columnsFor(header);
+    let firstRow = 0;
+    for (const batch of batches) {
+      const table = readRows(batch, columns, firstRow);
+      const { bytes: codes, validity } = table.code as Rows;
+      checkUnusedBits(codes, header.bits, firstRow);
+      take({
+        count: batch.numRows,
+        codes,
+        validity,
+        rows: table.row as Uint32Array | null,
+        ids: table.id as Ids | null,
+        vectors: table.vector as Float32Array | Int8Array | null,
+        scales: table.scale as Float32Array | null,
+        sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
+      });
+      firstRow += batch.numRows;
+    }
+  };
+  return { header: header as IndexHeader, count, eachBatch };
 }

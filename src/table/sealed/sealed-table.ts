@@ -64,7 +64,7 @@ export interface TableBatch {
   readonly count: number;
   readonly rows: TableRows;
   /** Columns after those that the table declares. */
-  readonly carried?: readonly Column[];
+  readonly carried?: readonly Column[] | undefined;
 }
 
 /** What the schema of a file states, besides its version. */
@@ -83,21 +83,20 @@ export function batchRanges(count: number, rows = BATCH_ROWS): [number, number][
 }
 
 /**
- * The columns of `count` rows. Only ids that are texts are copied; numbers keep the type of their
- * array.
+ * The columns of a batch. Only ids that are texts are copied; numbers keep the type of their array.
  */
 export function columnsOf(
   columns: readonly ColumnSchema[],
-  rows: TableRows,
-  count: number,
+  { count, rows, carried = [] }: TableBatch,
 ): Column[] {
-  return columns.flatMap(({ name, type, isOptional, isNullable = false }) => {
+  const declared = columns.flatMap(({ name, type, isOptional, isNullable = false }) => {
     const values = rows[name] ?? null;
     if (values === null && isOptional) return [];
     if (values === null) throw new Error(`column "${name}" has no values`);
     const data = dataOf(type, values, count);
     return [{ field: new Field(name, data.type, isNullable), data }];
   });
+  return [...declared, ...carried];
 }
 
 function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
@@ -116,43 +115,29 @@ function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
   return makeData({ type: list, length, nullCount: 0, valueOffsets, child });
 }
 
-/** The schema of a sealed file with these columns. */
-function schemaOf(columns: readonly Column[], header: TableHeader): Schema {
+/** The encoder of a sealed file with these columns. */
+function encoderOf(columns: readonly Column[], header: TableHeader): ArrowEncoder {
   const fields = columns.map(({ field }) => field);
-  return new Schema(fields, new Map([[KEY, headerText(header)]]));
+  return new ArrowEncoder('file', new Schema(fields, new Map([[KEY, headerText(header)]])));
 }
 
-/** The bytes of a sealed file of at least one batch; all batches have the same columns. */
-export function sealedBytes(header: TableHeader, batches: Iterable<readonly Column[]>): Uint8Array {
-  let encoder: ArrowEncoder | null = null;
-  for (const columns of batches) {
-    encoder ??= new ArrowEncoder('file', schemaOf(columns, header));
-    encoder.add(
-      columns.map(({ data }) => data),
-      columns[0].data.length,
-    );
-  }
-  encoder?.finish();
-  return concatenated(encoder?.take() ?? []);
-}
-
-/** The bytes of a whole table. */
+/** The bytes of a whole table of one batch at least; all have the same columns. */
 export function writeTable(
   columns: readonly ColumnSchema[],
   header: TableHeader,
   batches: Iterable<TableBatch>,
 ): Uint8Array {
-  return sealedBytes(
-    header,
-    Array.from(batches, (batch) => batchColumns(columns, batch)),
-  );
-}
-
-function batchColumns(
-  columns: readonly ColumnSchema[],
-  { count, rows, carried = [] }: TableBatch,
-): Column[] {
-  return [...columnsOf(columns, rows, count), ...carried];
+  let encoder: ArrowEncoder | null = null;
+  for (const batch of batches) {
+    const own = columnsOf(columns, batch);
+    encoder ??= encoderOf(own, header);
+    encoder.add(
+      own.map(({ data }) => data),
+      batch.count,
+    );
+  }
+  encoder?.finish();
+  return concatenated(encoder?.take() ?? []);
 }
 
 /** Where the body of a record batch is in its file. */
@@ -192,10 +177,10 @@ export class TableWriter {
    * now.
    */
   add(batch: TableBatch): Uint8Array[] {
-    const columns = batchColumns(this.columns, batch);
+    const columns = columnsOf(this.columns, batch);
     const first: Uint8Array[] = [];
     if (this.#encoder === null) {
-      this.#encoder = new ArrowEncoder('file', schemaOf(columns, this.header));
+      this.#encoder = encoderOf(columns, this.header);
       first.push(concatenated(this.#encoder.take()));
       this.#at = first[0].length;
     }
