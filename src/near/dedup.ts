@@ -7,7 +7,6 @@
  * planned day by day, and no row that was kept is dropped later.
  */
 
-import { ascending } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
@@ -25,7 +24,7 @@ import {
 import { orderBy, sorted } from './keep';
 import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from './plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
 import {
   checkComparable,
   exactMeasure,
@@ -164,8 +163,8 @@ async function planOf(
   const across: number[] = [];
   for (let row = first; row < count; row++) {
     const other = plan.duplicateOf[row];
-    if (other === row) plan.kept[row] = 1;
-    else (other >= first ? within : across).push(row);
+    plan.kept[row] = Number(other === row);
+    if (other !== row) (other >= first ? within : across).push(row);
     if (row % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
   const here = { rows: added, first };
@@ -227,30 +226,19 @@ function knownOf(extend: Extension, added: Rows): Known {
 }
 
 /** The known plan, followed by the added rows, each kept in its own group. */
-function blankPlan(added: Rows, known: Known | null): DedupPlan {
+function blankPlan(added: Rows, known: Known | null) {
   const count = (known?.plan.count ?? 0) + added.codes.count;
   const all = [added, ...(known ? [known.rows] : [])];
   const measure = all.every((rows) => exactMeasure(rows) !== null) ? exactMeasure(added) : null;
   const old = known?.plan;
+  // Of rows that are compared exactly, unless the known plan lacks their similarities.
   const exact = (name: Measure['name'], before: Float64Array | null | undefined) =>
-    measure?.name === name && before !== null ? new Float64Array(count).fill(1) : null;
-  const plan = {
-    count,
-    groups: ascending(count),
-    kept: new Uint8Array(count),
-    duplicateOf: ascending(count),
-    distances: new Uint16Array(count),
+    measure?.name === name && before !== null ? (before ?? new Float64Array()) : null;
+  const similarities = {
     cosines: exact('cosine', old?.cosines),
     jaccards: exact('jaccard', old?.jaccards),
-    checks: new Uint32Array(count),
   };
-  if (known === null) return plan;
-  for (const field of ['groups', 'kept', 'duplicateOf', 'distances'] as const) {
-    plan[field].set(known.plan[field]);
-  }
-  plan.cosines?.set(known.plan.cosines as Float64Array);
-  plan.jaccards?.set(known.plan.jaccards as Float64Array);
-  return plan;
+  return keptAlone(count, similarities, old);
 }
 
 /** A plan that grows, the added rows, and the order in which these are preferred. */

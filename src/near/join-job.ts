@@ -42,7 +42,7 @@ export type JoinPart =
   | AllPart;
 
 /** A block of queries, which are compared with codes `first` to `end - 1`. */
-interface AllPart {
+export interface AllPart {
   readonly stage: 'all';
   readonly query: number;
   readonly queries: number;

@@ -12,6 +12,7 @@ import { ENTRY, HIT, JOIN_WORK_AT, JoinMemory } from '../kernels/joins';
 import type { Job } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import {
+  type AllPart,
   BucketJob,
   JOINING,
   type JoinFound,
@@ -189,32 +190,24 @@ async function joinAll(
   const near: Near = { maxDistance, rejects: rejects.length };
   const state: JoinState = { arrays: memory.arrays, key: null, near };
   const rows = Math.ceil(comparisonsOfStep(memory) / QUERIES);
-  const blockOf = (code: number) => Math.ceil(code / QUERIES);
-  const from = Math.floor(range()[0] / QUERIES);
-  /** For each block of queries the number of parts before it. */
-  const before = [0];
-  for (let block = from; block < blockOf(count); block++) {
-    before.push((before.at(-1) as number) + Math.ceil((count - block * QUERIES) / rows));
+  const parts: AllPart[] = [];
+  const [from, to] = range();
+  for (let query = QUERIES * Math.floor(from / QUERIES); query < Math.min(count, to); ) {
+    const queries = Math.min(QUERIES, count - query);
+    for (let first = query; first < count; first += rows) {
+      parts.push({ stage: 'all', query, queries, first, end: Math.min(count, first + rows) });
+    }
+    query += queries;
   }
-  let block = 0; // of the last part that was made: parts are made in order
   const job: Job<JoinState, JoinPart, JoinFound> = {
     task: JOINING,
     state,
-    get count() {
-      // The range may end earlier meanwhile, but parts that were made must stay.
-      const end = blockOf(Math.min(count, range()[1])) - from;
-      return Math.max(before[block], before[Math.max(0, end)]);
-    },
-    part(i) {
-      while (before[block + 1] <= i) block++;
-      const query = (from + block) * QUERIES;
-      const first = query + (i - before[block]) * rows;
-      const end = Math.min(count, first + rows);
-      return { stage: 'all', query, queries: Math.min(QUERIES, count - query), first, end };
-    },
+    count: parts.length,
+    // The range may end earlier meanwhile: queries behind it are compared with nothing.
+    part: (i) => (parts[i].query < range()[1] ? parts[i] : { ...parts[i], end: parts[i].first }),
     take(found, i) {
       if (found.count > 0) take(found.hits, found.count);
-      return [i + 1, before[before.length - 1]];
+      return [i + 1, parts.length];
     },
     scratchBytes: JOIN_WORK_AT + memory.workBytes,
   };

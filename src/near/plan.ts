@@ -110,13 +110,39 @@ export function checksOf(codes: Codes, first = 0, end = codes.count): Uint32Arra
   return checks;
 }
 
+/** The columns of a plan that have a value for each row, null or missing where it has none. */
+type Exact = Partial<Pick<DedupPlan, 'cosines' | 'jaccards'>>;
+
+/**
+ * A plan of `count` rows that keeps each alone, with the similarities that `exact` has. The first
+ * rows are those of `plan`, if one is given.
+ */
+export function keptAlone(count: number, exact: Exact, plan?: DedupPlan) {
+  const ofOnes = (there: Float64Array | null | undefined) =>
+    (there ?? null) === null ? null : new Float64Array(count).fill(1);
+  const made = {
+    count,
+    groups: ascending(count),
+    kept: new Uint8Array(count).fill(1),
+    duplicateOf: ascending(count),
+    distances: new Uint16Array(count),
+    cosines: ofOnes(exact.cosines),
+    jaccards: ofOnes(exact.jaccards),
+    checks: new Uint32Array(count).fill(NULL_CHECK),
+  };
+  if (plan === undefined) return made;
+  for (const field of ['groups', 'kept', 'duplicateOf', 'distances', 'checks'] as const) {
+    made[field].set(plan[field]);
+  }
+  made.cosines?.set(plan.cosines as Float64Array);
+  made.jaccards?.set(plan.jaccards as Float64Array);
+  return made;
+}
+
 /** A plan that keeps every row of a source, to be extended by other rows. */
 export function planOfKept(source: RowSource): DedupPlan {
   const { codes } = rowsOf('source', source);
-  const none = { distances: new Uint16Array(codes.count), cosines: null, jaccards: null };
-  const [groups, duplicateOf] = [ascending(codes.count), ascending(codes.count)];
-  const kept = new Uint8Array(codes.count).fill(1);
-  return { count: codes.count, groups, kept, duplicateOf, ...none, checks: checksOf(codes) };
+  return { ...keptAlone(codes.count, {}), checks: checksOf(codes) };
 }
 
 /** For each row of an index the checksum of its code; `NULL_CHECK` for a row without one. */
@@ -138,25 +164,9 @@ export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
 /** A plan of `count` rows: further rows are kept, alone, and have no checksum. */
 function widened(plan: DedupPlan, count: number): DedupPlan {
   if (plan.count >= count) return plan;
-  const wider = <T extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
-    values: T,
-    own: (row: number) => number,
-  ): T => {
-    const all = new (values.constructor as new (length: number) => T)(count);
-    all.set(values);
-    for (let row = plan.count; row < count; row++) all[row] = own(row);
-    return all;
-  };
-  const exact = (values: Float64Array | null) => values && wider(values, () => 1);
-  return {
-    count,
-    groups: wider(plan.groups, (row) => row),
-    kept: wider(plan.kept, () => 1),
-    duplicateOf: wider(plan.duplicateOf, (row) => row),
-    distances: wider(plan.distances, () => 0),
-    cosines: exact(plan.cosines),
-    jaccards: exact(plan.jaccards),
-    checks: wider(plan.checks, () => NULL_CHECK),
-    ...(plan.reviewed && { reviewed: wider(plan.reviewed, () => 0) }),
-  };
+  const wider = keptAlone(count, plan, plan);
+  if (plan.reviewed === undefined) return wider;
+  const reviewed = new Uint8Array(count);
+  reviewed.set(plan.reviewed);
+  return { ...wider, reviewed };
 }
