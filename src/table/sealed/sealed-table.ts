@@ -224,7 +224,7 @@ export class TableWriter {
 }
 
 /** A table that was opened and whose checksums were compared. */
-export interface OpenedTable {
+interface OpenedTable {
   readonly header: Header & TableHeader;
   /** Rows of all batches. */
   readonly count: number;
