@@ -188,25 +188,6 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
       expect(here).toEqual(there);
     },
   );
-
-  it(
-    'goes on as before: rows come and go, and it is optimized again',
-    quickIf(kind.name === 'float32'),
-    async () => {
-      const folder = await writeFolder(kind, 'again');
-      await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
-      const ids = kind.idOf === null ? undefined : (['late 1', 'late 2'] as IdList);
-      const columns = kind.hasColumns ? { columns: columnsOf(0, 2) } : {};
-      const first = await folder.append(matrixOf(10, 12), ids, columns);
-      expect(first).toBe(COUNT);
-      await folder.remove([kind.idOf?.(0) ?? 0]);
-      const before = await exactOf(folder, kind);
-      const report = await folder.optimize({ ...OPTIMIZE, partitions: 8, memory: '300KB' });
-      expect(report.partitions).toBe(8);
-      expect(await exactOf(folder, kind)).toEqual(before);
-      expect((await IndexFolder.verify(folder.path)).problems).toEqual([]);
-    },
-  );
 });
 
 describe('optimize of a folder', () => {

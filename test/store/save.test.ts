@@ -70,7 +70,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
   });
 });
 
-for (const seed of [1, 2, 3, 4]) {
+for (const seed of [1, 2]) {
   const options = { ...quickIf(seed === 1), timeout: 240_000 };
   it(
     `is what a plain model says after any appends, removals, compactions and saves: ${seed}`,

@@ -104,7 +104,7 @@ describe('a folder that another process changes', () => {
     await index.addAll([[1, 2, 3]], ['first']);
     await saveIndex(index, folder);
     const start = await bundled('append.child.ts');
-    const child = start([folder, '40']);
+    const child = start([folder, '15']);
     const found: unknown[] = [];
     let checks = 0;
     let isOver = false;
@@ -114,7 +114,7 @@ describe('a folder that another process changes', () => {
     for (; !isOver; checks++) found.push(...(await IndexFolder.verify(folder)).problems);
     expect([await child.end, child.output.stderr, found]).toEqual([0, '', []]);
     expect(checks).toBeGreaterThan(3);
-    expect((await IndexFolder.verify(folder)).rows).toBe(41);
+    expect((await IndexFolder.verify(folder)).rows).toBe(16);
   });
 });
 

@@ -8,7 +8,7 @@ import { eachPairs, type PairBatch, type PairsOptions, pairs } from '../../src/n
 import { rowsOf } from '../../src/near/rows';
 import { closeThreads } from '../../src/threads/parallel';
 
-const THREADS = [1, 2, 3, 5];
+const THREADS = [1, 3];
 const BYTES = 8;
 
 afterAll(closeThreads);
@@ -80,8 +80,8 @@ const CASES = [
 ] as const;
 
 describe.each(CASES)('pairs of %s codes', (kind, maxDistances) => {
-  const codes = codesOf(kind, 2000, 'these');
-  const others = codesOf(kind, 1000, 'those');
+  const codes = codesOf(kind, 1200, 'these');
+  const others = codesOf(kind, 600, 'those');
 
   it.each(maxDistances)('within %i are those of brute force', async (maxDistance) => {
     const expected = bruteForce(codes, null, maxDistance);
@@ -129,7 +129,7 @@ function byRows(one: number[], other: number[]): number {
 }
 
 it('progress of threads rises to its end, as without them', async () => {
-  const codes = codesOf('clustered', 20_000, 'progress');
+  const codes = codesOf('clustered', 10_000, 'progress');
   for (const threads of [1, 3]) {
     const seen: number[][] = [];
     const onProgress = (done: number, total: number) => seen.push([done, total]);
