@@ -1,11 +1,9 @@
 /**
- * Applies a plan: writes a new file of the rows that it keeps. JSONL, CSV and text keep their
- * records byte for byte, Arrow and Parquet all their columns; another format of the output
- * converts. The source is only read, and must have the rows that the plan was made for.
+ * Applies a plan: writes a new file of the rows that it keeps. JSONL, shards of JSONL, CSV and text
+ * keep their records byte for byte, Arrow and Parquet all their columns; another format of the
+ * output converts. The source is only read, and must have the rows that the plan was made for.
  */
 
-import { mkdir, rm } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
 import { checkArguments, checkDeclared } from '../base/arguments';
 import { MAX_BITS } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
@@ -14,13 +12,13 @@ import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
-import { writerTo } from './create-rows';
-import { isThere, openOutput, type RowOutput } from './file-io';
+import { type RowWriter, writerTo } from './create-rows';
+import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, OF_LINES, ROW_FORMATS, type RowFormat } from './row-format';
-import type { RowReader, SkippedLine } from './row-reader';
+import type { RowReader } from './row-reader';
 import { shardsOf } from './shards';
-import { type FileStates, isAddress } from './web-source';
+import type { FileStates } from './web-source';
 
 /** How a plan is applied; options of `openRows` say how the source is read. */
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
@@ -67,8 +65,8 @@ const OPTIONS = {
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
 
 /**
- * Writes the rows that a plan keeps to a new file; of shards to a folder. Shards keep their names.
- * The source is only read, and must have the rows that the plan was made for.
+ * Writes the rows that a plan keeps to a new file, also those of shards. The source is only read,
+ * and must have the rows that the plan was made for.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -105,146 +103,25 @@ export async function applyChecked(
   output: string,
   given: CheckedOptions,
 ): Promise<Applied> {
-  const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
-  const shards = given.format === 'text' ? null : await shardsOf(source);
-  if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);
-  const inputs = [...(shards ?? []), ...(given.inputs ?? [])];
-  return applyToOne(plan, source, output, { ...given, inputs, isSharded: shards !== null });
-}
-
-/**
- * Writes a shard for each one of the source, of the same name, to the folder `output`. A failure
- * removes the shards that were written: some of them alone would look like all.
- */
-async function applyToShards(
-  plan: DedupPlan,
-  shards: readonly string[],
-  output: string,
-  given: CheckedOptions,
-): Promise<Applied> {
-  const { inputs = [], force = true, onProgress } = given;
-  const targets = targetsOf(shards, output);
-  for (const target of force ? [] : targets) {
-    if (await isThere(target)) {
-      throw new Error(`the output ${target} exists; force (--force) replaces it`);
-    }
-  }
-  const counts = await rowsOfShards(plan, shards, given);
-  // The ids were compared, and the rows counted; codes are those of one file.
-  const alone = { ids: undefined, onProgress: undefined, outputFormat: undefined, column: null };
-  const applied = { file: output, skipped: 0, skippedLines: [] as SkippedLine[] };
-  let first = 0;
-  let written = 0;
-  try {
-    for (const [i, shard] of shards.entries()) {
-      await mkdir(dirname(targets[i]), { recursive: true });
-      const part = planOfRows(plan, first, first + counts[i]);
-      const { skipped, skippedLines } = await applyToOne(part, shard, targets[i], {
-        ...given,
-        ...alone,
-        force,
-        isSharded: false,
-        inputs: [...shards, ...inputs],
-      });
-      written++;
-      applied.skipped += skipped;
-      for (const { line, reason } of skippedLines) {
-        applied.skippedLines.push({ line, reason: `${reason}, ${shard}` });
-      }
-      first += counts[i];
-      onProgress?.(first, plan.count);
-    }
-  } catch (error) {
-    for (const target of targets.slice(0, written)) await rm(target, { force: true });
-    throw error;
-  }
-  return applied;
-}
-
-/** Reads all shards, which must have the rows of the plan; returns how many each has. */
-async function rowsOfShards(
-  plan: DedupPlan,
-  shards: readonly string[],
-  given: CheckedOptions,
-): Promise<number[]> {
-  const { ids, signal } = given;
-  const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
-  const counts: number[] = [];
-  let total = 0;
-  for (const shard of shards) {
-    const before = total;
-    const isWanted = wantedRows(given, (row) => ids?.values[before + row] !== undefined);
-    const inner = { isWanted, states: given.states };
-    for await (const batch of await openRecords(shard, { ...given, columns }, inner)) {
-      signal?.throwIfAborted();
-      if (ids !== undefined) checkIds(batch.startingAt(total), ids, shard);
-      total += batch.count;
-    }
-    counts.push(total - before);
-  }
-  checkRows(plan, { source: `${shards.length} shards`, count: total, checks: null });
-  return counts;
-}
-
-/** Which rows of a source are parsed; undefined for all. */
-function wantedRows({ unchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
-  return unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
-}
-
-/** The part of a plan for rows `first` to `end - 1`, as far as it is needed to apply it. */
-function planOfRows(plan: DedupPlan, first: number, end: number): DedupPlan {
-  const { kept, checks } = plan;
-  const own = { kept: kept.slice(first, end), checks: checks.slice(first, end) };
-  return { ...plan, ...own, count: end - first };
-}
-
-/** The outputs of shards, under the same names; a .zst becomes a .gz, since ZSTD is not written. */
-function targetsOf(sources: readonly string[], output: string): string[] {
-  // Of an address the host is the first folder.
-  const pathOf = (one: string) => one.replace(/^\w+:\/\/|[?#].*$/gs, '');
-  const shards = sources.map((one) => (isAddress(one) ? pathOf(one) : one));
-  // The deepest folder that has all shards: outputs keep their paths below it.
-  let base = dirname(shards[0]);
-  while (!shards.every((file) => file.startsWith(join(base, sep)) || base === '.')) {
-    base = dirname(base);
-  }
-  const nameOf = (shard: string) => relative(base, shard).replace(/\.zst$/i, '.gz');
-  const targets = shards.map((shard) => join(output, nameOf(shard)));
-  const twice = targets.findIndex((target, i) => targets.indexOf(target) < i);
-  if (twice < 0) return targets;
-  throw new FormatError(`another shard is to become ${targets[twice]} too`, sources[twice]);
-}
-
-/**
- * Writes one output. Rows of several shards are always encoded, since each shard may have a header
- * line.
- */
-async function applyToOne(
-  plan: DedupPlan,
-  source: string | readonly string[],
-  output: string,
-  given: CheckedOptions & { isSharded: boolean },
-): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force, isSharded, unchanged: _, states, ...read } = rest;
+  const { outputFormat, force = true, unchanged: _, states, ...read } = rest;
+  const shards = given.format === 'text' ? null : await shardsOf(source);
   const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
     if (ids !== undefined) checkIds(batch, ids, name);
     onProgress?.(Math.min(batch.firstRow + batch.count, plan.count), plan.count);
   };
-  const place = { force: force ?? true, inputs: [...inputs, ...[source].flat()] };
-  const target = await openOutput(output, place);
+  const files = shards ?? [source].flat();
+  const target = await openOutput(output, { force, inputs: [...inputs, ...files] });
   try {
     const reader = await openRecords(source, read, { states });
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
-    const isFolder = reader.columns.some(({ name }) => name === 'file');
-    const areRecords = OF_LINES.includes(format) && !isSharded;
-    if (format === reader.format && areRecords && !(isFolder && format === 'text')) {
+    if (format === reader.format && areRecords(reader, shards)) {
       await reader.close();
       const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
-      const copied = await copyRecords(plan, name, {
-        read: { ...read, columns, format },
+      const copied = await copyRecords(plan, source, {
+        read: { ...read, columns, format: shards === null ? format : read.format },
         target,
         look,
         states,
@@ -257,23 +134,58 @@ async function applyToOne(
     const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
     const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
     const writer = await writerTo(target, format, { header });
-    const checks = new Uint32Array(plan.count);
-    let count = 0;
-    for await (const batch of reader) {
-      count += batch.count;
-      look(batch);
-      if (count > plan.count) continue;
-      if (code !== null)
-        checks.set(checksOf(batch.codes(code, { bits, bitOrder })), batch.firstRow);
-      await writer.write(batch.select(keptRows(plan, batch)));
-    }
-    checkRows(plan, { source: name, count, checks: code === null ? null : checks });
+    const checksIn = (batch: RowBatch) =>
+      code === null ? null : checksOf(batch.codes(code, { bits, bitOrder }));
+    await copyRows(plan, { reader, name, look, checksIn, writer });
     await writer.close();
     return reader;
   } catch (error) {
     await target.abort();
     throw error;
   }
+}
+
+/** Writes the kept rows of a reader, and compares the checksums of codes, if there are any. */
+async function copyRows(
+  plan: DedupPlan,
+  copy: {
+    readonly reader: RowReader;
+    readonly name: string;
+    readonly look: (batch: RowBatch) => void;
+    readonly checksIn: (batch: RowBatch) => Uint32Array | null;
+    readonly writer: RowWriter;
+  },
+): Promise<void> {
+  const { reader, name, look, checksIn, writer } = copy;
+  let checks: Uint32Array | null = null;
+  let count = 0;
+  for await (const batch of reader) {
+    count += batch.count;
+    look(batch);
+    if (count > plan.count) continue;
+    const own = checksIn(batch);
+    if (own !== null) {
+      checks ??= new Uint32Array(plan.count);
+      checks.set(own, batch.firstRow);
+    }
+    await writer.write(batch.select(keptRows(plan, batch)));
+  }
+  checkRows(plan, { source: name, count, checks });
+}
+
+/**
+ * True for rows that are lines, which are copied as they are. Of shards all must be JSONL: those of
+ * CSV have a line of names each.
+ */
+function areRecords({ format, columns }: RowReader, shards: readonly string[] | null): boolean {
+  if (shards !== null) return shards.every((shard) => formatOfPath(shard) === 'jsonl');
+  const isFolder = columns.some(({ name }) => name === 'file');
+  return OF_LINES.includes(format) && !(isFolder && format === 'text');
+}
+
+/** Which rows of a source are parsed; undefined for all. */
+function wantedRows({ unchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
+  return unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
 }
 
 /** The column of codes, where there is one. */
@@ -317,10 +229,12 @@ function checkRows(
   });
 }
 
+const LINE_FEED = 10;
+
 /** Copies the bytes of kept records and, of CSV, of the line that names the columns. */
 async function copyRecords(
   plan: DedupPlan,
-  source: string,
+  source: string | readonly string[],
   copy: {
     readonly read: OpenRowsOptions;
     readonly target: RowOutput;
@@ -333,9 +247,15 @@ async function copyRecords(
   let kept: Uint8Array[] = [];
   // Row -1 is the line of names.
   let row = read.format === 'csv' ? -1 : 0;
+  // The last line of a shard may have no line feed.
+  let isEnded = true;
   // Only the columns that are read decide whether a line is skipped; whole lines are copied.
   const onRecord = (bytes: Buffer, start: number, end: number) => {
-    if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
+    if (row < 0 || plan.kept[row] === 1) {
+      if (!isEnded) kept.push(Uint8Array.of(LINE_FEED));
+      kept.push(bytes.subarray(start, end));
+      isEnded = bytes[end - 1] === LINE_FEED;
+    }
     row++;
   };
   const reader = await openRecords(source, read, { onRecord, isWanted, states });
@@ -346,6 +266,6 @@ async function copyRecords(
     await target.write([Buffer.concat(kept)]);
     kept = [];
   }
-  checkRows(plan, { source, count, checks: null });
+  checkRows(plan, { source: [source].flat().join(', '), count, checks: null });
   return reader;
 }

@@ -28,7 +28,7 @@ export interface OutputOptions {
 
 const statOf = (path: string) => stat(path).catch(() => null);
 /** True where anything has this name, even a link that leads nowhere. */
-export const isThere = (path: string) =>
+const isThere = (path: string) =>
   lstat(path).then(
     () => true,
     () => false,

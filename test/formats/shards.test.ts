@@ -178,37 +178,53 @@ it('outputs whose name ends in .gz are compressed, and ZSTD is refused', async (
 });
 
 describe('a plan for shards', () => {
-  it('is applied shard by shard: same names, records as they were', async () => {
-    for (const name of ['in/a.jsonl', 'in/b/c.jsonl.gz']) {
-      const text = name.endsWith('.gz') ? jsonl(20, 40) : jsonl(0, 20);
-      write(name, name.endsWith('.gz') ? gzipSync(text) : text);
-    }
-    const texts = ascending(40).map((id) => `text ${id % 7}`);
-    const plan = await dedup(await new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
-    await applyPlan(plan, at('in'), at('kept'));
-    expect(readdirSync(at('kept'))).toEqual(['a.jsonl', 'b']);
-    expect(readFileSync(at('kept/a.jsonl'), 'utf8').trim().split('\n')).toEqual(linesOf(0, 7));
-    expect(gunzipSync(readFileSync(at('kept/b/c.jsonl.gz'))).toString()).toBe('');
-    await applyPlan(plan, at('in/**/*.jsonl*'), at('one.jsonl'));
-    expect(await idsOf(at('one.jsonl'))).toEqual(ascending(7));
+  const planOf = async (count: number, different: number) => {
+    const texts = ascending(count).map((id) => `text ${id % different}`);
+    return dedup(await new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
+  };
+
+  it('makes one file, with the records of JSONL as they were', async () => {
+    write('in/a.jsonl', jsonl(0, 20));
+    write('in/b/c.jsonl.gz', gzipSync(jsonl(20, 40)));
+    const seen: number[] = [];
+    const onProgress = (done: number) => seen.push(done);
+    await applyPlan(await planOf(40, 23), at('in'), at('one.jsonl'), { onProgress });
+    expect(readFileSync(at('one.jsonl'), 'utf8').split('\n')).toEqual(linesOf(0, 23).concat(''));
+    expect(seen.at(-1)).toBe(40);
+    const zipped = at('one.jsonl.gz');
+    await applyPlan(await planOf(40, 23), at('in/**/*.jsonl*'), zipped);
+    expect(gunzipSync(readFileSync(zipped)).toString().split('\n').length).toBe(24);
   });
 
-  it('of ZSTD, which is not written, is applied into gzip, unless a shard has that name', async () => {
-    const text = jsonl(0, 20);
-    write('packed/a.jsonl.zst', zstdOf(text));
-    const texts = ascending(20).map((id) => `text ${id % 7}`);
-    const plan = await dedup(await new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
-    await applyPlan(plan, at('packed'), at('unpacked'));
-    expect(readdirSync(at('unpacked'))).toEqual(['a.jsonl.gz']);
-    const lines = gunzipSync(readFileSync(at('unpacked/a.jsonl.gz')))
-      .toString()
-      .trim()
-      .split('\n');
-    expect(lines).toEqual(linesOf(0, 7));
-    write('packed/a.jsonl.gz', gzipSync(text));
-    await expect(applyPlan(plan, at('packed'), at('both'))).rejects.toThrow(
-      `another shard is to become ${at('both/a.jsonl.gz')} too`,
+  it('encodes those of several formats, or of ZSTD, alike', async () => {
+    write('several/a.jsonl.zst', zstdOf(jsonl(0, 20)));
+    write(
+      'several/b.csv',
+      `id,text\n${ascending(5)
+        .map((i) => `${20 + i},"text ${i}"\n`)
+        .join('')}`,
     );
+    await applyPlan(await planOf(25, 22), at('several'), at('several.jsonl'));
+    expect(await idsOf(at('several.jsonl'))).toEqual(ascending(22));
+  });
+
+  it('counts lines that were left out of all shards, and leaves nothing when stopped', async () => {
+    write('broken/a.jsonl', `${jsonl(0, 10)}\nbroken\n`);
+    write('broken/b.jsonl', `${jsonl(10, 20)}\nbroken too\n`);
+    const plan = await planOf(20, 20);
+    const applied = await applyPlan(plan, at('broken'), at('all.jsonl'), { onError: 'skip' });
+    expect(applied.skippedLines.map(({ reason }) => reason.split(', ').at(-1))).toEqual([
+      at('broken/a.jsonl'),
+      at('broken/b.jsonl'),
+    ]);
+    expect(await idsOf(at('all.jsonl'))).toEqual(ascending(20));
+    const stop = new AbortController();
+    const onProgress = () => stop.abort(new Error('stopped'));
+    const stopped = { onError: 'skip', signal: stop.signal, onProgress } as const;
+    await expect(applyPlan(plan, at('broken'), at('none.jsonl'), stopped)).rejects.toThrow(
+      'stopped',
+    );
+    expect(readdirSync(folder).filter((name) => name.includes('none'))).toEqual([]);
   });
 
   it('is refused before anything is written where the shards have other rows', async () => {

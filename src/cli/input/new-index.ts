@@ -152,7 +152,7 @@ export function needDense(call: Call, storage: string | undefined): void {
 
 /**
  * Builds an index in a folder, within --memory. `like` is a trained folder in whose partitions the
- * rows are put, with its options; else the options are those of the call.
+ * rows are put, with its options; else the options are those of the call, and of the first vectors.
  */
 export async function buildFolder(
   call: Call,
@@ -160,19 +160,26 @@ export async function buildFolder(
   path: string,
   { optimize, like }: { optimize: OptimizeOptions | undefined; like?: string | undefined },
 ): Promise<void> {
-  const { source, rows, optionsOf } = await (like === undefined
-    ? openNewRows(call, input)
-    : openPart(call, input, like));
+  const trained = like === undefined ? null : await openFolder(call, like);
+  const own = trained === null ? await openRowsFor(call, input) : null;
+  if (optimize !== undefined) needDense(call, own?.storage ?? trained?.options.vectors);
+  const { source, rows } =
+    own === null
+      ? await openRowsLike(call, input, trained as IndexFolder)
+      : { source: own.source, rows: batchesFor(own.source, own.carried) };
   const first = await rows.next();
   if (first.done) call.fail(`${source.reader.file} has no rows`);
   const all = iterated<NewBatch>(async (send) => {
     await send(first.value);
     for await (const batch of rows) await send(batch);
   });
+  const vectors = first.value.vectors as RowVectorsOrCodes;
+  const options =
+    own === null ? { like } : { ...optionsFor(source, vectors, own.storage), ...source.textTerms };
   await call.long(`building ${path}`, (long) =>
     source.named(0, () =>
       IndexFolder.build(path, all, {
-        ...optionsOf(first.value.vectors as RowVectorsOrCodes),
+        ...options,
         ...long,
         memory: call.number('memory') as number,
         firstRow: call.number('first-row'),
@@ -181,23 +188,6 @@ export async function buildFolder(
       }),
     ),
   );
-}
-
-/** The rows of an input for a new folder, and its options by the first of their vectors. */
-async function openNewRows(call: Call, input: string) {
-  const { source, storage, carried } = await openRowsFor(call, input);
-  if (call.has('optimize')) needDense(call, storage);
-  const optionsOf = (vectors: RowVectorsOrCodes) => {
-    return { ...optionsFor(source, vectors, storage), ...source.textTerms };
-  };
-  return { source, rows: batchesFor(source, carried), optionsOf };
-}
-
-/** The rows of an input, to be put into the partitions of a trained index. */
-async function openPart(call: Call, input: string, like: string) {
-  const folder = await openFolder(call, like);
-  if (call.has('optimize')) needDense(call, folder.options.vectors);
-  return { ...(await openRowsLike(call, input, folder)), optionsOf: () => ({ like }) };
 }
 
 /** What builds a carried column of a type, by the names that batches give to types. */

@@ -196,18 +196,16 @@ function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
 
 /**
  * A name for the rows that are kept: `docs-kept.jsonl` for `docs.jsonl`, of formats that are not
- * written JSONL or Arrow; for shards, as `data/*.jsonl`, a folder `data-kept`.
+ * written JSONL or Arrow; for shards `kept.jsonl`.
  */
 async function keptName(input: Input): Promise<string> {
   const [path] = [input].flat();
-  const first = localName(path);
-  if ((await shardsOf(input)) !== null) {
-    const folder = first.replace(/\/?[^/]*[*?].*$|\/?[^/]*\.[^/]+$|\/+$/g, '');
-    return `${folder || 'rows'}-kept`;
-  }
-  if (!isAddress(path) && (await stat(first)).isDirectory())
+  const shards = await shardsOf(input);
+  const first = localName(shards?.[0] ?? path);
+  if (shards === null && !isAddress(path) && (await stat(first)).isDirectory())
     return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
   const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
+  if (shards !== null) return named.replace(/^.*?((\.[^./\\]+)?(\.gz)?)$/s, 'kept$1');
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }
 

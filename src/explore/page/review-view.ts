@@ -35,23 +35,24 @@ export class ReviewView {
     document.addEventListener('keydown', (event) => this.#key(event));
   }
 
-  /**
-   * Shows the view, at the first call with the plan as the server has it: its groups ordered by
-   * doubt, those with the largest distance first.
-   */
+  /** Shows the view, at the first call with the plan as the server has it. */
   async start(): Promise<void> {
     const { store } = this;
     if (store.state.review !== null) return focusMembers();
     const review = await store.attemptSlowly(() => store.source.ask('review', null));
     if (review === undefined) return;
-    const queue = [...review.groups].sort((a, b) => b.widest - a.widest || a.group - b.group);
-    store.change({ review, queue });
-    await this.#open(Math.max(0, openAfter(queue, -1)));
+    store.change({ review });
+    await this.#open(Math.max(0, openAfter(review.groups, -1)));
+  }
+
+  /** The groups in the order in which they are reviewed. */
+  get #queue(): readonly GroupLine[] {
+    return this.store.state.review?.groups ?? [];
   }
 
   async #open(at: number): Promise<void> {
     const { store } = this;
-    const line = store.state.queue[at];
+    const line = this.#queue[at];
     const group =
       line && (await store.attempt(() => store.source.ask('group', { group: line.group })));
     const chosen = Math.min(1, (group?.members.length ?? 1) - 1);
@@ -67,12 +68,12 @@ export class ReviewView {
     const isDone = answer !== undefined;
     const { group } = step;
     const now = answer ?? (await source.ask('group', { group }).catch(() => store.state.group));
-    const { queue, review } = store.state;
+    const { review } = store.state;
     if (now === null || review === null) return isDone;
     const more = isDone ? step.before.kept.length - step.after.kept.length : 0;
+    const groups = review.groups.map((line) => (line.group === group ? now : line));
     store.change({
-      queue: queue.map((line) => (line.group === group ? now : line)),
-      review: { ...review, dropped: review.dropped + more },
+      review: { ...review, groups, dropped: review.dropped + more },
       group: store.state.group?.group === group ? now : store.state.group,
     });
     return isDone;
@@ -98,16 +99,16 @@ export class ReviewView {
   async #next(group: GroupAnswer, kept = group.kept): Promise<void> {
     const isDone = group.isReviewed && kept === group.kept;
     if (!isDone && !(await this.#keep(group, kept, true))) return;
-    const { queue, at } = this.store.state;
-    const next = openAfter(queue, at);
-    await this.#open(next < 0 ? Math.min(queue.length - 1, at + 1) : next);
+    const { at } = this.store.state;
+    const next = openAfter(this.#queue, at);
+    await this.#open(next < 0 ? Math.min(this.#queue.length - 1, at + 1) : next);
   }
 
   async #undoLast(): Promise<void> {
-    const { undo, queue, at } = this.store.state;
+    const { undo, at } = this.store.state;
     const step = undo.at(-1);
     if (step === undefined) return;
-    const own = queue.findIndex(({ group }) => group === step.group);
+    const own = this.#queue.findIndex(({ group }) => group === step.group);
     if (own !== at) await this.#open(own);
     const back = { group: step.group, before: step.after, after: step.before };
     if (await this.#decide(back)) this.store.change({ undo: undo.slice(0, -1) });
@@ -157,14 +158,14 @@ export class ReviewView {
   }
 
   view(): TemplateResult {
-    const { review, queue, group, error, status } = this.store.state;
+    const { review, group, error, status } = this.store.state;
     if (review === null) {
       return html`<main class="review">
         ${error === null ? makingView(status, 'reading the plan') : nothing}
       </main>`;
     }
-    const done = queue.filter(({ isReviewed }) => isReviewed).length;
-    const of = counted(queue.length, 'group');
+    const done = review.groups.filter(({ isReviewed }) => isReviewed).length;
+    const of = counted(review.groups.length, 'group');
     return html`<main class="review">
       <section class="progress" aria-label="Progress">
         <div class="status" role="status">
@@ -176,21 +177,22 @@ export class ReviewView {
         </div>
         <progress
           aria-label="Groups reviewed"
-          max=${Math.max(1, queue.length)}
+          max=${Math.max(1, review.groups.length)}
           .value=${done}
         ></progress>
       </section>
       ${
         group === null
           ? html`<p class="making">This plan has no groups of two or more rows.</p>`
-          : html`${this.#queue()} ${this.#members(group)}`
+          : html`${this.#list()} ${this.#members(group)}`
       }
     </main>`;
   }
 
   /** The groups around the one that is shown, as buttons, the most doubtful first. */
-  #queue(): TemplateResult {
-    const { queue, at } = this.store.state;
+  #list(): TemplateResult {
+    const queue = this.#queue;
+    const { at } = this.store.state;
     const first = Math.max(0, Math.min(at - LISTED.before, queue.length - LISTED.all));
     const lines = queue.slice(first, first + LISTED.all).map(
       ({ size, widest, isReviewed }, i) => html`<li>

@@ -8,7 +8,6 @@ import type {
   Card,
   DecideRequest,
   GroupAnswer,
-  GroupLine,
   MapAnswer,
   ReviewAnswer,
   SearchAnswer,
@@ -58,8 +57,7 @@ interface State {
   readonly isBusy: boolean;
 
   readonly review: ReviewAnswer | null;
-  /** The groups in the order in which they are reviewed, and the index of the one that is shown. */
-  readonly queue: readonly GroupLine[];
+  /** The index of the group of the plan that is shown. */
   readonly at: number;
   readonly group: GroupAnswer | null;
   /** The member of the group, by its position in the list, that keys act on. */
@@ -87,7 +85,6 @@ export class Store {
     listed: null,
     isBusy: false,
     review: null,
-    queue: [],
     at: 0,
     group: null,
     chosen: 0,

@@ -74,9 +74,14 @@ export class Review {
     this.#groups = groups;
   }
 
-  /** The state of the plan, with all groups of two rows or more, ordered by their first rows. */
+  /**
+   * The state of the plan, with all groups of two rows or more, the most doubtful first: those with
+   * the largest distance.
+   */
   answer(): ReviewAnswer {
-    const groups = Array.from(this.#groups.keys(), (group) => this.#line(group));
+    const groups = Array.from(this.#groups.keys(), (group) => this.#line(group)).sort(
+      (a, b) => b.widest - a.widest || a.group - b.group,
+    );
     const dropped = this.#plan.kept.reduce((sum, one) => sum + 1 - one, 0);
     return { file: this.file.path, rows: this.explored.rows.length, dropped, groups };
   }
