@@ -87,7 +87,7 @@ describe('what optimize reports', () => {
   }
 
   it('is of the cosines of vectors as given where they are held as int8', {
-    tags: 'thorough',
+    tags: 'full',
   }, async () => {
     // Neighbours that differ less than the digits which int8 holds.
     const near = clustered(2000, 0.02);
