@@ -27,7 +27,7 @@ import {
   type SearchResult,
   whyByCosine,
 } from './result';
-import { type Best, CosineSearch, candidatesOf, Ranking } from './search';
+import { type Best, CosineSearch, candidatesOf, type Looking, Ranking } from './search';
 import { run, type Searched, type Stepped, type Want, type Work } from './searched';
 
 /** Rows of a filter that are fewer than this share of all are compared one by one. */
@@ -119,6 +119,17 @@ export class Answer implements Stepped {
   get want(): Want | null {
     if (this.#found !== null) return { kind: 'ids', rows: this.#found.rows };
     return this.#search?.want ?? null;
+  }
+
+  /** The entries that its next step looks at; see `together.ts`. */
+  get looking(): Looking | null {
+    return this.#search instanceof CosineSearch ? this.#search.looking : null;
+  }
+
+  /** Goes on after these entries were looked at. */
+  looked(): void {
+    (this.#search as CosineSearch).looked();
+    this.#goOn();
   }
 
   suspend(): void {

@@ -8,7 +8,6 @@ import type { SimHasherOptions } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { Task } from '../threads/job';
 import type { VectorBatch } from '../vectors/vectors';
-import { answer } from './answer';
 import type { IndexCore } from './index-core';
 import type { RecallReport } from './index-options';
 import { searchedOf } from './memory-index';
@@ -19,6 +18,7 @@ import { similaritiesIn } from './result';
 import { Rows } from './rows';
 import { type Placed, Segment, Tail } from './segment';
 import { Space, type SpaceParts } from './space';
+import { answersTogether } from './together';
 
 /** The state that is sent to a thread before it answers queries. */
 interface AnsweringState {
@@ -108,9 +108,7 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
     return ({ batch, first }) => {
       const given = 'bytes' in batch ? codesOf(batch) : batch;
       const queries = queriesOf(core, given, first);
-      const results = Array.from({ length: queries.count }, (_, i) =>
-        answer(index, queries.at(i), request),
-      );
+      const results = answersTogether(index, queries, [0, queries.count], request);
       let end = 0;
       const ends = Uint32Array.from(results, ({ rows }) => {
         end += rows.length;

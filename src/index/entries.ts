@@ -103,10 +103,10 @@ export class Ranges {
   }
 
   /**
-   * Entries `first` to `first + count - 1`, 2,048 times the product of query and centroid, and the
-   * number that stands for the first.
+   * Entries `first` to `first + count - 1`, 2,048 times the product of query and centroid, the
+   * number that stands for the first, and where the search lies that looks at them.
    */
-  add(first: number, count: number, product: number, code = first): void {
+  add(first: number, count: number, product: number, code = first, room = 0): void {
     if (this.#length === this.#numbers.length) {
       this.#numbers = grown(this.#numbers);
       this.#floats = new Float32Array(this.#numbers.buffer);
@@ -115,6 +115,7 @@ export class Ranges {
     this.#numbers[this.#length + 1] = code;
     this.#numbers[this.#length + 2] = count;
     this.#floats[this.#length + 3] = product;
+    this.#numbers[this.#length + 4] = room;
     this.#length += RANGE;
     this.entryCount += count;
   }

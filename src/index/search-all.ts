@@ -4,6 +4,8 @@
  */
 
 import type { LongWork } from '../base/long-work';
+import { SCAN_BYTES } from '../kernels/memory';
+import { EntryRooms } from '../kernels/residuals';
 import { runJob } from '../threads/parallel';
 import type { RowsToAdd } from './add-rows';
 import { answer } from './answer';
@@ -14,6 +16,7 @@ import type { Rank } from './index-options';
 import { type Queries, queriesOf } from './query';
 import { type Request, settingOf } from './request';
 import { resultOf, type SearchResult } from './result';
+import { answersTogether, TOGETHER } from './together';
 
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
@@ -68,14 +71,14 @@ async function inParts(
         return answeringState(core, request);
       },
       count: Math.ceil(count / each),
+      scratchBytes:
+        SCAN_BYTES + EntryRooms.bytesOf(core.rows.layout.space?.bytesPerEntry ?? 0, TOGETHER),
       part(i) {
         const first = i * each;
         return { batch: slice(first, Math.min(count, first + each)), first };
       },
       here({ first }) {
-        const end = Math.min(count, first + each);
-        here = [];
-        for (let i = first; i < end; i++) here.push(answer(core, queries.at(i), request));
+        here = answersTogether(core, queries, [first, Math.min(count, first + each)], request);
         return null;
       },
       take(found: ReturnType<ReturnType<typeof ANSWERING.open>> | null) {
@@ -112,5 +115,5 @@ function queriesPerPart(core: IndexCore, request: Request): number {
     : settingOf(request, 'exact', { report, partitions, rows });
   const storage = core.vectors?.kind ?? 'none';
   const entries = workOf({ layout, rows, storage }, setting);
-  return Math.max(1, Math.round(PART_ENTRIES / (QUERY_ENTRIES + entries)));
+  return Math.max(TOGETHER, Math.round(PART_ENTRIES / (QUERY_ENTRIES + entries)));
 }

@@ -148,11 +148,12 @@ export class Segment extends InMemory implements Placed {
     return this.#firsts[p] + position - this.#starts[p];
   }
 
-  addEntries({ partitions, products }: Probes, to: Ranges): void {
+  addEntries({ partitions, products, rooms }: Probes, to: Ranges): void {
     const codes = this.entries?.positions ? this.#firsts : this.#starts;
     for (let i = 0; i < partitions.length; i++) {
       const p = partitions[i];
-      if (this.#counts[p] > 0) to.add(this.#firsts[p], this.#counts[p], products[i], codes[p]);
+      if (this.#counts[p] === 0) continue;
+      to.add(this.#firsts[p], this.#counts[p], products[i], codes[p], rooms?.[i]);
     }
   }
 

@@ -5,7 +5,7 @@
  */
 
 import { grown } from '../base/arrays';
-import { type LinearMemory, SCAN_BYTES } from './memory';
+import type { LinearMemory, Room } from './memory';
 import type { KernelExports } from './module.generated';
 
 /** An entry of `rows` for a code that stands for no row; searches skip it. */
@@ -146,6 +146,11 @@ const NEXT_HIT = 3;
 const HITS_END = 4;
 const COUNTS = 16;
 
+/** Bytes of a state, a multiple of 16. */
+export function stateBytes(maxWeight: number): number {
+  return (4 * (COUNTS + maxWeight + 1) + 15) & ~15;
+}
+
 export class HitState {
   /** Address of the state. */
   readonly at: number;
@@ -164,21 +169,22 @@ export class HitState {
    * holds the state, the extra bytes, and then hits, each aligned to 16 bytes.
    */
   constructor(
-    { kernels, bytes, free }: LinearMemory,
+    { kernels, bytes, room: own }: LinearMemory,
     maxWeight: number,
     want: number,
     extraBytes: number,
+    room: Room = own,
   ) {
-    this.at = free;
+    this.at = room.at;
     this.#kernels = kernels;
     this.#buffer = bytes.buffer;
-    this.extraAt = (this.at + 4 * (COUNTS + maxWeight + 1) + 15) & ~15;
+    this.extraAt = this.at + stateBytes(maxWeight);
     this.#hitsAt = (this.extraAt + extraBytes + 15) & ~15;
     this.#state = new Uint32Array(bytes.buffer, this.at, COUNTS + maxWeight + 1).fill(0);
     this.#state[LIMIT] = maxWeight;
     this.#state[WANT] = want;
     this.#state[NEXT_HIT] = this.#hitsAt;
-    this.#state[HITS_END] = free + SCAN_BYTES;
+    this.#state[HITS_END] = room.at + room.byteLength;
   }
 
   get limit(): number {

@@ -105,16 +105,23 @@ export class LinearMemory {
   readonly kernels: KernelExports;
   readonly memory: WebAssembly.Memory;
   readonly isShared: boolean;
-  /** The address of the scratch space of this thread's calls, SCAN_BYTES or more. */
-  readonly free: number;
+  /** The scratch space of this thread's calls, of SCAN_BYTES. */
+  readonly room: Room;
   /** Scratch spaces of other threads, behind the data, as `reserveAreas` made them. */
-  readonly #areas: Area[] = [];
+  readonly #areas: Room[] = [];
+  /** Another one of this thread. */
+  #spare: Room | null = null;
   #bytes: Uint8Array<ArrayBuffer>;
 
   /** Instantiates the module over an existing memory, which another thread may use as well. */
-  constructor(memory: WebAssembly.Memory, free = FREE_START) {
+  constructor(
+    memory: WebAssembly.Memory,
+    { at, byteLength }: Room = { at: FREE_START, byteLength: SCAN_BYTES },
+  ) {
     this.memory = memory;
-    this.free = free;
+    this.room = { at, byteLength: SCAN_BYTES };
+    const spare = byteLength - SCAN_BYTES;
+    if (spare > 0) this.#spare = { at: at + SCAN_BYTES, byteLength: spare };
     this.#bytes = new Uint8Array(memory.buffer);
     this.isShared = !(memory.buffer instanceof ArrayBuffer);
     const module = (this.isShared ? sharedModule() : kernelModule()) as WebAssembly.Module;
@@ -129,6 +136,11 @@ export class LinearMemory {
     return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
   }
 
+  /** The address of the scratch space. */
+  get free(): number {
+    return this.room.at;
+  }
+
   /** All bytes of the memory, from address 0 on. Valid until `reserve` grows a plain memory. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
@@ -136,7 +148,7 @@ export class LinearMemory {
 
   /** True while the data can grow in place: no scratch space of another thread lies behind it. */
   get canGrow(): boolean {
-    return this.#areas.length === 0;
+    return this.#areas.length === 0 && this.#spare === null;
   }
 
   /** Makes addresses below `end` valid. Detaches earlier views of plain memory when it grows. */
@@ -148,23 +160,41 @@ export class LinearMemory {
   }
 
   /**
-   * Addresses of the scratch spaces of `count` other threads, at least `byteLength` bytes each.
-   * Spaces of earlier calls are used again where they are large enough.
+   * Scratch spaces of `count` other threads, at least `byteLength` bytes each. Spaces of earlier
+   * calls are used again where they are large enough.
    */
-  reserveAreas(count: number, byteLength: number): number[] {
+  reserveAreas(count: number, byteLength: number): Room[] {
     const usable = this.#areas.filter((area) => area.byteLength >= byteLength);
     while (usable.length < count) {
-      const pages = Math.ceil(byteLength / PAGE_BYTES);
-      const area = { at: this.memory.grow(pages) * PAGE_BYTES, byteLength: pages * PAGE_BYTES };
+      const area = this.#appended(byteLength);
       this.#areas.push(area);
       usable.push(area);
     }
-    return usable.slice(0, count).map(({ at }) => at);
+    return usable.slice(0, count);
+  }
+
+  /** Another scratch space of this thread; null where the memory cannot have it. */
+  spareOf(byteLength: number): Room | null {
+    if (this.#spare !== null && this.#spare.byteLength >= byteLength) return this.#spare;
+    if (!this.isShared) return null;
+    try {
+      this.#spare = this.#appended(byteLength);
+    } catch {
+      return null; // the memory has nearly 4 GiB
+    }
+    this.#bytes = new Uint8Array(this.memory.buffer);
+    return this.#spare;
+  }
+
+  /** New space behind the data of a shared memory, whose views stay valid. */
+  #appended(byteLength: number): Room {
+    const pages = Math.ceil(byteLength / PAGE_BYTES);
+    return { at: this.memory.grow(pages) * PAGE_BYTES, byteLength: pages * PAGE_BYTES };
   }
 }
 
-/** A scratch space of another thread. */
-interface Area {
+/** A scratch space. */
+export interface Room {
   readonly at: number;
   readonly byteLength: number;
 }
@@ -285,7 +315,7 @@ export function homeOf(values: ArrayBufferView): LinearMemory {
   return home;
 }
 
-/** Lets kernels of this thread read a memory of another thread, with scratch space at `free`. */
-export function adoptMemory(memory: WebAssembly.Memory, free: number): void {
-  owned.set(memory.buffer, new LinearMemory(memory, free));
+/** Lets kernels of this thread read a memory of another thread, with this scratch space. */
+export function adoptMemory(memory: WebAssembly.Memory, room: Room): void {
+  owned.set(memory.buffer, new LinearMemory(memory, room));
 }

@@ -21,18 +21,19 @@ const SCALES: usize = 64;
 /** Bytes of four scales. */
 const FOUR: usize = 16;
 
-// Places in `work`: 16-bit sums of the sides of two blocks, those of the second halves of one, and
-// the limit when the search came to the current centroid.
+// Places in `work`: 16-bit sums of the sides of two blocks, and those of the second halves of one.
 const SECOND: usize = 64;
-const BEFORE: usize = 96;
 
 // Places in `query`: the base and the factor as f32; of sides the base and the shift as i32, and
-// what makes a cut of a difference of cosines, as f32. Behind them lie the tables.
+// what makes a cut of a difference of cosines, as f32; the limit when the round began, and the
+// address of the state of the search. Behind them lie the tables.
 const BASE: usize = 0;
 const FACTOR: usize = 4;
 const SIDE_BASE: usize = 8;
 const SHIFT: usize = 12;
 const CUT: usize = 16;
+const BEFORE: usize = 20;
+const STATE: usize = 24;
 const TABLES: usize = 32;
 
 @inline
@@ -198,8 +199,9 @@ function weightOf(
  */
 function takeHits(
   mask: u32, code: u32, second: usize, sums: usize, bytes: usize, query: usize, more: f32,
-  work: usize, state: usize,
+  work: usize,
 ): void {
+  const state = <usize>load<u32>(query, STATE);
   const seconds = work + SECOND;
   const scales = second + bytes * BLOCK;
   sumBlock(second, bytes, query + TABLES, seconds);
@@ -222,15 +224,17 @@ function takeHits(
  * to begin where to continue.
  */
 function takeRange(
-  ranges: usize, full: u32, blocks: usize, bytes: usize, query: usize, work: usize, state: usize,
+  ranges: usize, blocks: usize, bytes: usize, query: usize, work: usize,
 ): bool {
+  const state = <usize>load<u32>(query, STATE);
+  const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
   const from = load<u32>(ranges);
   const end = from + load<u32>(ranges, 8);
   const codes = load<u32>(ranges, 4) - from;
   const more = load<f32>(ranges, 12);
   const shift = load<i32>(query, SHIFT);
   const base = v128.load16_splat(query, SIDE_BASE);
-  const cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(work, BEFORE)));
+  const cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(query, BEFORE)));
   const scalesAt = bytes * BLOCK;
   const second = scalesAt + COARSE;
   const stride = second + scalesAt + SCALES;
@@ -255,11 +259,11 @@ function takeRange(
     if (row < from) mask &= -1 << (from & 15);
     if (end - row < 2 * BLOCK) mask &= (1 << (end - row)) - 1;
     const few = mask & 0xffff;
-    if (few) takeHits(few, codes + row, block + second, work, bytes, query, more, work, state);
+    if (few) takeHits(few, codes + row, block + second, work, bytes, query, more, work);
     if (mask >> BLOCK) {
       takeHits(
         mask >> BLOCK, codes + row + BLOCK, block + stride + second, work + COARSE, bytes, query,
-        more, work, state,
+        more, work,
       );
     }
   }
@@ -267,23 +271,20 @@ function takeRange(
 }
 
 /**
- * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.ts), as
+ * Hits among the rows of ranges (five 32-bit numbers each, see RANGE in residuals.ts), as
  * pairs of u32 (code, weight). `blocks` is the address of the rows, `bytes` the bytes of half a
- * code, `query` the address of the formulas and the tables, and `work` has 100 bytes that stay as
- * they are between calls of a search. The sides of an entry are compared with the limit that was
- * there when the round began, which the caller writes to `work` before each, so that what is ruled
- * out does not depend on the order of entries.
+ * code, `query` the address of the formulas and the tables of the first search, and `work` is space
+ * for 96 bytes. The sides of an entry are compared with the limit that was there when the round
+ * began, so that what is ruled out does not depend on the order of entries.
  *
- * Returns how many ranges are done: all, unless the space for hits is full. Then the next range is
- * changed to begin where to continue.
+ * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
+ * next range is changed to begin where to continue.
  */
 export function entriesOfRound(
   blocks: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
-  state: usize,
 ): u32 {
-  const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
-  for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
-    if (!takeRange(ranges, full, blocks, bytes, query, work, state)) return i;
+  for (let i: u32 = 0; i < rangeCount; i++, ranges += 20) {
+    if (!takeRange(ranges, blocks, bytes, query + load<u32>(ranges, 16), work)) return i;
   }
   return rangeCount;
 }

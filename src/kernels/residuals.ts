@@ -24,8 +24,8 @@
  */
 
 import { keyOf, sortNear } from '../base/top-k';
-import { HitState } from './hits';
-import { homeOf, type LinearMemory } from './memory';
+import { HitState, stateBytes } from './hits';
+import { homeOf, type Room } from './memory';
 
 /**
  * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first halves of
@@ -115,10 +115,11 @@ export function formulasOf({ tables, zero, factor }: ResidualTables) {
 
 /**
  * 32-bit numbers of a range of rows, those of one centroid: its first row, the code that this row
- * stands for (the next row stands for the next code), how many rows, and, as the bits of a float32,
- * 2,048 times the product of query and centroid.
+ * stands for (the next row stands for the next code), how many rows, as the bits of a float32 2,048
+ * times the product of query and centroid, and where the search lies behind the first of those that
+ * are looked at together.
  */
-export const RANGE = 4;
+export const RANGE = 5;
 
 /** The weight of a right angle; a weight is 2,048 (1 - cosine). */
 export const ONE_WEIGHT = 2048;
@@ -142,17 +143,24 @@ interface FoundEntries {
   readonly positions: Uint32Array | null;
 }
 
-/** Ranges of one call of the kernel. */
+/** Ranges of one call of the kernel, and the bytes that it needs for sums. */
 const MAX_RANGES = 4096;
-/** Space for 16-bit sums and a limit, and for the numbers of the formulas before the tables. */
-const WORK_BYTES = 112;
+const WORK_BYTES = 96;
+const HEAD_BYTES = WORK_BYTES + 4 * RANGE * MAX_RANGES;
+/** Places in a query: the limit of its round, the address of its state, and its tables. */
+const BEFORE = 20;
+const STATE = 24;
 const FORMULA_BYTES = 32;
-/** Where in this space the limit of the round is. */
-const BEFORE = 96;
+/** Bytes for hits of each search of several. One that has more moves them out now and then. */
+const HIT_BYTES = 2 ** 16;
+
+/** Bytes of the state of one of several searches, its query and its hits. */
+const roomBytesOf = (bytesPerRow: number) =>
+  stateBytes(MAX_RESIDUAL_WEIGHT) + FORMULA_BYTES + 16 * bytesPerRow + HIT_BYTES;
 
 /**
  * A search for the `want` entries of the lowest weights. Its state lies in the memories that it
- * looks at, so another search there may begin only after `suspend`.
+ * looks at, so another search there may begin only after `suspend`, or with its own room.
  */
 export class EntrySearch {
   readonly #query: ResidualTables;
@@ -174,22 +182,25 @@ export class EntrySearch {
     this.#before = this.#last === null ? MAX_RESIDUAL_WEIGHT : this.#last.limit;
   }
 
-  /**
-   * Looks at ranges of entries, `RANGE` numbers each: the first entry, a number that stands for it,
-   * how many, and the bits of the float32 of 2,048 times the product of query and centroid. Entries
-   * of scale 0 are skipped.
-   */
+  /** Looks at ranges of entries, `RANGE` numbers each. Entries of scale 0 are skipped. */
   look(list: EntryList, ranges: Uint32Array): void {
     if (ranges.length === 0) return;
+    const rooms = EntryRooms.ofOne(list);
+    rooms.look(list, ranges, [this.enter(list, rooms.all[0])]);
+  }
+
+  /** Goes on in the memory of a list, where its state is in a room. */
+  enter(list: EntryList, room: Room): HitState {
     let own = this.#looked.find((one) => one.list.memory === list.memory);
     if (own === undefined) {
-      own = new Looked(list, this.#query, this.#want);
+      own = new Looked(list, this.#query, this.#want, room);
       this.#looked.push(own);
     }
     const { state } = own;
     if (this.#last !== null && this.#last !== state) state.carry(this.#last);
-    own.look(ranges, this.#before);
+    own.begin(this.#before);
     this.#last = state;
+    return state;
   }
 
   /** Takes all state out of the memories, which other searches may use then, or overwrite. */
@@ -235,60 +246,94 @@ export class EntrySearch {
 /** What a search carries on when its memories are used by others. */
 type Suspended = Pick<HitState, 'limit' | 'held' | 'counts'>;
 
-/** Writes the numbers of the formulas of a query, and its tables behind them. */
-function writeQuery({ bytes }: LinearMemory, at: number, query: ResidualTables): void {
-  const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
-  const floats = new Float32Array(bytes.buffer, at, 5);
-  const integers = new Int32Array(bytes.buffer, at, 5);
-  floats[0] = base;
-  floats[1] = factor;
-  integers[2] = sideBase;
-  integers[3] = shift;
-  floats[4] = cutFactor;
-  bytes.set(query.tables, at + FORMULA_BYTES);
-}
-
-/** One memory during a search. Behind the state lie the query, space for sums, and ranges. */
+/** One memory during a search. Behind the state lie the numbers of the formulas and the tables. */
 class Looked {
   readonly list: EntryList;
   readonly state: HitState;
-  readonly #memory: LinearMemory;
-  readonly #workAt: number;
   readonly #before: Int32Array;
 
-  constructor(list: EntryList, query: ResidualTables, want: number) {
-    const queryBytes = FORMULA_BYTES + query.tables.length;
-    const extraBytes = queryBytes + WORK_BYTES + 4 * RANGE * MAX_RANGES;
+  constructor(list: EntryList, query: ResidualTables, want: number, room: Room) {
+    const memory = homeOf(list.memory.bytes);
     this.list = list;
-    this.#memory = homeOf(list.memory.bytes);
-    this.state = new HitState(this.#memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
-    this.#workAt = this.state.extraAt + queryBytes;
-    const { bytes } = this.#memory;
-    this.#before = new Int32Array(bytes.buffer, this.#workAt + BEFORE, 1);
-    writeQuery(this.#memory, this.state.extraAt, query);
+    const extraBytes = FORMULA_BYTES + query.tables.length;
+    this.state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes, room);
+    const { at, extraAt } = this.state;
+    const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
+    const { bytes } = memory;
+    const floats = new Float32Array(bytes.buffer, extraAt, 5);
+    const integers = new Int32Array(bytes.buffer, extraAt, FORMULA_BYTES / 4);
+    floats[0] = base;
+    floats[1] = factor;
+    integers[2] = sideBase;
+    integers[3] = shift;
+    floats[4] = cutFactor;
+    integers[STATE / 4] = at;
+    bytes.set(query.tables, extraAt + FORMULA_BYTES);
+    this.#before = integers.subarray(BEFORE / 4, BEFORE / 4 + 1);
   }
 
-  /** Looks at the entries of a round that began with this limit. */
-  look(ranges: Uint32Array, limit: number): void {
+  /** Goes on in a round that began with this limit. */
+  begin(limit: number): void {
     this.#before[0] = limit;
-    const { kernels, bytes } = this.#memory;
-    const { bytes: codes, bytesPerRow } = this.list.memory;
-    const rangesAt = this.#workAt + WORK_BYTES;
+  }
+}
+
+/** Space of a memory in which searches look at its entries together, each with its room. */
+export class EntryRooms {
+  readonly all: readonly Room[];
+  readonly roomBytes: number;
+  readonly #at: number;
+
+  private constructor(at: number, roomBytes: number, count: number) {
+    const first = at + HEAD_BYTES;
+    this.all = Array.from({ length: count }, (_, i) => ({
+      at: first + i * roomBytes,
+      byteLength: roomBytes,
+    }));
+    this.roomBytes = roomBytes;
+    this.#at = at;
+  }
+
+  /** For one search, which has all the space of the thread. */
+  static ofOne({ memory }: EntryList): EntryRooms {
+    const { at, byteLength } = homeOf(memory.bytes).room;
+    return new EntryRooms(at, byteLength - HEAD_BYTES, 1);
+  }
+
+  /** Bytes that so many searches of entries of `bytesPerRow` bytes need. */
+  static bytesOf(bytesPerRow: number, count: number): number {
+    return HEAD_BYTES + count * roomBytesOf(bytesPerRow);
+  }
+
+  /** For so many searches; null where the memory has no space for them. */
+  static of({ memory }: EntryList, count: number): EntryRooms | null {
+    const { bytes, bytesPerRow } = memory;
+    const room = homeOf(bytes).spareOf(EntryRooms.bytesOf(bytesPerRow, count));
+    return room && new EntryRooms(room.at, roomBytesOf(bytesPerRow), count);
+  }
+
+  /** Looks at ranges of searches whose states are in the rooms. */
+  look(list: EntryList, ranges: Uint32Array, states: readonly (HitState | undefined)[]): void {
+    const { kernels, bytes } = homeOf(list.memory.bytes);
+    const { bytes: codes, bytesPerRow } = list.memory;
+    const rangesAt = this.#at + WORK_BYTES;
+    const numbers = new Uint32Array(bytes.buffer, rangesAt, RANGE * MAX_RANGES);
+    const queryAt = this.all[0].at + stateBytes(MAX_RESIDUAL_WEIGHT);
     for (let from = 0; from < ranges.length; from += RANGE * MAX_RANGES) {
       const some = ranges.subarray(from, from + RANGE * MAX_RANGES);
       const count = some.length / RANGE;
-      new Uint32Array(bytes.buffer, rangesAt, some.length).set(some);
-      for (let done = 0; ; this.state.drain()) {
+      numbers.set(some);
+      for (let done = 0; ; ) {
         done += kernels.entriesOfRound(
           codes.byteOffset,
           rangesAt + 4 * RANGE * done,
           count - done,
           bytesPerRow / 2,
-          this.state.extraAt,
-          this.#workAt,
-          this.state.at,
+          queryAt,
+          this.#at,
         );
         if (done === count) break;
+        states[numbers[RANGE * done + 4] / this.roomBytes]?.drain();
       }
     }
   }

@@ -4,7 +4,7 @@
  * once and the copy is transferred, not cloned again by `postMessage`.
  */
 
-import { type KernelModules, type LinearMemory, memoryOf } from '../kernels/memory';
+import { type KernelModules, type LinearMemory, memoryOf, type Room } from '../kernels/memory';
 
 /** From the calling thread. `modules` comes first; then `open`, parts and `close` for each job. */
 export type ToWorker =
@@ -15,8 +15,8 @@ export type ToWorker =
       readonly task: string;
       readonly state: unknown;
       readonly memories: readonly WebAssembly.Memory[];
-      /** The address of this worker's scratch space in each memory. */
-      readonly areas: readonly number[];
+      /** This worker's scratch space in each memory. */
+      readonly areas: readonly Room[];
       /** Becomes 1 when the job is stopped: parts that have not begun are dropped. */
       readonly stopped: Int32Array;
     }

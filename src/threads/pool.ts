@@ -10,6 +10,7 @@ import {
   kernelModule,
   kernelModules,
   type LinearMemory,
+  type Room,
   SCAN_BYTES,
   sharedValues,
 } from '../kernels/memory';
@@ -140,7 +141,7 @@ export async function runJob<S, P, R>(
   if (!state.canBeSent) return false;
   const some = await readyWorkers(threads);
   if (some.length < 2) return false;
-  let areas: number[][];
+  let areas: Room[][];
   try {
     areas = state.memories.map((memory) =>
       memory.reserveAreas(some.length, job.scratchBytes ?? SCAN_BYTES),
@@ -153,7 +154,7 @@ export async function runJob<S, P, R>(
     // A state is packed once for each worker, since its copies are transferred.
     const { value, transfer } = i === 0 ? state : new Packed(given, 'state');
     const memories = state.memories.map(({ memory }) => memory);
-    const own = areas.map((addresses) => addresses[i]);
+    const own = areas.map((rooms) => rooms[i]);
     run.open(worker, { task: job.task.name, state: value, memories, areas: own }, transfer);
   });
   await run.start();

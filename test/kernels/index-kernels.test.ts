@@ -8,7 +8,7 @@ import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
 import { integerWidth, productsKernel } from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
-import { EntrySearch, ONE_WEIGHT, residualByte } from '../../src/kernels/residuals';
+import { EntrySearch, ONE_WEIGHT, RANGE, residualByte } from '../../src/kernels/residuals';
 import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
@@ -257,7 +257,7 @@ describe.each([
         // Codes are told 1,000 above their places; one centroid comes in two pieces.
         const middle = first + Math.min(5, end - first);
         const pieces = [first, middle].map((from, i) => [
-          ...[from, 1000 + from, (i === 0 ? middle : end) - from, bits],
+          ...[from, 1000 + from, (i === 0 ? middle : end) - from, bits, 0],
         ]);
         search.begin();
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
@@ -278,12 +278,12 @@ describe.each([
   it('leaves out rows that their sides rule out, and nothing before it holds enough', () => {
     const { memory, query } = residualCodes(32, 480);
     const bits = new Uint32Array(Float32Array.from({ length: 10 }, (_, i) => 90 - i).buffer);
-    const ranges = Uint32Array.from([...bits].flatMap((one, i) => [48 * i, 48 * i, 48, one]));
+    const ranges = Uint32Array.from([...bits].flatMap((one, i) => [48 * i, 48 * i, 48, one, 0]));
     const [few, all] = [20, 480].map((want) => {
       const search = new Search(query, want);
-      for (let at = 0; at < ranges.length; at += 4) {
+      for (let at = 0; at < ranges.length; at += RANGE) {
         search.begin();
-        search.look({ memory, rowOf: (entry) => entry }, ranges.slice(at, at + 4));
+        search.look({ memory, rowOf: (entry) => entry }, ranges.slice(at, at + RANGE));
       }
       return Array.from(search.found().keys.sort(), (key) => [rowOf(key), weightOf(key)]);
     });
@@ -310,7 +310,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
         for (const list of round % 2 ? lists : [lists[1], lists[0]]) {
           const pieces = Array.from({ length: 500 }, (_, j) => {
             const entry = 32 * round + Math.min(j, 31);
-            return [entry, entry, j < 32 ? 1 : 0, one];
+            return [entry, entry, j < 32 ? 1 : 0, one, 0];
           });
           search.look(list, Uint32Array.from(pieces.flat()));
         }
@@ -318,7 +318,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
       }
       if (!areInTurn) continue;
       const between = new Search(query, 3);
-      between.look(lists[0], Uint32Array.of(0, 0, 480, bits[0]));
+      between.look(lists[0], Uint32Array.of(0, 0, 480, bits[0], 0));
       between.suspend();
     }
     return searches.map((search) => search.found().keys.sort());
