@@ -242,8 +242,8 @@ export const VERBS: readonly Verb[] = [
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
           'highest:COLUMN, random or random:SEED',
         '--common TEXT':
-          'Text to leave out of the comparison: auto (the text of templates that many rows fill ' +
-          'in), or a file that holds it',
+          'A file with text that makes no rows near, or none. Without it: the text of templates ' +
+          'that many rows fill in',
         '--keep-at-most N: integer 1.. = 1':
           'Keep so many rows of a group, those preferred by --keep',
         '--target-rows N: integer 1..':

@@ -11,12 +11,12 @@ import { CommonText, countsOfMembers } from './common-text';
 import { type GatheredRows, type GroupOptions, type GroupRequest, gather } from './groups';
 import { orderBy } from './keep';
 import { presentRows, type Rows } from './rows';
-import { templatesIn } from './templates';
+import { type EachText, templatesIn } from './templates';
 
 /** A group of rows as a whole, and whether they are versions of one text. */
 export type Star = GatheredRows & { readonly isVersions: boolean };
 
-/** Text that does not make rows near; by 'auto' with the stars in which it was found. */
+/** Text that does not make rows near; where it was looked for, with the stars of the rows. */
 interface FoundText {
   readonly text: CommonText | null;
   readonly stars: Star[] | null;
@@ -24,7 +24,7 @@ interface FoundText {
 
 /** The options of `dedup` on which common text depends. */
 type CommonOptions = Pick<GroupOptions, 'minJaccard'> & {
-  readonly common?: 'auto' | BigUint64Array;
+  readonly common?: BigUint64Array | EachText;
   readonly extend?: unknown;
 };
 
@@ -32,31 +32,38 @@ type CommonOptions = Pick<GroupOptions, 'minJaccard'> & {
 export async function findCommon(
   rows: Rows,
   { common, minJaccard, extend }: CommonOptions,
-  { keep, near }: GroupRequest,
+  { grouping, keep, near }: GroupRequest,
   work: LongWork,
 ): Promise<FoundText> {
   if (common === undefined) return { text: null, stars: null };
-  const isAuto = common === 'auto';
-  if (!isAuto && !(common instanceof BigUint64Array)) {
-    throw wrongType('common', "'auto' or a BigUint64Array", common);
+  const areGiven = common instanceof BigUint64Array;
+  if (!areGiven && typeof common !== 'function') {
+    throw wrongType('common', 'a BigUint64Array or a function', common);
   }
   if (minJaccard === undefined || rows.vectors?.kind !== 'sparse') {
     throw new Error('"common" needs "minJaccard", and the sets of the rows as vectors');
   }
   if (extend !== undefined) throw new Error('"common" goes without "extend"');
-  if (!isAuto) {
+  if (areGiven) {
     const members = countsOfMembers(common);
-    return { text: await CommonText.of(rows, () => members, work), stars: null };
+    const ofAll = { commonOf: () => members, isCompared: () => true };
+    return { text: await CommonText.of(rows, ofAll, work), stars: null };
   }
   const stars = await starsOf(rows, { keep, near }, work);
   const ofStars = stars.map((star) => star.rows);
-  const found = await templatesIn(ofStars, rows, work);
+  const found = await templatesIn(ofStars, rows, common, work);
   const judged = stars.map((star) => ({ ...star, isVersions: found.versions.has(star.rows) }));
   if (found.templates.size === 0) return { text: null, stars: judged };
   // Rows of a template have its text alone, since what fills its gaps may be text of another one.
   const ofRow: HashCounts[] = new Array(rows.codes.count).fill(found.common);
   for (const [own, members] of found.templates) for (const row of own) ofRow[row] = members;
-  return { text: await CommonText.of(rows, (row) => ofRow[row], work), stars: judged };
+  const isCompared = new Uint8Array(ofRow.length).fill(Number(grouping !== 'star'));
+  for (const star of ofStars) for (const row of star) isCompared[row] = 1;
+  const own = {
+    commonOf: (row: number) => ofRow[row],
+    isCompared: (row: number) => isCompared[row] === 1,
+  };
+  return { text: await CommonText.of(rows, own, work), stars: judged };
 }
 
 /** Groups of rows as a whole. */
@@ -82,9 +89,6 @@ export async function nearerStars(
   return nearer.map((star) => ({ ...star, isVersions: ofVersions[star.rows[0]] === 1 }));
 }
 
-/** A row of which this share is common text may be near to others for that alone. */
-const TEMPLATED = 0.5;
-
 /**
  * The groups of `order`. With common text, rows that are nothing else are grouped among themselves
  * as a whole. Where `stars` were found with it, those of rows with little of it stay as they are,
@@ -103,7 +107,7 @@ export async function gatherApart(
   const isAgain = new Uint8Array(rows.codes.count).fill(1);
   const alone: GatheredRows[] = [];
   if (areStars) {
-    const isTemplated = (row: number) => common.shareOf(row) >= TEMPLATED;
+    const isTemplated = (row: number) => common.isTemplated(row);
     for (const row of order) isAgain[row] = Number(isTemplated(row));
     for (const star of stars) {
       const stays = star.isVersions || !star.rows.some(isTemplated);

@@ -14,10 +14,18 @@ import { eachMember } from './templates';
 
 /** Rows with fewer members that are not common are nothing but common text. */
 const MIN_REST = 4;
+/** A row of which this share is common text may be near to others for that alone. */
+const TEMPLATED = 0.5;
 /** Least share of the members of the shorter rest that near rows must have in common. */
 const LEAST_OVERLAP = 0.5;
 /** Rows between two steps. */
 const STEP_ROWS = 2 ** 10;
+
+/** The common members of a row, and whether it is compared with others. */
+interface CommonRows {
+  readonly commonOf: (row: number) => HashCounts;
+  readonly isCompared: (row: number) => boolean;
+}
 
 export class CommonText {
   /** By row its members that are not common. */
@@ -26,17 +34,13 @@ export class CommonText {
   /** By row the number of all members. */
   readonly #sizes: Uint32Array;
 
-  /** Of rows whose vectors are sets; `commonOf` returns the common members of a row. */
-  static async of(
-    rows: Rows,
-    commonOf: (row: number) => HashCounts,
-    work: LongWork,
-  ): Promise<CommonText> {
+  /** Of rows whose vectors are sets. Holds what is left of rows that are compared or templated. */
+  static async of(rows: Rows, own: CommonRows, work: LongWork): Promise<CommonText> {
     const { count } = rows.codes;
     const text = new CommonText(count);
     for (let first = 0; first < count; first += STEP_ROWS) {
       const end = Math.min(count, first + STEP_ROWS);
-      text.#take(rows.vectors as SparseVectors, commonOf, first, end);
+      text.#take(rows.vectors as SparseVectors, own, first, end);
       await work.step();
     }
     return text;
@@ -50,7 +54,7 @@ export class CommonText {
   /** Takes the rows `first` to `end - 1`, which follow those taken before. */
   #take(
     sets: SparseVectors,
-    commonOf: (row: number) => HashCounts,
+    { commonOf, isCompared }: CommonRows,
     first: number,
     end: number,
   ): void {
@@ -64,6 +68,7 @@ export class CommonText {
     let at = 0;
     for (let row = first; row < end; row++) {
       const common = commonOf(row);
+      const start = at;
       eachMember(sets, row, (low, high) => {
         this.#sizes[row]++;
         if (common.countOf(low, high) > 0) return;
@@ -71,6 +76,7 @@ export class CommonText {
         halves[2 * at++ + 1] = high;
         this.#restSizes[row]++;
       });
+      if (!isCompared(row) && !this.isTemplated(row)) at = start;
       offsets[row - first + 1] = at;
     }
     const indices = new BigUint64Array(halves.buffer, 0, at);
@@ -81,6 +87,11 @@ export class CommonText {
   /** True where a row is nothing but common text. */
   isBare(row: number): boolean {
     return this.#sizes[row] > 0 && this.#restSizes[row] < MIN_REST;
+  }
+
+  /** True where a row has so much common text that it may be near to others for that alone. */
+  isTemplated(row: number): boolean {
+    return this.shareOf(row) >= TEMPLATED;
   }
 
   /** The share of a row's members that are common: 1 for a bare row, 0 for one without members. */

@@ -39,6 +39,7 @@ import {
   rowsOf,
   withVectors,
 } from './rows';
+import type { EachText } from './templates';
 
 /** An earlier plan, and the rows that it was made for. */
 interface Extension {
@@ -63,10 +64,11 @@ export interface DedupOptions extends GroupOptions {
    */
   targetRows?: number;
   /**
-   * Text that does not make rows near: 'auto' finds the text of templates that many rows fill
-   * differently; or the members that are common. Needs `minJaccard`, and the sets of the rows.
+   * Text that does not make rows near: the members that are common; or a function that passes the
+   * members of some rows in the order of their texts (`TextHasher.members`) to its second argument,
+   * by which the text of templates is found. Needs `minJaccard`, and the sets of the rows.
    */
-  common?: 'auto' | BigUint64Array;
+  common?: BigUint64Array | EachText;
   /** An earlier plan, whose rows those of `source` follow. `checks` are of all rows. */
   extend?: Extension;
 }

@@ -156,6 +156,19 @@ export class TextHasher {
     return { indices: new BigUint64Array(halves.buffer), values };
   }
 
+  /** The dimensions of a text's tokens in the order of the text; some may repeat. */
+  members(text: string): BigUint64Array {
+    if (this.#sets !== null) return this.#sets.membersOf(text);
+    const { lows, highs } = this.#vocabulary;
+    const numbers = this.#read(text);
+    const halves = new Uint32Array(2 * numbers.length);
+    numbers.forEach((number, i) => {
+      halves[2 * i] = lows[number];
+      halves[2 * i + 1] = highs[number];
+    });
+    return new BigUint64Array(halves.buffer);
+  }
+
   /** The code of a text, a new array. Throws a RangeError for a text without words. */
   hash(text: string): Uint8Array {
     return this.hasher.hash(this.vectorize(text));

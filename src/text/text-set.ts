@@ -59,6 +59,12 @@ export class SetReader {
     return { indices, values };
   }
 
+  /** The members of a text's set in their order, repeats included. */
+  membersOf(text: string): BigUint64Array {
+    const { members, memberCount } = this.#read(text);
+    return new BigUint64Array(members.slice(0, 2 * memberCount).buffer);
+  }
+
   /** The codes of texts; messages call the first one row `firstRow`. `keys` collects their keys. */
   codesOf(texts: readonly string[], firstRow: number, keys: BandKeys | null): RowCodes {
     const { zero, bytesPerCode } = this.hasher;

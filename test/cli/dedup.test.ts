@@ -491,8 +491,8 @@ describe('text that many texts share', () => {
     writeFileSync(at('form.txt'), fixed.join('\n'));
   });
 
-  it.each([['auto'], ['form.txt']])('makes none near, by --common %s', async (common) => {
-    const words = ['dedup', 'letters.jsonl', '--common', common, '--force', '-o', 'plan.jsonl'];
+  it.each([[[]], [['--common', 'form.txt']]])('makes none near, by %j', async (options) => {
+    const words = ['dedup', 'letters.jsonl', ...options, '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });
     expect([code, stderr]).toEqual([0, expect.stringContaining('Common text makes no rows near')]);
     expect(stderr).toMatch(/it is half or more of 31 rows/);
@@ -511,21 +511,20 @@ describe('text that many texts share', () => {
     expect(rowsOf(readFileSync(at('apart.jsonl'), 'utf8')).length).toBe(letters.length - 26);
   });
 
-  it('makes them near without the option', async () => {
-    const words = ['dedup', 'letters.jsonl', '--force', '-o', 'plan.jsonl'];
+  it('makes them near by --common none', async () => {
+    const words = ['dedup', 'letters.jsonl', '--common', 'none', '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('--common auto leaves the text')]);
-    expect(stderr).toMatch(/1 group \(31 rows\) look like one template/);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('Common text')]);
     const dropped = lines(at('plan.jsonl')).filter(({ action }) => action === 'drop');
     expect(dropped.length).toBe(30 + 25);
   });
 
   it.each([
-    [['--common', 'auto', '--extend', 'p.jsonl'], 2, 'does not go with --extend: what is common'],
-    [['--common', 'auto', '--apply', 'p.jsonl', '-o', 'k.jsonl'], 2, 'does not go with --apply'],
-    [['--common', 'none.txt'], 1, 'none.txt: no such file or folder'],
-    [['--common', 'auto', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
-    [['--common', 'auto', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],
+    [['--common', 'f.txt', '--extend', 'p.jsonl'], 2, 'does not go with --extend: what is common'],
+    [['--common', 'f.txt', '--apply', 'p.jsonl', '-o', 'k.jsonl'], 2, 'does not go with --apply'],
+    [['--common', 'f.txt'], 1, 'f.txt: no such file or folder'],
+    [['--common', 'f.txt', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
+    [['--common', 'f.txt', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],
   ])('refuses %j', async (words, code, message) => {
     const { code: found, stderr } = await run(['dedup', 'letters.jsonl', ...words], {
       cwd: folder,

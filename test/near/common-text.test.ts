@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LongWork } from '../../src/base/long-work';
 import { SimHasher } from '../../src/hashing/simhash';
 import { dedup } from '../../src/near/dedup';
-import { rowsOf, withVectors } from '../../src/near/rows';
-import { countTemplates } from '../../src/near/templates';
+import type { EachText } from '../../src/near/templates';
 import { shingles, TextHasher } from '../../src/node';
 import { Draws } from '../reference/random';
 
@@ -48,7 +46,16 @@ for (let i = 0; i < 15; i++) texts.push(edited(halves, 0.03));
 /** A form that is sent empty: twelve texts of which one word differs. */
 const form = some(80);
 const forms = texts.length;
-for (let i = 0; i < 24; i++) texts.push(form.map((one, at) => (at === 0 ? `f${i}` : one)));
+for (let i = 0; i < 24; i++) texts.push(form.map((one, at) => (at === 40 ? `f${i}` : one)));
+/** Fifteen reprints each of three texts: under a heading, between own texts, with a notice too. */
+const reprints = texts.length;
+const [headed, enclosed, noticed] = [some(150), some(150), some(150)];
+for (let i = 0; i < 15; i++) {
+  const at = 1 + draws.integer(149);
+  const inside = [...noticed.slice(0, at), ...some(4), ...noticed.slice(at)];
+  texts.push([...some(15), ...headed], [...some(12), ...enclosed, ...some(6)]);
+  texts.push([...some(12), ...inside, ...some(6)]);
+}
 
 const hasher = new TextHasher({ bits: 256, tokens: shingles(2), projection: 'minwise' });
 const codes = await hasher.hashAll(texts.map((text) => text.join(' ')));
@@ -63,6 +70,9 @@ const vectors = {
   values: Float64Array.from(rows.flatMap(({ values }) => [...(values as Float64Array)])),
 };
 const near = { minJaccard: 0.6, vectors };
+const byTexts: EachText = (wanted, take) => {
+  for (const row of wanted) take(hasher.members(texts[row].join(' ')), row);
+};
 
 /** The definition in plain sets. */
 const sets = rows.map(({ indices }) => new Set(indices as BigUint64Array));
@@ -90,7 +100,7 @@ const droppedOf = (kept: Uint8Array) => texts.flatMap((_, row) => (kept[row] ===
 
 describe('dedup with the text of templates', async () => {
   const before = await dedup(codes, near);
-  const plan = await dedup(codes, { ...near, common: 'auto' });
+  const plan = await dedup(codes, { ...near, common: byTexts });
 
   it('keeps templates apart that are filled differently, and finds the copies', () => {
     expect(joined(before.groups).length).toBeGreaterThan(100);
@@ -107,27 +117,25 @@ describe('dedup with the text of templates', async () => {
   });
 
   it('makes one group of texts that are nothing but common text', () => {
-    for (let row = forms; row < texts.length; row++) {
+    for (let row = forms; row < reprints; row++) {
       expect([plan.groups[row], plan.commons?.[row]]).toEqual([forms, 1]);
     }
   });
 
-  it('says how many groups look like templates, before they are taken apart', async () => {
-    const rowsWithSets = withVectors(rowsOf('rows', codes), vectors);
-    const work = new LongWork({});
-    const { groups } = await countTemplates(before, rowsWithSets, work);
-    expect(groups).toBe(5); // the four, and the empty form
-    const apart = await countTemplates(plan, rowsWithSets, work);
-    expect(apart).toEqual({ groups: 1, rows: 24 });
+  it('drops reprints, which add their own texts around another', () => {
+    for (let kind = 0; kind < 3; kind++) {
+      const rows = Array.from({ length: 15 }, (_, i) => reprints + kind + 3 * i);
+      expect(rows.map((row) => plan.kept[row])).toEqual([1, ...Array(14).fill(0)]);
+    }
   });
 
   it('holds for components, and for a number of rows', async () => {
-    const all = await dedup(codes, { ...near, common: 'auto', grouping: 'components' });
+    const all = await dedup(codes, { ...near, common: byTexts, grouping: 'components' });
     expect(joined(all.groups)).toEqual([]);
     // Where all duplicates go, nothing else changes: versions of one text stay one group.
-    expect(await dedup(codes, { ...near, common: 'auto', targetRows: 1 })).toEqual(plan);
+    expect(await dedup(codes, { ...near, common: byTexts, targetRows: 1 })).toEqual(plan);
     const targetRows = plan.kept.reduce((sum, one) => sum + one, 0) + 5;
-    const some = await dedup(codes, { ...near, common: 'auto', targetRows });
+    const some = await dedup(codes, { ...near, common: byTexts, targetRows });
     expect(some.kept.reduce((sum, one) => sum + one, 0)).toBe(targetRows);
     expect(fillings.filter((row) => some.kept[row] === 0)).toEqual([]);
   });
@@ -139,7 +147,7 @@ describe('dedup with the text of templates', async () => {
     sets.indices = vectors.indices.slice(0, offsets[300]);
     sets.values = vectors.values.slice(0, offsets[300]);
     const options = { ...few, vectors: sets };
-    expect(await dedup(some, { ...options, common: 'auto' })).toEqual(await dedup(some, options));
+    expect(await dedup(some, { ...options, common: byTexts })).toEqual(await dedup(some, options));
   });
 });
 
@@ -182,16 +190,21 @@ describe('dedup with common text', async () => {
   });
 
   it('is refused where rows are not compared as sets, and with what has its pairs already', async () => {
-    const refused = (options: object) => dedup(codes, { ...near, common: 'auto', ...options });
+    const refused = (options: object) => dedup(codes, { ...near, common: byTexts, ...options });
     await expect(refused({ vectors: undefined })).rejects.toThrow('"common" needs "minJaccard"');
-    await expect(refused({ common: 2 })).rejects.toThrow('"common" expected \'auto\' or');
-    await expect(refused({ common: [3n] })).rejects.toThrow('"common" expected \'auto\' or');
+    await expect(refused({ common: 2 })).rejects.toThrow('"common" expected a Big');
+    await expect(refused({ common: [3n] })).rejects.toThrow('"common" expected a Big');
     await expect(refused({ minJaccard: undefined, maxDistance: 3 })).rejects.toThrow(
       '"common" needs',
     );
+    const other: EachText = (_, take) => take(new BigUint64Array(1), -1);
+    await expect(refused({ common: other })).rejects.toThrow('"row" expected one of those');
+    const none = (rows: number[], take: (members: unknown, row: number) => void) =>
+      take([], rows[0]);
+    await expect(refused({ common: none })).rejects.toThrow('"members" expected a BigUint64Array');
     const extend = { plan, source: codes };
     await expect(refused({ extend })).rejects.toThrow('"common" goes without');
     const others = await new SimHasher({ bits: 64 }).hashAll([[1], [2]]);
-    await expect(dedup(others, { maxDistance: 3, common: 'auto' })).rejects.toThrow('needs');
+    await expect(dedup(others, { maxDistance: 3, common: byTexts })).rejects.toThrow('needs');
   });
 });

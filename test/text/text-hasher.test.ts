@@ -8,7 +8,7 @@ import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequen
 import type { FrequencyTable } from '../../src/text/frequency-table';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { logOf } from '../../src/text/text-vectors';
-import { characters, words } from '../../src/text/tokens';
+import { characters, shingles, words } from '../../src/text/tokens';
 import { hashWord } from '../../src/text/word-hash';
 import { Draws } from '../reference/random';
 
@@ -335,6 +335,16 @@ describe('many texts', () => {
       Array(4).fill(200_000),
     );
   });
+});
+
+it('passes on the dimensions of tokens in the order of the text', () => {
+  const text = 'to be or not to be';
+  for (const projection of ['minwise', 'signs'] as const) {
+    const own = new TextHasher({ tokens: shingles(2), projection });
+    const members = ['to be', 'be or', 'or not', 'not to'].map((pair) => own.members(pair)[0]);
+    expect([...new Set(own.members(text))]).toEqual(members);
+    expect([...own.vectorize(text).indices].sort()).toEqual(members.sort());
+  }
 });
 
 it('refuses what it does not know', () => {

@@ -142,6 +142,7 @@ export const EXCERPT_CHARACTERS = 160;
 export class RowTexts {
   #held: Map<number, string> | null = null;
   #characters = 0;
+  #areWhole = true;
 
   /** `column` is null where rows are not of texts. */
   constructor(
@@ -161,6 +162,7 @@ export class RowTexts {
     if (text === null) return;
     const isWhole = this.#characters + text.length <= WHOLE_CHARACTERS;
     if (isWhole) this.#characters += text.length;
+    else this.#areWhole = false;
     this.#held.set(row, isWhole ? text : excerpt(text, EXCERPT_CHARACTERS));
   }
 
@@ -175,6 +177,18 @@ export class RowTexts {
     if (this.column === null || !this.areThere || rows.length === 0) return new Map();
     const held = this.#held ?? (await this.#read(this.column, new Set(rows), cut));
     return new Map(rows.map((row) => [row, cut(row, held.get(row) ?? '')]));
+  }
+
+  /** Passes on the whole texts of these rows: read again where some are held in part. */
+  async each(rows: readonly number[], take: (text: string, row: number) => void): Promise<void> {
+    if (this.#areWhole && this.#held !== null) {
+      for (const row of rows) take(this.#held.get(row) ?? '', row);
+      return;
+    }
+    await this.#read(this.column as string, new Set(rows), (row, text) => {
+      take(text, row);
+      return '';
+    });
   }
 
   /** The texts of these rows, cut as they are read: they may be long, and many. */

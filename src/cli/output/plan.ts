@@ -167,6 +167,7 @@ function commonText(commons: Float64Array, groups: Uint32Array): string {
   const joined = [...bare.values()].filter((rows) => rows > 1).length;
   return (
     `Common text makes no rows near: it is half or more of ${counted(half, 'row')}; ` +
-    `${counted(joined, 'group')} of nothing but common text have "common" 1 in the plan`
+    `${counted(joined, 'group')} of nothing but common text have "common" 1 in the plan; ` +
+    '--common none compares whole texts'
   );
 }

@@ -10,17 +10,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { ascending } from '../../base/arrays';
 import { bitmapOf } from '../../base/bitmap';
-import { LongWork } from '../../base/long-work';
 import { JACCARD } from '../../codes/measure';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { isAddress, localName } from '../../formats/web-source';
-import type { SparseVectors } from '../../index/vectors/sparse-vectors';
 import type { ColumnValues } from '../../near/keep';
 import { planOfKept } from '../../near/plan';
-import { rowsOf, withVectors } from '../../near/rows';
-import { countTemplates } from '../../near/templates';
 import {
   Codes,
+  type DedupOptions,
   type DedupPlan,
   dedup,
   type Grouping,
@@ -97,34 +94,12 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   );
   const summary = summaryOf(plan, rows.rows.length);
   const shown = call.has('quiet') ? [] : summary.shown;
-  if (!call.has('quiet')) await sayTemplates(call, plan, rows, options.vectors);
   const texts = await (writer === null
     ? rows.texts.of(shown)
     : writePlan(call, writer, { plan, rows, marks }, shown));
   call.say(`\n${summaryText(plan, summary, rows, texts)}\n`);
   await sayNext(call, rows, summary);
   return 0;
-}
-
-/** Says which option keeps fillings of templates apart, where groups look like these. */
-async function sayTemplates(
-  call: Call,
-  plan: DedupPlan,
-  { source }: Collection,
-  sets: SparseVectors | undefined,
-): Promise<void> {
-  const isSaid = ['common', 'extend'].some((name) => call.has(name));
-  if (isSaid || sets === undefined || plan.jaccards === null) return;
-  const held = withVectors(rowsOf('rows', source), sets);
-  const found = await call.long('looking for templates', (work) =>
-    countTemplates(plan, held, new LongWork(work)),
-  );
-  if (found.groups === 0) return;
-  call.say(
-    `${counted(found.groups, 'group')} (${grouped(found.rows)} rows) look like one template, ` +
-      'filled in differently: --common auto leaves the text of templates out of the comparison; ' +
-      'reprints that only add text are kept apart too',
-  );
 }
 
 /** Refuses a plan that --apply would not read, or would read as one of the texts. */
@@ -141,21 +116,25 @@ function refuseTarget(call: Call, input: Input): void {
 }
 
 /**
- * `--common` for `dedup`: 'auto', which finds the text of templates; or the members of the set of
- * a text in a file.
+ * Text that does not make texts near: the members of the set of the text in the file of `--common`;
+ * or a function to read texts by, in which that of templates is looked for. Undefined for none.
  */
 async function commonOf(
   call: Call,
-  { measure, input, vectors }: Collection,
-): Promise<'auto' | BigUint64Array | undefined> {
+  { measure, input, vectors, texts }: Collection,
+): Promise<DedupOptions['common']> {
   const given = call.text('common');
-  if (given === undefined) return undefined;
-  if (measure !== JACCARD || (vectors === null && !input?.canReadAgain)) {
+  const hasher = input?.textHasher ?? null;
+  const areSets = measure === JACCARD && vectors === null && input?.canReadAgain === true;
+  if (hasher === null || !areSets) {
+    if (given === undefined || given === 'none') return undefined;
     call.misuse('--common needs texts in a file, compared as sets of their tokens');
   }
-  if (given === 'auto') return given;
-  const hasher = input?.textHasher ?? null;
-  if (hasher === null) call.misuse('--common FILE needs texts; auto finds what rows share');
+  if (given === undefined) {
+    if (call.has('extend') || call.has('max-distance')) return undefined;
+    return (rows, take) => texts.each(rows, (text, row) => take(hasher.members(text), row));
+  }
+  if (given === 'none') return undefined;
   const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
   if (members.length === 0) call.fail(`${given}: no words`);
   return members;
