@@ -1,15 +1,18 @@
 /**
  * `halfspace embed`: texts to vectors by a sentence model; the other columns are carried along. An
  * Arrow output keeps the model, so that an index of it embeds the texts of queries. Streams: memory
- * grows with the model, not with the rows.
+ * grows with the model, not with the rows. What a stopped run has made is next to its output, and
+ * the next run goes on from there.
  */
 
-import { stat } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
 import { LongWork } from '../../base/long-work';
+import { checksum } from '../../kernels/xxhash';
 import type { TextModel } from '../../node';
 import { Embedder } from '../../text/embed';
+import { hashWord } from '../../text/word-hash';
 import type { Call } from '../call';
 import { chooseSource, namedColumns } from '../input/columns';
 import { only } from '../input/new-index';
@@ -35,17 +38,19 @@ export async function run(call: Call): Promise<0> {
   const embedder = await Embedder.of(given);
   const header = { kind: 'vectors', model: embedder.model } as const;
   const out = await openOutput(call, { inputs: [input], header, formulas: 'keep' });
-  const work = new LongWork({ signal: call.signal });
+  const made = new MadeVectors(call, embedder);
+  call.atEnd(() => made.close());
   let nullCount = 0;
   for await (const batch of batchesOf(call, reader)) {
     const texts = batch.texts(column).map((text) => text ?? '');
     const isThere = (row: number) => /\S/.test(texts[row]);
-    const vector = await embedder.vectorsOf(texts, work);
+    const vector = await made.vectorsOf(texts, isThere);
     nullCount += texts.filter((_, row) => !isThere(row)).length;
     const validity = bitmapOf(texts.length, isThere);
     await out.write(only(batch, carried).with({ vector: { ...vector, validity } }));
   }
   await out.close();
+  await made.remove();
   if (nullCount > 0) call.say(`${counted(nullCount, 'row')} without text: null vectors`);
   const format = outputFormat(call);
   if (format !== 'arrow' && format !== 'arrows') {
@@ -66,4 +71,107 @@ async function modelOf(call: Call): Promise<TextModel> {
   if (!isFolder) return { model, revision: call.text('revision'), pooling };
   if (call.has('revision')) call.misuse('--revision is for a model on the Hub, not for a folder');
   return { model: resolve(model), pooling };
+}
+
+/**
+ * The vectors of texts, and a file `OUT.part` of those that are made: by row with a text a checksum
+ * of model, text and vector, and the vector. Those that the file holds for the same texts in the
+ * same order are not made again; it ends before the first other one, or one that was cut.
+ */
+class MadeVectors {
+  readonly #path: string | null;
+  readonly #work: LongWork;
+  readonly #rowBytes: number;
+  #file: FileHandle | null = null;
+  /** Rows that the file holds so far, and whether those behind them may be of an earlier run. */
+  #count = 0;
+  #isOld = true;
+
+  constructor(
+    private readonly call: Call,
+    private readonly embedder: Embedder,
+  ) {
+    const target = call.text('output') ?? '-';
+    this.#path = target === '-' ? null : `${target}.part`;
+    this.#work = new LongWork({ signal: call.signal });
+    this.#rowBytes = 8 + 4 * embedder.dimensions;
+  }
+
+  /** A vector for each text that is there, zeros for others. */
+  async vectorsOf(texts: readonly string[], isThere: (row: number) => boolean) {
+    const { dimensions } = this.embedder;
+    const values = new Float32Array(texts.length * dimensions);
+    const rows = [...texts.keys()].filter(isThere);
+    const known = await this.#known(rows.map((row) => texts[row]));
+    for (const [i, vector] of known.entries()) values.set(vector, rows[i] * dimensions);
+    const left = rows.slice(known.length);
+    if (left.length === 0) return { values, dimensions };
+    const others = left.map((row) => texts[row]);
+    const made = (await this.embedder.vectorsOf(others, this.#work)).values as Float32Array;
+    const vectors = left.map((_, i) => made.subarray(i * dimensions, (i + 1) * dimensions));
+    for (const [i, vector] of vectors.entries()) values.set(vector, left[i] * dimensions);
+    await this.#add(others, vectors);
+    return { values, dimensions };
+  }
+
+  /** The vectors of the first of these texts that an earlier run made. */
+  async #known(texts: readonly string[]): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    if (this.#path === null || !this.#isOld) return vectors;
+    this.#file ??= await open(this.#path, 'r+').catch((error) => {
+      if (error.code !== 'ENOENT') throw error;
+      return open(this.#path as string, 'wx+');
+    });
+    const at = this.#count * this.#rowBytes;
+    const bytes = new Uint8Array(texts.length * this.#rowBytes);
+    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, at);
+    for (let from = 0; from + this.#rowBytes <= bytesRead; from += this.#rowBytes) {
+      const vector = new Float32Array(bytes.slice(from + 8, from + this.#rowBytes).buffer);
+      const [check] = new BigUint64Array(bytes.slice(from, from + 8).buffer);
+      if (check !== this.#checkOf(texts[vectors.length], vector)) break;
+      vectors.push(vector);
+    }
+    this.#count += vectors.length;
+    if (vectors.length === texts.length) return vectors;
+    this.#isOld = false;
+    await this.#file.truncate(this.#count * this.#rowBytes);
+    if (this.#count > 0)
+      this.call.say(`going on behind ${counted(this.#count, 'vector')} of ${this.#path}`);
+    return vectors;
+  }
+
+  async #add(texts: readonly string[], vectors: readonly Float32Array[]): Promise<void> {
+    if (this.#file === null) return;
+    const bytes = new Uint8Array(texts.length * this.#rowBytes);
+    vectors.forEach((vector, i) => {
+      const check = BigUint64Array.of(this.#checkOf(texts[i], vector));
+      bytes.set(new Uint8Array(check.buffer), i * this.#rowBytes);
+      const own = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+      bytes.set(own, i * this.#rowBytes + 8);
+    });
+    await this.#file.write(bytes, 0, bytes.length, this.#count * this.#rowBytes);
+    this.#count += texts.length;
+  }
+
+  #checkOf(text: string, vector: Float32Array): bigint {
+    const seed = hashWord(`${JSON.stringify(this.embedder.model)} ${text}`);
+    return checksum(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), seed);
+  }
+
+  /** Closes the file; one without vectors is removed. */
+  async close(): Promise<void> {
+    const [file, path] = [this.#file, this.#path];
+    this.#file = null;
+    await file?.close();
+    if (file === null || path === null) return;
+    if (this.#count === 0) await rm(path, { force: true });
+    else
+      this.call.say(`the same command goes on behind ${counted(this.#count, 'vector')} in ${path}`);
+  }
+
+  /** Removes the file: the output has all vectors. */
+  async remove(): Promise<void> {
+    this.#count = 0;
+    await this.close();
+  }
 }
