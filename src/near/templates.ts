@@ -31,8 +31,8 @@ const COMMON_SHARE = 0.1;
 const FEW_ROWS = 3;
 /**
  * A gap has at least the first share of the text before and behind it, and own text in the second
- * share of some rows. All 122 families of manuals here have one to 18, five of licences and of lists
- * of changes none.
+ * share of some rows. Each of 122 families of manuals has one to 18 gaps, and none of five families
+ * of licences and of lists of changes has one.
  */
 const END_SHARE = 0.05;
 const FILLED_SHARE = 0.75;
