@@ -13,11 +13,11 @@ import type { Id } from '../index/ids';
 import { checksum } from '../kernels/xxhash';
 import type { Span } from '../table/arrow/messages';
 import { asArrow } from '../table/arrow/source';
-import { type BlockIds, BodyReader } from '../table/sealed/body-reader';
+import { type BlockIds, readBody } from '../table/sealed/body-reader';
 import {
-  checkSparse,
   SPARSE_COLUMNS,
   type SparseColumns,
+  sparseRows,
   sparseTable,
 } from '../table/sealed/index-rows';
 import {
@@ -25,6 +25,7 @@ import {
   openTable,
   readNumbers,
   type TableBatch,
+  type TableRows,
   TableWriter,
   writeTable,
 } from '../table/sealed/sealed-table';
@@ -120,26 +121,28 @@ export function maxBlockRows(layout: Layout, hasPartitions: boolean): number {
   return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
 }
 
-/** The columns of a file of rows, in the order in which `readBlock` reads them. */
-const ROWS = ({ bits, residualBytes, link }: Layout): ColumnSchema[] => [
-  { name: 'row', type: 'uint32' },
-  { name: 'id', type: 'ids', isOptional: true },
-  ...(link === null ? [] : [{ name: link, type: 'uint32' } as const]),
-  { name: 'residual', type: { bytes: residualBytes }, isOptional: true },
-  { name: 'residual_scale', type: 'float32', isOptional: true },
-  { name: 'vector_check', type: 'uint32', isOptional: true },
-  { name: 'entries', type: 'uint32', isOptional: true },
-  { name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true },
-];
+/** The columns of a file of rows. */
+const ROWS = ({ bits, id, residualBytes, link, vectors }: Layout): ColumnSchema[] => {
+  const columns: ColumnSchema[] = [{ name: 'row', type: 'uint32' }];
+  if (id !== null) columns.push({ name: 'id', type: 'ids' });
+  if (link !== null) columns.push({ name: link, type: 'uint32' });
+  if (residualBytes > 0) {
+    columns.push({ name: 'residual', type: { bytes: residualBytes } });
+    columns.push({ name: 'residual_scale', type: 'float32' });
+  }
+  if (vectors !== 'none') columns.push({ name: 'vector_check', type: 'uint32' });
+  if (vectors === 'sparse' && link !== 'at') columns.push({ name: 'entries', type: 'uint32' });
+  columns.push({ name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true });
+  return columns;
+};
 
-/** The columns of a file of vectors, in the order in which `readVectors` reads them. */
-const VECTORS = ({ vectors, dimensions }: Layout): readonly ColumnSchema[] =>
-  vectors === 'sparse'
-    ? SPARSE_COLUMNS
-    : [
-        { name: 'vector', type: { vector: vectors as 'float32', width: dimensions } },
-        { name: 'scale', type: 'float32', isOptional: true },
-      ];
+/** The columns of a file of vectors. */
+const VECTORS = ({ vectors, dimensions }: Layout): readonly ColumnSchema[] => {
+  if (vectors === 'sparse') return SPARSE_COLUMNS;
+  const type = { vector: vectors as 'float32' | 'int8', width: dimensions };
+  const scale: ColumnSchema[] = vectors === 'int8' ? [{ name: 'scale', type: 'float32' }] : [];
+  return [{ name: 'vector', type }, ...scale];
+};
 
 const BLOCKS: readonly ColumnSchema[] = [
   { name: 'partition', type: 'uint32' },
@@ -349,28 +352,31 @@ export function readBlock(
   isHead = false,
 ): BlockRows {
   const count = counts[i];
-  const reader = new BodyReader(body, count);
-  const { id, residualBytes, vectors, bits, link } = layout;
-  const rows = reader.uint32();
+  const partition = partitions[i];
+  const { link, bits } = layout;
+  const hasCodes = partition !== NO_PARTITION && !isHead;
+  const columns = ROWS(layout);
+  const table = readBody(hasCodes ? columns : columns.slice(0, -1), body, count, layout.id);
+  const column = <T>(name: string) => (table[name] ?? null) as T | null;
+  const rows = table.row as Uint32Array;
   for (let at = 0; at < count; at++) {
     if (rows[at] >= (at === 0 ? firstRow : rows[at - 1] + 1) && rows[at] < endRow) continue;
     throw new Error(`damaged: row ${rows[at]} is not where it can be`);
   }
-  const head = {
+  const codes = column<Uint8Array>('code') ?? new Uint8Array();
+  if (hasCodes) checkUnusedBits(codes, bits, rows[0] ?? 0);
+  return {
     count,
-    partition: partitions[i],
+    partition,
     rows,
-    ids: id === null ? null : reader.ids(id),
-    links: link === null ? null : reader.uint32(),
-    residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
-    scales: residualBytes > 0 ? reader.float32() : null,
-    checks: vectors !== 'none' ? reader.uint32() : null,
-    entries: vectors === 'sparse' && link !== 'at' ? reader.uint32() : null,
+    codes,
+    ids: column<BlockIds>('id'),
+    links: link && column<Uint32Array>(link),
+    residuals: column<Uint8Array>('residual'),
+    scales: column<Float32Array>('residual_scale'),
+    checks: column<Uint32Array>('vector_check'),
+    entries: column<Uint32Array>('entries'),
   };
-  if (head.partition === NO_PARTITION || isHead) return { ...head, codes: new Uint8Array() };
-  const codes = reader.bytes(bytesPerCode(bits));
-  checkUnusedBits(codes, bits, rows[0] ?? 0);
-  return { ...head, codes };
 }
 
 /**
@@ -379,10 +385,12 @@ export function readBlock(
  */
 export function readVectors(table: BlockTable, i: number, body: Uint8Array): VectorColumns {
   const { layout, rows, partitions } = table;
-  const columns = vectorColumns(layout, new BodyReader(body, rows[i]));
-  const { vectors, sparse } = columns;
-  if (sparse !== null) checkSparse(sparse, 0);
-  if (partitions[i] === NO_PARTITION) return columns;
+  const columns = readBody(VECTORS(layout), body, rows[i]) as TableRows;
+  const vectors = (columns.vector ?? null) as Float32Array | Int8Array | null;
+  const scales = (columns.scale ?? null) as Float32Array | null;
+  const sparse = layout.vectors === 'sparse' ? sparseRows(columns, 0) : null;
+  const found = { vectors, scales, sparse };
+  if (partitions[i] === NO_PARTITION) return found;
   const values = sparse?.weights ?? (vectors as Float32Array | Int8Array);
   for (let row = 0; row < rows[i]; row++) {
     let at = sparse?.offsets[row] ?? row * layout.dimensions;
@@ -390,22 +398,7 @@ export function readVectors(table: BlockTable, i: number, body: Uint8Array): Vec
     while (at < end && values[at] === 0) at++;
     if (at === end) throw new Error(`damaged: row ${row} of block ${i} has a code and no vector`);
   }
-  return columns;
-}
-
-function vectorColumns({ vectors: kind, dimensions }: Layout, reader: BodyReader): VectorColumns {
-  if (kind === 'sparse') {
-    const offsets = reader.offsets();
-    const indices = reader.list(offsets, BigUint64Array);
-    const weights = reader.list(reader.offsets(), Float32Array);
-    return { ...NO_VECTORS, sparse: { offsets, indices, weights } };
-  }
-  if (kind === 'int8') {
-    const bytes = reader.bytes(dimensions);
-    const vectors = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-    return { vectors, scales: reader.float32(), sparse: null };
-  }
-  return { ...NO_VECTORS, vectors: reader.float32(dimensions) };
+  return found;
 }
 
 /** Where in a body of sparse vectors are the parts of one: its dimensions, and its weights. */

@@ -8,7 +8,7 @@
 import { ascending, lowerBound } from '../base/arrays';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/source';
-import { BodyReader } from '../table/sealed/body-reader';
+import { readBody } from '../table/sealed/body-reader';
 import {
   type Body,
   type ColumnSchema,
@@ -130,8 +130,8 @@ interface Bucket {
 
 /** Bucket `i` from its body, views of it; the body must begin on 8 bytes. */
 export function readBucket({ rows }: BucketTable, i: number, body: Uint8Array): Bucket {
-  const reader = new BodyReader(body, rows[i]);
-  return { hashes: reader.uint64(), positions: reader.uint32() };
+  const { hash, position } = readBody(HASHES, body, rows[i]);
+  return { hashes: hash as BigUint64Array, positions: position as Uint32Array };
 }
 
 /** The positions in the segment of the rows of a bucket that have a hash. */

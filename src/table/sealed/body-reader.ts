@@ -1,87 +1,79 @@
 /**
- * Reads the buffers of a record batch's body where no column has nulls: they lie one after another,
- * each at a multiple of 8 bytes. Returns views of the body, no copies. Throws where the body ends
- * before a buffer does.
+ * Reads the body of a record batch by the declaration of its columns, where none has nulls: buffers
+ * lie one after another, each at a multiple of 8 bytes. Returns views of the body, no copies.
+ * Throws where the body ends before a buffer does.
  */
 
+import { padded } from '../../base/arrays';
 import { checkOneOf } from '../../base/check';
 import type { Ids } from '../../base/ids';
+import { type NumberArray, numberType } from '../columns/types';
+import type { ColumnSchema, Lists } from './sealed-table';
 
+/** By the name that Arrow has for it, the type of the integers of ids. */
+const ID_KINDS = { Int32: 'int32', Uint32: 'uint32', Int64: 'int64', Uint64: 'uint64' } as const;
 const ID_TYPES = ['Utf8', 'Int32', 'Uint32', 'Int64', 'Uint64'] as const;
 
-type Values<T> = new (buffer: ArrayBufferLike, at: number, length: number) => T;
-type Sized<T> = Values<T> & { readonly BYTES_PER_ELEMENT: number };
+/** The values of the columns of a body by their names. */
+type BodyRows = Readonly<Record<string, NumberArray | Lists | BlockIds | undefined>>;
 
-/** Reads the columns of a body in their order, each by the method of its type. */
-export class BodyReader {
-  #at = 0;
+type View<T> = (new (
+  buffer: ArrayBufferLike,
+  at: number,
+  length: number,
+) => T) & {
+  readonly BYTES_PER_ELEMENT: number;
+};
 
-  /** `body` must begin on 8 bytes of its memory; `count` is the number of rows. */
-  constructor(
-    readonly body: Uint8Array,
-    readonly count: number,
-  ) {}
-
-  /** The next buffer, of `length` elements; the one after it begins at a multiple of 8 bytes. */
-  #take<T>(Kind: Sized<T>, length: number): T {
+/**
+ * The first columns of a body, which must begin on 8 bytes of its memory, of `count` rows. `id` is
+ * the type of ids, as Arrow calls it; one that ids cannot have throws.
+ */
+export function readBody(
+  columns: readonly ColumnSchema[],
+  body: Uint8Array,
+  count: number,
+  id: string | null = null,
+): BodyRows {
+  let at = 0;
+  const take = <T>(Kind: View<T>, length: number): T => {
     const bytes = length * Kind.BYTES_PER_ELEMENT;
-    if (this.#at + bytes > this.body.length) throw new Error('damaged: a block is too short');
-    const view = new Kind(this.body.buffer, this.body.byteOffset + this.#at, length);
-    this.#at = Math.ceil((this.#at + bytes) / 8) * 8;
+    if (at + bytes > body.length) throw new Error('damaged: a block is too short');
+    const view = new Kind(body.buffer, body.byteOffset + at, length);
+    at = padded(at + bytes);
     return view;
-  }
-
-  uint32(): Uint32Array {
-    return this.#take(Uint32Array, this.count);
-  }
-
-  uint64(): BigUint64Array {
-    return this.#take(BigUint64Array, this.count);
-  }
-
-  /** `width` numbers a row. */
-  float32(width = 1): Float32Array {
-    return this.#take(Float32Array, this.count * width);
-  }
-
-  /** `width` bytes a row. */
-  bytes(width: number): Uint8Array {
-    return this.#take(Uint8Array, this.count * width);
-  }
-
-  /** Where the elements of each row begin and end: `count + 1` numbers, ascending from 0. */
-  offsets(): Int32Array {
-    const offsets = this.#take(Int32Array, this.count + 1);
-    for (let i = 0; i < this.count; i++) {
-      if (offsets[i] > offsets[i + 1]) throw new Error('damaged: offsets of a block do not ascend');
-    }
-    if (offsets[0] !== 0) throw new Error('damaged: offsets of a block begin beyond 0');
-    return offsets;
-  }
-
-  /** The elements of all rows, of which `offsets` says how many there are. */
-  list<T>(offsets: Int32Array, Kind: Sized<T>): T {
-    return this.#take(Kind, offsets[this.count]);
-  }
-
-  /** The ids of all rows, of a type as Arrow calls it; throws for a type that ids cannot have. */
-  ids(type: string): BlockIds {
-    switch (checkOneOf('id', type as (typeof ID_TYPES)[number], ID_TYPES)) {
-      case 'Utf8': {
-        const offsets = this.offsets();
-        return new Texts(offsets, this.list(offsets, Uint8Array));
-      }
-      case 'Int32':
-        return new Integers(this.#take(Int32Array, this.count));
-      case 'Uint32':
-        return new Integers(this.uint32());
-      case 'Int64':
-        return new Integers(this.#take(BigInt64Array, this.count));
-      default:
-        return new Integers(this.#take(BigUint64Array, this.count));
+  };
+  const numbers = (kind: Parameters<typeof numberType>[0], length: number) =>
+    take(numberType(kind).Values as unknown as View<NumberArray>, length);
+  const rows: Record<string, NumberArray | Lists | BlockIds> = {};
+  for (const { name, type } of columns) {
+    if (type === 'ids') {
+      const kind = checkOneOf('id', id as (typeof ID_TYPES)[number], ID_TYPES);
+      if (kind === 'Utf8') {
+        const offsets = checkedOffsets(take(Int32Array, count + 1));
+        rows[name] = new Texts(offsets, take(Uint8Array, offsets[count]));
+      } else rows[name] = new Integers(numbers(ID_KINDS[kind], count) as IntegerIds);
+    } else if (typeof type === 'string') rows[name] = numbers(type, count);
+    else if ('bytes' in type) rows[name] = take(Uint8Array, count * type.bytes);
+    else if ('vector' in type) rows[name] = numbers(type.vector, count * (type.width ?? 1));
+    else {
+      const offsets = checkedOffsets(take(Int32Array, count + 1));
+      rows[name] = { offsets, items: numbers(type.list, offsets[count]) };
     }
   }
+  return rows;
 }
+
+/** Where the elements of each row begin and end: numbers that ascend from 0. */
+function checkedOffsets(offsets: Int32Array): Int32Array {
+  for (let i = 1; i < offsets.length; i++) {
+    if (offsets[i - 1] > offsets[i]) throw new Error('damaged: offsets of a block do not ascend');
+  }
+  if (offsets[0] !== 0) throw new Error('damaged: offsets of a block begin beyond 0');
+  return offsets;
+}
+
+type IntegerIds = Exclude<Ids, readonly string[]>;
 
 /** The ids of a block, in views of its body. */
 export interface BlockIds {
@@ -94,7 +86,7 @@ export interface BlockIds {
 }
 
 class Integers implements BlockIds {
-  constructor(readonly values: Exclude<Ids, readonly string[]>) {}
+  constructor(readonly values: IntegerIds) {}
 
   at(place: number): number | bigint {
     return this.values[place];

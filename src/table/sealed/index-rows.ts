@@ -156,7 +156,7 @@ export function sparseRows(table: TableRows, firstRow: number): SparseColumns | 
  * Fails for sparse vectors that an index would refuse: dimensions must ascend within a row, and
  * weights be finite.
  */
-export function checkSparse({ offsets, indices, weights }: SparseColumns, firstRow: number): void {
+function checkSparse({ offsets, indices, weights }: SparseColumns, firstRow: number): void {
   for (let row = 0; row + 1 < offsets.length; row++) {
     const start = offsets[row];
     for (let i = start; i < offsets[row + 1]; i++) {
