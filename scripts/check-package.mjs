@@ -1,6 +1,7 @@
 // Packs the library as npm would publish it, installs the tarball into an empty folder and uses it as
 // users do: ES modules, CommonJS, TypeScript, a browser. Everywhere the golden digests must be equal
-// to the committed ones. Stops at the first check that fails. One bundler; all with `--nightly`.
+// to the committed ones. Stops at the first check that fails. One bundler; with `--nightly` all,
+// and Firefox.
 
 import assert from 'node:assert/strict';
 import { access, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,6 +13,7 @@ import { checkChromium, openBrowser } from './check-package/browser.mjs';
 import { BUNDLERS } from './check-package/bundlers.mjs';
 import { RUNTIMES } from './check-package/runtimes.mjs';
 import { check, root, run, runChecks } from './lib/checks.mjs';
+import { openFirefox } from './lib/firefox.mjs';
 import { checkTarball, installInto, kilobytes, packInto, tool } from './lib/packed.mjs';
 
 // esbuild is tsup's own: the same version that built the package.
@@ -71,6 +73,7 @@ let tarball;
 let golden;
 let expected;
 let browser;
+let firefox;
 
 /** What main.mjs or main.cjs computes with the package in Node: digests and results. */
 async function reportOf(script, kernel = 'auto') {
@@ -372,6 +375,18 @@ async function main() {
     const files = ['browser.js', 'golden.mjs', worker].map((file) => `/bare/${file}`);
     assert.deepEqual(requests.slice(before), ['/bare', ...files]);
   });
+  if (isNightly) {
+    await check('gives equal results in a headless Firefox, bundled and bare', async () => {
+      firefox = await openFirefox();
+      const { origin } = browser;
+      checkReport(await firefox.run(`${origin}/`, "packed.report('auto')"));
+      const threads = await firefox.run(`${origin}/`, 'packed.threads()');
+      assert.deepEqual(threads, { isEqual: true, workers: 3, isIsolated: false });
+      const { digests, count } = await firefox.run(`${origin}/bare`, 'packed');
+      assert.deepEqual([digests, count], [golden, 100_000]);
+      return firefox.version;
+    });
+  }
   const bundlers = Object.entries(BUNDLERS).slice(0, isNightly ? undefined : 1);
   for (const [name, { bundle, script: tag }] of bundlers) {
     await check(
@@ -404,6 +419,7 @@ async function main() {
 }
 
 await runChecks(main, async () => {
+  await firefox?.close();
   await browser?.close();
   await rm(folder, { recursive: true, force: true });
 });

@@ -101,7 +101,7 @@ export async function openBrowser(script) {
     const version = context.browser()?.version() ?? 'of unknown version';
     const { page, problems } = await open('/');
     const { page: strictPage } = await open('/strict');
-    return { version, page, problems, strictPage, requests, open, serve, close };
+    return { version, origin, page, problems, strictPage, requests, open, serve, close };
   } catch (error) {
     await close();
     throw error;
