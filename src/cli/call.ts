@@ -62,18 +62,12 @@ export class Call {
   readonly #given: Parsed['given'];
   /** What `atEnd` registered; `cleanUp` calls it in that order. */
   readonly #closing: (() => Promise<unknown>)[] = [];
-  /**
-   * Also called at each progress report, and with '' at the end of the work; the share done is
-   * 0..1, null if the total is unknown.
-   */
-  onProgress: ((label: string, share: number | null) => void) | null = null;
-
   /** Parses the words after the verb's name; throws a misuse (exit code 2) where one is wrong. */
   constructor(
     { options, ...together }: Pick<Verb, 'options' | 'needs' | 'excludes'>,
     words: readonly string[],
     { stdin, stdout, signal }: Streams,
-    private readonly talk: Talk,
+    readonly talk: Talk,
   ) {
     const { args, given } = parse(words, options);
     checkTogether(given, together);
@@ -159,17 +153,7 @@ export class Call {
    * it shows no share and no time left.
    */
   progress(label: string, total: number | null): Progress {
-    const line = this.talk.progress(label, total);
-    return {
-      at: (done) => {
-        line.at(done);
-        this.onProgress?.(label, total ? Math.min(1, done / total) : null);
-      },
-      end: () => {
-        line.end();
-        this.onProgress?.('', null);
-      },
-    };
+    return this.talk.progress(label, total);
   }
 
   /** Runs a long call of the library; shows its progress under `label`, and stops it by Ctrl-C. */

@@ -188,7 +188,7 @@ describe('halfspace cluster', () => {
     for (const line of lines.slice(120)) {
       expect(line).toMatchObject({ cluster: -1, medoid: false, distance: -1, label: null });
     }
-    expect(stderr).toContain('3 clusters, 6 rows in none');
+    expect(stderr).toContain('126 rows in 3 clusters, 6 in none');
   });
 
   it('shows the clusters only on a terminal', async () => {

@@ -213,34 +213,27 @@ async function vectorsOf(
   return vectors;
 }
 
+/** What reads the column of `--within`; `ofRows` gives by row its group, -1 for none. */
+export interface Within extends TakenColumn {
+  ofRows(): Int32Array;
+}
+
 /**
  * `--within COLUMN`: rows are compared only with rows of the same value in this column. The values
  * are read with the rows; each distinct one becomes a number, the group of its rows. Rows with a
- * null are in no group.
+ * null are in no group. Null without the option.
  */
-export class Within implements TakenColumn {
-  /** By value its group, counted from 0 in the order in which values come. */
-  readonly #groups = new Map<unknown, number>();
-  readonly #ofRows: number[] = [];
-
-  private constructor(readonly column: string) {}
-
-  /** Null without the option. */
-  static of(call: Call): Within | null {
-    const column = call.text('within');
-    return column === undefined ? null : new Within(column);
-  }
-
-  take(batch: RowBatch): void {
-    for (const value of batch.values(this.column)) {
-      const group = this.#groups.get(value) ?? this.#groups.size;
-      if (value !== null) this.#groups.set(value, group);
-      this.#ofRows.push(value === null ? -1 : group);
+export function withinOf(call: Call): Within | null {
+  const column = call.text('within');
+  if (column === undefined) return null;
+  const groups = new Map<unknown, number>();
+  const ofRows: number[] = [];
+  const take = (batch: RowBatch) => {
+    for (const value of batch.values(column)) {
+      const group = groups.get(value) ?? groups.size;
+      if (value !== null) groups.set(value, group);
+      ofRows.push(value === null ? -1 : group);
     }
-  }
-
-  /** By row its group, -1 for none: a copy. */
-  get ofRows(): Int32Array {
-    return Int32Array.from(this.#ofRows);
-  }
+  };
+  return { column, take, ofRows: () => Int32Array.from(ofRows) };
 }

@@ -102,10 +102,12 @@ const WIDTH = 60;
 const SCANNED = 64;
 /** Characters that `differing` shows before the place where two texts differ. */
 const BEFORE = 16;
+/** Characters above which `differing` does not put a whole text on one line: some 100 ms. */
+const LONG = 2 ** 22;
 
 /** The first `most` characters of a text, by code point; of a longer one the last is a …. */
 export function beginning(text: string, most: number): string {
-  return text.length <= most ? text : cut(text, 0, most);
+  return text.length <= most ? text : cut(text, most);
 }
 
 /** The beginning of a text on one line, at most so many characters, without invisible ones. */
@@ -113,62 +115,39 @@ export function excerpt(text: string, most = WIDTH): string {
   // What is shown lies in the first characters, unless many of them are blanks.
   const near = inOneLine(text.slice(0, 3 * most));
   const isEnough = near.length > unitsOf(most);
-  return cut(isEnough ? near : inOneLine(text.slice(0, SCANNED * most)), 0, most);
+  return cut(isEnough ? near : inOneLine(text.slice(0, SCANNED * most)), most);
 }
 
 /** Excerpts of two texts from shortly before they differ; short texts are shown whole. */
 export function differing(one: string, other: string): [string, string] {
-  const [first, second] = firstDifference(one, other);
-  const near = SCANNED * WIDTH;
-  const before = blanked(one.slice(Math.max(0, first - near), first)).trimStart();
-  const a = (before + blanked(one.slice(first, first + near))).trim();
-  const b = (before + blanked(other.slice(second, second + near))).trim();
-  const at = before.length;
+  // Blanks of another kind or number are no difference, but in very long texts.
+  const [a, b] = [one, other].map((text) => (text.length > LONG ? text : inOneLine(text)));
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
   const isShort = Math.max(a.length, b.length) <= WIDTH;
   // Where no blank is near, as in Chinese, the excerpt begins within a word.
   const start = Math.max(a.lastIndexOf(' ', at - BEFORE) + 1, at - WIDTH / 2);
   const from = isShort || at <= WIDTH / 2 ? 0 : start;
-  return [cut(a, from, WIDTH), cut(b, from, WIDTH)];
-}
-
-/** Where two texts begin to differ in more than the kind and number of blanks: an index of each. */
-function firstDifference(one: string, other: string): [number, number] {
-  let [a, b] = [0, 0];
-  for (;;) {
-    while (a < one.length && one[a] === other[b]) [a, b] = [a + 1, b + 1];
-    const [p, q] = [afterBlanks(one, a), afterBlanks(other, b)];
-    const isBefore = a === 0 || afterBlanks(one, a - 1) >= a;
-    if ((p === a && q === b) || ((p === a || q === b) && !isBefore)) return [a, b];
-    [a, b] = [p, q];
-  }
+  const shown = (text: string) => `${from > 0 ? '…' : ''}${excerpt(text.slice(from))}`;
+  return [shown(a), shown(b)];
 }
 
 /** UTF-16 units that have more than `most` code points, or all of a shorter text. */
 const unitsOf = (most: number) => 2 * most + 2;
 
-/** At most `most` characters from a position on, with a … where some are left out. */
-function cut(text: string, from: number, most: number): string {
+/** At most `most` characters, the last a … where some are left out. */
+function cut(text: string, most: number): string {
   // Array.from splits by code points; the slice bounds the work on a long text.
-  const characters = Array.from(text.slice(from, from + unitsOf(most)));
-  const isWhole = characters.length <= most;
-  const shown = isWhole ? characters : characters.slice(0, most - 1);
-  return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;
+  const characters = Array.from(text.slice(0, unitsOf(most)));
+  if (characters.length <= most) return text;
+  return `${characters.slice(0, most - 1).join('')}…`;
 }
 
 /** White space, control and format characters: a run of them is shown as one blank. */
 const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
-const BLANKS_HERE = new RegExp(BLANKS, 'uy');
-
-const blanked = (text: string) => text.replaceAll(BLANKS, ' ');
-
-/** The index behind the blanks that begin at an index; the same where none do. */
-function afterBlanks(text: string, at: number): number {
-  BLANKS_HERE.lastIndex = at;
-  return BLANKS_HERE.test(text) ? BLANKS_HERE.lastIndex : at;
-}
 
 /** A text in which runs of blanks are single ones, without those around it. */
-const inOneLine = (text: string) => blanked(text).trim();
+const inOneLine = (text: string) => text.replaceAll(BLANKS, ' ').trim();
 
 export function similarityWords({ name }: Pick<Measure, 'name'>): 'cosine' | 'Jaccard similarity' {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';

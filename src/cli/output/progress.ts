@@ -27,6 +27,11 @@ export interface Output extends NodeJS.WritableStream {
 /** Writes everything that goes to stderr, so that messages and the line of progress do not mix. */
 export class Talk {
   #isLineThere = false;
+  /**
+   * Also called at each report of progress, and with '' at the end of the work; the share done is
+   * 0..1, null if the total is unknown.
+   */
+  onProgress: ((label: string, share: number | null) => void) | null = null;
 
   constructor(
     private readonly stream: Output,
@@ -61,6 +66,7 @@ export class Talk {
     let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
     return {
       at: (done) => {
+        this.onProgress?.(label, total ? Math.min(1, done / total) : null);
         const now = performance.now();
         if (!isShown || now - drawn < REDRAW_MILLISECONDS) return;
         drawn = now;
@@ -70,7 +76,10 @@ export class Talk {
         this.stream.write(`\r\x1b[K${printable(line).slice(0, width)}`);
         this.#isLineThere = true;
       },
-      end: () => this.clear(),
+      end: () => {
+        this.onProgress?.('', null);
+        this.clear();
+      },
     };
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { RecallReport } from '../../node';
+import type { FileQueries } from '../input/new-index';
 import { counted, percent } from './figures';
 
 /** By which order neighbours are the true ones, by `truth` of a report. */
@@ -13,32 +14,26 @@ const NEAREST = {
   given: 'as given',
 };
 
-/** A file of evaluation queries, and how many of them have a code. */
-interface Asked {
-  readonly file: string;
-  readonly count: number;
-}
-
 /**
  * `96.1 % of the true 10 nearest by exact cosine (95 %: 95.2 % to 96.8 %, 500 rows held out)`; of
  * the queries of a file also which of them chose the setting, and the recall of rows.
  */
-export function recallWords(report: RecallReport, asked: Asked | null = null): string {
+export function recallWords(
+  report: RecallReport,
+  asked: Pick<FileQueries, 'file' | 'count'> | null = null,
+): string {
   const { k, truth, queries, byRows, source } = report;
-  const of = `of the true ${k} nearest ${NEAREST[truth]}`;
-  if (asked === null) {
-    const which = source === 'rows' ? `${counted(queries, 'row')} held out` : `${queries} queries`;
-    return shareWords(report, of, which);
+  const ofRows = (count: number) => `${counted(count, 'row')} held out`;
+  let which = source === 'rows' ? ofRows(queries) : `${queries} queries`;
+  if (asked !== null) {
+    which =
+      queries === asked.count
+        ? `${queries} of ${asked.file}, which chose the setting too`
+        : `${queries} of the ${asked.count} queries of ${asked.file}, the others chose the setting`;
   }
-  const { file, count } = asked;
-  const which =
-    queries === count
-      ? `${queries} of ${file}, which chose the setting too`
-      : `${queries} of the ${count} queries of ${file}, the others chose the setting`;
-  const found = shareWords(report, of, which);
-  if (byRows === null) return found;
-  const rows = `${counted(byRows.queries, 'row')} held out`;
-  return `${found}, ${shareWords(byRows, 'of those of rows', rows)}`;
+  const found = shareWords(report, `of the true ${k} nearest ${NEAREST[truth]}`, which);
+  if (asked === null || byRows === null) return found;
+  return `${found}, ${shareWords(byRows, 'of those of rows', ofRows(byRows.queries))}`;
 }
 
 function shareWords(

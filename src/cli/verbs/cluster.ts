@@ -45,7 +45,8 @@ export async function run(call: Call): Promise<0> {
   }
   const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
   const rows = await readCollection(call, input, { hold: isByDensity ? undefined : 'sums' });
-  const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
+  const none: Found = { clusters: [], labels: new Int32Array() };
+  const found = rows.count === 0 ? none : await (isByDensity ? byDensity : byCentroids)(call, rows);
   const names = await namesOf(rows, found);
   if (writer !== null) {
     for (const block of inBlocks(rows.rows)) {
@@ -64,7 +65,6 @@ export async function run(call: Call): Promise<0> {
  */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const { source, sums, vectors } = rows;
-  if (rows.count === 0) return { clusters: [], labels: new Int32Array() };
   const isByVectors = sums !== null || vectors === 'dense';
   const { clusters, labels, objective } = await call.long('clustering', (work) =>
     cluster(sums ?? source, {
@@ -80,9 +80,8 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
 }
 
 /** HDBSCAN* (Campello, Moulavi & Sander 2013) on the codes; rows may be in no cluster. */
-async function byDensity(call: Call, { source, count }: Collection): Promise<Found> {
-  if (count === 0) return { clusters: [], labels: new Int32Array() };
-  const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
+function byDensity(call: Call, { source }: Collection): Promise<Found> {
+  return call.long('looking for dense regions', (work) =>
     clusterByDensity(source, {
       minClusterSize: call.number('min-cluster-size'),
       minSamples: call.number('min-samples'),
@@ -90,8 +89,6 @@ async function byDensity(call: Call, { source, count }: Collection): Promise<Fou
       ...work,
     }),
   );
-  call.say(`${counted(clusters.length, 'cluster')}, ${counted(noise, 'row')} in none`);
-  return { clusters, labels };
 }
 
 /** Reads the texts of medoids, and of a sample of the members of each cluster. */

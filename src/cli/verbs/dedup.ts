@@ -34,7 +34,7 @@ import {
   type TakenColumn,
 } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
-import { bandsOf, checkNearness, estimatedNearness, nearnessOf, Within } from '../input/near';
+import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
 import { type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/plan-source';
 import { commandLine, counted, grouped } from '../output/figures';
@@ -56,8 +56,8 @@ export async function run(call: Call): Promise<0> {
 /** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: Input): Promise<0> {
   refuseTarget(call, input);
-  const rule = new KeepRule(call);
-  const within = Within.of(call);
+  const rule = keepRule(call);
+  const within = withinOf(call);
   const writer = await openPlan(call, [input].flat());
   const marks = writer === null ? null : await marksOf(call, input);
   const needs: CollectionNeeds = {
@@ -66,7 +66,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     bands: bandsOf(call),
     begin(rows) {
       if (!call.has('against')) checkNearness(call, rows);
-      return [...rule.taken(call, rows), ...(within === null ? [] : [within])];
+      return [...rule.taken(rows), ...(within === null ? [] : [within])];
     },
   };
   if (call.has('against')) {
@@ -82,7 +82,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const options = {
     ...near,
     common: await commonOf(call, rows),
-    group: within?.ofRows,
+    group: within?.ofRows(),
     grouping: call.text('grouping') as Grouping,
     keep: rule.keep(old?.count),
     keepAtMost: call.number('keep-at-most'),
@@ -304,47 +304,35 @@ const FORMS =
 /** A kind, and after a colon its seed or column. */
 const FORM = /^(?:(first|last)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
 
-/** The rule of `--keep`, with the values of the column that it goes by. */
-class KeepRule {
-  readonly #kind: string;
-  readonly #seed: number;
-  /** Null for rules that need none, and for the longest of the texts that are hashed. */
-  readonly #column: string | null;
-  #values: unknown[] | null = null;
-
-  constructor(call: Call) {
-    const given = call.text('keep') ?? 'first';
-    const [isKnown, plain, random, seed, byColumn, column] = FORM.exec(given) ?? [];
-    if (isKnown === undefined) call.misuse(`--keep expected ${FORMS}, got "${given}"`);
-    this.#kind = plain ?? random ?? byColumn;
-    if (byColumn !== undefined && byColumn !== 'longest' && !column) {
-      call.misuse(`--keep ${byColumn} expected a column: --keep ${byColumn}:COLUMN`);
-    }
-    this.#seed = Number(seed ?? 0);
-    this.#column = column || null;
+/**
+ * The rule of `--keep`: `taken` gives the column that must be read with the rows, if any, where
+ * `rows` are null for an index folder; `keep` the rule for the rows from `first` on.
+ */
+function keepRule(call: Call) {
+  const given = call.text('keep') ?? 'first';
+  const [isKnown, plain, random, seed, byColumn, named] = FORM.exec(given) ?? [];
+  if (isKnown === undefined) call.misuse(`--keep expected ${FORMS}, got "${given}"`);
+  const isLength = byColumn === 'longest';
+  if (byColumn !== undefined && !isLength && !named) {
+    call.misuse(`--keep ${byColumn} expected a column: --keep ${byColumn}:COLUMN`);
   }
-
-  /** The column that must be read with the rows, if any; `rows` are null for an index folder. */
-  taken(call: Call, rows: InputRows | null): readonly TakenColumn[] {
-    const isLength = this.#kind === 'longest';
-    if (!isLength && this.#column === null) return [];
-    if (this.#column === null && rows?.choice.kind !== 'text') {
-      call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
-    }
-    const column = this.#column ?? (rows?.choice.columns[0] as string);
-    const values: unknown[] = [];
-    this.#values = values;
-    // Of texts the lengths are held, not the texts.
-    const valuesOf = (batch: RowBatch) =>
-      isLength ? batch.texts(column).map((text) => text?.length ?? null) : batch.values(column);
-    return [{ column, take: (batch) => values.push(...valuesOf(batch)) }];
-  }
-
-  /** The rule for the rows from `first` on. */
-  keep(first = 0): Keep {
-    if (this.#kind === 'random') return { random: this.#seed };
-    if (this.#values === null) return this.#kind as Extract<Keep, string>;
-    const values = this.#values.slice(first) as ColumnValues;
-    return this.#kind === 'lowest' ? { lowest: values } : { highest: values };
-  }
+  const values: unknown[] = [];
+  // Of texts the lengths are held, not the texts.
+  const valuesOf = (batch: RowBatch, column: string) =>
+    isLength ? batch.texts(column).map((text) => text?.length ?? null) : batch.values(column);
+  return {
+    taken(rows: InputRows | null): readonly TakenColumn[] {
+      if (byColumn === undefined) return [];
+      const texts = rows?.choice.kind === 'text' ? rows.choice.columns[0] : undefined;
+      const column = named || texts;
+      if (!column) call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
+      return [{ column, take: (batch) => values.push(...valuesOf(batch, column)) }];
+    },
+    keep(first = 0): Keep {
+      if (random !== undefined) return { random: Number(seed ?? 0) };
+      if (byColumn === undefined) return plain as Extract<Keep, string>;
+      const own = values.slice(first) as ColumnValues;
+      return byColumn === 'lowest' ? { lowest: own } : { highest: own };
+    },
+  };
 }

@@ -64,7 +64,7 @@ async function write(call: Call, path: string, output: string): Promise<0> {
 /** Fails where the input cannot be opened. */
 async function serve(call: Call, path: string): Promise<0> {
   let status: Status = { phase: 'working', label: 'opening', share: null };
-  call.onProgress = (label, share) => {
+  call.talk.onProgress = (label, share) => {
     status = { ...status, label, share };
   };
   let answers: ReturnType<typeof answersOf> | null = null;

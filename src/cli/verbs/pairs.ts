@@ -10,7 +10,14 @@ import { type ColumnData, type Ids, type PairBatch, pairs, RowBatch } from '../.
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';
-import { bandsOf, checkNearness, estimatedNearness, nearnessOf, Within } from '../input/near';
+import {
+  bandsOf,
+  checkNearness,
+  estimatedNearness,
+  nearnessOf,
+  type Within,
+  withinOf,
+} from '../input/near';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -26,14 +33,14 @@ export async function run(call: Call): Promise<0> {
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
   // Opened before the work, so that an output that cannot be written is refused at once.
   const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
-  const within = Within.of(call);
+  const within = withinOf(call);
   const [left, right] = await collections(call, args, within);
   // Between two collections similarities are exact only if both hold their vectors.
   const isExact = right === null || (left.vectors !== null && right.vectors !== null);
   const near = isExact ? await nearnessOf(call, left) : estimatedNearness(call, left);
   const columnsOf = pairColumns(left, { a: left.ids, b: (right ?? left).ids });
   const found = await call.long('comparing', async (work) => {
-    const options = { ...near, ...work, ...(within && { group: within.ofRows }) };
+    const options = { ...near, ...work, ...(within && { group: within.ofRows() }) };
     const all =
       right === null ? pairs(left.source, options) : pairs(left.source, right.source, options);
     let count = 0;
