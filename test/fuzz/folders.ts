@@ -310,6 +310,9 @@ const MAX_FRAME_DIGITS = 4000;
 
 export const FOLDERS: Record<string, MakeTarget> = {
   ...{ 'hostile-index': hostileIndex, manifest, folder, plan },
-  ...{ zstd: framesOf('zstd', decodeZstd), lz4: framesOf('lz4', decodeLz4) },
+  ...{
+    zstd: framesOf('zstd', decodeZstd),
+    lz4: framesOf('lz4', (frame) => decodeLz4(frame, 255 * frame.length)),
+  },
   'streamed-zstd': streamedZstd,
 };

@@ -17,7 +17,8 @@ export interface FrameSweep {
 }
 
 const codec = process.argv[2];
-const decode = codec === 'lz4' ? decodeLz4 : decodeZstd;
+const lz4 = (frame: Uint8Array) => decodeLz4(frame, 255 * frame.length);
+const decode = codec === 'lz4' ? lz4 : decodeZstd;
 const sweep: FrameSweep = { opened: 0, slowestMs: 0, failures: [] };
 
 /** `sha256` is the only answer that may come; any may where it is null. */

@@ -85,9 +85,12 @@ function frame(blocks: readonly (readonly number[])[], options: FrameOptions = {
 
 const ramp = (length: number) => Array.from({ length }, (_, i) => (i * 31) & 255);
 
+/** The content of a frame, which has less than 2 MiB in all of these tests. */
+const decoded = (bytes: Uint8Array) => decodeLz4(bytes, 2 ** 21);
+
 describe('decodeLz4', () => {
   it.each(frames.filter(({ codec }) => codec === 'lz4'))('decodes what lz4 wrote: $name', (one) => {
-    const content = decodeLz4(Uint8Array.from(Buffer.from(one.frame, 'hex')));
+    const content = decoded(Uint8Array.from(Buffer.from(one.frame, 'hex')));
     expect(content.length).toBe(one.length);
     expect(createHash('sha256').update(content).digest('hex')).toBe(one.sha256);
     expect(content.byteOffset % 8).toBe(0);
@@ -100,13 +103,13 @@ describe('decodeLz4', () => {
       const larger = new Uint8Array(bytes.length + 20).fill(0xaa);
       larger.set(bytes, offset);
       const view = larger.subarray(offset, offset + bytes.length);
-      expect([...decodeLz4(view)]).toEqual(expected);
+      expect([...decoded(view)]).toEqual(expected);
     }
   });
 
   it('copies literals of every length around 15 and 15 + 255', () => {
     for (const length of [0, 1, 14, 15, 16, 269, 270, 271, 524, 525, 526, 1000]) {
-      expect([...decodeLz4(frame([block({ literals: ramp(length) })]))]).toEqual(ramp(length));
+      expect([...decoded(frame([block({ literals: ramp(length) })]))]).toEqual(ramp(length));
     }
   });
 
@@ -114,7 +117,7 @@ describe('decodeLz4', () => {
     for (const length of [4, 5, 18, 19, 20, 273, 274, 275, 528, 529, 700]) {
       for (const back of [1, 2, 3, 7, 8, 40]) {
         const sequences = [{ literals: ramp(40), back, length }, { literals: [1, 2, 3, 4, 5] }];
-        const content = decodeLz4(frame([block(...sequences)]));
+        const content = decoded(frame([block(...sequences)]));
         expect([...content]).toEqual(naive(...sequences));
       }
     }
@@ -122,7 +125,7 @@ describe('decodeLz4', () => {
 
   it('reaches back 65,535 bytes', () => {
     const sequences = [{ literals: ramp(65_535), back: 65_535, length: 9 }, { literals: [7] }];
-    expect([...decodeLz4(frame([block(...sequences)])).slice(-10)]).toEqual([...ramp(9), 7]);
+    expect([...decoded(frame([block(...sequences)])).slice(-10)]).toEqual([...ramp(9), 7]);
   });
 
   it('follows random sequences', () => {
@@ -141,22 +144,22 @@ describe('decodeLz4', () => {
         return { ...one, back };
       });
       const all = [...matches, { literals: [9] }];
-      expect([...decodeLz4(frame([block(...all)]))]).toEqual(naive(...all));
+      expect([...decoded(frame([block(...all)]))]).toEqual(naive(...all));
     });
     fc.assert(property, { seed: SEED });
   });
 
   it('reads stored blocks, several blocks, and an empty frame', () => {
     const stored = frame([ramp(10), ramp(3)], { isStored: true });
-    expect([...decodeLz4(stored)]).toEqual([...ramp(10), ...ramp(3)]);
-    expect(decodeLz4(frame([])).length).toBe(0);
+    expect([...decoded(stored)]).toEqual([...ramp(10), ...ramp(3)]);
+    expect(decoded(frame([])).length).toBe(0);
   });
 
   it('lets linked blocks refer to the ones before', () => {
     const first = { literals: ramp(20) };
     const second = { literals: [5], back: 21, length: 12 };
     const bytes = frame([block(first), block(second, { literals: [6] })], { isLinked: true });
-    expect([...decodeLz4(bytes)]).toEqual(naive(first, second, { literals: [6] }));
+    expect([...decoded(bytes)]).toEqual(naive(first, second, { literals: [6] }));
   });
 
   it.each<FrameOptions>([
@@ -167,23 +170,23 @@ describe('decodeLz4', () => {
   ])('steps over %o', (options) => {
     const sequence = { literals: ramp(10), back: 3, length: 13 };
     const bytes = frame([block(sequence), block({ literals: [8] })], options);
-    expect([...decodeLz4(bytes)]).toEqual([...naive(sequence), 8]);
+    expect([...decoded(bytes)]).toEqual([...naive(sequence), 8]);
   });
 
   it('refuses what it does not know', () => {
     const blocks = [block({ literals: ramp(5) })];
     const plain = frame(blocks);
-    expect(() => decodeLz4(frame(blocks, { dictionary: true }))).toThrow(/dictionary/);
-    expect(() => decodeLz4(frame(blocks, { version: 0 }))).toThrow(/version 0/);
-    expect(() => decodeLz4(frame(blocks, { version: 2 }))).toThrow(/version 2/);
-    expect(() => decodeLz4(plain.map((byte, at) => (at === 0 ? 5 : byte)))).toThrow(/LZ4 frame/);
+    expect(() => decoded(frame(blocks, { dictionary: true }))).toThrow(/dictionary/);
+    expect(() => decoded(frame(blocks, { version: 0 }))).toThrow(/version 0/);
+    expect(() => decoded(frame(blocks, { version: 2 }))).toThrow(/version 2/);
+    expect(() => decoded(plain.map((byte, at) => (at === 0 ? 5 : byte)))).toThrow(/LZ4 frame/);
   });
 
   it.each(refused.filter(({ codec }) => codec === 'lz4'))(
     'refuses what lz4 wrote with $name',
     (one) => {
       const bytes = Uint8Array.from(Buffer.from(one.frame, 'hex'));
-      expect(() => decodeLz4(bytes)).toThrow(Error);
+      expect(() => decoded(bytes)).toThrow(Error);
     },
   );
 
@@ -198,13 +201,21 @@ describe('decodeLz4', () => {
     ['half an offset', [0x10, 1, 1]],
     ['a match length that does not end', [0x1f, 1, 1, 0, 255]],
   ])('refuses %s', (_, bytes) => {
-    expect(() => decodeLz4(frame([bytes]))).toThrow(/LZ4/);
+    expect(() => decoded(frame([bytes]))).toThrow(/LZ4/);
+  });
+
+  it.each([true, false])('refuses more content than its most, stored: %s', (isStored) => {
+    const bytes = frame([isStored ? ramp(20) : block({ literals: ramp(20) })], { isStored });
+    expect(decodeLz4(bytes, 20).length).toBe(20);
+    expect(() => decodeLz4(bytes, 19)).toThrow('LZ4 makes more than 19 bytes');
+    const match = frame([block({ literals: [1], back: 1, length: 8 }, { literals: [] })]);
+    expect(() => decodeLz4(match, 8)).toThrow('LZ4 makes more than 8 bytes');
   });
 
   it('refuses a block larger than its frame', () => {
     const bytes = frame([block({ literals: ramp(5) })]);
     new DataView(bytes.buffer).setUint32(7, 0x7fff_ffff, true);
-    expect(() => decodeLz4(bytes)).toThrow(/beyond its frame/);
+    expect(() => decoded(bytes)).toThrow(/beyond its frame/);
   });
 
   it('refuses frames cut at any byte, and survives any byte changed', {

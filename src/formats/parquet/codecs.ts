@@ -1,7 +1,4 @@
-/**
- * Decoders of pages, from Node and this library. None makes more bytes than its
- * page must have, except LZ4, which makes at most 255 from one.
- */
+/** Decoders of pages, from Node and this library. None makes more bytes than its page must have. */
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { decodeLz4Block } from '../../table/compression/lz4';
@@ -16,8 +13,8 @@ const CODECS: Readonly<Record<number, Decode>> = {
   1: decodeSnappy,
   2: (page, length) => gunzipSync(page, { maxOutputLength: length + 1 }),
   4: (page, length) => brotliDecompressSync(page, { maxOutputLength: length + 1 }),
-  6: (page, length) => decodeZstd(page, length),
-  7: (page) => decodeLz4Block(page),
+  6: decodeZstd,
+  7: decodeLz4Block,
 };
 
 /** The content of a page of `length` bytes. */

@@ -90,10 +90,13 @@ function registerCodecs(): void {
 }
 
 /** Decodes a buffer and compares its length with the one before it, which the library does not. */
-function decodeAsClaimed(frame: Uint8Array, decode: (frame: Uint8Array) => Uint8Array): Uint8Array {
+function decodeAsClaimed(
+  frame: Uint8Array,
+  decode: (frame: Uint8Array, most: number) => Uint8Array,
+): Uint8Array {
   const prefix = new DataView(frame.buffer, frame.byteOffset - 8, 8);
   const claimed = Number(prefix.getBigInt64(0, true));
-  const bytes = decode(frame);
+  const bytes = decode(frame, claimed);
   if (bytes.length !== claimed) {
     throw new Error(`a buffer of ${bytes.length} bytes claims to be ${claimed}`);
   }
