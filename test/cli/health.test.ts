@@ -18,9 +18,9 @@ describe('info', () => {
   it('of a file tells its format, rows and columns', async () => {
     const { code, stdout } = await run(['info', NOUNS]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^format +arrow$/m);
-    expect(stdout).toMatch(/^rows +17,824$/m);
-    expect(stdout).toMatch(/^column +vector: FixedSizeList\[100\]<Float16>, fits vector/m);
+    expect(stdout).toMatch(/^ *format +arrow$/m);
+    expect(stdout).toMatch(/^ *rows +17,824$/m);
+    expect(stdout).toMatch(/^ *column +vector: FixedSizeList\[100\]<Float16>, fits vector/m);
     const json = JSON.parse((await run(['info', NOUNS, '--json'])).stdout);
     expect(json).toMatchObject({ kind: 'file', format: 'arrow', rows: 17_824 });
     expect(json.columns.map(({ name }: { name: string }) => name)).toEqual([
@@ -31,14 +31,14 @@ describe('info', () => {
   it('of an index tells what it was made with, and its recall once it is measured', async () => {
     const cwd = await docsIndex();
     const before = await run(['info', 'docs.hs'], { cwd });
-    expect(before.stdout).toMatch(/^rows +40$/m);
-    expect(before.stdout).toMatch(/^bits +256$/m);
-    expect(before.stdout).toMatch(/^texts +tokens words, counting raw, hash xxhash64$/m);
-    expect(before.stdout).toMatch(/^recall +not measured/m);
+    expect(before.stdout).toMatch(/^ *rows +40$/m);
+    expect(before.stdout).toMatch(/^ *bits +256$/m);
+    expect(before.stdout).toMatch(/^ *texts +tokens words, counting raw, hash xxhash64$/m);
+    expect(before.stdout).toMatch(/^ *recall +not measured/m);
     await run(['index', 'docs.hs', '--optimize', '-k', '3', '-q'], { cwd });
     const after = await run(['info', 'docs.hs'], { cwd });
     expect(after.stdout).toMatch(
-      /^recall +[\d.]+ % of the true 3 nearest by distance of codes \(95 %: .* to .*, 20 rows held out\), rank/m,
+      /^ *recall +[\d.]+ % of the true 3 nearest by distance of codes \(95 %: .* to .*, 20 rows held out\), rank/m,
     );
     const json = JSON.parse((await run(['info', 'docs.hs', '--json'], { cwd })).stdout);
     expect(json).toMatchObject({ kind: 'index', rows: 40, generation: 2, report: { k: 3 } });

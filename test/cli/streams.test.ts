@@ -192,9 +192,7 @@ describe('a stream without rows, into every verb that writes rows', () => {
     ['fingerprint', '--code-type', 'int64', '--bits', '64'],
     ['pairs', '--max-distance', '3'],
     ['dedup', '--max-distance', '3'],
-    ['dedup', '--max-distance', '3'],
     ['cluster', '--clusters', '3'],
-    ['cluster', '--clusters', '3', '--by', 'accumulators'],
     ['cluster', '--density'],
     [...search, '-k', '3'],
     [...search, '--max-distance', '0'],
@@ -224,7 +222,7 @@ describe('a stream without rows, into every verb that writes rows', () => {
       }
       expect([verb, words, types[1]]).toEqual([verb, words, types[0]]);
       const carried = ['year Int32', 'day Date32<DAY>', 'name Utf8'];
-      if (verb === 'search') expect(types[0].slice(5)).toEqual(carried);
+      if (verb === 'search') expect(types[0].slice(-3)).toEqual(carried);
     }
   });
 });
