@@ -22,6 +22,7 @@ import { ask, explore, post, type Served } from './explore/serve';
 import { command, ownFolder, rowsOf, run } from './run';
 
 const FULL = { tags: 'full' } as const;
+const THOROUGH = { tags: 'thorough' } as const;
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
 const RIGHT_TO_LEFT = '\u202eתפריט قائمة\u202c';
 const GROUPS = 24;
@@ -634,7 +635,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect([requests, problems]).toEqual([[], []]);
   });
 
-  it('never shows a count of another question than the one that failed', async () => {
+  it('never shows a count of another question than the one that failed', THOROUGH, async () => {
     const { page } = await open();
     const filter = async (text: string) => {
       await page.fill('#filter', text);
@@ -733,9 +734,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
-  it('reviews ten groups by keys, and finds them after it is loaded again', {
-    tags: 'thorough',
-  }, async () => {
+  it('reviews ten groups by keys, and finds them after it is loaded again', THOROUGH, async () => {
     const { page, problems, cwd } = await open();
     await page.click('nav >> text=Review');
     await page.waitForSelector('.member');
@@ -801,46 +800,54 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect([same, different, lines[0].found, lines[0].wrong]).toEqual([3, 1, 3, 1]);
   });
 
-  it('has the colours of its clusters on the map, also where it was drawn unseen', async () => {
-    const served = await explore(WORDS, await docs());
-    const { page } = await openAddress(`${served.address}#review`);
-    await page.waitForResponse(/ask.map/);
-    await page.click('nav >> text=Map');
-    await page.waitForSelector('.legend li');
-    const drawn = await page.evaluate(async () => {
-      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-      const canvas = document.querySelector('.map canvas') as HTMLCanvasElement;
-      const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
-        ...([0, 0, canvas.width, canvas.height] as const),
-      );
-      const colours = new Set<string>();
-      for (let at = 0; at < data.length; at += 4) {
-        colours.add(`rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`);
-      }
-      return [...colours];
-    });
-    const wanted = await page
-      .locator('.legend li i')
-      .evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
-    expect(drawn).toEqual(expect.arrayContaining([...wanted, 'rgb(246, 247, 248)']));
-  });
+  it(
+    'has the colours of its clusters on the map, also where it was drawn unseen',
+    THOROUGH,
+    async () => {
+      const served = await explore(WORDS, await docs());
+      const { page } = await openAddress(`${served.address}#review`);
+      await page.waitForResponse(/ask.map/);
+      await page.click('nav >> text=Map');
+      await page.waitForSelector('.legend li');
+      const drawn = await page.evaluate(async () => {
+        await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+        const canvas = document.querySelector('.map canvas') as HTMLCanvasElement;
+        const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+          ...([0, 0, canvas.width, canvas.height] as const),
+        );
+        const colours = new Set<string>();
+        for (let at = 0; at < data.length; at += 4) {
+          colours.add(`rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`);
+        }
+        return [...colours];
+      });
+      const wanted = await page
+        .locator('.legend li i')
+        .evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
+      expect(drawn).toEqual(expect.arrayContaining([...wanted, 'rgb(246, 247, 248)']));
+    },
+  );
 
-  it('takes Enter for the group, not for the button that was clicked before', async () => {
-    const { page } = await open();
-    await page.click('nav >> text=Review');
-    await page.waitForSelector('.member');
-    await page.click('nav >> text=Map');
-    await page.click('nav >> text=Review');
-    await page.waitForFunction(() => document.activeElement?.matches('.members'));
-    await page.keyboard.press('Enter'); // it opened the view again
-    await page.waitForSelector('.status b:text-matches("^1 of ")');
-    await page.locator('.member .action').first().click();
-    await page.waitForFunction(() => document.activeElement?.matches('.members'));
-    await page.keyboard.press('Enter'); // it turned the action back
-    await page.waitForSelector('.status b:text-matches("^2 of ")');
-    await expectAccessible(page);
-    expect(await page.locator('.member').count()).toBeGreaterThan(1);
-  });
+  it(
+    'takes Enter for the group, not for the button that was clicked before',
+    THOROUGH,
+    async () => {
+      const { page } = await open();
+      await page.click('nav >> text=Review');
+      await page.waitForSelector('.member');
+      await page.click('nav >> text=Map');
+      await page.click('nav >> text=Review');
+      await page.waitForFunction(() => document.activeElement?.matches('.members'));
+      await page.keyboard.press('Enter'); // it opened the view again
+      await page.waitForSelector('.status b:text-matches("^1 of ")');
+      await page.locator('.member .action').first().click();
+      await page.waitForFunction(() => document.activeElement?.matches('.members'));
+      await page.keyboard.press('Enter'); // it turned the action back
+      await page.waitForSelector('.status b:text-matches("^2 of ")');
+      await expectAccessible(page);
+      expect(await page.locator('.member').count()).toBeGreaterThan(1);
+    },
+  );
 
   it('shows what a second page decided, in place of its own', FULL, async () => {
     const { page, served } = await open();
