@@ -1,3 +1,5 @@
+// @module-tag thorough
+
 /** The examples of README.md and docs/ compile under strict TypeScript, as a user's own code would. */
 
 import { readdirSync } from 'node:fs';

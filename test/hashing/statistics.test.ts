@@ -171,7 +171,8 @@ describe('orthogonal planes', () => {
   }
 
   // With 8,000 pairs the ratio's standard error is √(4 / 8,000), 2.2 % of it, or less.
-  it.each([128, 256])('err less than random ones do, %i bits of 100 dimensions', async (bits) => {
+  const titled = 'err less than random ones do, %i bits of 100 dimensions';
+  it.each([128, 256])(titled, { tags: 'thorough' }, async (bits) => {
     const [a, across] = drawBases();
     const ways = ['signs', 'hadamard'] as const;
     const codesOfA = await Promise.all(ways.map((projection) => codesOf(projection, bits, a)));

@@ -159,7 +159,9 @@ describe('rows in second partitions', async () => {
     );
   });
 
-  it('are made by default where they save much of what a search looks at', async () => {
+  it('are made by default where they save much of what a search looks at', {
+    tags: 'thorough',
+  }, async () => {
     const [width, count] = [40, 3000];
     const pointsOf = (vectors: readonly Float64Array[]) => {
       const all = allocateIntegers(vectors.length, width);

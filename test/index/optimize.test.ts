@@ -123,20 +123,26 @@ describe('what optimize reports', () => {
     expect(found).toBeLessThan(report.interval[1] + 0.02);
   });
 
-  it.each(['none', 'int8'] as const)('is by the vectors as given, %s held', async (storage) => {
-    const index = await made(storage);
-    const report = await index.optimize({ ...settings, vectors, recall: 0.97, queries: 1000 });
-    const rank = storage === 'int8' ? 'exact' : 'estimate';
-    expect(report).toMatchObject({ truth: 'cosine', rank, reached: storage === 'int8' });
-    const found = recallBy(index, clustered(500), 10);
-    expect(found).toBeGreaterThan(report.interval[0] - 0.015);
-    expect(found).toBeLessThan(report.interval[1] + 0.015);
-    const few = clustered(COUNT - 1);
-    await expect(index.optimize({ vectors: few })).rejects.toThrow(/"vectors" expected 6000 rows/);
-    await expect(index.optimize({ vectors: { ...vectors, dimensions: 8 } })).rejects.toThrow(
-      /vectors/,
-    );
-  });
+  it.each(['none', 'int8'] as const)(
+    'is by the vectors as given, %s held',
+    { tags: 'thorough' },
+    async (storage) => {
+      const index = await made(storage);
+      const report = await index.optimize({ ...settings, vectors, recall: 0.97, queries: 1000 });
+      const rank = storage === 'int8' ? 'exact' : 'estimate';
+      expect(report).toMatchObject({ truth: 'cosine', rank, reached: storage === 'int8' });
+      const found = recallBy(index, clustered(500), 10);
+      expect(found).toBeGreaterThan(report.interval[0] - 0.015);
+      expect(found).toBeLessThan(report.interval[1] + 0.015);
+      const few = clustered(COUNT - 1);
+      await expect(index.optimize({ vectors: few })).rejects.toThrow(
+        /"vectors" expected 6000 rows/,
+      );
+      await expect(index.optimize({ vectors: { ...vectors, dimensions: 8 } })).rejects.toThrow(
+        /vectors/,
+      );
+    },
+  );
 
   it('is of the queries of the caller, and of rows next to them', {
     tags: 'thorough',
@@ -207,7 +213,9 @@ describe('what optimize reports', () => {
     expect(interval[1] - interval[0]).toBeGreaterThan(0.1);
   });
 
-  it('names a column that makes rows of int8 alike, and asks all rows where the others are', async () => {
+  it('names a column that makes rows of int8 alike, and asks all rows where the others are', {
+    tags: 'thorough',
+  }, async () => {
     const wide = clustered(2000);
     for (let row = 0; row < 2000; row++) at(wide, row)[3] *= 3000;
     const warningsOf = async (kind: 'int8' | 'float32') => {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openIndex, SimHashIndex, saveIndex } from '../../src/node';
 import { Draws } from '../reference/random';
-import { quickIf } from '../reference/tags';
 import { temporaryFolder } from '../store/collection';
 
 const DIMENSIONS = 24;
@@ -24,7 +23,7 @@ function clustered(seed: number, count: number): Float32Array {
 /** What `optimize` says that a search reads, next to what searches of its folder read. */
 for (const copies of [true, false]) {
   const name = `the cost in a report is what searches of a folder read, copies ${copies}`;
-  it(name, quickIf(copies), async () => {
+  it(name, { tags: 'thorough' }, async () => {
     const folder = join(await temporaryFolder(), 'cost.hs');
     const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
     await index.addAll({ values: clustered(1, 8000), dimensions: DIMENSIONS });

@@ -47,7 +47,7 @@ const few = clustered(COUNT);
 
 describe('recall', () => {
   // test/index/optimize.test.ts has further recalls, and int8.
-  it('of new queries is near what was asked for', async () => {
+  it('of new queries is near what was asked for', { tags: 'thorough' }, async () => {
     const index = await made();
     const report = await index.optimize({ recall: 0.8 });
     expect(report).toMatchObject({ wanted: 0.8, reached: true, source: 'rows', truth: 'cosine' });
@@ -87,7 +87,7 @@ describe('recall', () => {
     expect(index.report).toMatchObject({ rowsAdded: 0, rowsRemoved: 1, stale: false });
   });
 
-  it('of queries of the caller is compared with that of rows', async () => {
+  it('of queries of the caller is compared with that of rows', { tags: 'thorough' }, async () => {
     const index = await made('float32', few);
     const own = clustered(100);
     const report = await index.optimize({ queries: own, recall: 0.9 });

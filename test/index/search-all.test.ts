@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Codes } from '../../src/index';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { closeThreads } from '../../src/threads/parallel';
@@ -10,41 +10,35 @@ import { denseVectors, givenOf, sparseVectors } from './spread';
 afterAll(closeThreads);
 const DIMENSIONS = 16;
 
-describe.each([
-  ['float32', true],
-  ['int8', true],
-  ['none', true],
-  ['float32', false],
-] as const)('vectors %s, optimized %s', (storage, isOptimized) => {
-  it('two threads answer as one does', async () => {
-    const draws = new Draws('threads');
-    const vectors = denseVectors(draws, 3000, DIMENSIONS);
-    const index = new SimHashIndex({
-      bits: 128,
-      dimensions: DIMENSIONS,
-      vectors: storage,
-      zero: 'null',
-    });
-    await index.addAll(
-      vectors,
-      vectors.map((_, i) => `id ${i}`),
-      { threads: 2 },
-    );
-    if (isOptimized) await index.optimize({ partitions: 24, queries: 40, threads: 2 });
-    await index.addAll(
-      vectors.slice(0, 50),
-      vectors.slice(0, 50).map((_, i) => `more ${i}`),
-    );
-    for (let i = 0; i < 300; i++) index.remove(`id ${9 * i}`);
-    const queries = denseVectors(draws, 700, DIMENSIONS);
-    for (const options of [{}, { rank: 'hamming' }, { rank: 'estimate', k: 3 }] as const) {
-      const one = await index.searchAll(queries, { ...options, threads: 1 });
-      expect(await index.searchAll(queries, { ...options, threads: 2 })).toEqual(one);
-    }
-    const codes = Codes.from((await index.hasher.hashAll(queries)).bytes, { bits: 128 });
-    const within = await index.withinAll(codes, { maxDistance: 30, threads: 1 });
-    expect(await index.withinAll(codes, { maxDistance: 30, threads: 2 })).toEqual(within);
+// test/threads/jobs.test.ts has int8 and codes alone.
+it('two threads answer as one does, with ids', async () => {
+  const draws = new Draws('threads');
+  const vectors = denseVectors(draws, 3000, DIMENSIONS);
+  const index = new SimHashIndex({
+    bits: 128,
+    dimensions: DIMENSIONS,
+    vectors: 'float32',
+    zero: 'null',
   });
+  await index.addAll(
+    vectors,
+    vectors.map((_, i) => `id ${i}`),
+    { threads: 2 },
+  );
+  await index.optimize({ partitions: 24, queries: 40, threads: 2 });
+  await index.addAll(
+    vectors.slice(0, 50),
+    vectors.slice(0, 50).map((_, i) => `more ${i}`),
+  );
+  for (let i = 0; i < 300; i++) index.remove(`id ${9 * i}`);
+  const queries = denseVectors(draws, 700, DIMENSIONS);
+  for (const options of [{}, { rank: 'hamming' }, { rank: 'estimate', k: 3 }] as const) {
+    const one = await index.searchAll(queries, { ...options, threads: 1 });
+    expect(await index.searchAll(queries, { ...options, threads: 2 })).toEqual(one);
+  }
+  const codes = Codes.from((await index.hasher.hashAll(queries)).bytes, { bits: 128 });
+  const within = await index.withinAll(codes, { maxDistance: 30, threads: 1 });
+  expect(await index.withinAll(codes, { maxDistance: 30, threads: 2 })).toEqual(within);
 });
 
 it.each([

@@ -91,7 +91,9 @@ describe('a folder that is changed where it is', () => {
     await expectSame(folder, rows, seed === 3 ? [] : queries);
   });
 
-  it('is built of more rows than memory holds, and refuses an id twice', async () => {
+  it('is built of more rows than memory holds, and refuses an id twice', {
+    tags: 'thorough',
+  }, async () => {
     const draws = new Draws(9);
     const folder = join(root, 'built');
     const all = vectorsOf(draws, 2400);

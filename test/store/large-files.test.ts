@@ -1,3 +1,5 @@
+// @module-tag thorough
+
 import { constants } from 'node:buffer';
 import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

@@ -172,22 +172,16 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
     },
   );
 
-  it(
-    'has the partitions of the same rows in memory',
-    quickIf(kind.name === 'float32'),
-    async () => {
-      const folder = await writeFolder(kind, 'centroids', COPIES);
-      await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
-      const index = await inMemory(kind);
-      await index.optimize(OPTIMIZE);
-      const [own, other] = [await folder.index(), index].map(
-        (one) => coreOf(one).rows.layout.space,
-      );
-      expect(own?.count).toBe(32);
-      const [here, there] = [own, other].map((one) => spaceToArrow(one as Space).bytes);
-      expect(here).toEqual(there);
-    },
-  );
+  it('has the partitions of the same rows in memory', { tags: 'thorough' }, async () => {
+    const folder = await writeFolder(kind, 'centroids', COPIES);
+    await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
+    const index = await inMemory(kind);
+    await index.optimize(OPTIMIZE);
+    const [own, other] = [await folder.index(), index].map((one) => coreOf(one).rows.layout.space);
+    expect(own?.count).toBe(32);
+    const [here, there] = [own, other].map((one) => spaceToArrow(one as Space).bytes);
+    expect(here).toEqual(there);
+  });
 });
 
 describe('optimize of a folder', () => {

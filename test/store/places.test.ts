@@ -8,6 +8,7 @@ import { openIndexUrl, openStored } from '../../src/store/open';
 import { loadFolder, saveIndex } from '../../src/store/save-index';
 import { verifyFolder } from '../../src/store/verify';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 import { temporaryFolder } from './collection';
 import { clustered, DIMENSIONS, found, KINDS, searchesOf, shaped, writeFolder } from './kinds';
 import { startHost } from './web-host';
@@ -94,8 +95,10 @@ describe.each([
 });
 
 // Rows that are sparse, or lack vectors; ids of each kind, in a column or not.
+const QUICK = ['int8, copies, texts as ids', 'float32, texts as ids', 'sparse', 'no vectors'];
 describe.each(KINDS)('segments of $name', (kind) => {
-  it('answers alike in memory, from a folder with and without room, and from a host', async () => {
+  const title = 'answers alike in memory, from a folder with and without room, and from a host';
+  it(title, quickIf(QUICK.includes(kind.name)), async () => {
     const folder = await writeFolder(await temporaryFolder(), kind);
     const files = (await IndexFolder.open(folder)).files.filter(({ kind: of }) => of === 'rows');
     expect(files.length).toBeGreaterThan(1);

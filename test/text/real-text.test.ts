@@ -1,3 +1,5 @@
+// @module-tag thorough
+
 import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
 import { cut } from 'jieba-wasm';
