@@ -85,10 +85,6 @@ export class Call {
     return this.#given.has(name);
   }
 
-  get isJson(): boolean {
-    return this.has('json');
-  }
-
   /** All values of an option, in order; else its initial value; else none. */
   list(name: string): readonly string[] {
     const initial = this.#options.get(name)?.initial;

@@ -62,14 +62,10 @@ export function misuseOf(
 ): CommandError | undefined {
   if (!(error instanceof RangeError || error instanceof TypeError)) return undefined;
   const [, name, rest] = /^"(\w+)" (expected .*)$/s.exec(error.message) ?? [];
-  const option = optionNameOf(name ?? '');
+  // The option that sets a field of the library: `max-distance` for `maxDistance`.
+  const option = (name ?? '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   if (!call.has(option)) return undefined;
   return new CommandError(`--${option} ${rest}`, 2, { cause: error });
-}
-
-/** The option that sets a field of the library: `max-distance` for `maxDistance`. */
-function optionNameOf(field: string): string {
-  return field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** True if the program that reads stdout has ended, as `head` does after its lines. */

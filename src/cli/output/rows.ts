@@ -43,7 +43,7 @@ export async function openBytes(
  * these rows go to stdout: as JSON lines, or on a terminal, but for --full, as a table, null.
  */
 export function outputFormat(call: Call): RowFormat | null {
-  const format = call.isJson ? 'json' : call.text('to');
+  const format = call.has('json') ? 'json' : call.text('to');
   if (format !== undefined) return format as RowFormat;
   const target = call.text('output') ?? '-';
   if (target !== '-') return formatOfPath(target);

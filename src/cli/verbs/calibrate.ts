@@ -49,7 +49,7 @@ export async function run(call: Call): Promise<0> {
   if (path === '-') call.misuse('calibrate reads its input twice: name a file, not -');
   const report = await calibrated(call, path);
   if (report === null) return 0;
-  await call.print(`${call.isJson ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
+  await call.print(`${call.has('json') ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
   return 0;
 }
 

@@ -4,13 +4,13 @@
  * the result is the same for every division into parts.
  */
 
-import { openOutput } from '../../formats/file-io';
 import { type FrequencyTable, frequenciesToArrow } from '../../node';
 import type { Call } from '../call';
 import { chooseSource } from '../input/columns';
 import { openInput } from '../input/open-input';
 import { countFrequencies, readFrequencies } from '../input/texts';
 import { counted } from '../output/figures';
+import { openBytes } from '../output/rows';
 
 /** Writes one table to -o. Memory grows with the distinct words, not with the texts. */
 export async function run(call: Call): Promise<0> {
@@ -18,16 +18,11 @@ export async function run(call: Call): Promise<0> {
   if (path === undefined) call.misuse('an output is missing: -o table.arrow');
   const inputs = call.has('merge') ? call.args : [call.onlyInput()];
   if (inputs.length === 0) call.misuse('--merge takes tables, none is given');
-  const output = await openOutput(path, { force: call.has('force'), inputs });
-  try {
-    const table = await (call.has('merge') ? merged(call) : ofTexts(call));
-    await output.write([frequenciesToArrow(table)]);
-    await output.close();
-    call.say(`${counted(table.size, 'word')} of ${counted(table.documents, 'text')} in ${path}`);
-  } catch (error) {
-    await output.abort();
-    throw error;
-  }
+  const output = await openBytes(call, path, inputs);
+  const table = await (call.has('merge') ? merged(call) : ofTexts(call));
+  await output.write([frequenciesToArrow(table)]);
+  await output.close();
+  call.say(`${counted(table.size, 'word')} of ${counted(table.documents, 'text')} in ${path}`);
   return 0;
 }
 

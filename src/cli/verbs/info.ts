@@ -20,7 +20,7 @@ export async function run(call: Call): Promise<0> {
   const { json, facts } = isIndex ? await indexFacts(path) : await fileFacts(call, path);
   const there = facts.filter(([, value]) => value !== undefined && value !== null);
   const lines = there.map(([name, value]) => [name, String(value)]);
-  const text = call.isJson
+  const text = call.has('json')
     ? JSON.stringify(json, jsonOf)
     : printable(aligned(lines, { isRight: () => false }));
   await call.print(`${text}\n`);

@@ -34,7 +34,9 @@ export async function run(call: Call): Promise<0 | 1> {
   if (isSound || isRepair) {
     found.push(`${path}: ${isSound ? 'sound' : 'repaired'}, ${counted(rows, 'row')}\n`);
   }
-  await call.print(call.isJson ? `${JSON.stringify({ path, rows, problems })}\n` : found.join(''));
+  await call.print(
+    call.has('json') ? `${JSON.stringify({ path, rows, problems })}\n` : found.join(''),
+  );
   return isSound || isRepair ? 0 : 1;
 }
 
