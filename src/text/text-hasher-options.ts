@@ -6,11 +6,10 @@ import type { KernelName } from '../kernels/kernels';
 import type { FrequencyTable } from './frequency-table';
 import { checkNormalizations, type Normalization } from './normalize';
 import { recipeOf, type TokenRecipe, type Tokens, words } from './tokens';
-import type { WordHash } from './word-hash';
+import { WORD_HASHES, type WordHash } from './word-hash';
 
-/** Choices of the value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
-export const COUNTINGS = ['raw', 'log', 'binary'] as const;
-export type Counting = (typeof COUNTINGS)[number];
+/** The value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+export type Counting = 'raw' | 'log' | 'binary';
 
 export interface TextHasherOptions {
   /** Width of a code, 1 to 65,535. */
@@ -46,7 +45,6 @@ export interface TextHasherOptions {
 }
 
 const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
-export const PROJECTIONS = ['signs', 'gaussian', 'direct', 'minwise'] as const;
 
 /** The options that a hasher uses where none are given. */
 export const TEXT_HASHER_DEFAULTS = {
@@ -59,20 +57,21 @@ export const TEXT_HASHER_DEFAULTS = {
   empty: 'error',
 } as const;
 
-export const OPTIONS = [
-  'bits',
-  'seed',
-  'projection',
-  'tokens',
-  'normalize',
-  'stopWords',
-  'counting',
-  'frequencies',
-  'keywords',
-  'hash',
-  'empty',
-  'kernel',
-];
+/** What the options may be. */
+export const DECLARED = {
+  bits: 'any',
+  seed: 'any',
+  projection: ['signs', 'gaussian', 'direct', 'minwise'],
+  tokens: 'any',
+  normalize: 'any',
+  stopWords: 'any',
+  counting: ['raw', 'log', 'binary'],
+  frequencies: 'any',
+  keywords: { min: 1 },
+  hash: WORD_HASHES,
+  empty: ['error', 'null'],
+  kernel: 'any',
+} as const;
 
 /** How a hasher reads texts. */
 interface Reading {

@@ -4,8 +4,9 @@
  * word is the dimension of its 64-bit hash, so one index can have texts and other TF-IDF rows.
  */
 
+import { checkDeclared } from '../base/arguments';
 import { bitmapOf } from '../base/bitmap';
-import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { BandKeys, type MinBands } from '../hashing/min-bands';
@@ -17,11 +18,9 @@ import type { SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import { type Normalization, normalized } from './normalize';
 import {
-  COUNTINGS,
   type Counting,
   checkReading,
-  OPTIONS,
-  PROJECTIONS,
+  DECLARED,
   TEXT_HASHER_DEFAULTS,
   type TextHasherOptions,
 } from './text-hasher-options';
@@ -30,7 +29,7 @@ import { hashOfTokens, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
 import { type TokenRecipe, type Tokens, tokensOf, tokensOfRecipe, wordsOfShingle } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
-import { WORD_HASHES, type WordHash } from './word-hash';
+import type { WordHash } from './word-hash';
 
 export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
 
@@ -74,23 +73,20 @@ export class TextHasher {
   #version = 0;
 
   constructor(options?: TextHasherOptions) {
-    const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
+    const given = { ...TEXT_HASHER_DEFAULTS, ...checkDeclared(options, DECLARED) };
     const { frequencies, keywords, stopWords = [] } = given;
     const { tokens, recipe, tokensName, rules } = checkReading(given);
     [this.#tokens, this.tokensName, this.#rules] = [tokens, tokensName, rules];
     this.#areWords = recipe?.kind === 'words';
-    this.hashName = checkOneOf('hash', given.hash, WORD_HASHES);
-    this.#counting = checkOneOf('counting', given.counting, COUNTINGS);
-    this.#keywords =
-      keywords === undefined
-        ? Number.POSITIVE_INFINITY
-        : checkInteger('keywords', keywords, 1, Number.MAX_SAFE_INTEGER);
+    this.hashName = given.hash;
+    this.#counting = given.counting;
+    this.#keywords = keywords ?? Number.POSITIVE_INFINITY;
     const { bits, seed, projection, kernel } = given;
     this.hasher = new SimHasher({
       bits,
       seed,
-      projection: checkOneOf('projection', projection, PROJECTIONS),
-      zero: checkOneOf<'error' | 'null'>('empty', given.empty, ['error', 'null']),
+      projection,
+      zero: given.empty,
       ...(kernel !== undefined && { kernel }),
     });
     if (frequencies !== undefined) {
