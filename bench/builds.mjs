@@ -1,5 +1,6 @@
 // Is this build as fast as another one, such as that of an older commit? The same work by both, in
-// turns in one process. `node bench/builds.mjs FOLDER`, a checkout of the other with its dist/.
+// turns in one process. `node bench/builds.mjs FOLDER`, a checkout of the other with its dist/; with
+// `glove`, `images`, `sentences` or `nouns` behind it searches of this set, at two recalls.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { announce, printTable, race, short, sized, span, timed, words } from './lib/bench.mjs';
+import { buildDataSet, vectorsOf as rowsOf, truthOf } from './lib/data-sets.mjs';
 import { generator } from './lib/random.mjs';
 
-const [given] = words;
+const [given, set] = words;
 if (given === undefined) throw new Error('name the folder of the other build');
 const roots = [fileURLToPath(new URL('..', import.meta.url)), resolve(given)];
 const builds = await Promise.all(
@@ -127,28 +129,82 @@ function commandsIn(folder) {
 }
 
 await announce();
-const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
-try {
-  const rows = [];
-  const contest = async (name, runs, how = {}) => {
-    const two = runs.map((run, i) => ({ name: i, run, calls: 2, ...how }));
-    rows.push({ name, two: await race(two, ROUNDS) });
-  };
-  for (const [name, work] of Object.entries(WORKS))
-    await contest(name, (await Promise.all(builds.map(work))).map(timed));
-  for (const [name, start] of Object.entries(commandsIn(folder)))
-    await contest(name, roots.map(start));
-  printTable(
-    'Milliseconds by this build and by the other',
-    ['work', 'this', 'p10..p90', 'other', 'p10..p90', 'other / this'],
-    rows.map(({ name, two: [own, other] }) => [
-      ...[name, short(own.ms), span(own), short(other.ms), span(other), short(other.ms / own.ms)],
-    ]),
+if (set === undefined) await compareWorks();
+else {
+  await buildDataSet(set);
+  await compareSearches();
+}
+
+/** Recall, and milliseconds of 1,000 queries, one a call and all in one call. */
+async function compareSearches() {
+  const [train, queries, truth] = [rowsOf(set, 'train'), rowsOf(set, 'queries'), truthOf(set, 10)];
+  const { values, dimensions } = queries;
+  const count = Math.min(1000, truth.length);
+  const each = Array.from({ length: count }, (_, i) =>
+    values.subarray(dimensions * i, dimensions * (i + 1)),
   );
-  const ratios = rows.map(({ two: [own, other] }) => other.ms / own.ms);
-  const mean = Math.exp(ratios.reduce((sum, one) => sum + Math.log(one), 0) / ratios.length);
-  console.log(`
-Geometric mean of other / this: ${short(mean)}; the lowest: ${short(Math.min(...ratios))}.`);
-} finally {
-  rmSync(folder, { recursive: true });
+  const all = { values: values.subarray(0, dimensions * count), dimensions };
+  const rows = [];
+  for (const recall of [0.95, 0.99]) {
+    const indexes = await Promise.all(builds.map((build) => indexOf(build, dimensions)));
+    for (const index of indexes) {
+      await index.addAll(train);
+      await index.optimize({ recall });
+    }
+    const found = indexes.map((index) => {
+      const hits = each.map((query, i) => {
+        const own = new Set(index.search(query, { k: 10 }).rows);
+        return Array.from(truth[i]).filter((row) => own.has(row)).length;
+      });
+      return short(hits.reduce((sum, one) => sum + one, 0) / (10 * count));
+    });
+    const calls = {
+      'one a call': (index) => () => each.map((query) => index.search(query, { k: 10 })),
+      'in one call': (index) => () => index.searchAll(all, { k: 10, threads: 1 }),
+    };
+    for (const [name, run] of Object.entries(calls)) {
+      const two = indexes.map((index, i) => ({ name: i, run: timed(run(index)), calls: 2 }));
+      const [own, other] = await race(two, ROUNDS);
+      rows.push([
+        ...[`${recall}, ${name}`, ...found, short(own.ms), span(own), short(other.ms), span(other)],
+        short(other.ms / own.ms),
+      ]);
+    }
+  }
+  printTable(
+    `Milliseconds of ${count} queries of ${set} by this build and by the other`,
+    [
+      ...['recall wanted', 'found by this', 'by the other', 'this', 'p10..p90', 'other'],
+      ...['p10..p90', 'other / this'],
+    ],
+    rows,
+  );
+}
+
+async function compareWorks() {
+  const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
+  try {
+    const rows = [];
+    const contest = async (name, runs, how = {}) => {
+      const two = runs.map((run, i) => ({ name: i, run, calls: 2, ...how }));
+      rows.push({ name, two: await race(two, ROUNDS) });
+    };
+    for (const [name, work] of Object.entries(WORKS))
+      await contest(name, (await Promise.all(builds.map(work))).map(timed));
+    for (const [name, start] of Object.entries(commandsIn(folder)))
+      await contest(name, roots.map(start));
+    printTable(
+      'Milliseconds by this build and by the other',
+      ['work', 'this', 'p10..p90', 'other', 'p10..p90', 'other / this'],
+      rows.map(({ name, two: [own, other] }) => [
+        ...[name, short(own.ms), span(own), short(other.ms), span(other), short(other.ms / own.ms)],
+      ]),
+    );
+    const ratios = rows.map(({ two: [own, other] }) => other.ms / own.ms);
+    const mean = Math.exp(ratios.reduce((sum, one) => sum + Math.log(one), 0) / ratios.length);
+    console.log(`
+  Geometric mean of other / this: ${short(mean)}; the lowest: ${short(Math.min(...ratios))}.`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
