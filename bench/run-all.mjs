@@ -9,7 +9,7 @@ const BENCHES = [
   ...['rivals glove', 'rivals images', 'rivals sentences', 'scan', 'exact', 'pairs', 'hashing'],
   ...['recall', 'honesty', 'clusters', 'texts', 'near-duplicates', 'text-settings', 'common-text'],
   'large-dedup',
-  ...['threads', 'folders', 'build', 'explore'],
+  ...['threads', 'folders', 'one-query', 'build', 'explore'],
 ];
 const SMALL = ['rivals nouns', ...BENCHES.slice(3)];
 

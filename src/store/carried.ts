@@ -22,19 +22,20 @@ export interface CarriedColumns {
 }
 
 /**
- * The columns of all rows of an index that is saved: `whole` has a row for each row of `live`;
+ * The columns of all rows of an index that is saved: `whole` has a row for each of `liveRows`;
  * without it those in the files of `origin`. Null where none are carried.
  */
 export async function carriedBy(
   folder: string,
   origin: Manifest | null,
   whole: RowBatch | undefined,
-  { live }: { live: Uint32Array },
+  liveRows: () => Uint32Array,
 ): Promise<CarriedColumns | null> {
   if (whole !== undefined) {
     // `select` turns dictionaries into plain columns, as files have them.
     const { columns } = whole.select([]);
     if (columns.length === 0) return null;
+    const live = liveRows();
     return {
       columns,
       of: async (rows) => whole.select(Uint32Array.from(rows, (row) => lowerBound(live, row))),
@@ -44,7 +45,8 @@ export async function carriedBy(
   if (origin === null || columns.length === 0) return null;
   const names = columns.map(({ name }) => name);
   const nextRow = origin.segments.at(-1)?.endRow ?? 0;
-  if (live.length > 0 && live[live.length - 1] >= nextRow) {
+  const last = liveRows().at(-1);
+  if (last !== undefined && last >= nextRow) {
     throw new Error(
       `the folder carries columns (${names.join(', ')}): give "columns" for the new rows`,
     );

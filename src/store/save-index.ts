@@ -131,7 +131,7 @@ async function save(
   const { rows, changes: stamp } = core;
   const inMemory = [...rows.sealed()];
   const known = new Set(origin?.segments.map(({ files }) => files.rows?.name));
-  const carried = await carriedBy(folder, origin, given.columns, { live: rows.liveRows() });
+  const carried = await carriedBy(folder, origin, given.columns, () => rows.liveRows());
   change.columns = carried?.columns ?? [];
   const segments: NextSegment[] = [];
   let done = 0;
