@@ -665,7 +665,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await status(page)).toBe('60 rows');
   });
 
-  it('suggests ids as one types', async () => {
+  it('suggests ids as one types', THOROUGH, async () => {
     const { page, problems } = await open();
     await page.getByLabel('Near a row').check();
     await page.locator('#query').pressSequentially('G3');
@@ -681,7 +681,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
-  it('shows how far the first search for a text is', async () => {
+  it('shows how far the first search for a text is', THOROUGH, async () => {
     const { page } = await open();
     let answer: (() => void) | undefined;
     const answered = new Promise<void>((resolve) => {
