@@ -3,7 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FormatError, IndexFolder, openIndexUrl, SimHashIndex, saveIndex } from '../../src/node';
+import {
+  FormatError,
+  IndexFolder,
+  openIndex,
+  openIndexUrl,
+  SimHashIndex,
+  saveIndex,
+} from '../../src/node';
+import { temporaryFolder } from './collection';
 import { startHost, type WebHost } from './web-host';
 
 /** An index on a web host whose files change while it is open. */
@@ -132,4 +140,27 @@ it('is refused where there is none, or half of one, and by wrong options', async
   await expect(openIndexUrl(host.url, unknown)).rejects.toThrow(/has no option "cache"/);
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(openIndexUrl(host.url, { memory: '8MB', signal })).rejects.toThrow('enough');
+});
+
+it('has one row for an id as a number and as a bigint, wherever the index is', async () => {
+  const all = await temporaryFolder();
+  for (const ids of [BigInt64Array.of(5n, 77_777n, 2n ** 60n), [5, 77_777, 12]]) {
+    const folder = join(all, typeof ids[0]);
+    const index = new SimHashIndex<number | bigint>({ bits: 64, dimensions: 2 });
+    await index.addAll(
+      [1, 2, 3].map((x) => [x, 1]),
+      ids as number[],
+    );
+    await saveIndex(index as SimHashIndex, folder);
+    const host = await startHost(folder);
+    const far = await openIndexUrl<number | bigint>(host.url, { memory: '4MB' });
+    const near = await openIndex(folder, { memory: '4MB' });
+    for (const place of [index, near, far]) {
+      for (const id of [77_777, 77_777n]) expect((await place.get(id))?.row).toBe(1);
+      expect(await place.get(77_778n)).toBeUndefined();
+    }
+    await far.close();
+    await near.close();
+    await host.close();
+  }
 });
