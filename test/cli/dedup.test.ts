@@ -511,6 +511,16 @@ describe('text that many texts share', () => {
     expect(rowsOf(readFileSync(at('apart.jsonl'), 'utf8')).length).toBe(letters.length - 26);
   });
 
+  it('is said to count again where such a plan is extended', async () => {
+    const plan = ['dedup', 'letters.jsonl', '--force', '-o', 'plan.jsonl'];
+    expect((await run(plan, { cwd: folder })).code).toBe(0);
+    const more = [...letters, forms[5].replace(/\S+ \S+$/, 'of mine')].map((text) => ({ text }));
+    writeFileSync(at('more.jsonl'), more.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const extend = ['dedup', 'more.jsonl', '--extend', 'plan.jsonl', '--force', '-o', 'new.jsonl'];
+    const { code, stderr } = await run(extend, { cwd: folder });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('--extend compares whole texts')]);
+  });
+
   it('makes them near by --common none', async () => {
     const words = ['dedup', 'letters.jsonl', '--common', 'none', '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });

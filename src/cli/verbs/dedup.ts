@@ -76,6 +76,12 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   }
   const extend = call.text('extend');
   const old = extend === undefined ? null : (await readPlanFor(call, extend, input)).plan;
+  if (old?.commons !== undefined) {
+    call.say(
+      `${extend} was made without common text. --extend compares whole texts, so a new row may ` +
+        'go for another one of its template: to keep these apart, plan all rows again',
+    );
+  }
   const rows = await readCollection(call, input, needs);
   const extended = old === null ? null : extension(call, rows, old);
   const { known, ...near } = await nearnessOf(call, rows, old?.count);
