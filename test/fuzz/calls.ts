@@ -221,6 +221,7 @@ const LIBRARY: Record<string, MakeCall> = {
   ),
   'TextHasher.fit': onTexts('fit', () => [TEXT, 'tea']),
   'TextHasher.vectorize': onTexts('vectorize', TEXT),
+  'TextHasher.members': onTexts('members', TEXT),
   'TextHasher.hash': onTexts('hash', TEXT),
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
