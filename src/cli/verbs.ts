@@ -95,9 +95,13 @@ export const VERBS: readonly Verb[] = [
           'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
           'engines such as Spark SQL',
       }),
-      ...shared(
-        `${SOURCE} bits projection seed ${TEXTS} counting frequencies stop-words hash ${IN}`,
-      ),
+      ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
+      ...shared('counting frequencies stop-words hash from types'),
+      ...options({
+        '--on-error WHAT: stop|skip|null = stop':
+          'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
+          'vectors make no code a null code, and counts them',
+      }),
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
     load: () => import('./verbs/fingerprint'),

@@ -490,9 +490,9 @@ describe('changes to an index', () => {
     expect(part.map(({ query, id }) => [query, id])).toEqual(
       ofPart.map(({ query, id }) => [query, id]),
     );
-    expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('with --memory');
+    expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('is for --memory');
     const wrong = await search('ab.hs', '--memory', '64M', '--segments', '1');
-    expect(wrong.stderr).toContain('with --memory; got 1');
+    expect(wrong.stderr).toContain('two places as 0-3, got 1');
   });
 
   it('merge measures all rows, by rows that did not train the centroids', {

@@ -17,7 +17,7 @@ const drawn = (count: number, spread: number) =>
     return Array.from(middle, (value) => Math.fround(value + spread * draws.gaussian()));
   });
 
-const rows = drawn(2500, 0.4);
+const rows = drawn(5000, 0.4);
 const queries = drawn(120, 1.5);
 /** In the order in which they choose or measure, by the seed 0. */
 const inTurn = [...queries.keys()]
@@ -68,7 +68,7 @@ describe('index --optimize --queries', () => {
     const { cwd, command } = await files();
     const own = ['--vector', 'own', '--id', 'word', '-o', 'out.hs'];
     const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.jsonl');
-    expect([code, stderr]).toEqual([0, expect.stringContaining('2,500 rows')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('5,000 rows')]);
     const folder = join(cwd, 'out.hs');
     const { report } = await IndexFolder.open(folder);
     expect(report).toMatchObject({ source: 'queries', queries: 60, method: 'partitions' });

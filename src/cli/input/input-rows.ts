@@ -9,7 +9,7 @@ import type { BandKeys } from '../../hashing/min-bands';
 import { isMissing } from '../../measure/measured-rows';
 import {
   type BuildOptions,
-  type Codes,
+  Codes,
   type DenseMatrix,
   type FrequencyTable,
   type Ids,
@@ -27,7 +27,7 @@ import {
 } from '../../node';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { badData } from '../errors';
+import { badData, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
 import { chooseId, chooseSource, type SourceColumns } from './columns';
 import { batchesOf, type Input, nameOfInput, openInput, readingOptions } from './open-input';
@@ -168,6 +168,8 @@ export class InputRows {
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
   #nullCount = 0;
+  /** Rows that could not be hashed, and the error of the first. */
+  #failed: { count: number; readonly first: unknown } | null = null;
 
   constructor(
     readonly call: Call,
@@ -303,7 +305,11 @@ export class InputRows {
    * whose signs are the bits: `bits` float32 a row, zeros for a null code, none for ready codes.
    */
   async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
-    const codes = await this.#hashed(batch, sums);
+    const isAnyway = this.call.text('on-error') === 'null';
+    const codes = await this.#hashed(batch, sums).catch((error) => {
+      if (!isAnyway) throw error;
+      return this.#hashedByRow(batch);
+    });
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
@@ -327,6 +333,26 @@ export class InputRows {
     });
   }
 
+  /** The codes of a batch row by row: a row that cannot be hashed gets a null code, is counted. */
+  async #hashedByRow(batch: RowBatch): Promise<Codes> {
+    const parts: (Codes | null)[] = [];
+    for (let row = 0; row < batch.count; row++) {
+      const hashed = this.#hashed(batch.slice(row, row + 1)).catch((error) => {
+        this.#failed ??= { count: 0, first: error };
+        this.#failed.count++;
+        return null;
+      });
+      parts.push(await hashed);
+    }
+    const like = parts.find((part) => part !== null) ?? this.#hasher;
+    const { bits, origin } = like ?? { bits: this.call.number('bits') ?? DEFAULT_BITS };
+    const none = Codes.allocate(1, { bits, validity: new Uint8Array(1), origin });
+    return Codes.join(
+      parts.map((part) => part ?? none),
+      { bits },
+    );
+  }
+
   /**
    * Adds a batch to an index, which the first batch makes by `optionsOf`. Errors name the rows in
    * the file. Resolves to the index.
@@ -345,9 +371,14 @@ export class InputRows {
   }
 
   sayNulls(): void {
-    if (this.#nullCount === 0) return;
+    const { count: failed, first } = this.#failed ?? { count: 0, first: null };
+    if (failed > 0) {
+      const rows = counted(failed, 'row');
+      this.call.say(`${rows} without a code by --on-error null: ${sentenceOf(first)}`);
+    }
+    if (this.#nullCount === failed) return;
     const why = this.choice.kind === 'text' ? 'no words' : 'no direction';
-    const what = `${counted(this.#nullCount, 'row')} with ${why}`;
+    const what = `${counted(this.#nullCount - failed, 'row')} with ${why}`;
     this.call.say(`${this.reader.file}: ${what}: null codes, which match nothing`);
   }
 

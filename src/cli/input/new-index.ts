@@ -242,10 +242,17 @@ export interface FileQueries {
   named<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Reads the queries of --queries into memory, and hashes texts as `like` does. */
-export async function readQueries(call: Call, like: Likeness): Promise<FileQueries> {
+/**
+ * Reads the queries of --queries into memory, and hashes texts as `like` does. With `isOther` the
+ * options of the call describe another input.
+ */
+export async function readQueries(
+  call: Call,
+  like: Likeness,
+  isOther: boolean,
+): Promise<FileQueries> {
   const path = call.text('queries') as string;
-  const source = await openInputRows(call, path, { like, isOther: true });
+  const source = await openInputRows(call, path, { like, isOther });
   const { file } = source.reader;
   await source.narrow([]);
   const codes: Codes[] = [];

@@ -192,7 +192,7 @@ async function optimizeFolder(call: Call, folder: string): Promise<RecallReport>
   const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
   const optimize = (options: OptimizeOptions) => opened.optimize({ ...options, memory });
-  return optimized(call, () => likenessOf(opened), optimize);
+  return optimized(call, () => likenessOf(opened), call.has('append'), optimize);
 }
 
 async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
@@ -203,19 +203,20 @@ async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport 
     options: { ...index.hasher.options, vectors: index.vectors },
     text: source.choice.text,
   });
-  return optimized(call, like, (options) => index.optimize(options));
+  return optimized(call, like, true, (options) => index.optimize(options));
 }
 
 /**
  * Optimizes by the queries of --queries, read like the rows, or by held-out rows, and says what
- * searches find.
+ * searches find. With `isOther` the options of the call describe another input than the queries.
  */
 async function optimized(
   call: Call,
   like: () => Promise<Likeness>,
+  isOther: boolean,
   optimize: (options: OptimizeOptions & LongCall) => Promise<RecallReport>,
 ): Promise<RecallReport> {
-  const own = call.has('queries') ? await readQueries(call, await like()) : null;
+  const own = call.has('queries') ? await readQueries(call, await like(), isOther) : null;
   const wanted = { ...wantedOf(call), ...(own !== null && { queries: own.queries }) };
   const work = () => call.long('optimizing', (long) => optimize({ ...wanted, ...long }));
   const report = await (own === null ? work() : own.named(work));
