@@ -75,6 +75,9 @@ export class PlanFile {
 
 /** Inode, size and time of a file, which a write by another program changes; null without file. */
 async function stateOf(path: string): Promise<string | null> {
-  const found = await stat(path, { bigint: true }).catch(() => null);
+  const found = await stat(path, { bigint: true }).catch((error) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
   return found && `${found.ino} ${found.size} ${found.mtimeNs}`;
 }
