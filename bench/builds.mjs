@@ -202,8 +202,8 @@ async function compareWorks() {
     );
     const ratios = rows.map(({ two: [own, other] }) => other.ms / own.ms);
     const mean = Math.exp(ratios.reduce((sum, one) => sum + Math.log(one), 0) / ratios.length);
-    console.log(`
-  Geometric mean of other / this: ${short(mean)}; the lowest: ${short(Math.min(...ratios))}.`);
+    const lowest = short(Math.min(...ratios));
+    console.log(`\nGeometric mean of other / this: ${short(mean)}; the lowest: ${lowest}.`);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -16,10 +16,12 @@ import type { Rank } from './index-options';
 import { type Queries, queriesOf } from './query';
 import { type Request, settingOf } from './request';
 import { resultOf, type SearchResult } from './result';
-import { answersTogether, TOGETHER } from './together';
+import { answersTogether, MAX_TOGETHER } from './together';
 
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
+/** Parts have so many times as many where queries visit partitions together: they share more. */
+const SHARED = 4;
 /** Entries that take as long as making a query and its result (bench/threads.mjs). */
 const QUERY_ENTRIES = 2 ** 13;
 
@@ -60,6 +62,7 @@ async function inParts(
   work: LongWork,
 ): Promise<SearchResult[]> {
   const { count, slice } = queries;
+  const bytesPerEntry = core.rows.layout.space?.bytesPerEntry ?? 0;
   const each = queriesPerPart(core, request);
   const results: SearchResult[] = [];
   /** What the calling thread found itself, which needs no ids. */
@@ -72,7 +75,7 @@ async function inParts(
       },
       count: Math.ceil(count / each),
       scratchBytes:
-        SCAN_BYTES + EntryRooms.bytesOf(core.rows.layout.space?.bytesPerEntry ?? 0, TOGETHER),
+        SCAN_BYTES + (bytesPerEntry > 0 ? EntryRooms.bytesOf(bytesPerEntry, MAX_TOGETHER) : 0),
       part(i) {
         const first = i * each;
         return { batch: slice(first, Math.min(count, first + each)), first };
@@ -115,5 +118,7 @@ function queriesPerPart(core: IndexCore, request: Request): number {
     : settingOf(request, 'exact', { report, partitions, rows });
   const storage = core.vectors?.kind ?? 'none';
   const entries = workOf({ layout, rows, storage }, setting);
-  return Math.max(TOGETHER, Math.round(PART_ENTRIES / (QUERY_ENTRIES + entries)));
+  const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
+  const shared = setting.probes === null ? 0 : Math.min(MAX_TOGETHER, SHARED * usual);
+  return Math.round(Math.max(usual, shared));
 }

@@ -15,8 +15,8 @@ import type { Looking } from './search';
 import { run, type Searched } from './searched';
 import { Segment } from './segment';
 
-/** Searches that run together. More share more entries, and have more state than caches hold. */
-export const TOGETHER = 128;
+/** Most searches that run together: more would have more state than caches hold. */
+export const MAX_TOGETHER = 128;
 
 /** Ranges of one call of the kernel. */
 const ranges = new Ranges();
@@ -29,9 +29,9 @@ export function answersTogether(
   request: Request,
 ): SearchResult[] {
   const results: SearchResult[] = [];
-  for (let from = first; from < end; from += TOGETHER) {
+  for (let from = first; from < end; from += MAX_TOGETHER) {
     const answers: Answer[] = [];
-    for (let i = from; i < Math.min(end, from + TOGETHER); i++) {
+    for (let i = from; i < Math.min(end, from + MAX_TOGETHER); i++) {
       answers.push(new Answer(index, queries.at(i), request));
     }
     if (answers.length > 1) lookTogether(index.searched(), answers);
@@ -45,7 +45,7 @@ function lookTogether({ parts, space }: Searched, answers: readonly Answer[]): v
   const [part] = parts;
   if (parts.length !== 1 || !(part instanceof Segment) || part.entries === null) return;
   const list: EntryList = part.entries;
-  const rooms = EntryRooms.of(list, TOGETHER);
+  const rooms = EntryRooms.of(list, MAX_TOGETHER);
   while (rooms !== null) {
     const looking = answers.map((answer) => answer.looking);
     if (looking.every((one) => one === null)) return;
