@@ -32,7 +32,7 @@ export {
   hammingDistance,
 } from './codes/codes';
 export { estimateJaccard, type JaccardEstimate } from './codes/measure';
-export type { Neighbors } from './codes/nearest';
+export type { Neighbors } from './codes/scan';
 export {
   type ScanOptions,
   scan,
@@ -69,6 +69,7 @@ export {
 } from './measure/calibrate';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export { type DedupOptions, dedup } from './near/dedup';
+export type { ColumnValues, Keep } from './near/groups';
 export {
   type Grouping,
   type GroupOptions,
@@ -76,7 +77,6 @@ export {
   type RowGroup,
   type RowGroups,
 } from './near/groups';
-export type { ColumnValues, Keep } from './near/keep';
 export {
   type PairBatch,
   type Pairs,

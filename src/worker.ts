@@ -4,12 +4,12 @@
  * whatever bundler an application uses.
  */
 
-import { HASHING } from './hashing/hash-batch';
+import { HASHING } from './hashing/simhash';
 import { ANSWERING } from './index/answering';
 import { PLACING } from './index/place';
 import { NEAR_POINTS } from './index/truth';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
-import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
+import { NEAREST_IN_TREE } from './k-means/two-level';
 import { JOINING } from './near/join-job';
 import { COMPARING } from './near/rows';
 import { TEXT_HASHING } from './text/text-hasher';
@@ -22,7 +22,6 @@ const tasks = [
   HASHING,
   JOINING,
   NEAREST_CENTROIDS,
-  NEAREST_IN_GROUP,
   NEAREST_IN_TREE,
   NEAR_POINTS,
   PLACING,

@@ -7,7 +7,7 @@
 
 import { parseArgs } from 'node:util';
 import { parseBytes } from '../base/byte-count';
-import { nearestName } from '../base/nearest-name';
+import { nearestName } from '../base/check';
 import { type CommandError, misuse } from './errors';
 
 export interface Option {

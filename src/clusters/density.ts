@@ -3,15 +3,16 @@
  * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
  * With `maxDistance` the tree of all pairs within it is cut there, which is exact. Without,
  * clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
- * that no list connects join at its top, at infinite distance.
+ * that no list connects join at its top, at infinite distance. Heights are integers, and all edges
+ * of one height join their nodes at once, so that their order does not matter.
  */
 
 import { checkInteger, checkOptions } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { UnionFind } from '../base/union-find';
 import { distinctAt, NONE } from '../near/distinct-codes';
 import { maxDistanceOf, type RowSource, rowsOf } from '../near/rows';
-import { densityGraph } from './density-graph';
-import { cutAt, cutByMass } from './density-tree';
+import { type DensityGraph, densityGraph, STEP_EDGES } from './density-graph';
 import { pointsOfRows } from './points-of';
 import { type Cluster, labelsOf, summaries } from './summaries';
 
@@ -102,4 +103,213 @@ export async function clusterByDensity(
   const labels = labelsOf(points, clusterOf);
   const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
   return { count: clusters.length, labels, clusters, noise };
+}
+
+/**
+ * The group of each node: all nodes that edges up to a height connect it to, named by the least of
+ * them. NONE where the core distance is above the height, or the group has fewer than `minimum`
+ * rows.
+ */
+export async function cutAt(
+  graph: DensityGraph,
+  height: number,
+  minimum: number,
+  work: LongWork,
+): Promise<Uint32Array> {
+  const { edges, weights, cores } = graph;
+  const order = await edges.inOrder(height, (edge) => edges.heightOf(edge, cores), work);
+  const sets = new UnionFind(graph.nodes.count);
+  for (let i = 0; i < order.length; i++) {
+    const [a, b] = edges.at(order[i]);
+    sets.union(a, b);
+    if (i % STEP_EDGES === STEP_EDGES - 1) await work.step();
+  }
+  const groups = sets.all();
+  const sizes = new Uint32Array(groups.length);
+  groups.forEach((group, node) => {
+    sizes[group] += weights[node];
+  });
+  return groups.map((group, node) => {
+    const isDense = cores[node] <= height && sizes[group] >= minimum;
+    return isDense ? group : NONE;
+  });
+}
+
+/**
+ * The group of each node, NONE for noise: those groups of the tree, none within another, whose sum
+ * of masses is the largest.
+ */
+async function cutByMass(
+  graph: DensityGraph,
+  minimum: number,
+  work: LongWork,
+): Promise<Uint32Array> {
+  const { bits, edges, weights, cores } = graph;
+  const { count } = graph.nodes;
+  const order = await edges.inOrder(bits, (edge) => edges.heightOf(edge, cores), work);
+  const tree = new Tree(graph, minimum);
+  // By height the nodes of several rows: these join at the core distance, as if by an edge.
+  const heavy = Array.from({ length: bits + 1 }, (): number[] => []);
+  for (let node = 0; node < count; node++) {
+    if (weights[node] > 1 && cores[node] <= bits) heavy[cores[node]].push(node);
+  }
+  for (let height = 0, i = 0; height <= bits; height++) {
+    const from = i;
+    while (i < order.length && edges.heightOf(order[i], cores) === height) i++;
+    const joined = order.subarray(from, i);
+    if (joined.length + heavy[height].length > 0) tree.join(edges, joined, heavy[height], height);
+    await work.step();
+  }
+  return tree.groups();
+}
+
+/** A part of the tree with rows enough, from where it forms to where it joins another. */
+interface Branch {
+  parent: Branch | null;
+  /** Largest sum of masses of groups among the branches that joined to form it. */
+  massBelow: number;
+  hasBranches: boolean;
+  /** Rows so far. */
+  size: number;
+  /** Sum over its rows of the density at which they joined it. */
+  density: number;
+  /** True where its own mass is at least `massBelow`, so that it is better than its branches. */
+  isGroup: boolean;
+  /** Its position in the list of branches. */
+  readonly id: number;
+}
+
+/** The density at a height: 1 at height 0, where rows are equal, and less above. */
+const densityAt = (height: number) => 1 / (1 + height);
+
+/** The tree while it grows from low heights to high ones. A set is named by its root, a node. */
+class Tree {
+  readonly #minimum: number;
+  readonly #sets: UnionFind;
+  /** By root the rows of a set. */
+  readonly #sizes: Uint32Array;
+  /** In the order in which they formed, each before its parent. */
+  readonly #branches: Branch[] = [];
+  /** By root the branch of a set that has rows enough. */
+  readonly #branchOfRoot = new Map<number, Branch>();
+  /** By node the smallest branch that it is in; null for none. */
+  readonly #branchOfNode: (Branch | null)[];
+  /** The nodes of a set without a branch are a list: by node the next, and by root the last. */
+  readonly #next: Uint32Array;
+  readonly #last: Uint32Array;
+
+  constructor({ nodes: { count }, weights }: DensityGraph, minimum: number) {
+    this.#minimum = minimum;
+    this.#sets = new UnionFind(count);
+    this.#sizes = weights.slice();
+    this.#branchOfNode = new Array(count).fill(null);
+    this.#next = new Uint32Array(count).fill(NONE);
+    this.#last = Uint32Array.from({ length: count }, (_, node) => node);
+  }
+
+  /** Joins by all edges of one height, and joins the rows of each node in `heavy`. */
+  join(edges: DensityGraph['edges'], joined: Uint32Array, heavy: number[], height: number): void {
+    const roots = new Set<number>();
+    for (const node of heavy) roots.add(this.#sets.find(node));
+    for (const edge of joined) {
+      const [a, b] = edges.at(edge);
+      roots.add(this.#sets.find(a));
+      roots.add(this.#sets.find(b));
+    }
+    for (const edge of joined) {
+      const [a, b] = edges.at(edge);
+      this.#sets.union(a, b);
+    }
+    const parts = new Map<number, number[]>();
+    for (const root of roots) {
+      const whole = this.#sets.find(root);
+      const known = parts.get(whole);
+      if (known === undefined) parts.set(whole, [root]);
+      else known.push(root);
+    }
+    for (const [whole, roots] of parts) this.#grow(whole, roots, densityAt(height));
+  }
+
+  /**
+   * Updates branches after sets have become one, `whole`: a new branch where two or more join, or
+   * where the rows are enough for the first time; else the only branch grows.
+   */
+  #grow(whole: number, roots: number[], density: number): void {
+    const size = roots.reduce((sum, root) => sum + this.#sizes[root], 0);
+    const branches = roots.flatMap((root) => this.#branchOfRoot.get(root) ?? []);
+    const small = roots.filter((root) => !this.#branchOfRoot.has(root));
+    let [branch] = branches;
+    if (branches.length !== 1 && size >= this.#minimum) {
+      branch = this.#branch(size, density);
+      for (const one of branches) this.#close(one, branch, density);
+    } else if (branches.length === 1) {
+      branch.density += (size - branch.size) * density;
+      branch.size = size;
+    }
+    for (const root of roots) this.#branchOfRoot.delete(root);
+    this.#sizes[whole] = size;
+    if (branch === undefined) this.#link(whole, small);
+    else {
+      this.#branchOfRoot.set(whole, branch);
+      for (const root of small) this.#enter(root, branch);
+    }
+  }
+
+  /** A new branch, whose rows all join it at this density. */
+  #branch(size: number, density: number): Branch {
+    const branch: Branch = {
+      parent: null,
+      massBelow: 0,
+      hasBranches: false,
+      isGroup: true,
+      size,
+      density: size * density,
+      id: this.#branches.length,
+    };
+    this.#branches.push(branch);
+    return branch;
+  }
+
+  /**
+   * Ends a branch where it joins others. Its mass is the sum over its rows of the density at which
+   * they joined it, less that at which it ends.
+   */
+  #close(branch: Branch, parent: Branch | null, density: number): void {
+    const mass = branch.density - branch.size * density;
+    branch.isGroup = mass >= branch.massBelow;
+    branch.parent = parent;
+    if (parent === null) return;
+    parent.hasBranches = true;
+    parent.massBelow += Math.max(mass, branch.massBelow);
+  }
+
+  /** Appends the lists of sets to that of `whole`, which is the least of their roots. */
+  #link(whole: number, roots: number[]): void {
+    for (const root of roots) {
+      if (root === whole) continue;
+      this.#next[this.#last[whole]] = root;
+      this.#last[whole] = this.#last[root];
+    }
+  }
+
+  /** Puts all nodes of a set without a branch into a branch. */
+  #enter(root: number, branch: Branch): void {
+    for (let node = root; node !== NONE; node = this.#next[node]) {
+      this.#branchOfNode[node] = branch;
+    }
+  }
+
+  /** The outermost group of each node, or NONE. All rows are one group only if they never split. */
+  groups(): Uint32Array {
+    const open = [...this.#branchOfRoot.values()];
+    for (const branch of open) this.#close(branch, null, 0);
+    if (open.length === 1 && open[0].hasBranches) open[0].isGroup = false;
+    const groupOf = new Uint32Array(this.#branches.length);
+    for (let i = groupOf.length - 1; i >= 0; i--) {
+      const { parent, isGroup } = this.#branches[i]; // parents come first, having formed later
+      const outer = parent === null ? NONE : groupOf[parent.id];
+      groupOf[i] = outer === NONE && isGroup ? i : outer;
+    }
+    return Uint32Array.from(this.#branchOfNode, (branch) => (branch ? groupOf[branch.id] : NONE));
+  }
 }

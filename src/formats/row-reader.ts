@@ -3,9 +3,9 @@
  * are read once, and the source is closed however that ends.
  */
 
+import { noColumn } from '../base/check';
 import { asFormatError, FormatError, messageOf } from '../base/format-error';
 import { iterated } from '../base/long-work';
-import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { checkTextModel, type TextModel } from '../vectors/text-model';

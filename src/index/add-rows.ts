@@ -3,7 +3,7 @@
 import { wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { Codes, checkSameTexts } from '../codes/codes';
-import { checkFloat32 } from '../vectors/float32';
+import { checkFloat32 } from '../vectors/sparse-rows';
 import {
   checkDenseMatrix,
   type DenseMatrix,

@@ -4,7 +4,7 @@
  * and without. Counts alone decide, no clock.
  */
 
-import { SecondCentroids } from '../k-means/second-centroid';
+import { SecondCentroids } from '../k-means/two-level';
 import { placesOf } from './choice';
 import type { Evaluated } from './recall';
 import type { Space } from './space';

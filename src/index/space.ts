@@ -12,8 +12,7 @@
 import { padded } from '../base/arrays';
 import { lengthOf } from '../base/length';
 import { roundInto } from '../k-means/points';
-import { SecondCentroids } from '../k-means/second-centroid';
-import { CentroidTree, type TreeState } from '../k-means/two-level';
+import { CentroidTree, SecondCentroids, type TreeState } from '../k-means/two-level';
 import { integerWidth, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
 import { Rotation, rotationKernel } from '../kernels/rotation';
@@ -42,7 +41,7 @@ export interface SpaceParts {
   readonly tree: TreeState;
 }
 
-/** A row's second centroid; see k-means/second-centroid.ts. */
+/** A row's second centroid; see SecondCentroids. */
 type Seconds = Pick<SecondCentroids, 'of'>;
 
 /** Partitions that a search visits. */

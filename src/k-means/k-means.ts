@@ -23,7 +23,7 @@ const STEP_PRODUCTS = 2 ** 28;
 
 /** Assigns rows to centroids: a job, whose result is there when it is done. */
 interface Assignment {
-  readonly job: Job<object, FinderPart, Uint32Array>;
+  readonly job: Job<object, Int16Array, Uint32Array>;
   /** The mean cosine of the rows to their centroids. */
   objective(): number;
 }
@@ -39,30 +39,18 @@ export class Progress {
   }
 }
 
-/** Rounded points, of which the first is number `first` of the rows that are assigned. */
-export interface FinderPart {
-  readonly points: Int16Array;
-  readonly first: number;
-}
-
-/** The task by which threads find the nearest centroid of each point of a part, and its state. */
-export interface Finder<S> {
-  readonly task: Task<S, FinderPart, Uint32Array>;
-  readonly state: S;
-}
-
 /** Centroids of length UNIT, one after another. */
 interface RoundedCentroids {
   readonly values: Int16Array;
   readonly width: number;
 }
 
-/** Compares points with every centroid. */
-export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> = {
+/** Compares rounded points with every centroid. */
+export const NEAREST_CENTROIDS: Task<RoundedCentroids, Int16Array, Uint32Array> = {
   name: 'nearest centroids',
   open:
     ({ values, width }) =>
-    ({ points }) => {
+    (points) => {
       const out = new Uint32Array(points.length / width);
       productsKernel.nearestInto({ values, width }, points, out);
       return out;
@@ -82,14 +70,15 @@ export class KMeans {
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
 
-  constructor(points: Points, count: number) {
+  /** `rounded` is where the rounded centroids are, in a memory that kernels read in place. */
+  constructor(points: Points, count: number, rounded?: Int16Array) {
     this.count = count;
     this.#points = points;
     const { dimensions } = points;
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
     this.centroids = new Float64Array(count * dimensions);
-    this.rounded = allocateIntegers(count, this.#block.width);
+    this.rounded = rounded ?? allocateIntegers(count, this.#block.width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
   }
@@ -111,17 +100,17 @@ export class KMeans {
    * Work that writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`.
    * `finder` replaces the comparison with every centroid.
    */
-  assignment(
+  assignment<S extends object>(
     rows: Uint32Array,
     nearest: Uint32Array,
     progress: Progress,
-    finder?: Finder<object>,
+    finder?: { readonly task: Task<S, Int16Array, Uint32Array>; readonly state: S },
   ): Assignment {
     const { length, integers } = this.#points;
     const block = this.#block;
     const { capacity, width } = block;
     const all = { values: this.rounded, width };
-    const { task, state } = finder ?? ({ task: NEAREST_CENTROIDS, state: all } as Finder<object>);
+    const { task, state } = finder ?? { task: NEAREST_CENTROIDS, state: all };
     this.#sums.fill(0);
     this.#sizes.fill(0);
     const job: Assignment['job'] = {
@@ -129,10 +118,7 @@ export class KMeans {
       // A part is a view of integer points if their memory is in the state, and else a copy.
       state: { ...state, integers },
       count: Math.ceil(rows.length / capacity),
-      part(i) {
-        const first = i * capacity;
-        return { points: block.rounded(block.take(rows, first)), first };
-      },
+      part: (i) => block.rounded(block.take(rows, i * capacity)),
       take: (found, i) => {
         const first = i * capacity;
         const count = block.take(rows, first);

@@ -5,7 +5,7 @@
  */
 
 import { isValid } from '../base/bitmap';
-import { drawnNumbers } from '../base/draw';
+import { drawnNumbers } from '../base/random';
 import { Codes } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { SimHashIndex } from '../index/simhash-index';

@@ -7,11 +7,9 @@
 import { wrongType } from '../base/check';
 import type { HashCounts } from '../base/hash-counts';
 import type { LongWork } from '../base/long-work';
-import { CommonText, countsOfMembers } from './common-text';
-import { type GatheredRows, type GroupOptions, type GroupRequest, gather } from './groups';
-import { orderBy } from './keep';
+import { CommonText, countsOfMembers, type EachText, templatesIn } from './common-text';
+import { type GatheredRows, type GroupOptions, type GroupRequest, gather, orderBy } from './groups';
 import { presentRows, type Rows } from './rows';
-import { type EachText, templatesIn } from './templates';
 
 /** A group of rows as a whole, and whether they are versions of one text. */
 export type Star = GatheredRows & { readonly isVersions: boolean };

@@ -3,14 +3,21 @@
  * that fill one template differently are similar as a whole and share little of the rest; a copy
  * of a text shares most of its rest, also where words of the template were edited. So near texts
  * must be similar as a whole, and have half of the shorter rest in common.
+ *
+ * A filling has the whole text of its template, and adds own text in its gaps. A version of a text
+ * lacks about as much of what the versions share as it adds, since an edit takes the place of what
+ * was there. So a group is a template where its rows lack little of what most of them share,
+ * compared with what they add, and have a gap in common: a place inside of the text at which nearly
+ * all add something. Reprints add headings and ends, or each a notice in another place.
  */
 
+import { keyOfBytes } from '../base/arrays';
+import { wrongType, wrongValue } from '../base/check';
 import { HashCounts } from '../base/hash-counts';
 import type { LongWork } from '../base/long-work';
 import { halvesOf, SparseVectors } from '../index/vectors/sparse-vectors';
 import type { DedupPlan } from './plan';
 import type { Rows } from './rows';
-import { eachMember } from './templates';
 
 /** Rows with fewer members that are not common are nothing but common text. */
 const MIN_REST = 4;
@@ -139,4 +146,193 @@ export function countsOfMembers(members: BigUint64Array): HashCounts {
   const halves = halvesOf(members);
   for (let i = 0; i < halves.length; i += 2) counts.add(halves[i], halves[i + 1], 1);
   return counts;
+}
+
+/** Fewest different rows of a group that can be a template; of more, so many are looked at. */
+const MIN_ROWS = 8;
+const MAX_ROWS = 32;
+/**
+ * A row of a template lacks less than the first share of the members that it lacks or adds, and all
+ * rows together less than the second. Of texts that are edited at random most lack .33 to .5.
+ */
+const MAX_LACKING = 0.25;
+const MAX_LACKING_OF_ALL = 0.4;
+/**
+ * What more than this share of a template's rows have, and more rows than a few, is its text: gaps
+ * repeat values, and a filling may have some copies.
+ */
+const COMMON_SHARE = 0.1;
+const FEW_ROWS = 3;
+/**
+ * A gap has at least the first share of the text before and behind it, and own text in the second
+ * share of some rows. Each of 122 families of manuals has one to 18 gaps, and none of five families
+ * of licences and of lists of changes has one.
+ */
+const END_SHARE = 0.05;
+const FILLED_SHARE = 0.75;
+const PLACED_ROWS = 8;
+
+/**
+ * Reads the texts of ascending rows and passes on the members of each in the order of its text, as
+ * `take(members, row)`. Members may repeat.
+ */
+export type EachText = (
+  rows: readonly number[],
+  take: (members: BigUint64Array, row: number) => void,
+) => void | Promise<void>;
+
+/** Groups that are templates. */
+interface Templates {
+  /** The groups that are templates, each with the members that are its text; and all of these. */
+  readonly templates: ReadonlyMap<Uint32Array, HashCounts>;
+  readonly common: HashCounts;
+  /** Groups as large that are versions of one text. */
+  readonly versions: ReadonlySet<Uint32Array>;
+}
+
+/** A group that may be a template: some of its rows, and in how many of these its text is. */
+interface Likely {
+  readonly rows: Uint32Array;
+  readonly sample: readonly number[];
+  readonly text: HashCounts;
+}
+
+/** The templates among groups of rows whose vectors are sets. */
+export async function templatesIn(
+  groups: Iterable<Uint32Array>,
+  { codes, vectors }: Rows,
+  eachText: EachText,
+  work: LongWork,
+): Promise<Templates> {
+  const versions = new Set<Uint32Array>();
+  const likely: Likely[] = [];
+  for (const rows of groups) {
+    if (rows.length < MIN_ROWS) continue;
+    const alike = new Map(Array.from(rows, (row) => [keyOfBytes(codes.at(row)), row]));
+    if (alike.size < MIN_ROWS) continue;
+    const sample = spread([...alike.values()], MAX_ROWS);
+    const counts = countsOf(vectors as SparseVectors, sample);
+    await work.step();
+    const most = Math.max(FEW_ROWS, COMMON_SHARE * sample.length);
+    if (lackLittle(vectors as SparseVectors, sample, counts)) {
+      likely.push({ rows, sample, text: moreThan(counts, most) });
+    } else versions.add(rows);
+  }
+  const common = new HashCounts();
+  const templates = new Map<Uint32Array, HashCounts>();
+  const haveGaps = await haveGapsIn(likely, eachText);
+  for (const [i, { rows, text }] of likely.entries()) {
+    if (haveGaps[i]) {
+      templates.set(rows, text);
+      text.each((low, high) => common.add(low, high, 1));
+    } else versions.add(rows);
+    await work.step();
+  }
+  return { common, templates, versions };
+}
+
+/** At most so many of these rows, from the first to the last. */
+function spread(rows: readonly number[], most: number): number[] {
+  const count = Math.min(rows.length, most);
+  return Array.from({ length: count }, (_, i) => rows[Math.floor((i * rows.length) / count)]);
+}
+
+/** The members that were counted more often than this. */
+function moreThan(counts: HashCounts, most: number): HashCounts {
+  const members = new HashCounts();
+  counts.each((low, high, count) => {
+    if (count > most) members.add(low, high, count);
+  });
+  return members;
+}
+
+/** By group whether its rows have a gap in common. */
+async function haveGapsIn(likely: readonly Likely[], eachText: EachText): Promise<boolean[]> {
+  const groupOf = new Map<number, number>();
+  likely.forEach(({ sample }, group) => {
+    for (const row of spread(sample, PLACED_ROWS)) groupOf.set(row, group);
+  });
+  if (groupOf.size === 0) return [];
+  /** By group, and by the member before a place, how many rows have own text there. */
+  const filled = likely.map(() => new Map<bigint, number>());
+  await eachText(
+    [...groupOf.keys()].sort((a, b) => a - b),
+    (members, row) => {
+      const group = groupOf.get(row);
+      if (group === undefined) throw wrongValue('row', 'one of those of the call', row);
+      if (!(members instanceof BigUint64Array)) {
+        throw wrongType('members', 'a BigUint64Array', members);
+      }
+      for (const place of ownPlaces(members, likely[group])) {
+        filled[group].set(place, (filled[group].get(place) ?? 0) + 1);
+      }
+    },
+  );
+  const isGap = (rows: number) => rows >= FILLED_SHARE * PLACED_ROWS;
+  return filled.map((places) => [...places.values()].some(isGap));
+}
+
+/** The shared members inside of a text that own members follow. */
+function ownPlaces(members: BigUint64Array, { text, sample }: Likely): Set<bigint> {
+  const halves = halvesOf(members);
+  const isShared = new Uint8Array(members.length);
+  let size = 0;
+  for (let i = 0; i < isShared.length; i++) {
+    const count = text.countOf(halves[2 * i], halves[2 * i + 1]);
+    isShared[i] = Number(count > sample.length / 2);
+    size += isShared[i];
+  }
+  const end = Math.max(1, Math.floor(END_SHARE * size));
+  const places = new Set<bigint>();
+  let before = 0;
+  for (let i = 0; i < isShared.length; i++) {
+    before += isShared[i];
+    const isPlace = isShared[i] === 1 && isShared[i + 1] === 0;
+    if (isPlace && before >= end && before <= size - end) places.add(members[i]);
+  }
+  return places;
+}
+
+/** In how many of the rows each member is. */
+function countsOf(sets: SparseVectors, rows: readonly number[]): HashCounts {
+  const counts = new HashCounts();
+  const { from, to } = sets.entriesOf(rows[0]);
+  counts.reserve(Math.ceil((1 + rows.length / 8) * (to - from)));
+  for (const row of rows) eachMember(sets, row, (low, high) => counts.add(low, high, 1));
+  return counts;
+}
+
+/** Compares what rows lack of the members that most of them have with what they add to these. */
+function lackLittle(sets: SparseVectors, rows: readonly number[], counts: HashCounts): boolean {
+  let shared = 0;
+  counts.each((_, __, count) => {
+    if (count > rows.length / 2) shared++;
+  });
+  let [lacking, all] = [0, 0];
+  const shares: number[] = [];
+  for (const row of rows) {
+    let [own, size] = [0, 0];
+    eachMember(sets, row, (low, high) => {
+      size++;
+      if (counts.countOf(low, high) <= rows.length / 2) own++;
+    });
+    const missing = shared - (size - own);
+    if (missing + own > 0) shares.push(missing / (missing + own));
+    lacking += missing;
+    all += missing + own;
+  }
+  const median = shares.sort((a, b) => a - b)[shares.length >> 1] ?? 1;
+  return median < MAX_LACKING && lacking < MAX_LACKING_OF_ALL * all;
+}
+
+/** Calls `take` with the halves of each member of a row. */
+function eachMember(
+  sets: SparseVectors,
+  row: number,
+  take: (low: number, high: number) => void,
+): void {
+  const { part, from, to } = sets.entriesOf(row);
+  for (let i = from; i < to; i++) {
+    if (part.weights[i] !== 0) take(part.halves[2 * i], part.halves[2 * i + 1]);
+  }
 }

@@ -13,6 +13,7 @@ import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
 import { findCommon, gatherApart, nearerStars, type Star } from './apart';
+import type { EachText } from './common-text';
 import { NONE } from './distinct-codes';
 import {
   GROUP_OPTIONS,
@@ -20,8 +21,9 @@ import {
   type GroupRequest,
   gather,
   groupRequest,
+  orderBy,
+  sorted,
 } from './groups';
-import { orderBy, sorted } from './keep';
 import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
@@ -39,7 +41,6 @@ import {
   rowsOf,
   withVectors,
 } from './rows';
-import type { EachText } from './templates';
 
 /** An earlier plan, and the rows that it was made for. */
 interface Extension {

@@ -9,7 +9,7 @@ import type { LongWork } from '../base/long-work';
 import { newSecret } from '../base/secret';
 import type { Codes } from '../codes/codes';
 import { JoinMemory, joinKernel } from '../kernels/joins';
-import { maxTables } from './join-method';
+import { maxTables } from './join';
 
 /** No row, or no distinct code. */
 export const NONE = 0xffff_ffff;

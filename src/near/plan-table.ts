@@ -7,9 +7,9 @@
 
 import { ascending } from '../base/arrays';
 import { bitmapOf, countNulls } from '../base/bitmap';
+import { noColumn } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { type Ids, idsAt } from '../base/ids';
-import { noColumn } from '../base/nearest-name';
 import { Codes } from '../codes/codes';
 import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';

@@ -6,9 +6,8 @@
 import { type Field, RecordBatch } from 'apache-arrow';
 import { checkDeclared } from '../base/arguments';
 import { concatenated } from '../base/arrays';
-import { MAX_BITS } from '../base/check';
+import { MAX_BITS, noColumn } from '../base/check';
 import type { Ids } from '../base/ids';
-import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { type ArrowBatches, type ArrowSource, asArrow, openArrow } from './arrow/source';

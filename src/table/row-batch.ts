@@ -7,10 +7,9 @@
 
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
 import { checkDeclared } from '../base/arguments';
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, noColumn, wrongType, wrongValue } from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
-import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import type { Chunk } from './columns/chunk';

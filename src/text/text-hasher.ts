@@ -2,6 +2,10 @@
  * Turns texts into codes: splits them into tokens, drops stop words, weighs words (counts times
  * inverse document frequency), optionally keeps the heaviest only, and hashes the sparse vector. A
  * word is the dimension of its 64-bit hash, so one index can have texts and other TF-IDF rows.
+ *
+ * Codes record how texts became vectors, since codes of texts that were read in another way have
+ * the same form and are not comparable; stop words and frequencies, which may be many, by a
+ * checksum.
  */
 
 import { checkDeclared } from '../base/arguments';
@@ -10,33 +14,124 @@ import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { BandKeys, type MinBands } from '../hashing/min-bands';
-import type { RowCodes } from '../hashing/row-hasher';
+import type { Projection, RowCodes } from '../hashing/row-hasher';
 import { SimHasher } from '../hashing/simhash';
+import type { KernelName } from '../kernels/kernels';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
-import { type Normalization, normalized } from './normalize';
-import {
-  type Counting,
-  checkReading,
-  DECLARED,
-  TEXT_HASHER_DEFAULTS,
-  type TextHasherOptions,
-} from './text-hasher-options';
-import { textOrigin } from './text-origin';
 import { hashOfTokens, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
-import { type TokenRecipe, type Tokens, tokensOf, tokensOfRecipe, wordsOfShingle } from './tokens';
+import {
+  checkNormalizations,
+  type Normalization,
+  normalized,
+  recipeOf,
+  type TokenRecipe,
+  type Tokens,
+  tokensOf,
+  tokensOfRecipe,
+  words,
+  wordsOfShingle,
+} from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
-import type { WordHash } from './word-hash';
-
-export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
+import { hashWord, WORD_HASHES, type WordHash } from './word-hash';
 
 /** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {
   readonly word: string;
   readonly weight: number;
+}
+
+/** The value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+export type Counting = 'raw' | 'log' | 'binary';
+
+export interface TextHasherOptions {
+  /** Width of a code, 1 to 65,535. */
+  bits?: number;
+  /** An integer from 0 to 2^64 - 1. */
+  seed?: number | bigint;
+  /**
+   * 'direct': a word's hash is its pattern (at most 64 bits), as in most text simhashes. 'minwise':
+   * codes of the set of words, whose distance estimates the Jaccard similarity.
+   */
+  projection?: Exclude<Projection, 'hadamard'>;
+  /** A function from a text to its tokens. Frequency tables record its `kind`, if it has one. */
+  tokens?: Tokens;
+  /** Parts of a text that become a blank before it is split. */
+  normalize?: readonly Normalization[];
+  /** Tokens that are dropped. */
+  stopWords?: Iterable<string>;
+  /** The value of n occurrences: n, 1 + ln n, or 1. */
+  counting?: Counting;
+  /** Weights words by inverse document frequency. The table may grow: weights follow it. */
+  frequencies?: FrequencyTable;
+  /** Uses only so many words of a text, the heaviest. */
+  keywords?: number;
+  /** The hash of a word, which is its dimension. */
+  hash?: WordHash;
+  /** What a text without words becomes. */
+  empty?: 'error' | 'null';
+  /**
+   * Forces a kernel; all give equal results.
+   * @default 'auto'
+   */
+  kernel?: KernelName;
+}
+
+const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
+
+/** The options that a hasher uses where none are given. */
+const TEXT_HASHER_DEFAULTS = {
+  bits: 64,
+  seed: 0,
+  projection: 'signs',
+  counting: 'raw',
+  hash: 'xxhash64',
+  normalize: [],
+  empty: 'error',
+} as const;
+
+/** What the options may be. */
+const DECLARED = {
+  bits: 'any',
+  seed: 'any',
+  projection: ['signs', 'gaussian', 'direct', 'minwise'],
+  tokens: 'any',
+  normalize: 'any',
+  stopWords: 'any',
+  counting: ['raw', 'log', 'binary'],
+  frequencies: 'any',
+  keywords: { min: 1 },
+  hash: WORD_HASHES,
+  empty: ['error', 'null'],
+  kernel: 'any',
+} as const;
+
+/** How a hasher reads texts. */
+interface Reading {
+  readonly tokens: Tokens;
+  /** The recipe by which another thread makes the same tokens; null if it cannot. */
+  readonly recipe: TokenRecipe | null;
+  /** The name of the tokens with the rules: `words without html`. */
+  readonly tokensName: string;
+  readonly rules: readonly Normalization[];
+}
+
+/** Checks the options that say how texts are read. */
+function checkReading(
+  given: Pick<TextHasherOptions, 'tokens'> & Required<Pick<TextHasherOptions, 'normalize'>>,
+): Reading {
+  const { tokens = words } = given;
+  if (typeof tokens !== 'function') {
+    throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
+  }
+  const { kind = 'own' } = tokens;
+  if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
+  const rules = checkNormalizations(given.normalize);
+  const without = rules.length > 0 ? ` without ${rules.join(' and ')}` : '';
+  return { tokens, recipe: recipeOf(tokens), tokensName: kind + without, rules };
 }
 
 /**
@@ -369,3 +464,33 @@ export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
     return (part) => hasher.codesOfPart(part);
   },
 };
+
+/** The settings on which the vectors of texts depend. */
+interface TextReading {
+  readonly projection: Projection;
+  readonly tokensName: string;
+  readonly stopWords: readonly string[];
+  readonly counting: Counting;
+  readonly frequencies: FrequencyTable | null;
+  readonly keywords: number | undefined;
+  readonly hash: WordHash;
+}
+
+/** The description, such as `words, counts raw`; without the weights where only sets count. */
+function textOrigin(reading: TextReading): string {
+  const { tokensName, stopWords, counting, frequencies, keywords, hash } = reading;
+  const isWeighed = reading.projection !== 'minwise' || keywords !== undefined;
+  const stops = hashWord([...stopWords].sort().join('\n')).toString(16);
+  return [
+    tokensName,
+    stopWords.length > 0 && `without ${stopWords.length} stop words (${stops})`,
+    isWeighed && `counts ${counting}`,
+    isWeighed &&
+      frequencies !== null &&
+      `frequencies of ${frequencies.documents} documents (${frequencies.digest()})`,
+    keywords !== undefined && `the ${keywords} heaviest`,
+    hash !== 'xxhash64' && `hash ${hash}`,
+  ]
+    .filter((part) => part !== false)
+    .join(', ');
+}

@@ -17,10 +17,8 @@ import {
 } from '../kernels/minwise';
 import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
-import { APART, eachStretch, kindTable } from './letters';
-import { type Normalization, normalized } from './normalize';
-import { areShingles, type Tokens, words } from './tokens';
-import type { HashWords } from './vocabulary';
+import { areShingles, type Normalization, normalized, type Tokens, words } from './tokens';
+import { APART, eachStretch, type HashWords, kindTable } from './vocabulary';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
 const encoder = new TextEncoder();

@@ -2,13 +2,20 @@
  * Brings sparse rows into the form that kernels read: dimensions in ascending order, each once. The
  * order of a caller's entries does not matter: they are sorted by dimension, and values of a
  * repeated dimension are summed in ascending order of value, so that even the rounding is the same.
- * Arrays that are in order and of a type that kernels read are not copied.
+ * Arrays that are in order and of a type that kernels read are not copied. A row, sparse or dense,
+ * that would lose its direction as float32 is refused and not rounded (`checkFloat32`).
  */
 
 import { isValid } from '../base/bitmap';
 import { describe } from '../base/check';
 import type { SparseRows } from '../kernels/sums';
-import { checkNumbers, type Indices, type SparseMatrix } from './vectors';
+import {
+  checkNumbers,
+  type DenseMatrix,
+  type Indices,
+  isDenseMatrix,
+  type SparseMatrix,
+} from './vectors';
 
 type Dimensions = SparseRows['dimensions'];
 
@@ -222,4 +229,39 @@ export function badValue(row: number, dimension: number | bigint, value: number)
   return new RangeError(
     `row ${row}: expected finite values, got ${value} at dimension ${dimension}`,
   );
+}
+
+/** Rows whose entries are brought in order together. */
+const BLOCK_ROWS = 2048;
+/** Float64 rows whose largest value is smaller lose digits as float32, which ends at 2^-149. */
+const MIN_FLOAT32 = 2 ** -110;
+
+/**
+ * Throws a RangeError for one of the rows `from` to `to - 1` that is not finite or does not fit
+ * float32; skips null rows.
+ */
+export function checkFloat32(
+  matrix: DenseMatrix | SparseMatrix,
+  from: number,
+  to: number,
+  isNull: (row: number) => boolean,
+): void {
+  const least = matrix.values instanceof Float32Array ? 0 : MIN_FLOAT32;
+  for (let first = from; first < to; first += BLOCK_ROWS) {
+    const end = Math.min(to, first + BLOCK_ROWS);
+    const rows = isDenseMatrix(matrix) ? null : canonicalRows(matrix, first, end);
+    const values = rows?.values ?? (matrix as DenseMatrix).values;
+    const width = rows === null ? (matrix as DenseMatrix).dimensions : 0;
+    for (let row = first; row < end; row++) {
+      if (isNull(row) || !isValid(matrix.validity, row)) continue;
+      const start = rows?.offsets[row - first] ?? row * width;
+      const stop = rows?.offsets[row - first + 1] ?? (row + 1) * width;
+      let most = 0; // the largest magnitude; NaN if the row has one
+      for (let i = start; i < stop; i++) most = Math.max(most, Math.abs(values[i]));
+      if (most === 0) continue;
+      if (!Number.isFinite(most)) throw new RangeError(`row ${row}: expected finite values`);
+      if (most >= least && Number.isFinite(Math.fround(most))) continue;
+      throw new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
+    }
+  }
 }

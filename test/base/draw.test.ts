@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawnNumbers } from '../../src/base/draw';
-import { shareAt } from '../../src/base/random';
+import { drawnNumbers, shareAt } from '../../src/base/random';
 
 describe('rows drawn from a stream', () => {
   it('are all where there are no more, and else as many as wanted, ascending, each once', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
-import { gatherCodes } from '../../src/codes/gather';
+import { gatherCodes } from '../../src/near/rows';
 
 describe('gatherCodes', () => {
   it('copies codes of every width, from and to any byte, as a loop over bytes does', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { allocateIntegers, roundInto } from '../../src/k-means/points';
-import { SecondCentroids } from '../../src/k-means/second-centroid';
-import { trainTree } from '../../src/k-means/two-level';
+import { SecondCentroids, trainTree } from '../../src/k-means/two-level';
 import { UNIT } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { shingles, TextHasher } from '../../src';
 import { LongWork } from '../../src/base/long-work';
-import { plantCopies, scoreCopies } from '../../src/measure/planted';
+import { plantCopies, scoreCopies } from '../../src/measure/calibrate';
 import { Draws } from '../reference/random';
 
 const draws = new Draws('outcomes');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
+import type { EachText } from '../../src/near/common-text';
 import { dedup } from '../../src/near/dedup';
-import type { EachText } from '../../src/near/templates';
 import { shingles, TextHasher } from '../../src/node';
 import { Draws } from '../reference/random';
 

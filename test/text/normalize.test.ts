@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { characters, FrequencyTable, pairs, shingles, TextHasher, words } from '../../src';
-import { normalized } from '../../src/text/normalize';
+import { normalized } from '../../src/text/tokens';
 
 /** What is taken out of texts before they become tokens. */
 

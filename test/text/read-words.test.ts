@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { nextOdd } from '../../src/text/letters';
 import { words } from '../../src/text/tokens';
-import { readWords, Vocabulary } from '../../src/text/vocabulary';
+import { nextOdd, readWords, Vocabulary } from '../../src/text/vocabulary';
 import { Draws } from '../reference/random';
 
 /**

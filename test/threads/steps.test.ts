@@ -4,8 +4,8 @@
 import { expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
+import { cutAt } from '../../src/clusters/density';
 import { densityGraph } from '../../src/clusters/density-graph';
-import { cutAt } from '../../src/clusters/density-tree';
 import { Codes } from '../../src/codes/codes';
 import { measureDropped } from '../../src/near/dedup';
 import { gather } from '../../src/near/groups';

@@ -7,8 +7,8 @@
  * the similarities, since each threshold must be judged.
  */
 
-import { Reservoir } from '../../base/draw';
 import type { LongWork } from '../../base/long-work';
+import { Reservoir } from '../../base/random';
 import { eachPairs, type PairBatch } from '../../near/pairs';
 import { checkPlan, checksOf, planOfKept } from '../../near/plan';
 import { type Nearness, type Rows, rowsOf } from '../../near/rows';

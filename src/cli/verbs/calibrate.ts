@@ -7,11 +7,10 @@
  */
 
 import { existsSync } from 'node:fs';
-import { Reservoir } from '../../base/draw';
 import { LongWork } from '../../base/long-work';
+import { Reservoir } from '../../base/random';
 import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
-import { calibrateRows } from '../../measure/calibrate';
-import { OTHER, PARTS, scoreCopies } from '../../measure/planted';
+import { calibrateRows, OTHER, PARTS, scoreCopies } from '../../measure/calibrate';
 import { rowsOf, withVectors } from '../../near/rows';
 import { type Calibration, type RowBatch, type TextHasher, writePlan } from '../../node';
 import { type Call, OF_ROWS } from '../call';

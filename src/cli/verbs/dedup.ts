@@ -13,7 +13,7 @@ import { bitmapOf } from '../../base/bitmap';
 import { JACCARD } from '../../codes/measure';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { isAddress, localName } from '../../formats/web-source';
-import type { ColumnValues } from '../../near/keep';
+import type { ColumnValues } from '../../near/groups';
 import { planOfKept } from '../../near/plan';
 import {
   Codes,

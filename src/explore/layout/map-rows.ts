@@ -7,9 +7,8 @@
  * Equal rows give equal maps on every engine: only + - * / and square roots touch a float.
  */
 
-import { drawnNumbers } from '../../base/draw';
 import { type InStages, LongWork } from '../../base/long-work';
-import { shareAt } from '../../base/random';
+import { drawnNumbers, shareAt } from '../../base/random';
 import { cluster } from '../../clusters/cluster';
 import type { DenseMatrix } from '../../vectors/vectors';
 

@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { drawnNumbers } from '../../base/draw';
+import { drawnNumbers } from '../../base/random';
 import { jsonOf } from '../../cli/output/table';
 import { heldOf } from '../../measure/measured-rows';
 import type { PlacedRows } from '../layout/map-rows';
