@@ -6,6 +6,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { relative, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
+import { minified } from './scripts/lib/minify.mjs';
 import { noticesPlugin } from './scripts/lib/notices.mjs';
 
 const require = createRequire(import.meta.url);
@@ -22,13 +23,22 @@ const shared: Options = {
   external: [/^node:/],
   noExternal: ['seedrandom'], // CommonJS, which browsers cannot import
   silent: true,
+  plugins: [
+    {
+      name: 'smaller',
+      renderChunk(code, { path }) {
+        const isScript = this.options.minify && path.endsWith('js');
+        return isScript ? { code: minified(code, path, this.format !== 'iife') } : undefined;
+      },
+    },
+  ],
 };
 /**
  * Written once, as those of CommonJS: ES modules may import from there, the other way is an error.
  * The compiler that writes them still sets an option that TypeScript 6 deprecates.
  */
 const declarations: Options = {
-  dts: { entry: library, compilerOptions: { ignoreDeprecations: '6.0' } },
+  dts: { entry: library, compilerOptions: { ignoreDeprecations: '6.0', stripInternal: true } },
 };
 /** Many source files in one output file, and what several of them need in chunks. */
 const bundled: Options = { ...shared, splitting: true };
@@ -59,6 +69,18 @@ const left = (name: string): Plugin => ({
     });
   },
 });
+
+/**
+ * Takes apache-arrow without its streams for browsers, which we do not use and which keep all of its
+ * builders from being left out.
+ */
+const arrowWithoutStreams: Plugin = {
+  name: 'arrow-without-streams',
+  setup(build) {
+    const path = resolve('node_modules/apache-arrow/Arrow.mjs');
+    build.onResolve({ filter: /^apache-arrow$/ }, () => ({ path, sideEffects: false }));
+  },
+};
 
 /** The command's entry begins with a line for the shell; nothing else does. */
 const shebang = {
@@ -107,7 +129,7 @@ const commonjs: Options = {
   ...declarations,
   entry: library,
   format: 'cjs',
-  treeshake: true, // by Rollup: without it tsup's own step breaks `a ?? (yield* b())`
+  treeshake: true, // by Rollup: without it tsup's own step breaks `(await a())?.b`
   minify: true,
   esbuildPlugins: [...plugins, left('worker')],
 };
@@ -117,7 +139,7 @@ export const command: Options = {
   entry: { cli: 'src/cli/main.ts' },
   format: 'esm',
   define: { HALFSPACE_VERSION: JSON.stringify(version) },
-  plugins: [shebang],
+  plugins: [...(shared.plugins ?? []), shebang],
 };
 
 /** The command, and the library for engines that load files one by one: what both need is there once. */
@@ -141,7 +163,7 @@ const browser: Options = {
   splitting: false,
   noExternal: [/.*/],
   minify: true,
-  esbuildPlugins: [...plugins, left('worker')],
+  esbuildPlugins: [...plugins, left('worker'), arrowWithoutStreams],
   esbuildOptions: (options) => {
     options.legalComments = 'none'; // THIRD-PARTY-NOTICES has them
   },

@@ -4,24 +4,19 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { minified } from './lib/minify.mjs';
 
 // esbuild is tsup's own: the same version that builds the package.
 const esbuild = createRequire(import.meta.resolve('tsup'))('esbuild');
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const target = `${src}threads/worker.generated.ts`;
 
-/**
- * What a worker never runs: the text of the kernels, the building of bands, and the threads that it
- * would start itself.
- */
+/** What a worker never runs: the text of the kernels, and the threads that it would start itself. */
 const leaveOut = {
   name: 'leave-out',
   setup(build) {
     build.onLoad({ filter: /module\.generated\.ts$/ }, () => ({
       contents: `export const MODULE_TEXT = ''; export const LIMITS_AT = 0;`,
-    }));
-    build.onLoad({ filter: /band-table\.ts$/ }, () => ({
-      contents: 'export class Sorting {} export function* tableSteps() {}',
     }));
     build.onLoad({ filter: /threads.pool\.ts$/ }, () => ({ contents: 'export {};' }));
   },
@@ -38,7 +33,7 @@ const { outputFiles } = await esbuild.build({
   plugins: [leaveOut],
   logLevel: 'error',
 });
-const script = outputFiles[0].text;
+const script = minified(outputFiles[0].text, 'worker.js', false);
 const text = `// Made by scripts/build-worker.mjs from src/worker.ts.
 export const WORKER_SCRIPT =
   ${JSON.stringify(script)};

@@ -11,8 +11,8 @@ import { check, root, run } from './checks.mjs';
 export const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 export const tool = (name) => join(root, 'node_modules/.bin', name);
 
-/** The most bytes of the packed package: 1 MiB. */
-const PACKED_LIMIT = 1 << 20;
+/** The most bytes of the packed package: 1 MB. */
+const PACKED_LIMIT = 1_000_000;
 
 /** Builds and packs into a folder, and returns the path of the tarball. */
 export async function packInto(folder) {

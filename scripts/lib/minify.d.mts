@@ -1,0 +1,1 @@
+export function minified(code: string, path: string, isModule?: boolean): string;

@@ -1,0 +1,17 @@
+// Makes a script that esbuild has minified some 3 % smaller, packed: by the minifier of Vite, which is
+// vitest's own.
+
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const vite = createRequire(import.meta.resolve('vitest')).resolve('vite');
+const { minifySync } = await import(pathToFileURL(vite));
+
+/** The names at the top of a script that is no module stay: other scripts may use them. */
+export function minified(code, path, isModule = true) {
+  const options = { compress: { target: 'es2022' }, mangle: { toplevel: isModule } };
+  const { code: text, errors } = minifySync(path, code, { module: isModule, ...options });
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
+  // In quotes again, in which every program that reads imports without running them finds them.
+  return text.replaceAll(/\bimport\(`([^`$\\]+)`\)/g, 'import("$1")');
+}
