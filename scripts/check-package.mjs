@@ -1,7 +1,7 @@
 // Packs the library as npm would publish it, installs the tarball into an empty folder and uses it as
 // users do: ES modules, CommonJS, TypeScript, a browser. Everywhere the golden digests must be equal
-// to the committed ones. Stops at the first check that fails. One bundler; with `--nightly` all,
-// and Firefox.
+// to the committed ones. Stops at the first check that fails. One bundler; with `--nightly` all, Next.js,
+// other runtimes and Firefox.
 
 import assert from 'node:assert/strict';
 import { access, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { checkChromium, openBrowser } from './check-package/browser.mjs';
 import { BUNDLERS } from './check-package/bundlers.mjs';
+import { startNext } from './check-package/next.mjs';
 import { RUNTIMES } from './check-package/runtimes.mjs';
 import { check, root, run, runChecks } from './lib/checks.mjs';
 import { openFirefox } from './lib/firefox.mjs';
@@ -411,6 +412,22 @@ async function main() {
           [...files.keys()].find((path) => path.startsWith('page.')),
         ),
       );
+    });
+  }
+  if (isNightly) {
+    await check('gives equal results on the server and in the page of Next.js', async () => {
+      const { origin, close } = await startNext(consumer);
+      try {
+        const { page: one, problems: own } = await browser.open(`${origin}/`);
+        const served = JSON.parse(await one.locator('pre').textContent());
+        assert.deepEqual(served, { digests: golden, id: 'b' });
+        assert.deepEqual(await one.evaluate(() => globalThis.packed.report()), served);
+        const found = await one.evaluate(() => globalThis.packed.threads());
+        assert.deepEqual(found, { isEqual: true, workers: 3, isIsolated: false });
+        assert.deepEqual(own, []);
+      } finally {
+        close();
+      }
     });
   }
   await check('the page of docs/index.md searches a folder on another host', () =>

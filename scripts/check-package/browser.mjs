@@ -73,7 +73,7 @@ export async function openBrowser(script) {
     pages.set(`/${name}`, pageOf(tag));
   }
 
-  /** Opens a page and waits for its script; requests to other servers are recorded too. */
+  /** Opens a page, of another origin by its address, and waits for its script; requests to other servers are recorded too. */
   async function open(path) {
     const page = await context.newPage();
     const problems = [];
@@ -83,7 +83,7 @@ export async function openBrowser(script) {
       const url = request.url();
       if (!url.startsWith(origin) && !url.startsWith('blob:')) requests.push(url);
     });
-    await page.goto(origin + path);
+    await page.goto(new URL(path, origin).href);
     await page
       .waitForFunction(() => globalThis.packed !== undefined)
       .catch((error) => {

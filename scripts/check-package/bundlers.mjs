@@ -1,8 +1,8 @@
-// The page and the program of the package check as Vite and webpack bundle them, with the options
-// that they have by default but minifying, which esbuild checks.
+// The page and the program of the package check as Vite, webpack and Rollup bundle them, with the
+// options that they have by default but minifying, which esbuild checks.
 
 import { cp, readdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { run } from '../lib/checks.mjs';
@@ -11,6 +11,7 @@ import { run } from '../lib/checks.mjs';
 export const BUNDLERS = {
   vite: { bundle: withVite, script: '<script type="module" src="/vite/page.js"></script>' },
   webpack: { bundle: withWebpack, script: '<script defer src="/webpack/page.js"></script>' },
+  rollup: { bundle: withRollup, script: '<script type="module" src="/rollup/page.js"></script>' },
 };
 
 /** Bundles an entry of the consumer's folder into `outdir`; returns the files by path there. */
@@ -30,10 +31,8 @@ async function withVite(consumer, { entry, outdir, isNode }) {
   return filesIn(outdir);
 }
 
-let webpack;
-
 async function withWebpack(consumer, { entry, outdir, isNode }) {
-  webpack ??= await installWebpack(join(consumer, '../bundlers'));
+  const webpack = (await installed(consumer))('webpack');
   const output = { path: outdir, filename: isNode ? 'page.cjs' : 'page.js' };
   await new Promise((resolve, reject) => {
     const options = {
@@ -50,11 +49,31 @@ async function withWebpack(consumer, { entry, outdir, isNode }) {
   return filesIn(outdir);
 }
 
-async function installWebpack(folder) {
-  const from = fileURLToPath(new URL('bundlers/', import.meta.url));
-  await cp(from, folder, { recursive: true });
-  await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder });
-  return createRequire(join(folder, 'package.json'))('webpack');
+async function withRollup(consumer, { entry, outdir, isNode }) {
+  // Rollup is tsup's own.
+  const { rollup } = createRequire(import.meta.resolve('tsup'))('rollup');
+  const { nodeResolve } = (await installed(consumer))('@rollup/plugin-node-resolve');
+  const bundle = await rollup({
+    input: join(consumer, entry),
+    external: (id) => isBuiltin(id),
+    plugins: [nodeResolve({ browser: !isNode, ...(isNode && { exportConditions: ['node'] }) })],
+    logLevel: 'silent',
+  });
+  await bundle.write({ dir: outdir, entryFileNames: isNode ? 'page.mjs' : 'page.js' });
+  return filesIn(outdir);
+}
+
+let installing;
+
+/** What requires the packages of bundlers/, which are installed the first time. */
+function installed(consumer) {
+  installing ??= (async () => {
+    const folder = join(consumer, '../bundlers');
+    await cp(fileURLToPath(new URL('bundlers/', import.meta.url)), folder, { recursive: true });
+    await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder });
+    return createRequire(join(folder, 'package.json'));
+  })();
+  return installing;
 }
 
 async function filesIn(folder) {

@@ -8,21 +8,23 @@ import { join } from 'node:path';
 import { run } from '../lib/checks.mjs';
 
 const esbuild = createRequire(import.meta.resolve('tsup'))('esbuild');
-const VERSIONS = { bun: '1.4.5', deno: '2.9.6', workerd: '1.20261117.1' };
+const NODE = `node-linux-${process.arch}`;
+const VERSIONS = { [NODE]: '26', bun: '1.4.5', deno: '2.9.6', workerd: '1.20261117.1' };
+const DENO = ['run', '--no-prompt', '--node-modules-dir=manual', '--allow-read'];
 
 /** Each runs smoke.mjs of the consumer, and returns a note; it fails where the result differs. */
 export const RUNTIMES = {
+  'Node 26': (consumer, golden) => inProgram(consumer, golden, [NODE, 'smoke.mjs'], 'node'),
   Bun: (consumer, golden) => inProgram(consumer, golden, ['bun', 'run', 'smoke.mjs']),
   'Deno, without --allow-env': (consumer, golden) =>
-    inProgram(consumer, golden, [
-      'deno',
-      ...['run', '--no-prompt', '--node-modules-dir=manual', '--allow-read', 'smoke.mjs'],
-    ]),
+    inProgram(consumer, golden, ['deno', ...DENO, 'smoke.mjs']),
+  'Deno, with --allow-env': (consumer, golden) =>
+    inProgram(consumer, golden, ['deno', ...DENO, '--allow-env', 'smoke.mjs']),
   workerd: inWorkerd,
 };
 
-async function inProgram(consumer, golden, [name, ...words]) {
-  const program = await installed(consumer, name);
+async function inProgram(consumer, golden, [name, ...words], file = name) {
+  const program = await installed(consumer, name, file);
   expectSmoke(await run(program, words, { cwd: consumer }), golden);
   return VERSIONS[name];
 }
@@ -83,12 +85,12 @@ function expectSmoke(printed, golden) {
   assert.equal(id, 'b');
 }
 
-/** The path of a program from npm, in a folder next to the consumer's. */
-async function installed(consumer, name) {
+/** The path of a program from a package of npm, in a folder next to the consumer's. */
+async function installed(consumer, name, file = name) {
   const folder = join(consumer, '../runtimes', name);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{ "private": true }');
   const wanted = `${name}@${VERSIONS[name]}`;
   await run('npm', ['install', wanted, '--no-audit', '--no-fund'], { cwd: folder });
-  return join(folder, 'node_modules/.bin', name);
+  return join(folder, 'node_modules/.bin', file);
 }
