@@ -1,5 +1,6 @@
 // Runs every bench, or those named, one after another, and prints what they print: tables in Markdown.
-// `node bench/run-all.mjs --small` shows that each starts and ends.
+// `--json=bench/figures.json` keeps the figures that the site draws; `--small` shows that each bench
+// starts and ends.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +19,7 @@ for (const name of words.length > 0 ? words : isSmall ? SMALL : BENCHES) {
   const [script, ...more] = name.split(' ');
   console.log(`\n## ${name}\n`);
   const given = ['--expose-gc', fileURLToPath(new URL(`${script}.mjs`, import.meta.url)), ...more];
-  if (isSmall) given.push('--small');
+  given.push(...process.argv.filter((word) => /^--(small$|json=)/.test(word)));
   const env = { ...process.env, ...(script === 'threads' && { BENCH_CORE: '0,1' }) };
   const { status } = spawnSync(process.execPath, given, { stdio: 'inherit', env });
   if (status !== 0) failed++;

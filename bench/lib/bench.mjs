@@ -2,11 +2,13 @@
 //
 // Tables go to stdout, whatever is not a result to stderr. `--small` takes sizes that show only that a
 // bench runs. Everything runs on one core (BENCH_CORE, 0 by default), since neighbours of a shared
-// machine slow its cores unequally; BENCH_CORE=0,1 gives two.
+// machine slow its cores unequally; BENCH_CORE=0,1 gives two. `--json=FILE` keeps what a bench prints there,
+// in place of what an earlier run of the same bench left.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
+import { basename } from 'node:path';
 
 export const isSmall = process.argv.includes('--small');
 /** The words of the command line that are not options. */
@@ -146,6 +148,19 @@ export function printTable(title, head, rows, texts = 1) {
   const rule = widths.map((width, i) => `${'-'.repeat(width - 1)}${i < texts ? '-' : ':'}`);
   const lines = [cells[0].map(pad), rule, ...cells.slice(1).map((row) => row.map(pad))];
   console.log(`\n**${title}**\n\n${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}`);
+  keep({ title, head, texts, rows });
+}
+
+const FIGURES = process.argv.find((word) => word.startsWith('--json='))?.slice('--json='.length);
+/** What this run is kept as: the bench, its machine and versions, and its tables. */
+let kept = null;
+
+function keep(table) {
+  if (FIGURES === undefined) return;
+  kept.tables.push(table);
+  const others = existsSync(FIGURES) ? JSON.parse(readFileSync(FIGURES, 'utf8')) : [];
+  const runs = [...others.filter(({ bench }) => bench !== kept.bench), kept];
+  writeFileSync(FIGURES, `[\n${runs.map((run) => JSON.stringify(run)).join(',\n')}\n]\n`);
 }
 
 /** Three significant digits, thousands with commas. */
@@ -174,15 +189,19 @@ export function bytesText(bytes) {
 /** Prints the machine, the engine, the commit, and the versions of rivals in Python. */
 export async function announce(python = null) {
   const versions = python === null ? {} : await python.ask('versions');
+  const run = {
+    bench: [basename(process.argv[1], '.mjs'), ...words].join(' '),
+    machine: `${cpus()[0].model.trim()}, ${cpus().length} cores, ${pinned}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+    versions: { Node: process.versions.node, ...versions },
+    commit: commit(),
+    date: new Date().toISOString().slice(0, 10),
+  };
+  kept = { ...run, tables: [] };
   const line = [
-    cpus()[0].model.trim(),
-    `${cpus().length} cores`,
-    pinned,
-    `${Math.round(totalmem() / 2 ** 30)} GiB`,
-    `Node ${process.versions.node}`,
-    ...Object.entries(versions).map(([name, version]) => `${name} ${version}`),
-    `commit ${commit()}`,
-    new Date().toISOString().slice(0, 10),
+    run.machine,
+    ...Object.entries(run.versions).map(([name, version]) => `${name} ${version}`),
+    `commit ${run.commit}`,
+    run.date,
   ];
   console.log(line.join(', ') + (isSmall ? '; SMALL sizes: figures say nothing' : ''));
 }

@@ -6,6 +6,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
+import { figuresText } from '../figures.mjs';
 import { INDEXES } from '../indexes.mjs';
 
 const site = fileURLToPath(new URL('..', import.meta.url));
@@ -80,6 +81,14 @@ const readersInBrowser = {
       : undefined,
 };
 
+/** The page on performance ends with the figures of the last run of the benches. */
+const benchFigures = {
+  name: 'bench-figures',
+  enforce: 'pre',
+  transform: (code, id) =>
+    id === join(root, 'docs/performance.md') ? code + figuresText() : undefined,
+};
+
 const guide = [
   { text: 'Near-duplicate texts', link: '/text' },
   { text: 'Pairs, groups, clusters', link: '/groups' },
@@ -144,7 +153,7 @@ export default defineConfig({
   },
   vite: {
     publicDir: join(site, 'public'),
-    plugins: [readersInBrowser],
+    plugins: [readersInBrowser, benchFigures],
     build: { target: 'es2022', minify: 'terser' },
     define: { INDEXES: JSON.stringify(INDEXES.filter(({ folder }) => isBuilt(folder))) },
   },
