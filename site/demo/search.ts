@@ -27,7 +27,7 @@ export interface IndexOfSite {
   readonly title: string;
   readonly id: string | null;
   readonly show: string;
-  readonly examples: readonly string[];
+  readonly examples: readonly { readonly name: string; readonly text: string }[];
 }
 
 /** Opens an index; its searches hold at most `memory` of what they read. */

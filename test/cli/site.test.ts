@@ -114,6 +114,15 @@ describe.skipIf(!hasChromium)('the site in Chromium', () => {
     },
   );
 
+  it('draws the figures of the benches, and says of which machine they are', async () => {
+    const { page } = await openAddress(`${origin}/performance.html`);
+    expect(await page.locator('.figures svg').count()).toBeGreaterThan(20);
+    const last = page.locator('h2', { hasText: 'All figures' }).locator('~ p').first();
+    expect(await last.textContent()).toMatch(
+      / cores, .*, Node \d+.*, commit \w+.*, \d{4}-\d\d-\d\d$/,
+    );
+  });
+
   it('finds a word of the docs', async () => {
     const { page } = await openAddress(origin);
     await page.getByRole('button', { name: 'Search' }).first().click();
@@ -138,7 +147,7 @@ describe.skipIf(!hasChromium)('the site in Chromium', () => {
     const [first] = await figures();
     expect(first).toBe(asked.filter((path) => path.startsWith('/nouns.hs/')).length);
     await page.getByRole('button', { name: 'monday' }).click();
-    await page.waitForSelector('.hits td:text("tuesday")');
+    await page.waitForSelector('.hits button:text("tuesday")');
     const [again] = await figures();
     expect(again).toBeLessThan(first);
     await page.getByLabel('word').fill('<b>xyzzy</b>');
