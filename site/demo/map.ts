@@ -1,7 +1,6 @@
 /** The rows of a file as points of a map, drawn on a canvas: near rows lie near each other. */
 
-import { codePoints } from '../../src/explore/layout/code-points';
-import { mapRows, type PlacedRows } from '../../src/explore/layout/map-rows';
+import { codePoints, mapRows, type PlacedRows } from '../../src/explore/layout/map-rows';
 import type { LongCall } from '../../src/index';
 import type { Duplicates } from './file';
 

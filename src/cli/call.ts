@@ -144,11 +144,8 @@ export class Call {
     });
   }
 
-  /**
-   * Starts a line of progress on stderr, which is drawn on a terminal only. Without a total, null,
-   * it shows no share and no time left.
-   */
-  progress(label: string, total: number | null): Progress {
+  /** Starts a line of progress on stderr, which is drawn on a terminal only. */
+  progress(label: string, total: number): Progress {
     return this.talk.progress(label, total);
   }
 

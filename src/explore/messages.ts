@@ -163,9 +163,8 @@ export interface Questions {
 export type Question = keyof Questions;
 
 export interface HeldMap extends MapAnswer {
-  /** The cards of the map's rows, and their codes in that order, lowest bit of a byte first. */
+  /** The cards of the map's rows. */
   readonly cards: readonly Card[];
-  readonly codes: Packed;
 }
 
 /** What a page in one file holds, in place of a server. */
@@ -175,9 +174,8 @@ export interface Held {
   readonly map: HeldMap | null;
 }
 
-/** Cards of one answer, and so rows of a list, at most; ids that are suggested, at most. */
+/** Cards of one answer, and so rows of a list, at most. */
 export const MAX_CARDS = 100;
-const MAX_IDS = 10;
 
 /** Bytes that become characters in one call: engines limit the number of arguments. */
 const BLOCK = 2 ** 15;
@@ -202,17 +200,3 @@ export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 
 /** The same as numbers of 32 bits. */
 export const uint32Of = (text: string) => new Uint32Array(bytesOf(text).buffer);
-
-/** Of `count` ids those that have a text in them, in any case, first those that begin with it. */
-export function idsLike(text: string, count: number, idAt: (i: number) => string): string[] {
-  const wanted = text.trim().toLowerCase();
-  const beginning: string[] = [];
-  const others: string[] = [];
-  for (let i = 0; i < count && beginning.length < MAX_IDS; i++) {
-    const id = idAt(i);
-    const at = id.toLowerCase().indexOf(wanted);
-    if (at === 0) beginning.push(id);
-    else if (at > 0 && others.length < MAX_IDS) others.push(id);
-  }
-  return [...beginning, ...others].slice(0, MAX_IDS);
-}

@@ -13,7 +13,6 @@ import {
   type PlanTableOptions,
   planOf,
 } from '../near/plan-table';
-import type { SealHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows, type RowWriter } from './create-rows';
 import { openRecords, openRows } from './open-rows';
@@ -69,7 +68,7 @@ export async function savePlan(
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
   const isArrow = format === 'arrow' || format === 'arrows';
-  const header = isArrow ? planHeader(plan) : undefined;
+  const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
   const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
   const part = { ids, sourceOf, rows, isRounded: isRounded(format) };
   await writeRows(path, { format, header }, (writer) =>
@@ -77,13 +76,7 @@ export async function savePlan(
   );
 }
 
-/** The header that seals a plan as Arrow. */
-function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): SealHeader {
-  const made = codes && { bits: codes.bits, ...codes.origin };
-  return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
-}
-
-/** True for formats in which the similarities of a plan have six digits, and rows no codes. */
+/** True for formats in which the similarities of a plan have six digits. */
 export const isRounded = (format: RowFormat | null) =>
   ['csv', 'jsonl', 'json'].includes(format ?? '');
 
@@ -130,8 +123,5 @@ export async function readPlan(path: string, options?: ReadPlanOptions): Promise
   const columns = PLAN_COLUMNS.filter((name) => names.includes(name));
   const batches: RowBatch[] = [];
   for await (const batch of await openRows(path, { columns })) batches.push(batch);
-  const plan = planOf(batches, path, maxRows);
-  // The reading of the rows has checked the header.
-  const { near } = JSON.parse(file.header ?? '{}') as Partial<SealHeader>;
-  return near === undefined ? plan : { ...plan, near: String(near) };
+  return planOf(batches, path, maxRows);
 }

@@ -7,7 +7,7 @@
  * planned day by day, and no row that was kept is dropped later.
  */
 
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions } from '../base/check';
 import { checkLongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
@@ -52,8 +52,6 @@ interface Extension {
 
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
-  /** A checksum of each row, where codes do not identify it. @internal */
-  checks?: Uint32Array;
   /**
    * Most rows of a group that are kept.
    * @default 1
@@ -70,11 +68,11 @@ export interface DedupOptions extends GroupOptions {
    * by which the text of templates is found. Needs `minJaccard`, and the sets of the rows.
    */
   common?: BigUint64Array | EachText;
-  /** An earlier plan, whose rows those of `source` follow. `checks` are of all rows. */
+  /** An earlier plan, whose rows those of `source` follow. */
   extend?: Extension;
 }
 
-const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'common', 'extend'];
+const OPTIONS = [...GROUP_OPTIONS, 'keepAtMost', 'targetRows', 'common', 'extend'];
 
 /**
  * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
@@ -89,7 +87,7 @@ const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'common
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
   const all = checkOptions('options', options, OPTIONS);
   const work = new LongWork(checkLongCall(all));
-  const { checks, extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
+  const { extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
   // From here on the vectors are part of `added`.
@@ -97,10 +95,9 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   const { text, stars } = await findCommon(added, all, checked, work);
   const near = text === null ? checked.near : { ...checked.near, common: text };
   const request = { ...checked, near };
-  checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) checkGrowth(all);
-  const asked = { added, known, request, checks, keepAtMost, stars };
+  const asked = { added, known, request, keepAtMost, stars };
   const measured = (plan: DedupPlan) =>
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
@@ -120,7 +117,6 @@ interface PlanRequest {
   readonly added: Rows;
   readonly known: Known | null;
   readonly request: GroupRequest;
-  readonly checks: Uint32Array | undefined;
   readonly keepAtMost: number;
   readonly stars: Star[] | null;
 }
@@ -130,18 +126,18 @@ const STEP_ROWS = 2 ** 15;
 
 /** Joins added rows to known groups, groups the others, and measures what is dropped. */
 async function planOf(
-  { added, known, request, checks, keepAtMost, stars }: PlanRequest,
+  { added, known, request, keepAtMost, stars }: PlanRequest,
   work: LongWork,
 ): Promise<DedupPlan> {
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
   const plan = blankPlan(added, known);
   if (known !== null) {
-    const own = checks?.subarray(0, first) ?? (await allChecks(known.rows.codes, work));
+    const own = await allChecks(known.rows.codes, work);
     checkPlan(known.plan, own);
     plan.checks.set(own);
   }
-  plan.checks.set(checks?.subarray(first) ?? (await allChecks(added.codes, work)), first);
+  plan.checks.set(await allChecks(added.codes, work), first);
   let left = await orderBy(request.keep, presentRows(added), work);
   if (known !== null) {
     const joined = await joinKnown({ ...known, added, request, order: left }, work);
@@ -196,13 +192,6 @@ function checkGrowth(given: DedupOptions): void {
   throw new Error(
     '"extend" goes without "group", "keepAtMost" and "targetRows": a plan does not record them',
   );
-}
-
-function checkChecks(checks: Uint32Array | undefined, count: number): void {
-  if (checks === undefined) return;
-  if (!(checks instanceof Uint32Array)) throw wrongType('checks', 'a Uint32Array', checks);
-  if (checks.length === count) return;
-  throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
 }
 
 /** For each row its position in an order. */

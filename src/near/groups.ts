@@ -36,8 +36,8 @@ export interface GroupOptions extends Nearness, LongCall {
   /** Rows near to one that is kept, or all that chains of pairs connect. */
   grouping?: Grouping;
   /**
-   * The row that is kept: 'first', 'last', or an object with `random` (a seed), `longest` (texts),
-   * `lowest` or `highest` (values).
+   * The row that is kept: 'first', 'last', or an object with `random` (a seed), `lowest` or
+   * `highest` (values, as the lengths of texts).
    */
   keep?: Keep;
   /** A value for each row: only rows of one value are grouped; -1 is in no group. */
@@ -297,16 +297,15 @@ export type ColumnValues = ArrayLike<string | number | bigint | boolean | Date |
 
 /** Rules without a value, and those that are an object with one. */
 const PLAIN_RULES = ['first', 'last'] as const;
-const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
+const KINDS = ['random', 'lowest', 'highest'] as const;
 
 /**
- * The row of a group that stays: the first or last, one drawn by a seed, the one with the longest
- * text, or with the lowest or highest value; among equals the first.
+ * The row of a group that stays: the first or last, one drawn by a seed, or the one with the lowest
+ * or highest value, as the length of a text; among equals the first.
  */
 export type Keep =
   | (typeof PLAIN_RULES)[number]
   | { readonly random: number | bigint }
-  | { readonly longest: ArrayLike<string | null | undefined> }
   | { readonly lowest: ColumnValues }
   | { readonly highest: ColumnValues };
 
@@ -334,20 +333,16 @@ function checkKeep(keep: Keep, count: number): Keep {
     }
     for (let row = 0; row < count; row++) {
       const value = (given as ArrayLike<unknown>)[row];
-      if (kind === 'longest' ? isTextOrNone(value) : isOrdered(value)) continue;
-      const wanted = kind === 'longest' ? 'a text' : 'a text, a number, a boolean or a date';
-      throw wrongType(`keep.${kind}[${row}]`, wanted, value);
+      if (isOrdered(value)) continue;
+      throw wrongType(`keep.${kind}[${row}]`, 'a text, a number, a boolean or a date', value);
     }
   }
   return keep;
 }
 
-const isTextOrNone = (value: unknown) =>
-  typeof value === 'string' || value === null || value === undefined;
-
 const isOrdered = (value: unknown) =>
-  isTextOrNone(value) ||
-  ['number', 'bigint', 'boolean'].includes(typeof value) ||
+  ['string', 'number', 'bigint', 'boolean', 'undefined'].includes(typeof value) ||
+  value === null ||
   value instanceof Date;
 
 /** The rows in the order of preference. */
@@ -358,10 +353,6 @@ export async function orderBy(keep: Keep, rows: Uint32Array, work: LongWork): Pr
     // By a hash of each row, so that added or removed rows do not reorder others.
     const start = alea(String(keep.random))() * 2 ** 32;
     return sortedBy(rows, (row) => mixed(row ^ start), 1, work);
-  }
-  if ('longest' in keep) {
-    const texts = keep.longest;
-    return sortedBy(rows, (row) => texts[row]?.length ?? null, -1, work);
   }
   const values = 'lowest' in keep ? keep.lowest : keep.highest;
   const valueAt = (row: number) => {

@@ -1,17 +1,14 @@
 /**
  * A plan as lines that people read and edit, in any format of rows: row, id, group, action,
  * duplicate_of, distance, cosine or jaccard, perhaps rest and common, text, check, rows (how many
- * the source has), perhaps reviewed and, in Arrow, code. Lines may be read back in any order. Rows
- * of the source without a line are kept: a person deleted the line, or an index has removed it.
+ * the source has), perhaps reviewed. Lines may be read back in any order. Rows of the source
+ * without a line are kept: a person deleted the line, or an index has removed it.
  */
 
 import { ascending } from '../base/arrays';
-import { bitmapOf, countNulls } from '../base/bitmap';
 import { noColumn } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { type Ids, idsAt } from '../base/ids';
-import { Codes } from '../codes/codes';
-import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import type { Send } from './pair-order';
@@ -32,24 +29,14 @@ const INTEGERS = {
   duplicate_of: 0xffff_ffff,
   distance: 0xffff,
   check: 0xffff_ffff,
+  rows: 0xffff_ffff,
 } as const;
 
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
 /** All columns that are read; other columns are ignored. */
-export const PLAN_COLUMNS = [
-  ...NEEDED_COLUMNS,
-  'cosine',
-  'jaccard',
-  'rest',
-  'common',
-  'rows',
-  'reviewed',
-  'code',
-];
-/** Older plans have no column `rows`: rows without a line are those that an index removed. */
-const ROWS = { rows: 0xffff_ffff } as const;
-/** Rows that a plan may be for, for each of its lines; with that column, `maxRows` as well. */
+export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rest', 'common', 'reviewed'];
+/** Rows that a plan may be for, for each of its lines; more where `maxRows` allows them. */
 const MAX_ROWS_PER_LINE = 64;
 /** Rows that a plan of few lines may be for, where callers do not know how many the source has. */
 const MAX_UNLISTED = 2 ** 22;
@@ -65,7 +52,7 @@ interface LineExtras {
   readonly near?: readonly (string | null)[] | undefined;
   /** Checksums of the files that the rows come from. */
   readonly sources?: readonly string[];
-  /** True for formats that people read: similarities have six digits, and lines no codes. */
+  /** True for formats that people read: similarities have six digits. */
   readonly isRounded?: boolean;
 }
 
@@ -92,17 +79,7 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     rows: rows.map(() => count),
     ...(sources && { source: sources }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
-    ...(plan.codes !== undefined && !isRounded && { code: pickedCodes(plan.codes, rows) }),
   });
-}
-
-/** The codes of some rows; -1 stands for a null one. */
-function pickedCodes(codes: Codes, rows: ArrayLike<number>): Codes {
-  const { bits, origin } = codes;
-  const validity = bitmapOf(rows.length, (i) => rows[i] >= 0 && !codes.isNull(rows[i]));
-  const picked = Codes.allocate(rows.length, { bits, validity, ...(origin && { origin }) });
-  for (let i = 0; i < rows.length; i++) if (rows[i] >= 0) picked.at(i).set(codes.at(rows[i]));
-  return picked;
 }
 
 /** What to write of a plan, with the ids of all its rows. */
@@ -188,18 +165,16 @@ export function planOf(
     if (!names.includes(name)) throw new FormatError(noColumn(name, names).message, file);
   }
   const valuesOf = (name: string) => batches.flatMap((batch) => batch.values(name));
-  const most = { ...INTEGERS, ...ROWS };
-  const integers = (name: keyof typeof most) =>
+  const integers = (name: keyof typeof INTEGERS) =>
     Uint32Array.from(valuesOf(name), (value, i) => {
       const integer = numberOf(value);
-      if (Number.isInteger(integer) && integer >= 0 && integer <= most[name]) return integer;
-      const expected = `"${name}" expected an integer in 0..${most[name]}`;
+      if (Number.isInteger(integer) && integer >= 0 && integer <= INTEGERS[name]) return integer;
+      const expected = `"${name}" expected an integer in 0..${INTEGERS[name]}`;
       throw new FormatError(`record ${i}: ${expected}, got ${value}`, file);
     });
   const rows = integers('row');
-  const given = names.includes('rows') ? countOf(integers('rows'), file) : null;
-  const lines = linesOf(rows, given, { file, maxRows });
-  const count = lines.length;
+  const count = countOf(integers('rows'), file);
+  const lines = linesOf(rows, count, { file, maxRows });
   const inOrder = inOrderOf(lines);
   const itself = (row: number) => row;
   const actions = valuesOf('action').map((action, i) => keptBy(action, rows[i], file));
@@ -234,7 +209,6 @@ export function planOf(
     ...(names.includes('reviewed') && {
       reviewed: inOrder(new Uint8Array(count), valuesOf('reviewed').map(isMark), () => 0),
     }),
-    ...codesOf(batches, lines),
   };
 }
 
@@ -249,15 +223,6 @@ function checkDuplicates(duplicateOf: Uint32Array, file: string): void {
 function finite(values: readonly unknown[]): number[] | null {
   const found = values.map(numberOf);
   return found.length > 0 && found.every(Number.isFinite) ? found : null;
-}
-
-/** The codes of all rows, if the lines have a binary column of them. */
-function codesOf(batches: readonly RowBatch[], lines: Int32Array): Pick<DedupPlan, 'codes'> {
-  const isCode = ({ name, type }: ColumnInfo) => name === 'code' && /Binary/.test(type);
-  if (!batches[0].columns.some(isCode)) return {};
-  const parts = batches.map((batch) => batch.codes('code'));
-  const codes = pickedCodes(Codes.join(parts, { bits: parts[0].bits }), lines);
-  return { codes: countNulls(codes.validity, codes.count) > 0 ? codes : codes.withoutValidity() };
 }
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
@@ -301,11 +266,10 @@ function numberOf(value: unknown): number {
 /** For each row of the source its line in the plan; -1 if it has none. */
 function linesOf(
   rows: Uint32Array,
-  given: number | null,
+  count: number,
   { file, maxRows }: { file: string; maxRows: number },
 ): Int32Array {
-  const count = given ?? rows.reduce((most, row) => Math.max(most, row + 1), 0);
-  if (count > Math.max(MAX_ROWS_PER_LINE * rows.length, given === null ? 0 : maxRows)) {
+  if (count > Math.max(MAX_ROWS_PER_LINE * rows.length, maxRows)) {
     const found = `${rows.length} lines say that they are of ${count} rows`;
     throw new FormatError(`${found}, the source can have at most ${maxRows}`, file);
   }

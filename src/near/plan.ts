@@ -5,7 +5,7 @@
 
 import { ascending } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
-import { Codes } from '../codes/codes';
+import type { Codes } from '../codes/codes';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type RowSource, rowsOf } from './rows';
 
@@ -32,16 +32,12 @@ export interface DedupPlan {
    */
   readonly rests?: Float64Array;
   readonly commons?: Float64Array;
-  /** A checksum: FNV-1a of the code's bytes, 32 bits, unless the caller gave others. */
+  /** A checksum: FNV-1a of the code's bytes, 32 bits. */
   readonly checks: Uint32Array;
   /** 1 if a person has reviewed the row's group; absent if no review was asked for. */
   readonly reviewed?: Uint8Array;
   /** 1 for rows that the plan lists; absent if all. Others have no checksum, and are kept. */
   readonly listed?: Uint8Array;
-  /** The rows' codes, if the plan holds them: later rows can be compared without the source. */
-  readonly codes?: Codes;
-  /** What made its rows near, in words; later rows must be compared in the same way. */
-  readonly near?: string;
 }
 
 /** Throws unless a plan has all of its arrays, one value a row; `name` is for messages. */
@@ -62,17 +58,6 @@ export function checkPlanShape(name: string, plan: DedupPlan): void {
     if (isThere(field)) check(field, Float64Array);
   }
   for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);
-  checkBasis(name, plan);
-}
-
-/** Checks what a plan holds for later rows. */
-function checkBasis(name: string, { codes, near, count }: DedupPlan): void {
-  if (near !== undefined && typeof near !== 'string')
-    throw wrongType(`${name}.near`, 'a string', near);
-  if (codes === undefined) return;
-  if (!(codes instanceof Codes)) throw wrongType(`${name}.codes`, 'Codes', codes);
-  if (codes.count === count) return;
-  throw wrongValue(`${name}.codes`, `one for each of ${count} rows`, codes.count);
 }
 
 /** FNV-1a of no bytes: the checksum of a null row, and the start of all others. */

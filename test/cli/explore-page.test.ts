@@ -98,11 +98,8 @@ describe.each([
     if (rows > 0) {
       await page.waitForSelector('.legend li');
       expect(await page.locator('.list li').count()).toBe(Math.min(100, rows));
-      await page.locator('.list li button').first().click();
-      await page.waitForSelector('.found b');
-      expect(await page.locator('.list li').count()).toBe(Math.min(25, rows - 1));
-      const said = await page.locator('.found .note').textContent();
-      expect(said).toContain('as codes estimate it');
+      expect(await page.locator('.search .note').textContent()).toContain('halfspace explore');
+      expect(await page.locator('#query, .list li button').count()).toBe(0);
     }
     for (const width of [390, 1200]) {
       await page.setViewportSize({ width, height: 800 });

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { MapAnswer, SearchAnswer } from '../../src/explore/messages';
-import { PlanFile } from '../../src/explore/server/plan-file';
+import { PlanFile } from '../../src/explore/server/review';
 import { dedup, SimHashIndex } from '../../src/index';
 import { openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';

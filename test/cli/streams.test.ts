@@ -63,9 +63,9 @@ describe('a stream that the command writes', () => {
     ]);
     writeFileSync(join(folder, 'cut.arrows'), cut);
     expect(tableFromIPC(cut).numRows).toBe(0); // as other readers see it: whole, and empty
-    const { code, stdout } = await run(['verify', join(folder, 'cut.arrows')]);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/cut short/);
+    const { code, stderr } = await run(['verify', join(folder, 'cut.arrows')]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/cut short/);
   });
 
   it('of a search is sealed too', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { codePoints } from '../../src/explore/layout/code-points';
-import { layOut, mapRows } from '../../src/explore/layout/map-rows';
+import { codePoints, layOut, mapRows } from '../../src/explore/layout/map-rows';
 import { WordSearch } from '../../src/explore/server/word-search';
 import { SimHasher, scanAll } from '../../src/index';
 import { Draws } from '../reference/random';

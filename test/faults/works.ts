@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PlanFile } from '../../src/explore/server/plan-file';
+import { PlanFile } from '../../src/explore/server/review';
 import * as api from '../../src/node';
 import { Draws } from '../reference/random';
 

@@ -114,25 +114,24 @@ export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
 
 /**
  * The batches of a reader, the next of which is decoded while threads work on one (`readAhead`).
- * Shows progress, by rows or else by bytes; throws the signal's reason at Ctrl-C. At the end says
- * which lines were skipped.
+ * Shows progress, by rows or else by bytes, where their number is known; throws the signal's reason
+ * at Ctrl-C. At the end says which lines were skipped.
  */
 export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<RowBatch> {
   return iterated(async (send) => {
     const { file, rowCount, byteCount } = reader;
-    const isByBytes = rowCount === null && byteCount !== null;
-    const total = isByBytes ? byteCount : rowCount;
-    const progress = call.progress(`reading ${file}`, total);
+    const total = rowCount ?? byteCount;
+    const progress = total === null ? null : call.progress(`reading ${file}`, total);
     let rows = 0;
     try {
       for await (const batch of readAhead(reader)) {
         call.signal.throwIfAborted();
         await send(batch);
         rows += batch.count;
-        progress.at(isByBytes ? reader.bytesRead : rows);
+        progress?.at(rowCount === null ? reader.bytesRead : rows);
       }
     } finally {
-      progress.end();
+      progress?.end();
     }
     saySkipped(call, reader);
   });

@@ -152,7 +152,7 @@ export function summaryText(
       [`  keep ${nameOf(keptRow)}`, one],
       [`  drop ${nameOf(row)}`, other],
     ];
-    lines.push(aligned(pair, { isRight: () => false }));
+    lines.push(aligned(pair));
   }
   return lines.join('\n');
 }

@@ -5,7 +5,7 @@
  * replaced in all that is written here.
  */
 
-import { durationText, grouped, printable } from './figures';
+import { durationText, printable } from './figures';
 
 export interface Progress {
   /** Reports how many are done in all, not since the last call. */
@@ -28,8 +28,8 @@ export interface Output extends NodeJS.WritableStream {
 export class Talk {
   #isLineThere = false;
   /**
-   * Also called at each report of progress, and with '' at the end of the work; the share done is
-   * 0..1, null if the total is unknown.
+   * Also called at each report of progress with the share done, 0..1, and with '' and null at the
+   * end of the work.
    */
   onProgress: ((label: string, share: number | null) => void) | null = null;
 
@@ -57,16 +57,16 @@ export class Talk {
 
   /**
    * A line of progress. It is not drawn with `--quiet`, nor where the stream is no terminal, or one
-   * without control sequences (TERM=dumb). A total of null is unknown.
+   * without control sequences (TERM=dumb).
    */
-  progress(label: string, total: number | null): Progress {
+  progress(label: string, total: number): Progress {
     const isShown = this.stream.isTTY === true && !this.isQuiet && process.env.TERM !== 'dumb';
     const start = performance.now();
     // The time of the last drawing, set so that the first one comes after FIRST_MILLISECONDS.
     let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
     return {
       at: (done) => {
-        this.onProgress?.(label, total ? Math.min(1, done / total) : null);
+        this.onProgress?.(label, shareOf(done, total));
         const now = performance.now();
         if (!isShown || now - drawn < REDRAW_MILLISECONDS) return;
         drawn = now;
@@ -84,13 +84,14 @@ export class Talk {
   }
 }
 
-/** `reading docs.jsonl  45 %  3.1 s left`; the count where the total is unknown. */
+const shareOf = (done: number, total: number) => Math.min(1, done / Math.max(1, total));
+
+/** `reading docs.jsonl  45 %  3.1 s left`. */
 export function progressLine(
   label: string,
-  { done, total, seconds }: { done: number; total: number | null; seconds: number },
+  { done, total, seconds }: { done: number; total: number; seconds: number },
 ): string {
-  if (total === null || total <= 0) return `${label}  ${grouped(done)}`;
-  const share = Math.min(1, done / total);
+  const share = shareOf(done, total);
   const left = share > 0 ? `  ${durationText((seconds * (1 - share)) / share)} left` : '';
   return `${label}  ${Math.floor(100 * share)} %${left}`;
 }

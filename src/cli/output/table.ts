@@ -10,21 +10,20 @@ import { columnsOfText, printable } from './figures';
 const MIN_WIDTH = 6;
 const GAP = '  ';
 
-interface TableLayout {
-  /** Columns whose cells are set to the right: all but the first by default. */
-  readonly isRight?: (column: number) => boolean;
-  /** Columns of the terminal; the widest of the table are cut to fit. */
-  readonly width?: number;
-}
+/** Cells of numbers, as `1,234`, `−0.5`, `3 of 40` or `–` for none. */
+const NUMBER = /^(?:[+\-−]?[\d,]*\.?\d+(?:e[+-]?\d+)?(?: of [\d,]+)?|–?)$/;
 
 /**
  * Returns a function that sets a row of cells as a line, in columns as wide as those of `rows`,
- * which must have one row at least. Longer cells are cut. Widths are in columns of a terminal.
+ * which must have one row at least. Columns of numbers below the first row are set to the right.
+ * Where the widths exceed `width`, in columns of a terminal, the widest are narrowed, and longer
+ * cells are cut.
  */
 function lineSetter(
   rows: readonly (readonly string[])[],
-  { isRight = (column) => column > 0, width = Number.POSITIVE_INFINITY }: TableLayout = {},
+  width: number,
 ): (cells: readonly string[]) => string {
+  const areNumbers = rows[0].map((_, i) => rows.slice(1).every((row) => NUMBER.test(row[i])));
   const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => columnsOfText(row[i]))));
   let excess = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1) - width;
   // Takes from the widest column, one at a time, until the table fits.
@@ -34,14 +33,17 @@ function lineSetter(
     widths[widest]--;
   }
   return (cells) => {
-    const fitting = cells.map((cell, i) => fitted(cell, widths[i], isRight(i)));
+    const fitting = cells.map((cell, i) => fitted(cell, widths[i], areNumbers[i]));
     return fitting.join(GAP).trimEnd();
   };
 }
 
-/** Rows as lines, each indented by two blanks. */
-export function aligned(rows: readonly (readonly string[])[], layout?: TableLayout): string {
-  const line = lineSetter(rows, layout);
+/** Rows as lines, each indented by two blanks, at most `width` columns of a terminal wide. */
+export function aligned(
+  rows: readonly (readonly string[])[],
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const line = lineSetter(rows, width);
   return rows.map((row) => `  ${line(row)}`).join('\n');
 }
 
@@ -84,10 +86,8 @@ export class PeopleTable implements RowWriter {
     );
     const lines: string[] = [];
     if (this.#line === null) {
-      const isRight = (i: number) =>
-        values[i].every((one) => one === null || /number|bigint/.test(typeof one));
       const names = batch.columns.map(({ name }) => cellText(name));
-      this.#line = lineSetter([names, ...rows.slice(0, FIRST_ROWS)], { isRight, width });
+      this.#line = lineSetter([names, ...rows.slice(0, FIRST_ROWS)], width);
       lines.push(this.#line(names));
     }
     lines.push(...rows.map(this.#line));

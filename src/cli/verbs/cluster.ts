@@ -162,10 +162,8 @@ function clusterTable(
     ];
   });
   const words = keywords === null ? [] : ['words'];
-  const table = aligned([['cluster', 'rows', 'mean cosine', ...words, 'medoid'], ...lines], {
-    width: WIDTH,
-    isRight: (column) => column < 2,
-  });
+  const heading = ['cluster', 'rows', 'mean cosine', ...words, 'medoid'];
+  const table = aligned([heading, ...lines], WIDTH);
   const rest = order.length - lines.length;
   return `${counts}\n${table}${rest > 0 ? `\nand ${counted(rest, 'smaller one')}` : ''}`;
 }

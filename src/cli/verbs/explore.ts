@@ -12,10 +12,11 @@ import { mapRows } from '../../explore/layout/map-rows';
 import type { Status } from '../../explore/messages';
 import { answersOf } from '../../explore/server/answers';
 import { openExplored } from '../../explore/server/explored';
-import { atlasFile } from '../../explore/server/map';
+import { atlasRows } from '../../explore/server/map';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
-import { PlanFile } from '../../explore/server/plan-file';
+import { PlanFile } from '../../explore/server/review';
 import { startServer } from '../../explore/server/server';
+import { writerTo } from '../../formats/create-rows';
 import { isAddress, localName } from '../../formats/web-source';
 import { type Call, OF_ROWS } from '../call';
 import { marksOf } from '../input/plan-source';
@@ -48,15 +49,16 @@ async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
   const file = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
-  const points = await explored.mapPoints();
-  const placed = await mapRows(points, call.long);
-  // A page without a server reads no texts: it searches by the rows that it holds.
-  const about = { ...explored.about(), hasText: false };
-  const bytes = /\.parquet$/i.test(output)
-    ? await atlasFile(explored, points, placed)
-    : new TextEncoder().encode(await singlePage({ about, map: heldMap(explored, placed) }));
-  await file.write([bytes]);
-  await file.close();
+  const placed = await mapRows(await explored.mapPoints(), call.long);
+  if (/\.parquet$/i.test(output)) {
+    const writer = await writerTo(file, 'parquet');
+    await writer.write(atlasRows(explored, placed));
+    await writer.close();
+  } else {
+    const held = { about: explored.about(), map: heldMap(explored, placed) };
+    await file.write([new TextEncoder().encode(await singlePage(held))]);
+    await file.close();
+  }
   call.say(`wrote ${output}`);
   return 0;
 }

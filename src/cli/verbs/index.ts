@@ -30,8 +30,7 @@ import {
   readQueries,
 } from '../input/new-index';
 import { idNamed, idsNamed, likenessOf, openFolder } from '../input/saved-index';
-import { counted, grouped, percent } from '../output/figures';
-import { recallWords } from '../output/recall-words';
+import { counted, grouped, percent, recallWords } from '../output/figures';
 import { openBytes } from '../output/rows';
 
 /** Names of a new index that is one file; others are folders. */

@@ -7,8 +7,7 @@ import type { RecallReport } from '../../index/index-options';
 import { FolderFacts, readFolder } from '../../store/folder-facts';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import { bytesText, counted, grouped, printable } from '../output/figures';
-import { recallWords } from '../output/recall-words';
+import { bytesText, counted, grouped, printable, recallWords } from '../output/figures';
 import { aligned, jsonOf } from '../output/table';
 
 /** A line for people: what it is, and its value; without a value the line is left out. */
@@ -17,17 +16,12 @@ type Fact = readonly [name: string, value: unknown];
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
-  const { json, facts } = isIndex ? await indexFacts(path) : await fileFacts(call, path);
-  const there = facts.filter(([, value]) => value !== undefined && value !== null);
-  const lines = there.map(([name, value]) => [name, String(value)]);
-  const text = call.has('json')
-    ? JSON.stringify(json, jsonOf)
-    : printable(aligned(lines, { isRight: () => false }));
-  await call.print(`${text}\n`);
+  const { json, text } = isIndex ? await indexFacts(path) : await fileFacts(call, path);
+  await call.print(`${call.has('json') ? JSON.stringify(json, jsonOf) : printable(text)}\n`);
   return 0;
 }
 
-/** What the manifest of an index folder says, as JSON and as facts for people. */
+/** What the manifest of an index folder says, as JSON and as lines for people. */
 async function indexFacts(path: string) {
   const opened = await readFolder(path);
   const folder = new FolderFacts(opened.path, opened.manifest);
@@ -56,7 +50,9 @@ async function indexFacts(path: string) {
     ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
     ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
   ];
-  return { json: { kind: 'index', path, generation, rows, bytes, ...own }, facts };
+  const there = facts.filter(([, value]) => value !== undefined && value !== null);
+  const lines = aligned(there.map(([name, value]) => [name, String(value)]));
+  return { json: { kind: 'index', path, generation, rows, bytes, ...own }, text: lines };
 }
 
 /** What `optimize` measured, by which search, and how many rows came and went since then. */
@@ -75,14 +71,7 @@ async function fileFacts(call: Call, path: string) {
   const { openInput } = await import('../input/open-input');
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
-  const facts: Fact[] = [
-    ['file', file],
-    ['format', format],
-    ['rows', rowCount === null ? 'unknown before all are read' : grouped(rowCount)],
-    ['size', byteCount && bytesText(byteCount)],
-    ...columns.map(({ name, type, fits }): Fact => {
-      return ['column', `${name}: ${type}${fits.length > 0 ? `, fits ${fits.join(', ')}` : ''}`];
-    }),
-  ];
-  return { json, facts };
+  const rows = rowCount === null ? '' : `, ${counted(rowCount, 'row')}`;
+  const names = columns.map(({ name, type }) => `${name} (${type})`).join(', ');
+  return { json, text: `${file}: ${format}${rows}, columns ${names || 'none'}` };
 }

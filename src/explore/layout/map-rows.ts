@@ -10,6 +10,8 @@
 import { type InStages, LongWork } from '../../base/long-work';
 import { drawnNumbers, shareAt } from '../../base/random';
 import { cluster } from '../../clusters/cluster';
+import { Codes } from '../../codes/codes';
+import { scanAll } from '../../codes/scan';
 import type { DenseMatrix } from '../../vectors/vectors';
 
 /** What is laid out: points, each of a row. Points are numbered from 0. */
@@ -34,8 +36,6 @@ export interface PlacedRows {
   readonly x: Float32Array;
   readonly y: Float32Array;
   readonly labels: Uint8Array;
-  /** Points near it, the nearest first: those that placed it, all of the sample. */
-  readonly neighbors: readonly Uint32Array[];
   /** For each cluster the rows nearest to its centroid, nearest first. */
   readonly exemplars: readonly Uint32Array[];
 }
@@ -66,7 +66,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const { length } = rows;
   if (length === 0) {
     const none = new Float32Array();
-    return { rows, x: none, y: none, labels: new Uint8Array(), neighbors: [], exemplars: [] };
+    return { rows, x: none, y: none, labels: new Uint8Array(), exemplars: [] };
   }
   const sample = Uint32Array.from(drawnNumbers(length, LAID_OUT, SEED));
   const nearestTo = points.nearestIn(sample);
@@ -88,7 +88,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const exemplars = found.clusters.map((one) => {
     return Uint32Array.from(one.exemplars, (i) => rows[sample[i]]);
   });
-  const laidOut = { sample, lists, places, labels: Uint8Array.from(found.labels) };
+  const laidOut = { sample, places, labels: Uint8Array.from(found.labels) };
   const all = await inStage('placing all rows', (call) =>
     placeAll(length, laidOut, nearestTo, new LongWork(call)),
   );
@@ -247,10 +247,9 @@ function drawer(seed: number, count: number): () => number {
   };
 }
 
-/** A sample of the points, ascending: neighbours, places and clusters of each. */
+/** A sample of the points, ascending: places and clusters of each. */
 interface LaidOut {
   readonly sample: Uint32Array;
-  readonly lists: readonly Uint32Array[];
   readonly places: Float32Array;
   readonly labels: Uint8Array;
 }
@@ -262,13 +261,12 @@ interface LaidOut {
  */
 async function placeAll(
   count: number,
-  { sample, lists, places, labels: sampled }: LaidOut,
+  { sample, places, labels: sampled }: LaidOut,
   nearestTo: NearestIn,
   work: LongWork,
 ) {
   const [x, y] = [new Float32Array(count), new Float32Array(count)];
   const labels = new Uint8Array(count);
-  const neighbors: Uint32Array[] = [];
   const isWhole = sample.length === count;
   let next = 0;
   let before = [0];
@@ -279,9 +277,6 @@ async function placeAll(
     for (const [i, point] of some.entries()) {
       const isSampled = sample[next] === point;
       const near = isSampled ? [next++] : nearest[i].length > 0 ? Array.from(nearest[i]) : before;
-      neighbors[point] = (isSampled ? lists[near[0]] : Uint32Array.from(near)).map(
-        (at) => sample[at],
-      );
       before = near;
       labels[point] = sampled[near[0]];
       [x, y].forEach((out, axis) => {
@@ -292,5 +287,83 @@ async function placeAll(
     }
     await work.step(first + length, count);
   }
-  return { x, y, labels, neighbors };
+  return { x, y, labels };
+}
+
+/** Nearest by distance that are ranked by cosine, in units of those that are wanted. */
+const RANKED = 3;
+
+/** Points of rows, ascending, by their codes; and by the vectors of some, null if none are held. */
+export function codePoints(
+  rows: Uint32Array,
+  codes: Codes,
+  vectorsOf: (rows: Uint32Array) => DenseMatrix | null,
+): MapPoints {
+  const heldOf = (points: Uint32Array) => vectorsOf(points.map((point) => rows[point]));
+  return {
+    rows,
+    vectorsOf: (points) => heldOf(points) ?? signsOf(codesAt(codes, points)),
+    nearestIn: (sample) => {
+      const own = codesAt(codes, sample);
+      const vectorsOfSample = heldOf(sample);
+      const held = vectorsOfSample && {
+        ...vectorsOfSample,
+        lengths: lengthsOf(vectorsOfSample),
+      };
+      return async (points, k, work) => {
+        const wanted = 1 + (held === null ? k : RANKED * k);
+        const found = await scanAll(own, codesAt(codes, points), { k: wanted, ...work.call });
+        const vectors = held && heldOf(points);
+        return found.map(({ rows: near }, i) => {
+          const others = near.filter((at) => sample[at] !== points[i]);
+          return (held && vectors ? ranked(others, held, vectors, i) : others).subarray(0, k);
+        });
+      };
+    },
+  };
+}
+
+function codesAt({ bytes, bytesPerCode, bits }: Codes, points: Uint32Array): Codes {
+  const some = new Uint8Array(points.length * bytesPerCode);
+  points.forEach((point, i) => {
+    const from = point * bytesPerCode;
+    some.set(bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
+  });
+  return Codes.from(some, { bits });
+}
+
+/** Codes as vectors of a value for each bit, +1 or -1. */
+function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
+  const values = new Float32Array(count * bits);
+  for (let row = 0, to = 0; row < count; row++) {
+    const from = row * bytesPerCode;
+    for (let bit = 0; bit < bits; bit++, to++) {
+      values[to] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
+    }
+  }
+  return { values, dimensions: bits };
+}
+
+function lengthsOf({ values, dimensions }: DenseMatrix): Float64Array {
+  return Float64Array.from({ length: values.length / dimensions }, (_, row) => {
+    const at = row * dimensions;
+    return Math.sqrt(dot(values, at, values, at, dimensions));
+  });
+}
+
+/** Rows of `held` by their cosine to row `own` of `vectors`, the highest first, then by row. */
+function ranked(
+  rows: Uint32Array,
+  held: DenseMatrix & { readonly lengths: Float64Array },
+  vectors: DenseMatrix,
+  own: number,
+) {
+  const { values, dimensions, lengths } = held;
+  const cosines = new Map<number, number>();
+  for (const row of rows) {
+    const [at, from] = [row * dimensions, own * dimensions];
+    cosines.set(row, dot(values, at, vectors.values, from, dimensions) / lengths[row]);
+  }
+  const cosineOf = (row: number) => cosines.get(row) as number;
+  return rows.sort((a, b) => cosineOf(b) - cosineOf(a) || a - b);
 }

@@ -8,8 +8,7 @@ import type { Held } from '../messages';
 import { counted } from './format';
 import { MapView, makingView } from './map-view';
 import { ReviewView } from './review-view';
-import { sourceOf } from './source';
-import { Store, type View } from './store';
+import { Store, sourceOf, type View } from './store';
 
 const root = document.getElementById('page') as HTMLElement;
 /** Its logo and title are in the HTML, so that they are painted before this script has run. */

@@ -19,7 +19,7 @@ export class MapView {
 
   constructor(private readonly store: Store) {
     this.#pane = new MapPane(store, {
-      picked: (row) => void this.#find({ row }),
+      picked: (row) => void (store.source.isHeld ? this.#lasso([row]) : this.#find({ row })),
       lassoed: (rows) => void this.#lasso(rows),
     });
   }
@@ -124,7 +124,8 @@ export class MapView {
 
   /** The fields of query and filter. Enter searches, or lists rows where there is no query. */
   #form(): TemplateResult {
-    const { queryKind, query, suggested, filter, about, isBusy } = this.store.state;
+    const { filter, about } = this.store.state;
+    const { isHeld } = this.store.source;
     const [column] = about?.columns ?? [];
     const hint = column === undefined ? 'no columns to filter by' : `Filter: ${column} = 'value'`;
     const isFiltered = (event: KeyboardEvent) => {
@@ -139,7 +140,28 @@ export class MapView {
         void this.#search();
       }}
     >
-      ${this.#kinds()}
+      ${isHeld ? html`<p class="note">To search, use halfspace explore</p>` : this.#query()}
+      <div class="field">
+        <input
+          id="filter"
+          type="search"
+          autocomplete="off"
+          spellcheck="false"
+          aria-label="Filter"
+          placeholder=${isHeld ? 'Only rows with these words' : hint}
+          .value=${filter}
+          @input=${(event: Event) => this.store.change({ filter: typedIn(event) })}
+          @keydown=${isFiltered}
+        />
+        <button type="button" @click=${() => void this.#list()}>Filter</button>
+      </div>
+    </form>`;
+  }
+
+  /** What a query is, and its field. */
+  #query(): TemplateResult {
+    const { queryKind, query, suggested, isBusy } = this.store.state;
+    return html`${this.#kinds()}
       <div class="field">
         <input
           id="query"
@@ -155,22 +177,7 @@ export class MapView {
         />
         <datalist id="ids">${suggested.map((id) => html`<option value=${id}></option>`)}</datalist>
         <button class="main" ?disabled=${isBusy}>Search</button>
-      </div>
-      <div class="field">
-        <input
-          id="filter"
-          type="search"
-          autocomplete="off"
-          spellcheck="false"
-          aria-label="Filter"
-          placeholder=${this.store.source.isHeld ? 'Only rows with these words' : hint}
-          .value=${filter}
-          @input=${(event: Event) => this.store.change({ filter: typedIn(event) })}
-          @keydown=${isFiltered}
-        />
-        <button type="button" @click=${() => void this.#list()}>Filter</button>
-      </div>
-    </form>`;
+      </div>`;
   }
 
   /** Buttons for what a query can be: a text, or the id of a row. */
@@ -225,14 +232,18 @@ export class MapView {
     if (typeof distance === 'number') notes.push(html`<span>${distance} of ${bits} bits</span>`);
     return html`<li>
       <div class="head">
-        <button
-          class="link"
-          dir="auto"
-          title="Find what is near"
-          @click=${() => void this.#find({ row: row.row })}
-        >
-          ${row.id}
-        </button>
+        ${
+          this.store.source.isHeld
+            ? html`<b dir="auto">${row.id}</b>`
+            : html`<button
+                class="link"
+                dir="auto"
+                title="Find what is near"
+                @click=${() => void this.#find({ row: row.row })}
+              >
+                ${row.id}
+              </button>`
+        }
         ${
           similarity === undefined
             ? nothing

@@ -1,19 +1,24 @@
 /**
  * The state of the page: one immutable object, which all views read. `Store.change` replaces it and
- * draws the page again.
+ * draws the page again. Answers come from the server of `explore`, or from what a page in one file
+ * holds: views ask both in the same way, and such a page rejects what it cannot answer.
  */
 
-import type {
-  About,
-  Card,
-  DecideRequest,
-  GroupAnswer,
-  MapAnswer,
-  ReviewAnswer,
-  SearchAnswer,
-  Status,
+import {
+  type About,
+  type Card,
+  type DecideRequest,
+  type GroupAnswer,
+  type Held,
+  MAX_CARDS,
+  type MapAnswer,
+  packed,
+  type Question,
+  type Questions,
+  type ReviewAnswer,
+  type SearchAnswer,
+  type Status,
 } from '../messages';
-import type { Source } from './source';
 
 /** The views of the page; one is shown at a time. */
 export type View = 'map' | 'review';
@@ -144,4 +149,74 @@ export class Store {
       return undefined;
     }
   }
+}
+
+/** What answers the questions of messages.ts. */
+export interface Source {
+  /** Resolves to the answer; rejects with a sentence for people. */
+  ask<Q extends Question>(question: Q, asked: Questions[Q][0]): Promise<Questions[Q][1]>;
+  readonly isHeld: boolean;
+}
+
+/** The source of what the page holds; of null, the server that the page came from. */
+export function sourceOf(held: Held | null): Source {
+  if (held === null) return { ask: askServer, isHeld: false };
+  return { ask: (...asked) => askHeld(held, ...asked), isHeld: true };
+}
+
+/** Asks the server, at an address next to that of the page, which has the token. */
+async function askServer<Q extends Question>(
+  question: Q,
+  asked: Questions[Q][0],
+): Promise<Questions[Q][1]> {
+  const response = await fetch(`ask/${question}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(asked),
+  }).catch(() => {
+    throw new Error('no answer: is halfspace explore still running?');
+  });
+  const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+/** Answers by what the page holds; rejects questions that need a server, as a search. */
+async function askHeld<Q extends Question>(
+  { about, map }: Held,
+  question: Q,
+  asked: Questions[Q][0],
+): Promise<Questions[Q][1]> {
+  const cards = map?.cards ?? [];
+  // Typed by the table of answers below, which has only the questions that a page can answer.
+  const given = asked as never;
+  const answers: { [R in Question]?: () => Questions[R][1] | null } = {
+    status: () => ({ phase: 'ready', label: '', share: null }),
+    about: () => about,
+    map: () => map,
+    rows: () => rowsHeld(cards, given),
+    cards: () => cardsHeld(cards, given),
+  };
+  const answer = answers[question]?.();
+  if (answer === undefined || answer === null) {
+    throw new Error('a page in one file cannot do this: halfspace explore can');
+  }
+  return answer as Questions[Q][1];
+}
+
+function cardsHeld(cards: readonly Card[], { rows }: Questions['cards'][0]): readonly Card[] {
+  return rows.flatMap((row) => cards.find((card) => card.row === row) ?? []);
+}
+
+function rowsHeld(cards: readonly Card[], { filter }: Questions['rows'][0]) {
+  const some = cards.filter(meets(filter));
+  const matching = filter.trim() === '' ? null : packed(Uint32Array.from(some, (card) => card.row));
+  return { total: some.length, matching, cards: some.slice(0, MAX_CARDS) };
+}
+
+/** A card meets a filter that its texts contain, in any case: this page does not parse filters. */
+function meets(filter: string): (card: Card) => boolean {
+  const needle = filter.trim().toLowerCase();
+  return ({ id, text, values }) =>
+    [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase().includes(needle);
 }

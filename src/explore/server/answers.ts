@@ -17,8 +17,7 @@ import {
 } from '../messages';
 import { type Explored, once } from './explored';
 import { mapAnswer } from './map';
-import type { PlanFile } from './plan-file';
-import { Review } from './review';
+import { type PlanFile, Review } from './review';
 import type { Answer } from './server';
 
 /** Hits of one search, at most. */

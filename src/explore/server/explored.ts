@@ -17,14 +17,15 @@ import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import { embed, type Id, type RowBatch, type SimHashIndex, type TextModel } from '../../node';
 import { isIndexFolder } from '../../store/generations';
-import { codePoints } from '../layout/code-points';
-import type { MapPoints } from '../layout/map-rows';
-import { type About, type Card, idsLike, type SearchAnswer, type SearchRequest } from '../messages';
+import { codePoints, type MapPoints } from '../layout/map-rows';
+import type { About, Card, SearchAnswer, SearchRequest } from '../messages';
 import { WordSearch } from './word-search';
 
 /** Characters, at most, of a value on a card, and of a text that is compared. */
 const SNIPPET = 280;
 const LONG_TEXT = 20_000;
+/** Ids that are suggested, at most. */
+const MAX_IDS = 10;
 
 /**
  * Opens an index folder, or reads a file and hashes it by the options of the call. All rows are in
@@ -168,8 +169,18 @@ export class Explored {
     );
   }
 
+  /** Ids that have a text in them, in any case, first those that begin with it. */
   idsLike(text: string): string[] {
-    return idsLike(text, this.rows.length, (i) => String(this.index.idOf(this.rows[i])));
+    const wanted = text.trim().toLowerCase();
+    const beginning: string[] = [];
+    const others: string[] = [];
+    for (let i = 0; i < this.rows.length && beginning.length < MAX_IDS; i++) {
+      const id = String(this.index.idOf(this.rows[i]));
+      const at = id.toLowerCase().indexOf(wanted);
+      if (at === 0) beginning.push(id);
+      else if (at > 0 && others.length < MAX_IDS) others.push(id);
+    }
+    return [...beginning, ...others].slice(0, MAX_IDS);
   }
 
   /** The cards of some rows, in the order given; the text that rows are shown by is a field. */

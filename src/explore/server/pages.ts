@@ -8,9 +8,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { drawnNumbers } from '../../base/random';
 import { jsonOf } from '../../cli/output/table';
-import { heldOf } from '../../measure/measured-rows';
 import type { PlacedRows } from '../layout/map-rows';
-import { type Held, type HeldMap, packed } from '../messages';
+import type { Held, HeldMap } from '../messages';
 import type { Explored } from './explored';
 import { mapAnswer } from './map';
 import type { PageFiles } from './server';
@@ -98,12 +97,11 @@ export function heldMap(explored: Explored, all: PlacedRows): HeldMap | null {
   return {
     ...mapAnswer(explored, placed),
     cards: explored.cardsOf([...placed.rows]),
-    codes: packed(heldOf(explored.index, placed.rows).codes.bytes),
   };
 }
 
 /** MAX_ROWS of the placed rows, drawn at random, still ascending. */
-function sampled(all: PlacedRows): Omit<PlacedRows, 'neighbors'> {
+function sampled(all: PlacedRows): PlacedRows {
   const at = drawnNumbers(all.rows.length, MAX_ROWS, 0);
   return {
     rows: Uint32Array.from(at, (i) => all.rows[i]),

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/format-error';
 import { jsonOf } from '../../cli/output/table';
-import { Conflict } from './plan-file';
+import { Conflict } from './review';
 
 /** Answers a question; throws a RangeError or TypeError where the question is wrong. */
 export type Answer = (question: string, asked: unknown) => Promise<unknown>;

@@ -102,8 +102,6 @@ export interface SealHeader extends Partial<CodeOrigin> {
   /** Not given for a file of codes, which then has `bits`. */
   readonly kind?: (typeof KINDS)[number];
   readonly bits?: number;
-  /** For a plan with codes: what makes its rows near, in words. */
-  readonly near?: string | undefined;
   /** For vectors of texts: the model that made them. */
   readonly model?: TextModel | undefined;
 }
@@ -165,7 +163,7 @@ export class ArrowWriter {
   }
 }
 
-const HEADER_KEYS = ['kind', 'near', 'bits', 'projection', 'seed', 'dimensions', 'texts', 'model'];
+const HEADER_KEYS = ['kind', 'bits', 'projection', 'seed', 'dimensions', 'texts', 'model'];
 
 /** The JSON of a header, whose keys and types are checked. */
 function textOf(header: SealHeader): string {

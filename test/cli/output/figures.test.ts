@@ -40,7 +40,6 @@ describe('figures', () => {
 describe('a line of progress', () => {
   it.each([
     ['the share and the time left', 250_000, 1_000_000, 'reading  25 %  6.0 s left'],
-    ['what is done where the end is not known', 30_000, null, 'reading  30,000'],
     ['no more than all', 1_000_001, 1_000_000, 'reading  100 %  0.0 s left'],
   ])('tells %s', (_, done, total, line) => {
     expect(progressLine('reading', { done, total, seconds: 2 })).toBe(line);
