@@ -395,6 +395,8 @@ class OnSpark(unittest.TestCase):
             with self.subTest(cell_rows=cell_rows):
                 near = pairs(*rows, max_distance=3, cell_rows=cell_rows)
                 self.assertEqual(digest(map(tuple, near.collect())), digest(expected))
+        few = spark.createDataFrame([*zip(ids, codes("uniform", 20))], "id string, code binary")
+        self.assertNotIn("Exchange", pairs(few, few, max_distance=3)._jdf.queryExecution().toString())
         with tempfile.TemporaryDirectory() as kept:
             path = f"{kept}/old.arrow"
             with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, old.schema) as writer:

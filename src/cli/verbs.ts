@@ -220,7 +220,13 @@ export const VERBS: readonly Verb[] = [
     summary: 'all pairs of near rows',
     usage: 'IN|DIR [IN|DIR] -o OUT',
     first: 'max-distance min-cosine min-jaccard within output text vector id to from',
-    options: shared(`${NEAR} within ${NEAR_HASHING} ${OUT}`, NEAR_TEXTS),
+    options: [
+      ...shared(`${NEAR} within ${NEAR_HASHING} ${OUT}`, NEAR_TEXTS),
+      // For tasks of the Spark package, of which each reports the pairs of its cell alone.
+      ...hidden({
+        '--cell BITS': 'Codes agree in the first set of bits, and in no other entirely',
+      }),
+    ],
     example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
     load: () => import('./verbs/pairs'),
   },

@@ -53,6 +53,8 @@ export interface JoinWanted {
   readonly maxDistance: number;
   /** Bits in which the codes of a pair must agree. */
   readonly agree?: readonly BitRun[];
+  /** Sets of bits; pairs that agree in all bits of one are left out. */
+  readonly differ?: readonly (readonly BitRun[])[];
   /**
    * The lower distinct code of a pair must lie in `from` to `to - 1`. Read again for each part, so
    * that callers can narrow it.
@@ -89,13 +91,13 @@ export async function join(
   take: TakeHits,
   work: LongWork,
 ): Promise<void> {
-  const { agree = [], maxDistance } = wanted;
+  const { agree = [], differ = [], maxDistance } = wanted;
   const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
   const { memory, count } = codes;
   // Codes that must agree in some bits need one table, whose large buckets are joined by the rest.
   const cheapest = () => chooseLayout(memory.words, count, runs, maxDistance);
   const layout = agree.length > 0 ? [agree] : (wanted.layout ?? cheapest());
-  await joinAs(codes, layout, wanted, { runs, required: agree, rejects: [] }, take, work);
+  await joinAs(codes, layout, wanted, { runs, required: agree, rejects: differ }, take, work);
 }
 
 /** A join of codes of which some bits are known to agree, see `Around`. */
@@ -323,18 +325,20 @@ function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
 
 /** The bits of `runs` that are not in the key, as runs. */
 function runsWithout(runs: readonly BitRun[], key: readonly BitRun[]): BitRun[] {
-  const taken = new Set(key.flatMap(({ firstBit, bits }) => range(firstBit, bits)));
-  const rest: BitRun[] = [];
-  for (const { firstBit, bits } of runs) {
-    for (const bit of range(firstBit, bits)) {
-      if (taken.has(bit)) continue;
-      const last = rest.at(-1);
-      if (last !== undefined && last.firstBit + last.bits === bit) {
-        rest[rest.length - 1] = { firstBit: last.firstBit, bits: last.bits + 1 };
-      } else rest.push({ firstBit: bit, bits: 1 });
-    }
+  const bitsOf = ({ firstBit, bits }: BitRun) => range(firstBit, bits);
+  const taken = new Set(key.flatMap(bitsOf));
+  return runsOf(runs.flatMap(bitsOf).filter((bit) => !taken.has(bit)));
+}
+
+/** Ascending bits as runs. */
+export function runsOf(bits: readonly number[]): BitRun[] {
+  const runs: { firstBit: number; bits: number }[] = [];
+  for (const bit of bits) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.firstBit + last.bits === bit) last.bits++;
+    else runs.push({ firstBit: bit, bits: 1 });
   }
-  return rest;
+  return runs;
 }
 
 function range(first: number, count: number): number[] {

@@ -74,6 +74,8 @@ class Held {
   to = 0;
   readonly #codes: DistinctCodes;
   readonly #isFirstOnly: boolean;
+  /** False where pairs must differ in some bits: equal codes do not. */
+  readonly #hasEqual: boolean;
   readonly #isOne: boolean;
   /** Pairs that may be held before the window is cut. */
   readonly #maxHeld: number;
@@ -86,9 +88,10 @@ class Held {
   /** After `sort`: the pairs of distinct code s are `#starts[s]` to `#starts[s + 1] - 1`. */
   readonly #starts: Uint32Array;
 
-  constructor(codes: DistinctCodes, { isFirstOnly, maxHeld = MAX_HELD }: PairOrder) {
+  constructor(codes: DistinctCodes, { isFirstOnly, maxHeld = MAX_HELD, differ = [] }: PairOrder) {
     this.#codes = codes;
     this.#isFirstOnly = isFirstOnly;
+    this.#hasEqual = differ.length === 0;
     this.#isOne = codes.left === codes.right;
     this.#maxHeld = maxHeld;
     this.#rows = codes.distinctOfRow && new Uint32Array(codes.count);
@@ -226,7 +229,7 @@ class Held {
         if (this.#others[i] > after) out.append(this.#others[i], this.#distances[i]);
       }
     } else {
-      this.#appendRows(out, distinct, after, 0, false);
+      if (this.#hasEqual) this.#appendRows(out, distinct, after, 0, false);
       for (let i = from; i < end; i++) {
         this.#appendRows(out, this.#others[i], after, this.#distances[i], this.#isFirstOnly);
       }

@@ -13,6 +13,7 @@ import { checkLeast } from '../codes/measure';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { distance } from '../kernels/hamming';
 import { distinctOf } from './distinct-codes';
+import { runsOf } from './join';
 import { type OrderedPairs, pairsInOrder, type Send } from './pair-order';
 import {
   checkComparable,
@@ -34,6 +35,8 @@ import { setPairs } from './set-join';
 export interface PairsOptions extends Nearness, LongCall {
   /** A value for each row: only rows of one value are paired; -1 pairs with none. */
   group?: Int32Array;
+  /** @internal Sets of bits: codes of a pair agree in the first, and in no other one entirely. */
+  cell?: readonly (readonly number[])[] | undefined;
 }
 
 /** Pairs of rows in the order of (a, b); a < b within one collection. */
@@ -50,7 +53,7 @@ export interface Pairs extends AsyncIterable<PairBatch> {
   readonly hasJaccards: boolean;
 }
 
-const OPTIONS = [...NEARNESS, 'group', ...LONG_CALL];
+const OPTIONS = [...NEARNESS, 'group', 'cell', ...LONG_CALL];
 
 /**
  * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
@@ -145,6 +148,7 @@ function requestOf(
   const isExact = isVerified(left, known) && isVerified(right ?? left, known);
   const compared = { ...left, vectors: isExact ? left.vectors : null, isCentred };
   const maxDistance = checkMaxDistance(maxDistanceOf(compared, known), bits);
+  const [agree = [], ...differ] = (known.cell ?? []).map(runsOf);
   return {
     left,
     right,
@@ -153,8 +157,10 @@ function requestOf(
     exact: isExact && asked !== null ? { ...asked, name: asked.measure.name } : null,
     isFirstOnly: equal === 'first',
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
-    /** The bits of the group, in which the codes of a pair must agree. */
-    agree: group === undefined ? [] : [{ firstBit: 8 * left.codes.bytesPerCode, bits: 32 }],
+    /** Bits in which the codes of a pair must agree, those of the group too. */
+    agree:
+      group === undefined ? agree : [...agree, { firstBit: 8 * left.codes.bytesPerCode, bits: 32 }],
+    differ,
     group,
     /** True if sets are joined by their members: when only `minJaccard` says which are near. */
     bySets: isExact && equal === 'all' && known.maxDistance === undefined && (minJaccard ?? 0) > 0,
@@ -199,7 +205,8 @@ async function pairsOfCodes(
   send: Send<OrderedPairs>,
   work: LongWork,
 ): Promise<void> {
-  const codes = await distinctOf(ours, right?.codes ?? null, order.maxDistance, work.quiet());
+  const masks = order.maxDistance + order.differ.length;
+  const codes = await distinctOf(ours, right?.codes ?? null, masks, work.quiet());
   await pairsInOrder(codes, order, send, work);
 }
 

@@ -103,6 +103,23 @@ describe('with brute force', () => {
   });
 });
 
+it.each(['uniform', 'clustered', 'repeated', 'crowded block'] as const)(
+  'cells of %s codes have each pair once',
+  async (shape) => {
+    const codes = collection(shape, 300, 64, 3);
+    const range = (first: number, end: number) =>
+      Array.from({ length: end - first }, (_, i) => first + i);
+    const sets = [range(0, 16), range(16, 32), range(32, 48), [...range(48, 60), 62, 63, 60, 61]];
+    const found: Pair[] = [];
+    for (const [i, own] of sets.entries()) {
+      const cell = [[...own].sort((a, b) => a - b), ...sets.slice(0, i)];
+      found.push(...(await listed(pairs(codes, { maxDistance: 3, cell }))));
+    }
+    found.sort(([a, b], [c, d]) => a - c || b - d);
+    expect(found).toEqual(pairsByBruteForce(codes, null, 3));
+  },
+);
+
 it('leaves out null rows of two collections', async () => {
   for (let seed = 1; seed <= 12; seed++) {
     const draws = new Draws(seed);

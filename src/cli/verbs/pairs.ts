@@ -40,7 +40,11 @@ export async function run(call: Call): Promise<0> {
   const near = isExact ? await nearnessOf(call, left) : estimatedNearness(call, left);
   const columnsOf = pairColumns(left, { a: left.ids, b: (right ?? left).ids });
   const found = await call.long('comparing', async (work) => {
-    const options = { ...near, ...work, ...(within && { group: within.ofRows() }) };
+    const cell = call
+      .text('cell')
+      ?.split('/')
+      .map((bits) => bits.split(',').map(Number));
+    const options = { ...near, ...work, cell, ...(within && { group: within.ofRows() }) };
     const all =
       right === null ? pairs(left.source, options) : pairs(left.source, right.source, options);
     let count = 0;

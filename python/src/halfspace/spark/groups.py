@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..command import on_file, stream
-from .cells import CELL_ROWS, Coded, near
+from .cells import CELL_ROWS, Coded, between
 from .components import components
 from .fingerprint import options
 from .pairs import Source, edges, near_of
@@ -47,7 +47,7 @@ def cluster(
     if min_samples == 1:
         joined = edges(coded, max_distance, cell_rows)
     else:
-        joined = stages.keep(near_of(coded, None, max_distance, cell_rows), "pairs")
+        joined = stages.keep(near_of(coded, max_distance, cell_rows), "pairs")
         ends = joined.select(F.explode(F.array("id_a", "id_b")).alias("id")).groupBy("id").count()
         dense = stages.keep(ends.where(F.col("count") >= min_samples).select("id"), "dense rows")
         for end in ("id_a", "id_b"):
@@ -153,14 +153,10 @@ def _known(
     kinds = [frame.schema["id"].dataType.simpleString() for frame in (codes, old)]
     if kinds[0] != kinds[1]:
         raise TypeError(f"against expected ids of {kinds[0]}, got {kinds[1]}")
-    left, right = Coded.of(codes.select("id", "code"), stages), Coded.of(old, stages)
-    found = near(left, right, max_distance, cell_rows).withColumnRenamed("a", "first")
-    nearest = found.groupBy("first").agg(F.min(F.struct("distance", "b")).alias("nearest"))
-    if left.members is None:
-        nearest = nearest.withColumnRenamed("first", "id")
-    else:
-        nearest = nearest.join(left.members, "first")
-    other = F.col("nearest.b")
+    found = between(codes.select("id", "code"), old, max_distance, cell_rows, stages)
+    least = F.min(F.struct("distance", "id_b")).alias("nearest")
+    nearest = found.groupBy(F.col("id_a").alias("id")).agg(least)
+    other = F.col("nearest.id_b")
     return stages.keep(_plan(nearest, "id", other, F.lit("drop"), other, "nearest.distance"), "near rows")
 
 

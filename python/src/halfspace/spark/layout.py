@@ -4,8 +4,7 @@ Codes within distance d agree in at least one of d + 1 disjoint blocks of bits (
 goes to d + 1 cells, by the value of each block. A census counts the values; a few small ones share a
 cell, one with too many rows is divided by further blocks of its other bits. A pair is reported by the
 first block in which it agrees. Where blocks would be too narrow to tell rows apart, rows are cut into
-shards, and each pair of shards is a cell. Of two tables each has shards of its own, and all values of
-blocks that both have are cells.
+shards, and each pair of shards is a cell.
 """
 
 from __future__ import annotations
@@ -61,9 +60,7 @@ class Node:
 Census = Callable[[Node, list[Node]], Sequence[np.ndarray]]
 
 
-def tree(
-    bits: int, distance: int, cell_rows: int, census: Census, has_sides: bool = False
-) -> tuple[Node, list[Cell]]:
+def tree(bits: int, distance: int, cell_rows: int, census: Census) -> tuple[Node, list[Cell]]:
     """The tree of blocks, and its cells."""
     root = Node([], [], blocks_of(list(range(bits)), distance))
     cells: list[Cell] = []
@@ -74,7 +71,7 @@ def tree(
         level = [
             inner
             for node, counts in zip(level, census(root, level), strict=True)
-            for inner in assign(node, counts, cells, (bits, distance, cell_rows, has_sides))
+            for inner in assign(node, counts, cells, (bits, distance, cell_rows))
         ]
     return root, cells
 
@@ -124,11 +121,11 @@ def undecided(
 
 
 def assign(
-    node: Node, counts: np.ndarray, cells: list[Cell], request: tuple[int, int, int, bool]
+    node: Node, counts: np.ndarray, cells: list[Cell], request: tuple[int, int, int]
 ) -> list[Node]:
     """Gives the values of a node their cells; `cells` grows by each new one. Returns the nodes of the
     values that are divided."""
-    bits, distance, cell_rows, has_sides = request
+    bits, distance, cell_rows = request
     for at, block in enumerate(node.blocks):
         of_value = np.full(1 << BLOCK_BITS, -1, np.int32)
         sizes = counts[at]
@@ -144,7 +141,7 @@ def assign(
         small = small[np.argsort(-sizes[small], kind="stable")]
         wanted = max(1, round(int(sizes[small].sum()) / cell_rows)) if len(small) else 0
         loads = [(0, len(cells) + i) for i in range(wanted)]
-        cells.extend(Cell(agree, differ, has_sides) for _ in range(wanted))
+        cells.extend(Cell(agree, differ, False) for _ in range(wanted))
         for value in small:
             rows, cell = loads[0]
             of_value[value] = cell
@@ -167,9 +164,9 @@ def copies(node: Node, codes: np.ndarray, rows: np.ndarray) -> Iterator[tuple[in
                 yield from copies(node.inner[-2 - target], codes, there)
 
 
-def tree_copies(root: Node, side: int, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+def tree_copies(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Yields (cell, side, rows that go there) for a matrix of codes."""
-    return ((cell, side, rows) for cell, rows in copies(root, codes, np.arange(len(codes))))
+    return ((cell, 0, rows) for cell, rows in copies(root, codes, np.arange(len(codes))))
 
 
 def matrix(column: pa.Array) -> np.ndarray:
@@ -192,40 +189,19 @@ def shards_of(codes: np.ndarray, shards: int) -> np.ndarray:
     return np.asarray(mixed % np.uint64(shards), np.int64)
 
 
-def grid(shards: list[int]) -> list[Cell]:
-    """For each pair of shards a cell, of one table or of two. Where both are one, its rows meet each
-    other."""
-    return [Cell([], [], len(shards) > 1 or i != j) for i, j in _pairs_of(shards)]
+def grid(shards: int) -> list[Cell]:
+    """For each pair of shards a cell. Where both are one, its rows meet each other."""
+    return [Cell([], [], i != j) for i, j in _pairs_of(shards)]
 
 
-def _pairs_of(shards: list[int]) -> Iterator[tuple[int, int]]:
-    if len(shards) == 1:
-        return itertools.combinations_with_replacement(range(shards[0]), 2)
-    return itertools.product(range(shards[0]), range(shards[1]))
+def _pairs_of(shards: int) -> Iterator[tuple[int, int]]:
+    return itertools.combinations_with_replacement(range(shards), 2)
 
 
-def grid_copies(
-    shards: list[int], side: int, codes: np.ndarray
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yields (cell, side, rows that go there); of one table side 1 is for the second of two shards."""
-    own = shards_of(codes, shards[side])
-    rows = [np.flatnonzero(own == shard) for shard in range(shards[side])]
+def grid_copies(shards: int, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yields (cell, side, rows that go there); side 1 is for the second of two shards."""
+    own = shards_of(codes, shards)
+    rows = [np.flatnonzero(own == shard) for shard in range(shards)]
     for cell, pair in enumerate(_pairs_of(shards)):
-        for at in {0, 1} if len(shards) == 1 else {side}:
-            if at == 0 or len(shards) > 1 or pair[0] != pair[1]:
-                yield cell, at, rows[pair[at]]
-
-
-def belong(a: np.ndarray, b: np.ndarray, cell: Cell) -> np.ndarray:
-    """By pair of codes, two matrices of bytes: whether it is of this cell."""
-    other = a ^ b
-
-    def same(bits: list[int]) -> np.ndarray:
-        mask = np.zeros(a.shape[1], np.uint8)
-        np.bitwise_or.at(mask, np.array(bits) >> 3, np.uint8(1) << (np.array(bits) & 7).astype(np.uint8))
-        return np.asarray(~(other & mask).any(1))
-
-    found = same(cell.agree)
-    for bits in cell.differ:
-        found &= ~same(bits)
-    return found
+        for side in range(len(set(pair))):
+            yield cell, side, rows[pair[side]]

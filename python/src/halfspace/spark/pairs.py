@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..command import on_file
-from .cells import CELL_ROWS, Coded, near, ties
+from .cells import CELL_ROWS, Coded, between, near, ties
 from .components import components
 from .fingerprint import fingerprint, options
 from .stages import Checkpoint
@@ -114,33 +114,27 @@ def pairs(
         raise ValueError(f"{min(source.least)} compares the rows of one table, not of two")
     stages = checkpoint or Checkpoint(rows.sparkSession)
     stages.begin("pairs", source=source, id=id, within=within, cell_rows=cell_rows)
-    tables = []
-    for frame in (rows, other):
-        if frame is not None:
-            codes = source.rows(frame, id, within)
-            tables.append(codes if source.kind == "code" else stages.keep(codes, "codes"))
-            check_ids(tables[-1], id)
-    left, *right = (Coded.of(codes, stages) for codes in tables)
+    tables = [source.rows(frame, id, within) for frame in (rows, other) if frame is not None]
+    if source.kind != "code":
+        tables = [stages.keep(codes, "codes") for codes in tables]
+    check_ids(tables[0], id)
+    if other is not None:
+        check_ids(tables[1].limit(0), id)  # their kind alone: they are not shuffled
+        return between(tables[0], tables[1], max_distance, cell_rows, stages)
+    coded = Coded.of(tables[0], stages)
     if not source.least:
-        return near_of(left, right[0] if right else None, max_distance, cell_rows)
-    grouped = components(edges(left, max_distance, cell_rows), checkpoint=stages)
+        return near_of(coded, max_distance, cell_rows)
+    grouped = components(edges(coded, max_distance, cell_rows), checkpoint=stages)
     return _exact(source.compared(rows, tables[0], id).join(grouped, "id"), source, within)
 
 
-def near_of(left: Coded, right: Coded | None, max_distance: int, cell_rows: int) -> DataFrame:
+def near_of(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     """All pairs of near rows, those with equal codes too."""
-    found = near(left, right, max_distance, cell_rows)
-    if right is not None:
-        found = found.select(F.col("a").alias("id_a"), F.col("b").alias("id_b"), "distance")
-        for coded, end in ((left, "id_a"), (right, "id_b")):
-            if coded.members is not None:
-                rows = coded.members.select(F.col("first").alias(end), "id")
-                found = found.join(rows, end).drop(end).withColumnRenamed("id", end)
-        return found.select("id_a", "id_b", "distance")
-    if left.members is None:
+    found = near(codes, max_distance, cell_rows)
+    if codes.members is None:
         return found.select(*_ordered("a", "b"), "distance")
-    a = left.members.select(F.col("first").alias("a"), F.col("id").alias("id_a"))
-    b = left.members.select(F.col("first").alias("b"), F.col("id").alias("id_b"))
+    a = codes.members.select(F.col("first").alias("a"), F.col("id").alias("id_a"))
+    b = codes.members.select(F.col("first").alias("b"), F.col("id").alias("id_b"))
     apart = found.join(a, "a").join(b, "b").select(*_ordered("id_a", "id_b"), "distance")
     same = a.join(b.withColumnRenamed("b", "a"), "a").where("id_a < id_b")
     return apart.unionByName(same.select("id_a", "id_b", F.lit(0).alias("distance")))
