@@ -6,6 +6,7 @@ with that of the command. Arguments: cases and rows, as `fingerprint pairs=10000
 
 import collections
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -22,7 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from halfspace import command
-from halfspace.spark import fingerprint, pairs
+from halfspace.spark import dedup, fingerprint, pairs
 
 TICK = os.sysconf("SC_CLK_TCK")
 BATCH = 100_000
@@ -149,6 +150,21 @@ def bench_pairs(spark, folder, rows=1_000_000, cells=24):
     line(f"pairs {rows:,}", alone, on_spark, f"{found[0]:,} pairs, {shuffled / 1e6:,.0f} MB shuffled")
 
 
+def bench_against(spark, folder, rows=1_000_000, times=30):
+    """A day of new codes against kept ones."""
+    new, new_stream = written(folder, "new", itertools.islice(codes((times + 1) * rows), -(-rows // BATCH)))
+    kept, stream = written(folder, "kept", itertools.islice(codes((times + 1) * rows), -(-rows // BATCH), None))
+    command.run("index", stream, "--code", "code", "--bits", "64", "--id", "id", "-q", "-o", f"{folder}/kept.hs")
+    words = ["dedup", new_stream, "--code", "code", "--bits", "64", "--against", f"{folder}/kept.hs"]
+    out = f"{folder}/plan.parquet"
+    _, alone = measured(lambda: command.run(*words, "--max-distance", "3", "-q", "-o", out))
+    before = len(tasks_ended(spark))
+    plan = lambda: dedup(spark.read.parquet(new), code="code", against=spark.read.parquet(kept), max_distance=3)  # noqa: E731
+    found, on_spark = measured(lambda: digest(plan().where("action = 'drop'"), "id", "distance"))
+    shuffled = sum(of_task[2] for of_task in tasks_ended(spark)[before:])
+    line(f"{rows:,} against {times * rows:,}", alone, on_spark, f"{found[0]:,} go, {shuffled / 1e6:,.0f} MB shuffled")
+
+
 #: What one writes in SQL: a row for each of 4 blocks of 16 bits, joined by its value; a pair counts in
 #: the first block in which it agrees.
 SQL = """
@@ -253,6 +269,7 @@ CASES = {
     "start": bench_start,
     "fingerprint": bench_fingerprint,
     "pairs": bench_pairs,
+    "against": bench_against,
     "sql": bench_sql,
     "skew": bench_skew,
 }

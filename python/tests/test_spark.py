@@ -382,6 +382,22 @@ class OnSpark(unittest.TestCase):
                 plan = dedup(rows.repartition(partitions), text="body", max_distance=9, keep="longest", cell_rows=200)
                 self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
 
+    def test_components_that_no_task_holds_have_the_plan_of_the_command(self):
+        # One component of 240 rows, of which every second stays: a Gray code with each bit twice.
+        grays = (np.arange(240) ^ np.arange(240) >> 1)[np.random.default_rng(3).permutation(240)]
+        spread = sum((grays >> bit & 1) * (3 << 7 * bit) for bit in range(8)).astype(np.int64)
+        table = pa.table({"id": range(240), "code": spread, "value": [f"{i % 7}" for i in range(240)]})
+        rows = spark.createDataFrame(table.to_pandas(), "id long, code long, value string").repartition(3)
+        asks = ({"keep": "lowest:value", "keep_at_most": 2}, {"keep": "last", "grouping": "components"})
+        for asked in asks:
+            with self.subTest(**asked):
+                words = [word for name, value in asked.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+                made = on_one_machine(table, "dedup", "--code", "code", "--bits", "64", "--max-distance", "3", *words, to="arrows")
+                expected = [tuple(row[name] for name in ("id", "group", "action", "duplicate_of", "distance")) for row in made]
+                self.assertGreater(sum(row["action"] == "keep" for row in made), 0)
+                plan = dedup(rows, code="code", max_distance=3, cell_rows=100, **asked)
+                self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
+
     def test_new_rows_are_compared_with_old_ones(self):
         ids = [f"r{i:04}" for i in range(600)]
         own = codes("mixed", 600)
@@ -467,13 +483,15 @@ class OnSpark(unittest.TestCase):
         stages = sorted(os.listdir(path))
         times = {one: os.stat(f"{path}/{one}").st_mtime_ns for one in stages}
         shutil.rmtree(f"{path}/{stages.pop()}")  # the mark of the last stage, as after a kill
-        with Checkpoint(spark, path) as checkpoint:
+        said = []
+        with Checkpoint(spark, path, lambda *stage: said.append(stage)) as checkpoint:
             with self.assertRaisesRegex(ValueError, "is of another call"):
                 dedup(rows, code="code", max_distance=4, checkpoint=Checkpoint(spark, path))
             again = dedup(rows, code="code", max_distance=3, checkpoint=checkpoint)
             self.assertEqual(digest(map(tuple, again.collect())), expected)
             made = {one for one in stages if os.stat(f"{path}/{one}").st_mtime_ns != times[one]}
             self.assertEqual(made, {stages[-1]})
+            self.assertEqual(said[:2], [("dedup", "codes"), ("dedup", "equal codes")])
         self.assertFalse(os.path.exists(path))
         kept = f"{folder.name}/kept"
         spark.sparkContext.setCheckpointDir(kept)

@@ -3,6 +3,7 @@ group, so the command makes the plan of whole components, many in a task."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..command import on_file, stream
 from .cells import CELL_ROWS, Coded, between
 from .components import components
 from .fingerprint import options
+from .giants import heads_of_components, heads_of_stars, numbered, order_of, plan_of
 from .pairs import Source, edges, near_of
 from .stages import Checkpoint
 from .tasks import Batches, check_ids
@@ -54,24 +56,11 @@ def cluster(
             joined = joined.join(dense.select(F.col("id").alias(end)), end, "left_semi")
     found = components(joined, checkpoint=stages)
     large = found.groupBy("component").count().where(F.col("count") >= min_cluster_size)
-    numbers = _numbers(large.select("component"), stages)
-    labels = found.join(numbers, "component").select("id", "cluster")
+    # The command numbers clusters in the order of their first rows.
+    numbers = numbered(large.select("component"), [F.asc("component")], "cluster", stages)
+    labels = found.join(numbers, "component").select("id", F.col("cluster").cast("int"))
     every = rows.select("id").join(labels, "id", "left")
     return every.select("id", F.coalesce("cluster", F.lit(-1)).alias("cluster"))
-
-
-def _numbers(components: DataFrame, stages: Checkpoint) -> DataFrame:
-    """Components with their numbers from 0 in ascending order, which the command gives their clusters:
-    each task counts from a number of its own, so none has all components."""
-    ordered = components.orderBy("component").select("component", F.monotonically_increasing_id().alias("at"))
-    ordered = stages.keep(ordered.withColumn("part", F.spark_partition_id()), "clusters")
-    counts = ordered.groupBy("part").agg(F.min("at").alias("first"), F.count("*").alias("count"))
-    shifts, before = [F.lit(None).cast("long")], 0
-    for part, first, count in sorted(map(tuple, counts.collect())):
-        shifts.append(F.when(F.col("part") == part, F.lit(before - first)))
-        before += count
-    number = (F.col("at") + F.coalesce(*shifts)).cast("int")
-    return ordered.select("component", number.alias("cluster"))
 
 
 def dedup(
@@ -98,6 +87,8 @@ def dedup(
     duplicate_of and distance. It is the plan that `halfspace dedup` makes of the same rows in the
     order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, or highest:COLUMN;
     `keep_at_most` rows of a group stay; `grouping`: star or components. Nothing is dropped.
+    Components of more than `cell_rows` rows are planned by many tasks, unless they are compared
+    exactly.
 
     `against` has id and code of rows that stay: a row near to one is dropped, and its group and
     duplicate_of are the nearest of them. `within`, `min_cosine` and `min_jaccard` as in `pairs`.
@@ -125,14 +116,28 @@ def dedup(
         codes = codes.join(known.select("id"), "id", "left_anti")
     coded = Coded.of(codes.drop("value"), stages)
     grouped = components(edges(coded, max_distance, cell_rows), checkpoint=stages)
-    words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule, keep_at_most=keep_at_most)]
+    words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule)]
     if source.least:
         words += source.exact_words(within)
         compared = source.compared(rows, codes, id)
     else:
         words += [*coded.words(), *options(max_distance=max_distance, within=within and "within")]
         compared = codes
-    parts.append(_planned(compared.join(grouped, "id"), words, from_file=bool(source.least)))
+    compared = compared.join(grouped, "id")
+    counts = grouped.groupBy("component").count().where(F.col("count") > cell_rows)
+    giants = [] if source.least else [row["component"] for row in counts.collect()]
+    if giants:
+        order = order_of(rule, codes.schema["value"].dataType.simpleString())
+        ranked = numbered(compared.where(F.col("component").isin(giants)), order, "rank", stages)
+        if grouping == "star":
+            planned = functools.partial(_planned, words=words, from_file=False)
+            heads = heads_of_stars(ranked, planned, max_distance, cell_rows, stages)
+        else:
+            heads = heads_of_components(ranked)
+        parts.append(plan_of(heads, ranked, keep_at_most or 1))
+        compared = compared.where(~F.col("component").isin(giants))
+    words += options(keep_at_most=keep_at_most)
+    parts.append(_planned(compared, words, from_file=bool(source.least)))
     single = codes.select("id").join(grouped.select("id"), "id", "left_anti")
     plan = _plan(single, "id", "id", F.lit("keep"), "id", F.lit(0))
     for part in parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import StorageLevel
@@ -26,12 +27,19 @@ class Checkpoint:
     ...     plan = dedup(pages, text="body", max_distance=3, checkpoint=checkpoint)
     ...     plan.write.parquet("s3a://bucket/plan")
 
-    The end of the block frees the stages, but not after an error with a path.
+    The end of the block frees the stages, but not after an error with a path. `on_stage` is called
+    with the name of the call and of the stage when one begins.
     """
 
-    def __init__(self, spark: SparkSession, path: str | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        path: str | None = None,
+        on_stage: Callable[[str, str], object] = lambda verb, stage: None,
+    ) -> None:
         self._spark = spark
         self._path = path
+        self._on_stage = on_stage
         self._count = 0
         self._call = ""
         self._kept: list[Any] = []
@@ -45,6 +53,7 @@ class Checkpoint:
         self._count += 1
         verb = json.loads(self._call)[0] if self._call else "halfspace"
         log.info("%s: %s", verb, stage)
+        self._on_stage(verb, stage)
         if not is_classic(self._spark):
             return self._stored(frame, stage) if self._path else self._in_spark(frame)
         context = self._spark.sparkContext
