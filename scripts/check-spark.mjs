@@ -13,7 +13,9 @@ import { check, root, run, runChecks } from './lib/checks.mjs';
 const isOldest = process.argv.includes('--oldest');
 const isNightly = process.argv.includes('--nightly');
 /** Programs of a gigabyte that only the tests of each night need. */
-const FURTHER = isNightly ? ['pyspark[connect]==4.3.0', 'chdb-core==26.9.0'] : [];
+const FURTHER = isNightly
+  ? ['pyspark[connect]==4.3.0', 'chdb-core==26.9.0', 'moto[server]==5.2.5']
+  : [];
 const cache = `halfspace-spark${isOldest ? '-oldest' : ''}${isNightly ? '-nightly' : ''}`;
 const environment = join(root, 'node_modules/.cache', cache);
 const python = join(environment, 'bin/python');
@@ -111,6 +113,7 @@ await runChecks(
     if (!isNightly) return;
     await check('codes in ClickHouse', () => runTests('test_clickhouse'));
     await check('the same by Spark Connect', () => runTests('test_connect'));
+    await check('an index on S3, by hadoop-aws from Maven', () => runTests('test_s3'));
   },
   async () => undefined,
 );

@@ -134,6 +134,7 @@ export const VERBS: readonly Verb[] = [
       optimize: 'recall k queries partitions',
       append: 'replace',
       merge: 'manifests-only',
+      'manifests-only': 'at',
       memory: 'like first-row',
     },
     excludes: {
@@ -172,6 +173,7 @@ export const VERBS: readonly Verb[] = [
         '--first-row N: integer 0..2147483647': 'The number of the first row',
         '--merge': 'Make one index of folders that were built --like one folder',
         '--manifests-only': 'With --merge: the files of the folders are elsewhere',
+        '--at URL': 'The files are at this address, where --optimize measures them',
         '--partitions N: integer 1..65535': 'Optimize with N partitions',
       }),
       ...shared('frequencies', { hide: ['frequencies'] }),
@@ -183,7 +185,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'search',
-    needs: { memory: 'segments' },
+    needs: { memory: 'segment at' },
     summary: 'the nearest rows of an index',
     usage: 'DIR|FILE [QUERIES] [-o OUT]',
     first: 'query row-id k max-distance min-cosine filter columns output to',
@@ -207,7 +209,11 @@ export const VERBS: readonly Verb[] = [
           'Columns of the index to show, or none (the first text, as that of an index of texts)',
         '--full': 'Whole texts, not their beginnings, in CSV and, as JSON lines, on a terminal',
       }),
-      ...hidden({ '--segments RANGE': 'With --memory: search these segments alone, as 0-3' }),
+      // For tasks of the Spark package.
+      ...hidden({
+        '--segment N: integer 0..65535': 'Search this segment alone',
+        '--at URL': 'The files are at this address, the folder has the manifest',
+      }),
       ...shared(`${OUT} ${SOURCE} ${IN}`),
     ],
     example:

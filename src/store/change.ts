@@ -28,6 +28,7 @@ import {
   type SegmentFiles,
 } from './manifest';
 import { mergeSegments } from './merge-segments';
+import type { Place } from './place';
 import { Reader } from './reader';
 import { RowSet } from './row-set';
 import { removedToArrow, spaceToArrow } from './space-file';
@@ -344,7 +345,7 @@ export class FolderChange {
   }
 
   /** What was written so far, opened as it would be read. */
-  async opened(place: FolderPlace): Promise<Content> {
+  async opened(place: Place): Promise<Content> {
     const how = { signal: this.call.signal };
     return { ...(await openContent(place, this.provisional(), how)), removed: this.removed };
   }

@@ -8,7 +8,12 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { IndexCore } from '../index/index-core';
-import { afterChanges, checkIndexOptions, type OptimizeOptions } from '../index/index-options';
+import {
+  afterChanges,
+  checkIndexOptions,
+  type OptimizeOptions,
+  type RecallReport,
+} from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { IdRules } from '../index/row-ids';
 import type { Space } from '../index/space';
@@ -17,8 +22,10 @@ import { openContent } from './content';
 import { FolderPlace } from './folder-place';
 import { newestManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
+import { HttpPlace } from './http-place';
 import type { FileKind, FolderFile, Manifest } from './manifest';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
+import type { Place } from './place';
 
 export interface MergeOptions extends LongCall {
   /** Replaces the index of the folder. */
@@ -32,6 +39,8 @@ export interface MergeOptions extends LongCall {
    * be. @internal
    */
   readonly manifestsOnly?: boolean | undefined;
+  /** With `manifestsOnly`: the address of the files, of which measuring reads ranges. @internal */
+  readonly at?: string | undefined;
 }
 
 /** Bytes that measuring holds, where no limit is given. */
@@ -42,12 +51,13 @@ export async function mergeFolders(
   given: readonly string[],
   options: MergeOptions | undefined,
 ): Promise<Manifest> {
-  const known = ['replace', 'optimize', 'memory', 'manifestsOnly', ...LONG_CALL];
+  const known = ['replace', 'optimize', 'memory', 'manifestsOnly', 'at', ...LONG_CALL];
   const {
     replace = false,
     optimize,
     memory = USUAL_MEMORY,
     manifestsOnly,
+    at,
     ...rest
   } = checkOptions('options', options, known);
   checkByteCount('memory', memory);
@@ -61,7 +71,9 @@ export async function mergeFolders(
   core.isForeign = manifests.some(({ index }) => index.isForeign);
   const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
   core.ids = new IdRules(withIds.index.ids);
-  const space = await spaceIn(manifestsOnly ? folder : parts[0], first, optimize !== undefined);
+  const far = at === undefined ? null : new HttpPlace(at);
+  const near = () => new FolderPlace(manifestsOnly ? folder : parts[0], first.generation);
+  const space = optimize === undefined ? null : await spaceIn(far ?? near(), first);
   const nextRow = manifests[manifests.length - 1].index.nextRow;
   const layout = { space, hasCopies: first.index.copies };
   core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
@@ -85,17 +97,19 @@ export async function mergeFolders(
     if (own !== undefined) change.spaceFile = await take(own, parts[0]);
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
     if (!manifestsOnly) await change.checkIds();
-    if (optimize === undefined || taken.length === 0) {
-      // The report is that of the first part: it counts the rows of the others as added since.
-      const rowsAdded = taken.reduce((sum, { live }) => sum + live, -first.rows);
-      const before = first.index.report;
-      const report = before && afterChanges(before, { rowsAdded });
-      return change.publish({ report, text: first.text, ...(files && { files }) });
-    }
-    const wanted = checkWantedInFiles(core, optimize);
-    const report = await optimizeStored(change, wanted, space);
+    const report =
+      optimize === undefined || taken.length === 0
+        ? reportOfFirst(first, taken)
+        : await optimizeStored(change, checkWantedInFiles(core, optimize), space, far);
     return change.publish({ report, text: first.text, ...(files && { files }) });
   });
+}
+
+/** The report of the first part, which counts the rows of the others as added since. */
+function reportOfFirst(first: Manifest, taken: readonly NextSegment[]): RecallReport | null {
+  const rowsAdded = taken.reduce((sum, { live }) => sum + live, -first.rows);
+  const { report } = first.index;
+  return report && afterChanges(report, { rowsAdded });
 }
 
 /** Folders with their newest manifests, in the order of their rows. */
@@ -114,14 +128,9 @@ async function inOrder(given: readonly string[]) {
 }
 
 /** The space of a part, which measuring needs. */
-async function spaceIn(
-  folder: string,
-  manifest: Manifest,
-  isNeeded: boolean,
-): Promise<Space | null> {
+async function spaceIn(place: Place, manifest: Manifest): Promise<Space | null> {
   const { space } = manifest.files;
-  if (!isNeeded || space === undefined) return null;
-  const place = new FolderPlace(folder, manifest.generation);
+  if (space === undefined) return null;
   const content = await openContent(place, { ...manifest, segments: [], files: { space } });
   await place.close();
   return content.space;

@@ -17,6 +17,7 @@ import { FolderPlace } from './folder-place';
 import { loadSegment } from './load-segment';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
+import type { Place } from './place';
 import { Reader } from './reader';
 import { RowSet } from './row-set';
 import { StoredEvaluable } from './stored-evaluable';
@@ -44,15 +45,17 @@ export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): W
 
 /**
  * Optimizes the rows of a change, whose segments become others; returns the report. `given` is the
- * space in whose partitions rows are already: then only the setting is chosen and measured.
+ * space in whose partitions rows are already: then only the setting is chosen and measured, by the
+ * files at `far` where these are not in the folder.
  */
 export async function optimizeStored(
   change: FolderChange,
   wanted: Wanted,
   given: Space | null = null,
+  far: Place | null = null,
 ): Promise<RecallReport> {
   const work = new LongWork(change.call);
-  const place = new FolderPlace(change.folder, change.base?.generation ?? null);
+  const place = far ?? new FolderPlace(change.folder, change.base?.generation ?? null);
   try {
     const content = await change.opened(place);
     const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {

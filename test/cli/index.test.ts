@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -10,6 +10,7 @@ import {
   TextHasher,
 } from '../../src/node';
 import { Draws } from '../reference/random';
+import { startHost } from '../store/web-host';
 import { ownFolder, root, rowsOf, run } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
@@ -21,6 +22,13 @@ async function indexed(...args: string[]) {
   const cwd = await ownFolder();
   const outcome = await run(['index', ...args], { cwd });
   return { ...outcome, cwd, change: (...more: string[]) => run(['index', ...more], { cwd }) };
+}
+
+/** A folder with the manifest of an index alone. */
+async function manifestOf(cwd: string, index: string, folder: string): Promise<void> {
+  await mkdir(join(cwd, folder));
+  const name = 'manifest-000001.json';
+  await copyFile(join(cwd, index, name), join(cwd, folder, name));
 }
 
 type Weights = Map<bigint, number>;
@@ -484,15 +492,18 @@ describe('changes to an index', () => {
     const wanted = (await search('model.hs')).rows;
     expect(wanted.length).toBe(20 * lines.length);
     expect((await search('ab.hs')).rows).toEqual(wanted);
-    const part = (await search('ab.hs', '--memory', '64M', '--segments', '1-1')).rows;
+    const part = (await search('ab.hs', '--memory', '64M', '--segment', '1')).rows;
     const own = lines.slice(0, 20).map((line) => JSON.parse(line).id);
     const ofPart = wanted.filter(({ id }) => own.includes(id));
     expect(part.map(({ query, id }) => [query, id])).toEqual(
       ofPart.map(({ query, id }) => [query, id]),
     );
-    expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('is for --memory');
-    const wrong = await search('ab.hs', '--memory', '64M', '--segments', '1');
-    expect(wrong.stderr).toContain('two places as 0-3, got 1');
+    await manifestOf(cwd, 'ab.hs', 'far.hs');
+    const host = await startHost(join(cwd, 'ab.hs'));
+    const where = ['--memory', '64M', '--segment', '1', '--at', host.url];
+    expect((await search('far.hs', ...where)).rows).toEqual(part);
+    await host.close();
+    expect((await search('ab.hs', '--segment', '0')).stderr).toContain('is for --memory');
   });
 
   it('merge measures all rows, by rows that did not train the centroids', {
@@ -536,6 +547,21 @@ describe('changes to an index', () => {
     expect(Number(judging)).toBe(read.report?.queries);
     expect(Math.abs(Number(judging) - count / 64)).toBeLessThan(60);
     expect(read.report).toMatchObject({ wanted: 0.9, stale: false, rows: count, warnings: [] });
+    // The same by the manifests, while the files are elsewhere.
+    await manifestOf(cwd, 'a.hs', 'far-a.hs');
+    await manifestOf(cwd, 'b.hs', 'far-b.hs');
+    const names = ['a.hs', 'b.hs'].map(async (part) => {
+      const own = (await readdir(join(cwd, part))).filter((name) => name.endsWith('.arrow'));
+      return own.map(async (name) => [name, await readFile(join(cwd, part, name))] as const);
+    });
+    const files = await Promise.all((await Promise.all(names)).flat());
+    const host = await startHost(new Map(files));
+    const far = ['far-a.hs', 'far-b.hs', '--merge', '--manifests-only', '--at', host.url];
+    expect(await index(...far, ...optimize, '-o', 'far.hs')).toMatchObject({ code: 0 });
+    await host.close();
+    const { report: byRanges } = await IndexFolder.open(join(cwd, 'far.hs'));
+    const { recall, queries, probes, oversample } = byRanges ?? {};
+    expect(read.report).toMatchObject({ recall, queries, probes, oversample });
     const whole = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
     await whole.addAll({ values: values.subarray(0, count * dimensions), dimensions });
     let share = 0;
@@ -548,8 +574,8 @@ describe('changes to an index', () => {
       share += own.filter((row) => true_.includes(row)).length / 10 / (count / 60);
     }
     expect(Math.abs(share - (read.report?.recall ?? 0))).toBeLessThan(0.04);
-    const wrong = await index('b.hs', 'a.hs', '--merge', '--like', 'sample.hs', '-o', 'b3.hs');
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--like is not for')]);
+    const wrong = await index('b.hs', 'a.hs', '--merge', ...like, '-o', 'b3.hs');
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('go with --like')]);
   });
 
   it.each([

@@ -140,6 +140,7 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
     IndexFolder.merge(output, call.args, {
       replace: call.has('force'),
       manifestsOnly: call.has('manifests-only'),
+      at: call.text('at'),
       optimize: call.has('optimize') ? wantedOf(call) : undefined,
       memory: call.number('memory'),
       ...long,

@@ -20,6 +20,8 @@ import {
   type SearchResult,
   SimHashIndex,
 } from '../../node';
+import { HttpPlace } from '../../store/http-place';
+import { openStored } from '../../store/open';
 import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
@@ -120,17 +122,16 @@ function cut(batch: RowBatch, name: string): ColumnData {
 /** Loads the index; with --memory opens it in its folder, and reads what searches need. */
 async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   const memory = call.number('memory');
-  const range = call.text('segments');
-  const [, first, last] = /^(\d+)-(\d+)$/.exec(range ?? '') ?? [];
-  if (range !== undefined && last === undefined) {
-    call.misuse(`--segments expected two places as 0-3, got ${range}`);
-  }
-  const segments = last === undefined ? undefined : ([Number(first), Number(last)] as const);
-  return call.long<SearchedIndex>(`opening ${folder.path}`, (long) =>
-    memory === undefined
-      ? folder.index(long)
-      : openIndex(folder.path, { memory, segments, signal: long.signal }),
-  );
+  const segment = call.number('segment');
+  const segments = segment === undefined ? undefined : ([segment, segment] as const);
+  const address = call.text('at');
+  return call.long<SearchedIndex>(`opening ${folder.path}`, ({ signal, ...long }) => {
+    if (memory === undefined) return folder.index({ signal, ...long });
+    const how = { memory, segments, signal };
+    return address === undefined
+      ? openIndex(folder.path, how)
+      : openStored(new HttpPlace(address), how);
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ index. It then deletes what tasks left that were tried again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -19,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import fs
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ..command import run, stream
 from .fingerprint import fingerprint, options
-from .tasks import Batches, blobs, check_ids, key_of, runs, to_tasks
+from .storage import Storage, reading
+from .tasks import Batches, blobs, check_ids, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -51,7 +52,7 @@ def build_index(
     together: bool = True,
     **hashing: Any,
 ) -> None:
-    """Makes an index folder at a path or an URI that pyarrow knows: the command opens it as any other.
+    """Makes an index folder at a path of Spark's: the command opens it as any other.
     `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours:
     one task measures all rows, with a copy of the index on its disk. `together=False` needs no copy: each
     task measures its own rows. Further options are those of `halfspace index`: vectors, bits, tokens.
@@ -63,9 +64,8 @@ def build_index(
     if text is not None and recall is not None:
         raise ValueError("recall is for vectors: searches of texts look at all rows, and miss none")
     kind, column = ("vector", vector or "") if text is None else ("text", text)
-    path = _uri(path)
-    storage, root = fs.FileSystem.from_uri(path)
-    if _manifests(storage, root):
+    storage = Storage(rows.sparkSession, path)
+    if storage.in_task(lambda: _newest(storage)):
         raise FileExistsError(f"{path} holds an index")
     chosen = rows.select(F.col(id).alias("id"), F.col(column).alias("source"))
     total = chosen.count()
@@ -101,35 +101,17 @@ def build_index(
                 manifest = Path(made, MANIFEST).read_bytes()
                 for name in (MANIFEST, "manifest.json"):
                     os.remove(f"{made}/{name}")
-                target, root = fs.FileSystem.from_uri(path)
-                target.create_dir(root, recursive=True)
-                fs.copy_files(made, root, destination_filesystem=target)
+                storage.put(made)
             yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
     parts = to_tasks(parted, tasks, "task", "id")
     made = blobs(parts.mapInArrow(build, "manifest binary"))
 
-    def measure(_: Batches) -> Batches:
-        storage, root = fs.FileSystem.from_uri(path)
-        words = [*optimize, "--memory", MEMORY]
-        yield pa.RecordBatch.from_pylist([{"manifest": _merged(made, words, model, storage, root)}])
-
-    if model and together:
-        one = rows.sparkSession.range(0, 1, 1, 1).mapInArrow(measure, "manifest binary")
-        [merged] = blobs(one)
-    else:
-        merged = _merged(made)
-    _publish(storage, root, merged)
-
-
-def _uri(path: str) -> str:
-    """A path as pyarrow takes it: names of Hadoop's file systems, and relative paths, as Spark knows them."""
-    kind, colon, rest = path.partition(":")
-    if not colon:
-        return os.path.abspath(path)
-    local = rest.lstrip("/")
-    return {"s3a": f"s3:{rest}", "file": f"/{local}", "dbfs": f"/dbfs/{local}"}.get(kind, path)
+    words = [*optimize, "--memory", MEMORY]
+    is_measured = bool(model) and together
+    [merged] = storage.in_task(lambda: [_merged(made, words, storage)]) if is_measured else [_merged(made)]
+    storage.in_task(lambda: _published(storage, merged))
 
 
 def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
@@ -162,57 +144,42 @@ def _written(folder: str, files: dict[str, bytes]) -> str:
     return folder
 
 
-def _merged(
-    manifests: list[bytes],
-    words: Iterable[str] = (),
-    model: dict[str, bytes] | None = None,
-    storage: Any = None,
-    root: str = "",
-) -> bytes:
-    """The manifest over those of parts. With a model all rows are measured, by the files at `root`."""
+def _merged(manifests: list[bytes], words: Iterable[str] = (), storage: Storage | None = None) -> bytes:
+    """The manifest over those of parts. With a storage all rows are measured, by the files there."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [_written(f"{folder}/{i}.hs", {MANIFEST: one}) for i, one in enumerate(manifests)]
         made = _written(f"{folder}/all.hs", {})
-        if model:
-            for one in manifests:
-                _brought(made, _files(json.loads(one)), storage, root)
-        run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
+        with contextlib.ExitStack() as stack:
+            if storage:
+                names = {name for one in manifests for name in _files(json.loads(one))}
+                words = [*words, *stack.enter_context(reading(storage, names, made))]
+            run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
         return Path(made, MANIFEST).read_bytes()
 
 
-def _brought(folder: str, names: Iterable[str], storage: Any, root: str) -> None:
-    """Files of an index in a folder of this machine: copies, or links to files of a local disk."""
-    for name in names:
-        if isinstance(storage, fs.LocalFileSystem):
-            os.symlink(f"{root}/{name}", f"{folder}/{name}")
-        elif not os.path.exists(f"{folder}/{name}"):
-            fs.copy_files(f"{root}/{name}", f"{folder}/{name}", source_filesystem=storage)
+def _newest(storage: Storage) -> list[bytes]:
+    """The manifest of the newest generation, if there is one."""
+    found = [re.fullmatch(r"manifest-(\d{6,})\.json", name) for name in storage.names()]
+    newest = max((int(one[1]), one[0]) for one in found if one) if any(found) else None
+    return [storage.read(newest[1])] if newest else []
 
 
-def _publish(storage: Any, root: str, merged: bytes) -> None:
+def _published(storage: Storage, merged: bytes) -> list[bytes]:
     """Writes the manifest of a folder, and deletes files of first generations that it does not name."""
-    there = [one.base_name for one in storage.get_file_info(fs.FileSelector(root))]
-    if _manifests(storage, root):
-        raise FileExistsError(f"{root} holds an index, which was made meanwhile")
+    there = storage.names()
+    if MANIFEST in there:
+        raise FileExistsError(f"{storage.path} holds an index, which was made meanwhile")
     index = json.loads(merged)
     named = {file["name"] for part in (index, *index["segments"]) for file in part["files"].values()}
     missing = named.difference(there)
     if missing:
-        raise FileNotFoundError(f"{root} lacks {min(missing)}, which a task wrote: was it deleted?")
+        raise FileNotFoundError(f"{storage.path} lacks {min(missing)}, which a task wrote: was it deleted?")
     for name in (MANIFEST, "manifest.json"):
-        with storage.open_output_stream(f"{root}/{name}.tmp") as out:
-            out.write(merged)
-        storage.move(f"{root}/{name}.tmp", f"{root}/{name}")
+        storage.publish(name, merged)
     for name in there:
         if OF_TASKS.fullmatch(name) and name not in named:
-            storage.delete_file(f"{root}/{name}")
-
-
-def _manifests(storage: Any, root: str) -> dict[int, str]:
-    """The manifests in a folder, by their generations."""
-    listed = storage.get_file_info(fs.FileSelector(root, allow_not_found=True))
-    found = [re.fullmatch(r"manifest-(\d{6,})\.json", one.base_name) for one in listed]
-    return {int(one[1]): one[0] for one in found if one}
+            storage.delete(name)
+    return []
 
 
 def nearest(
@@ -228,44 +195,39 @@ def nearest(
 ) -> DataFrame:
     """The k nearest rows of an index to each query: a DataFrame of query, rank, id, distance, cosine (exact)
     and estimatedCosine, one of which is null, ordered by cosine, then id. Ids of queries are of the type of
-    the index's; `vector` or `text` names their column where there is more than one next to the ids. Every
-    segment is searched by one task, with all queries.
+    the index's; `vector` or `text` names their column where there is more than one next to the ids. The
+    queries are broadcast; a task searches a segment, of which it reads what the queries visit.
 
     >>> near = nearest(spark, "s3a://bucket/docs.hs", queries, k=10, vector="embedding")
     """
     others = [one for one in (vector, text) if one] or [one for one in queries.columns if one != id]
     if len(others) != 1:
         raise ValueError(f"give one of vector and text: the queries have {', '.join(others)}")
-    path = _uri(path)
-    storage, root = fs.FileSystem.from_uri(path)
-    there = _manifests(storage, root)
-    if not there:
+    storage = Storage(spark, path)
+    newest = storage.in_task(lambda: _newest(storage))
+    if not newest:
         raise FileNotFoundError(f"{path} holds no index")
-    newest = there[max(there)]
-    with storage.open_input_stream(f"{root}/{newest}") as file:
-        manifest = file.read()
+    manifest = newest[0]
     index = json.loads(manifest)
-    segments = len(index["segments"])
     kind = "vector" if index["text"] is None else "text"
     words = ["-", "-q", "--id", "id", f"--{kind}", "source", *options(k=k, rank=rank)]
 
     def search(batches: Batches) -> Batches:
-        for segment, asked in runs(batches, "task"):
-            source, root = fs.FileSystem.from_uri(path)
+        for segment, asked in runs(batches, "segment"):
             own = (one.select(["id", "source"]) for one in asked)
+            where = ["--memory", MEMORY, "--segment", str(segment)]
             with tempfile.TemporaryDirectory() as folder:
-                local = _written(f"{folder}/index.hs", {newest: manifest})
-                _brought(local, _files(index, [segment]), source, root)
-                where = ["--memory", MEMORY, "--segments", f"{segment}-{segment}"]
-                for found in stream(["search", local, *words, *where], own):
-                    yield _shaped(found)
+                Path(folder, f"manifest-{index['generation']:06}.json").write_bytes(manifest)
+                with reading(storage, _files(index, [segment]), folder, manifest) as at:
+                    for found in stream(["search", folder, *words, *where, *at], own):
+                        yield _shaped(found)
 
     asked = queries.select(F.col(id).alias("id"), F.col(others[0]).alias("source"))
     name = asked.schema["id"].dataType.simpleString()
     schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
-    keys = F.array(*(F.lit(key_of(segment)) for segment in range(segments)))
-    each = asked.select("id", "source", F.posexplode(keys).alias("task", "key"))
-    found = to_tasks(each, segments, "task").mapInArrow(search, schema)
+    segments = len(index["segments"])
+    each = spark.range(0, segments, 1, segments).withColumnRenamed("id", "segment")
+    found = each.crossJoin(F.broadcast(asked)).mapInArrow(search, schema)
     similarity = F.coalesce("cosine", "estimatedCosine")
     # The order in which each task gave its k: by distance only where that is all that there is.
     order = [similarity.desc(), F.when(similarity.isNull(), F.col("distance")), F.col("id")]

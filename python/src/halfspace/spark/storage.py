@@ -1,0 +1,245 @@
+"""The files of an index where Spark's paths say: on a local disk, or on a file system of Hadoop.
+
+Only tasks touch files: Spark Connect gives the driver no JVM. A task's Python has none either, so for
+a path that is not local its worker starts a small one with the jars of Spark and of the job, where
+Hadoop's own file systems run with the driver's configuration, and so with its credentials.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import threading
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+
+from .tasks import Batches, blobs, is_classic
+
+#: A JVM that only moves bytes, where the address space may be limited, as for the worker's Python.
+JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CompressedClassSpaceSize=64m"]
+
+
+class Storage:
+    """A folder at a path of Spark's: `s3a:`, `abfss:`, `hdfs:`, `file:`, a relative one. `dbfs:` is
+    mounted on the machines of a cluster, and local there."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark: SparkSession | None = spark
+        self._settings, path = _hadoop(spark, path)
+        kind, colon, rest = path.partition(":")
+        rest = rest if colon else path
+        #: The folder of a local disk; None where Hadoop reads it.
+        self.local: str | None = None
+        if not colon or kind == "file":
+            self.local = os.path.abspath(re.sub("^/+", "/", rest))
+        elif kind == "dbfs":
+            self.local = re.sub("^/dbfs/(?=Volumes/)", "/", f"/dbfs/{rest.lstrip('/')}")
+        self.path = self.local or path
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_spark": None}
+
+    def in_task(self, work: Callable[[], Iterable[bytes]]) -> list[bytes]:
+        """What `work`, which reads or writes files, gives in a task."""
+
+        def run(_: Batches) -> Batches:
+            yield pa.RecordBatch.from_pydict({"value": pa.array(list(work()), pa.binary())})
+
+        assert self._spark is not None
+        return blobs(self._spark.range(0, 1, 1, 1).mapInArrow(run, "value binary"))
+
+    def names(self) -> list[str]:
+        """The names of the files; none where there is no folder."""
+        if self.local is not None:
+            return os.listdir(self.local) if os.path.isdir(self.local) else []
+        files, folder = self.files()
+        if not files.exists(folder):
+            return []
+        return [one.getPath().getName() for one in files.listStatus(folder)]
+
+    def read(self, name: str) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            self.bring([name], folder)
+            return Path(folder, name).read_bytes()
+
+    def bring(self, names: Iterable[str], folder: str) -> None:
+        """Files in a folder of this machine: copies, or links to those of a local disk."""
+        for name in names:
+            if self.local is not None:
+                os.symlink(f"{self.local}/{name}", f"{folder}/{name}")
+            else:
+                files, root = self.files()
+                files.copyToLocalFile(False, self._path(root, name), self._path(folder, name), True)
+
+    def range(self, name: str, at: int, end: int, target: str) -> None:
+        """Bytes `at` to `end - 1` of a file as a file of this machine."""
+        files, root = self.files()
+        stream = files.open(self._path(root, name))
+        stream.seek(at)
+        _copy(stream, _gateway().jvm.java.io.FileOutputStream(target), end - at)
+
+    def put(self, folder: str) -> None:
+        """Copies the files of a folder of this machine."""
+        if self.local is not None:
+            shutil.copytree(folder, self.local, dirs_exist_ok=True)
+            return
+        files, root = self.files()
+        for name in os.listdir(folder):
+            path = f"{folder}/{name}"
+            out = files.create(self._path(root, name), True)
+            _copy(_gateway().jvm.java.io.FileInputStream(path), out, os.path.getsize(path))
+
+    def publish(self, name: str, data: bytes) -> None:
+        """Writes a file, which is there whole or not at all."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, f"{name}.tmp").write_bytes(data)
+            self.put(folder)
+        if self.local is not None:
+            os.replace(f"{self.local}/{name}.tmp", f"{self.local}/{name}")
+            return
+        files, root = self.files()
+        if not files.rename(self._path(root, f"{name}.tmp"), self._path(root, name)):
+            raise FileExistsError(f"{self.path}/{name} was written meanwhile")
+
+    def delete(self, name: str) -> None:
+        if self.local is not None:
+            os.remove(f"{self.local}/{name}")
+        else:
+            files, root = self.files()
+            files.delete(self._path(root, name), False)
+
+    def _path(self, folder: Any, name: str) -> Any:
+        return _gateway().jvm.org.apache.hadoop.fs.Path(folder, name)
+
+    def files(self) -> tuple[Any, Any]:
+        """Hadoop's file system, and its path of the folder, where it is not local."""
+        return _opened(self.path, tuple(self._settings.items()))
+
+
+@functools.lru_cache(8)
+def _opened(path: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, Any]:
+    jvm = _gateway().jvm
+    own = jvm.org.apache.hadoop.conf.Configuration()
+    for name, value in settings:
+        own.set(name, value)
+    folder = jvm.org.apache.hadoop.fs.Path(path)
+    return folder.getFileSystem(own), folder
+
+
+def _hadoop(spark: SparkSession, path: str) -> tuple[dict[str, str], str]:
+    """The settings of Hadoop that differ from its defaults, and a path with its file system's name."""
+    if not is_classic(spark):
+        own: Any = spark.conf.getAll
+        prefix = "spark.hadoop."
+        return {key[len(prefix) :]: own[key] for key in own if key.startswith(prefix)}, path
+    jvm: Any = spark._jvm
+    settings = spark._jsparkSession.sessionState().newHadoopConf()
+    writer = jvm.java.io.StringWriter()
+    settings.writeXml(writer)
+    found = {}
+    for one in ElementTree.fromstring(writer.toString()):
+        if not (one.findtext("source") or "").endswith("-default.xml"):
+            found[one.findtext("name") or ""] = one.findtext("value") or ""
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    return found, place.getFileSystem(settings).makeQualified(place).toString()
+
+
+@functools.cache
+def _gateway() -> Any:
+    """The JVM of this worker, which ends with it."""
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = _find_spark_home()
+    [jar] = Path(home, "jars").glob("py4j-*.jar")
+    # The jars of the job are in the folder of its files.
+    places = [f"{home}/jars/*", f"{SparkFiles.getRootDirectory()}/*"]
+    places += [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "SPARK_DIST_CLASSPATH", "CLASSPATH")]
+    port, token = launch_gateway(
+        jarpath=str(jar),
+        classpath=":".join(filter(None, places)),
+        javaopts=JAVA_OPTIONS,
+        die_on_exit=True,
+        java_path=None,
+        enable_auth=True,
+    )
+    return JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
+
+
+def _copy(stream: Any, out: Any, size: int) -> None:
+    """The next bytes of one stream of the JVM to another; what closing them complains of counts."""
+    try:
+        _gateway().jvm.org.apache.commons.io.IOUtils.copyLarge(stream, out, 0, size)
+    finally:
+        stream.close()
+    out.close()
+
+
+@contextlib.contextmanager
+def reading(
+    storage: Storage, names: Iterable[str], folder: str, manifest: bytes = b""
+) -> Iterator[list[str]]:
+    """Options by which a child reads files of an index as if they were in `folder`: links are there, or
+    a host of this process has ranges. These stay in the executor's folder while a quarter of its disk is
+    free, since the files of an index never change."""
+    if storage.local is not None:
+        storage.bring(names, folder)
+        yield []
+        return
+    storage.bring((one for one in names if one.startswith("frequencies-")), folder)
+    storage.files()  # the JVM is there before threads want it
+    secret = secrets.token_hex(16)
+    kept = Path(SparkFiles.getRootDirectory(), "halfspace-ranges")
+    kept.mkdir(exist_ok=True)
+
+    def ranged(name: str, at: int, end: int) -> bytes:
+        known = kept / f"{name}-{at}-{end}"
+        if known.exists():
+            return known.read_bytes()
+        part = Path(f"{known}-{secrets.token_hex(4)}")
+        storage.range(name, at, end, str(part))
+        data = part.read_bytes()
+        disk = shutil.disk_usage(kept)
+        part.rename(known) if disk.free > disk.total / 4 else part.unlink()
+        return data
+
+    class Host(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked = re.fullmatch(rf"/{secret}/([\w.-]+)", self.path)
+            span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            if asked is None or (span is None) != (asked[1] == "manifest.json"):
+                return self.send_error(404)
+            try:
+                data = ranged(asked[1], int(span[1]), int(span[2]) + 1) if span else manifest
+            except Exception as problem:
+                return self.send_error(424, " ".join(str(problem).split())[:500])
+            self.send_response(206 if span else 200)
+            if span:
+                self.send_header("Content-Range", f"bytes {span[1]}-{span[2]}/*")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Host) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield ["--at", f"http://127.0.0.1:{server.server_port}/{secret}"]
+        finally:
+            server.shutdown()
