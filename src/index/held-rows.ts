@@ -6,13 +6,14 @@
 import type { Codes } from '../codes/codes';
 import type { RowVectors } from './vectors/row-vectors';
 
-/** The rows of an index: a copy of the codes, where removed rows are null, and the vectors. */
+/**
+ * The rows of an index: a copy of the codes, where removed rows are null, and the vectors by row, a
+ * copy where they lie at other places.
+ */
 export interface HeldRows {
   readonly codes: Codes;
   /** Vectors for exact similarities; null where none are held. */
   readonly vectors: RowVectors | null;
-  /** For each row the row of `vectors` that is its vector; null where it has the same number. */
-  readonly vectorOf: Uint32Array | null;
   /** True if codes are of vectors less a mean: distances then estimate other cosines. */
   readonly isCentred: boolean;
 }

@@ -92,23 +92,19 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     const origin = isForeign ? undefined : hasher.origin;
     const validity = new Uint8Array(Math.ceil(nextRow / 8));
     const codes = Codes.allocate(nextRow, { bits, validity, ...(origin && { origin }) });
-    const isSpread = parts.length > 1;
-    const vectors = isSpread
-      ? (this.rows.options.newVectors?.() ?? null)
-      : (parts[0]?.rows.vectors ?? null);
-    if (isSpread) vectors?.skip(nextRow);
-    const vectorOf = isSpread ? null : new Uint32Array(nextRow);
+    const isInPlace = parts.length === 1 && parts[0].rows.isInOrder;
+    const vectors = isInPlace ? parts[0].rows.vectors : (this.rows.options.newVectors?.() ?? null);
+    if (!isInPlace) vectors?.skip(nextRow);
     for (const { rows } of parts) {
       for (let position = 0; position < rows.count; position++) {
         const row = rows.codes.rows[position];
         if (row === NO_ROW) continue;
         validity[row >> 3] |= 1 << (row & 7);
         codes.bytes.set(rows.codeAt(position), row * codes.bytesPerCode);
-        if (vectorOf !== null) vectorOf[row] = position;
       }
       for (
         let first = 0;
-        isSpread && rows.vectors !== null && first < rows.count;
+        !isInPlace && rows.vectors !== null && first < rows.count;
         first += GATHERED
       ) {
         const end = Math.min(rows.count, first + GATHERED);
@@ -120,7 +116,6 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     return {
       codes: isWhole ? codes.withoutValidity() : codes,
       vectors,
-      vectorOf,
       isCentred: mean !== null,
     };
   }

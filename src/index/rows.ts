@@ -273,6 +273,11 @@ export class Rows {
     return rows[position] === row ? position : NO_ROW;
   }
 
+  /** Whether the position of each row is its number. */
+  get isInOrder(): boolean {
+    return this.#rows === null && this.firstRow === 0;
+  }
+
   /** The row at a position, removed or not. */
   rowAt(position: number): number {
     return this.#rows === null ? this.firstRow + position : this.#rows[position];
