@@ -4,7 +4,9 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-const vite = createRequire(import.meta.resolve('vitest')).resolve('vite');
+// Tests load this too, where `import.meta.resolve` is not there.
+const { resolve } = createRequire(import.meta.url);
+const vite = createRequire(resolve('vitest')).resolve('vite');
 const { minifySync } = await import(pathToFileURL(vite));
 
 /** The names at the top of a script that is no module stay: other scripts may use them. */
