@@ -411,7 +411,7 @@ class OnSpark(unittest.TestCase):
             with self.subTest(cell_rows=cell_rows):
                 near = pairs(*rows, max_distance=3, cell_rows=cell_rows)
                 self.assertEqual(digest(map(tuple, near.collect())), digest(expected))
-        few = spark.createDataFrame([*zip(ids, codes("uniform", 20))], "id string, code binary")
+        few = spark.createDataFrame([(i, bytes([i] * 8)) for i in range(20)], "id long, code binary")
         self.assertNotIn("Exchange", pairs(few, few, max_distance=3)._jdf.queryExecution().toString())
         with tempfile.TemporaryDirectory() as kept:
             path = f"{kept}/old.arrow"

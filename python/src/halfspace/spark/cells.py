@@ -31,6 +31,8 @@ CELL_ROWS = 4_000_000
 SENT_ROWS = 200_000
 #: Rows that a task counts at least, so that counts are few beside rows.
 CENSUS_ROWS = 1_000_000
+#: How rows travel: zstd makes ids that ascend a third shorter than Spark's lz4 does.
+PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 #: Yields (cell, side, rows) for the rows of a matrix of codes that go to each cell.
 Copies = Callable[[np.ndarray], Iterator[tuple[int, int, np.ndarray]]]
 #: The number of a node and of a block, and how many rows have each value.
@@ -237,17 +239,29 @@ def _copying(copies: Copies) -> Callable[[Batches], Batches]:
 
 
 def _column(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Some rows as one value of bytes."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
+    """Some rows as one value of bytes; of ids that are integers their differences, which mostly take a
+    byte in place of eight."""
+    ids, sink = rows.column("id"), pa.BufferOutputStream()
+    if pa.types.is_integer(ids.type):
+        known = np.asarray(ids).astype(np.int64)
+        steps = np.diff(known, prepend=known[:1])
+        kinds = (np.dtype(kind) for kind in ("i1", "i2", "i4", "i8"))
+        narrow = next(one for one in kinds if (steps.astype(one) == steps).all())
+        rows = rows.set_column(0, "id", pa.array(steps.astype(narrow)))
+        rows = rows.replace_schema_metadata({"first": str(known[0]), "ids": str(ids.type)})
+    with pa.ipc.new_stream(sink, rows.schema, options=PACKED) as writer:
         writer.write_batch(rows)
     return pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["rows"])
 
 
 def _opened(values: Iterable[Any]) -> Batches:
     """The rows of such values."""
-    for value in values:
-        yield from pa.ipc.open_stream(value)
+    for rows in itertools.chain.from_iterable(map(pa.ipc.open_stream, values)):
+        known = rows.schema.metadata
+        if known:
+            ids = np.cumsum(np.asarray(rows.column("id")), dtype=np.int64) + int(known[b"first"])
+            rows = rows.set_column(0, "id", pa.array(ids).cast(known[b"ids"].decode()))
+        yield rows.replace_schema_metadata(None)
 
 
 def _rows(batches: Batches) -> Batches:

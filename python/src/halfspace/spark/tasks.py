@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -74,10 +75,17 @@ def is_classic(spark: Any) -> bool:
 
 def check_ids(rows: DataFrame, name: str = "id") -> None:
     """Fails for ids that the command does not carry, that are null, or that are there twice; `name`
-    is what the caller names the column. Hashes are counted, and ids whose hashes are equal."""
+    is what the caller names the column. Where ids do not ascend, their hashes are counted, and the ids
+    whose hashes are equal."""
     kind = rows.schema["id"].dataType.simpleString()
     if kind not in KINDS:
         raise TypeError(f'"{name}" expected ids of {", ".join(KINDS)}, got {kind}: cast the column')
+    schema = f"ascends boolean, first {kind}, last {kind}"
+    spans = list(map(tuple, rows.select("id").mapInArrow(_spans, schema).collect()))
+    if all(ascends for ascends, *_ in spans):
+        spans.sort()
+        if all(last < first for (*_, last), (_, first, _) in itertools.pairwise(spans)):
+            return
     hashed = rows.select("id", F.xxhash64("id").alias("hash"))
     twice = hashed.groupBy("hash").count().where("count > 1").select("hash").limit(1000).collect()
     if not twice:
@@ -86,3 +94,17 @@ def check_ids(rows: DataFrame, name: str = "id") -> None:
     worst = some.groupBy("id").count().where("count > 1").orderBy("id").first()
     if worst is not None:
         raise ValueError(f'"{name}" has the id {worst["id"]!r} {worst["count"]} times: ids must be unique')
+
+
+def _spans(batches: Batches) -> Batches:
+    """The first and the last id of each batch, up to one in which ids do not ascend."""
+    for batch in batches:
+        ids = batch.column("id")
+        if len(ids) == 0:
+            continue
+        before, after = ids.slice(0, len(ids) - 1), ids.slice(1)
+        ascends = ids.null_count == 0 and pc.all(pc.less(before, after), min_count=0).as_py()
+        columns = [pa.array([ascends]), ids.slice(0, 1), ids.slice(len(ids) - 1)]
+        yield pa.RecordBatch.from_arrays(columns, ["ascends", "first", "last"])
+        if not ascends:
+            return
