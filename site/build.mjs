@@ -23,7 +23,7 @@ copyFileSync(at('../datasets/sample/docs.jsonl'), at('public/docs.jsonl'));
 for (const { folder, input, id, show } of INDEXES) {
   const [data, index] = [at(`../datasets/${input}`), at(`public/${folder}`)];
   if (!existsSync(data)) continue;
-  const words = ['--vector', 'vector', ...(id ? ['--id', id] : []), '--columns', show];
+  const words = ['--vector', 'vector', '--id', id, '--columns', show ?? 'none'];
   words.push('--vectors', 'float32', '--optimize', '--recall', '0.95', '--force', '-o', index);
   const call = [values.command, 'index', data, ...words];
   execFileSync(process.execPath, call, { stdio: 'inherit' });

@@ -18,21 +18,22 @@ export interface Cost {
 export interface Hit {
   readonly id: string;
   readonly cosine: number;
-  readonly shown: string;
+  /** The value of the column that is shown. */
+  readonly shown: string | null;
 }
 
 /** An index of the site, as site/indexes.mjs describes it. */
 export interface IndexOfSite {
   readonly folder: string;
   readonly title: string;
-  readonly id: string | null;
-  readonly show: string;
-  readonly examples: readonly { readonly name: string; readonly text: string }[];
+  readonly id: string;
+  readonly show: string | null;
+  readonly examples: readonly string[];
 }
 
 /** Opens an index; its searches hold at most `memory` of what they read. */
 export class SearchedIndex {
-  #index: StoredIndex<string | number> | null = null;
+  #index: StoredIndex<string> | null = null;
 
   constructor(
     readonly about: IndexOfSite,
@@ -43,7 +44,7 @@ export class SearchedIndex {
   async open(): Promise<Cost | null> {
     if (this.#index !== null) return null;
     const [index, cost] = await measured('open the index', () =>
-      openIndexUrl<string | number>(this.address, { memory: '64MB' }),
+      openIndexUrl<string>(this.address, { memory: '64MB' }),
     );
     this.#index = index;
     return cost;
@@ -53,21 +54,25 @@ export class SearchedIndex {
   async nearest(name: string): Promise<{ hits: Hit[] | null; costs: Cost[] }> {
     const index = this.#index;
     if (index === null) throw new Error('the index is not open');
-    const [row, lookup] = await measured('look up the row', () =>
-      index.get(this.about.id === null ? Number(name) : name),
-    );
+    const [row, lookup] = await measured('look up the row', () => index.get(name));
     const vector = row?.vector;
     if (!vector) return { hits: null, costs: [lookup] };
     const [found, search] = await measured('search', () => index.search(vector, { k: 11 }));
-    const [shown, columns] = await measured(`read "${this.about.show}"`, async () => {
-      return index.columns([this.about.show], { rows: found.rows });
-    });
+    const costs = [lookup, search];
+    const { show } = this.about;
+    let shown: unknown[] | null = null;
+    if (show !== null) {
+      const { rows } = found;
+      const [read, cost] = await measured(`read "${show}"`, () => index.columns([show], { rows }));
+      shown = read[show];
+      costs.push(cost);
+    }
     const hits = Array.from(found.ids, (id, i) => ({
-      id: String(id),
+      id,
       cosine: found.cosines?.[i] ?? Number.NaN,
-      shown: String(shown[this.about.show][i]),
+      shown: shown && String(shown[i]),
     }));
-    return { hits, costs: [lookup, search, columns] };
+    return { hits, costs };
   }
 
   async close(): Promise<void> {
