@@ -36,7 +36,7 @@ function tableText({ title, head, texts, rows }) {
   const lines = rows.map((row) => columns.map((column, i) => cell(row, i, column)).join(''));
   const names = head.map((name) => `<th scope="col">${escaped(name)}</th>`).join('');
   return (
-    `<table class="figures" v-pre><caption>${escaped(title)}</caption><thead><tr>${names}</tr></thead>` +
+    `<table class="figures" tabindex="0"><caption>${escaped(title)}</caption><thead><tr>${names}</tr></thead>` +
     `<tbody>${lines.map((line) => `<tr>${line}</tr>`).join('')}</tbody></table>`
   );
 }
@@ -52,4 +52,4 @@ function numberOf(cell) {
 }
 
 const escaped = (text) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;');
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('{', '&#123;');
