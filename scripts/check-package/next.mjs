@@ -12,7 +12,8 @@ const PROGRAM = 'node_modules/next/dist/bin/next';
 const FILES = {
   'layout.js': `
 export default function Layout({ children }) {
-  return <html lang="en"><body>{children}</body></html>;
+  const icon = <link rel="icon" href="data:," />;
+  return <html lang="en"><head>{icon}</head><body>{children}</body></html>;
 }`,
   'page.js': `
 import { report } from '../smoke.mjs';
