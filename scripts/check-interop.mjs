@@ -223,7 +223,9 @@ async function checkSearches() {
       for (const [i, id] of asked.entries()) {
         // Asked for 50, the command re-ranks ten times as many: its first 5 are those of all rows.
         const answer = await cli('search', stored, '--row-id', id, '-k', '50', '--json');
-        const [own, theirs] = [JSON.parse(found)[i], JSON.parse(answer).slice(0, 5)];
+        const lines = answer.trim().split('\n');
+        const theirs = lines.slice(0, 5).map((line) => JSON.parse(line));
+        const own = JSON.parse(found)[i];
         assert.deepEqual(
           own.map((row) => row.id),
           theirs.map((row) => row.id),

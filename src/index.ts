@@ -6,6 +6,7 @@
 export { FormatError } from './base/format-error';
 export type { Ids } from './base/ids';
 export type { LongCall } from './base/long-work';
+export type { Cluster } from './clusters/cluster';
 export {
   type ClusterOptions,
   type Clusters,
@@ -17,7 +18,6 @@ export {
   type DensityOptions,
 } from './clusters/density';
 export type { ClusterSource, PointKind } from './clusters/points-of';
-export type { Cluster } from './clusters/summaries';
 export {
   type AngleEstimate,
   bitsFor,
@@ -98,8 +98,10 @@ export type { StoredFigures, StoredIndex } from './store/stored-index';
 export type { ArrowSource } from './table/arrow/source';
 export {
   type CodesFromArrowOptions,
+  type CodesToArrowOptions,
   type CodesWithIds,
   codesFromArrow,
+  codesToArrow,
   type SparseFromArrowOptions,
   type SparseWithIds,
   sparseFromArrow,
@@ -107,7 +109,6 @@ export {
   type VectorsWithIds,
   vectorsFromArrow,
 } from './table/from-arrow';
-export { type CodesToArrowOptions, codesToArrow } from './table/sealed/codes';
 export { jieba, segments, stopWords } from './text/dictionaries';
 export { embed } from './text/embed';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';

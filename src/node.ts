@@ -3,14 +3,26 @@
  * by name and does nothing else; it needs the file system of Node.
  */
 
-export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
-export { type ReadPlanOptions, readPlan, writePairs, writePlan } from './formats/plan-file';
-export type { RowFormat } from './formats/row-format';
-export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
+export {
+  type Applied,
+  type ApplyOptions,
+  applyPlan,
+  type ReadPlanOptions,
+  readPlan,
+  writePairs,
+  writePlan,
+} from './formats/plan-file';
+export type {
+  ColumnType,
+  Delimiter,
+  RowFormat,
+  RowReader,
+  SkippedLine,
+} from './formats/row-reader';
 export * from './index';
 export type { BuildOptions } from './store/build';
 export type { NewBatch } from './store/change';

@@ -18,7 +18,7 @@ export const COMMON_OPTIONS = options({
 
 const SHARED = options({
   '-o, --output OUT': 'Write to this file (- is stdout)',
-  '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
+  '--to FORMAT: arrow|arrows|parquet|csv|jsonl':
     'Format of the output, where its name does not show it (stdout: jsonl)',
   '--force': 'Replace an output that exists',
   '--json': 'JSON for machines',
@@ -207,7 +207,6 @@ export const VERBS: readonly Verb[] = [
           'Leave the rows in their files, and hold at most so much of them, as 512M',
         '--columns NAMES: list':
           'Columns of the index to show, or none (the first text, as that of an index of texts)',
-        '--full': 'Whole texts, not their beginnings, in CSV and, as JSON lines, on a terminal',
       }),
       // For tasks of the Spark package.
       ...hidden({

@@ -12,9 +12,9 @@ import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-
 import { UnionFind } from '../base/union-find';
 import { distinctAt, NONE } from '../near/distinct-codes';
 import { maxDistanceOf, type RowSource, rowsOf } from '../near/rows';
+import { type Cluster, labelsOf, summaries } from './cluster';
 import { type DensityGraph, densityGraph, STEP_EDGES } from './density-graph';
 import { pointsOfRows } from './points-of';
-import { type Cluster, labelsOf, summaries } from './summaries';
 
 export interface DensityOptions extends LongCall {
   /** Smallest number of rows of a cluster. */

@@ -152,7 +152,6 @@ export interface Questions {
   about: [null, About];
   rows: [{ readonly filter: string }, RowsAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];
-  ids: [{ readonly text: string }, readonly string[]];
   search: [SearchRequest, SearchAnswer];
   map: [null, MapAnswer];
   review: [null, ReviewAnswer];
@@ -200,3 +199,20 @@ export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 
 /** The same as numbers of 32 bits. */
 export const uint32Of = (text: string) => new Uint32Array(bytesOf(text).buffer);
+
+/** 1234567 as `1,234,567`. */
+export function grouped(value: number | bigint): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 row`, `12 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A similarity of at most so many digits, without the 0 before the point: `.832`, `1`, `−.05`. */
+export function shareText(value: number, digits = 3): string {
+  if (value >= 1 - 0.5 / 10 ** digits) return '1';
+  if (Math.abs(value) < 0.5 / 10 ** digits) return '0';
+  return value.toFixed(digits).replace('-', '−').replace('0.', '.');
+}

@@ -7,11 +7,11 @@ import { checkDeclared } from '../base/arguments';
 import { wrongType, wrongValue } from '../base/check';
 import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
-import { type CsvLayout, csvHeader, csvLines } from './csv/csv-text';
+import { type CsvLayout, csvHeader, csvLines } from './csv/csv-rows';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
 import { jsonRows } from './jsonl/json-text';
 import { parquetEncoder } from './parquet/parquet-out';
-import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } from './row-format';
+import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } from './row-reader';
 
 /** How rows are written. */
 export interface CreateRowsOptions {
@@ -47,7 +47,7 @@ export interface RowWriter {
 }
 
 /** Formats that are written. */
-const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json'] as const;
+const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl'] as const;
 /** A format that can be written. */
 type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
@@ -180,50 +180,37 @@ async function encoderOf(
     case 'parquet':
       return parquetEncoder();
     case 'csv':
-      return new Lines({
-        first: (batch) => csvHeader(batch, layout),
-        rows: (batch) => csvLines(batch, layout),
-      });
+      return new Lines(
+        (batch) => csvLines(batch, layout),
+        (batch) => csvHeader(batch, layout),
+      );
     case 'jsonl':
-      return new Lines({ rows: jsonRows });
-    case 'json':
-      return new Lines({ rows: jsonRows, open: '[\n', between: ',\n', end: '\n]\n' });
+      return new Lines(jsonRows);
   }
-}
-
-/** How rows become text. */
-interface LineLayout {
-  rows: (batch: RowBatch) => string[];
-  /** The text before all rows, made of the first batch. */
-  first?: (batch: RowBatch) => string;
-  /** Text before the first row, between two rows, and after the last one. */
-  open?: string;
-  between?: string;
-  end?: string;
 }
 
 /** Characters that are encoded at once, far fewer than the longest string has. */
 const MAX_CHARACTERS = 1 << 22;
 
-/** Encodes each row as text; every batch must have the columns of the first. */
+/** Encodes each row as a line of text; every batch must have the columns of the first. */
 class Lines implements RowEncoder {
   #names: string | null = null;
-  #hasRows = false;
 
-  constructor(private readonly layout: LineLayout) {}
+  /** `first` is the text before all rows, made of the first batch. */
+  constructor(
+    private readonly rows: (batch: RowBatch) => string[],
+    private readonly first: (batch: RowBatch) => string = () => '',
+  ) {}
 
   encode(batch: RowBatch): Uint8Array[] {
-    const { rows, first, open = '', between } = this.layout;
     const parts: Uint8Array[] = [];
     const names = JSON.stringify(batch.columns.map(({ name }) => name));
-    if (this.#names === null) parts.push(Buffer.from(first === undefined ? open : first(batch)));
+    if (this.#names === null) parts.push(Buffer.from(this.first(batch)));
     else if (this.#names !== names) throw new Error(`columns ${names} after ${this.#names}`);
     this.#names = names;
     let text = '';
-    for (const line of rows(batch)) {
-      if (between === undefined) text += `${line}\n`;
-      else text += this.#hasRows ? between + line : line;
-      this.#hasRows = true;
+    for (const line of this.rows(batch)) {
+      text += `${line}\n`;
       if (text.length < MAX_CHARACTERS) continue;
       parts.push(Buffer.from(text));
       text = '';
@@ -233,7 +220,6 @@ class Lines implements RowEncoder {
   }
 
   finish(): Uint8Array[] {
-    const { open = '', end = '' } = this.layout;
-    return [Buffer.from(this.#names === null ? open + end : end)];
+    return [];
   }
 }

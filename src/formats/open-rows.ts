@@ -11,28 +11,24 @@ import { ByteSource } from './byte-source';
 import { csvRows } from './csv/csv-rows';
 import { jsonlRows } from './jsonl/jsonl-rows';
 import { npyRows } from './npy/npy-rows';
-import { parquetRows } from './parquet/parquet-rows';
-import {
-  detectFormat,
-  isRead,
-  isTabbed,
-  MAGIC_BYTES,
-  OF_LINES,
-  type ReadFormat,
-  ROW_FORMATS,
-  type RowFormat,
-} from './row-format';
+import { parquetRows } from './parquet/columns';
+import { folderRows, textRows } from './records';
 import {
   type ColumnType,
   type Delimiter,
+  detectFormat,
   type FormatRows,
+  isTabbed,
+  MAGIC_BYTES,
+  OF_LINES,
   OpenRows,
   type ReadOptions,
+  ROW_FORMATS,
+  type RowFormat,
   type RowReader,
   Skips,
 } from './row-reader';
 import { openShards, shardsOf } from './shards';
-import { folderRows, textRows } from './text/text-rows';
 import type { FileStates } from './web-source';
 
 /** How rows are read. */
@@ -90,7 +86,7 @@ export const OPEN_OPTIONS = {
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
-const READERS: Record<ReadFormat, Open> = {
+const READERS: Record<RowFormat, Open> = {
   arrow: arrowRows,
   arrows: arrowRows,
   parquet: parquetRows,
@@ -164,12 +160,6 @@ async function openOne(
     const bytes = await packed.uncompressed();
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
-    if (!isRead(format)) {
-      throw new FormatError(
-        'one JSON array is not read; write a JSON object a line (.jsonl)',
-        bytes.name,
-      );
-    }
     if (head.length === 0) throw new FormatError('empty', bytes.name);
     const delimiter = read.delimiter ?? (isTabbed(bytes.name) ? '\t' : undefined);
     if (read.expectEnd && OF_LINES.includes(format)) {

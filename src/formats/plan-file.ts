@@ -1,9 +1,18 @@
-/** Plans and pairs as files: rows like others, in the formats that rows have. */
+/**
+ * Plans and pairs as files: rows like others, in the formats that rows have. A plan is applied by
+ * writing a new file of the rows that it keeps: JSONL, shards of JSONL, CSV and text keep their
+ * records byte for byte, Arrow and Parquet all their columns; another format of the output
+ * converts.
+ */
 
 import { checkArguments, checkDeclared } from '../base/arguments';
+import { MAX_BITS } from '../base/check';
+import { asFormatError, FormatError } from '../base/format-error';
 import { checkIds } from '../base/ids';
+import { checkLongCall, type LongCall } from '../base/long-work';
+import type { BitOrder } from '../codes/codes';
 import { noPairs, type PairBatch, type Pairs } from '../near/pairs';
-import { checkPlanShape, type DedupPlan } from '../near/plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import {
   doubtfulRows,
   eachPlanBatch,
@@ -13,10 +22,14 @@ import {
   type PlanTableOptions,
   planOf,
 } from '../near/plan-table';
+import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
-import { type CreateRowsOptions, createRows, type RowWriter } from './create-rows';
-import { openRecords, openRows } from './open-rows';
-import { formatOfPath, type RowFormat } from './row-format';
+import { type CreateRowsOptions, createRows, type RowWriter, writerTo } from './create-rows';
+import { openOutput, type RowOutput } from './file-io';
+import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
+import { formatOfPath, OF_LINES, ROW_FORMATS, type RowFormat, type RowReader } from './row-reader';
+import { shardsOf } from './shards';
+import type { FileStates } from './web-source';
 
 /**
  * Writes pairs as an Arrow stream of a, b, distance and, if known, cosine or jaccard. Holds one
@@ -77,8 +90,7 @@ export async function savePlan(
 }
 
 /** True for formats in which the similarities of a plan have six digits. */
-export const isRounded = (format: RowFormat | null) =>
-  ['csv', 'jsonl', 'json'].includes(format ?? '');
+export const isRounded = (format: RowFormat | null) => format === 'csv' || format === 'jsonl';
 
 async function writeRows(
   path: string,
@@ -124,4 +136,254 @@ export async function readPlan(path: string, options?: ReadPlanOptions): Promise
   const batches: RowBatch[] = [];
   for await (const batch of await openRows(path, { columns })) batches.push(batch);
   return planOf(batches, path, maxRows);
+}
+
+/** How a plan is applied; options of `openRows` say how the source is read. */
+export interface ApplyOptions extends OpenRowsOptions, LongCall {
+  /**
+   * The column with the codes of the plan, where it is not "code". Null where the plan was made of
+   * something else in the file.
+   */
+  column?: string | null;
+  /** Bits of a code in `column`, where they are not 8 x its bytes. */
+  bits?: number;
+  /** Which bit of a byte the maker packs first. */
+  bitOrder?: BitOrder;
+  /**
+   * Ids of the plan's rows, which this column of the source must have. An undefined id is not
+   * compared.
+   */
+  ids?: { readonly column: string; readonly values: ArrayLike<string | null | undefined> };
+  /** Files that the output must not be, by whatever name. The source is one. */
+  inputs?: readonly string[];
+  /** By default that of the extension, else of the source. */
+  outputFormat?: RowFormat;
+  /**
+   * Replaces an output that exists.
+   * @default true
+   */
+  force?: boolean;
+}
+
+const OPTIONS = {
+  ...OPEN_OPTIONS,
+  signal: 'any',
+  onProgress: 'any',
+  threads: 'any',
+  column: 'any',
+  bits: { min: 1, max: MAX_BITS },
+  bitOrder: ['lsb', 'msb'],
+  ids: 'any',
+  inputs: 'names',
+  outputFormat: ROW_FORMATS,
+  force: 'boolean',
+} as const;
+
+/** What was read, and which lines were left out where `onError` is 'skip'. */
+export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
+
+/**
+ * Writes the rows that a plan keeps to a new file, also those of shards. The source is only read,
+ * and must have the rows that the plan was made for.
+ *
+ * @example
+ * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writeCodes('codes.arrow', codes);
+ * await applyPlan(await dedup(codes, { maxDistance: 10 }), 'codes.arrow', 'kept.arrow');
+ * console.log((await readCodes('kept.arrow')).codes.count); // 2
+ */
+export async function applyPlan(
+  plan: DedupPlan,
+  source: string | readonly string[],
+  output: string,
+  options?: ApplyOptions,
+): Promise<Applied> {
+  const given = checkLongCall(checkDeclared(options, OPTIONS));
+  checkPlanShape('plan', plan);
+  checkArguments({ source, output }, { source: 'paths', output: 'path' });
+  return applyChecked(plan, source, output, given);
+}
+
+interface CheckedOptions extends ApplyOptions {
+  /**
+   * Checksums by file, if the source still has the bytes that the plan was made of: lines of rows
+   * without an id are then not parsed.
+   */
+  unchanged?: ReadonlyMap<string, string> | undefined;
+  /** Those of the files on hosts that were read before. */
+  states?: FileStates | undefined;
+}
+
+/** The same with options that were checked. */
+export async function applyChecked(
+  plan: DedupPlan,
+  source: string | readonly string[],
+  output: string,
+  given: CheckedOptions,
+): Promise<Applied> {
+  const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
+  const { outputFormat, force = true, unchanged: _, states, ...read } = rest;
+  const shards = given.format === 'text' ? null : await shardsOf(source);
+  const name = typeof source === 'string' ? source : source.join(', ');
+  const look = (batch: RowBatch) => {
+    signal?.throwIfAborted();
+    if (ids !== undefined) checkSourceIds(batch, ids, name);
+    onProgress?.(Math.min(batch.firstRow + batch.count, plan.count), plan.count);
+  };
+  const files = shards ?? [source].flat();
+  const target = await openOutput(output, { force, inputs: [...inputs, ...files] });
+  try {
+    const reader = await openRecords(source, read, { states });
+    const format = outputFormat ?? formatOfPath(output) ?? reader.format;
+    if (format === reader.format && areRecords(reader, shards)) {
+      await reader.close();
+      const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
+      const copied = await copyRecords(plan, source, {
+        read: { ...read, columns, format: shards === null ? format : read.format },
+        target,
+        look,
+        states,
+        isWanted: wantedRows(given, (row) => ids?.values[row] !== undefined),
+      });
+      await target.close();
+      return copied;
+    }
+    const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
+    const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
+    const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
+    const writer = await writerTo(target, format, { header });
+    const checksIn = (batch: RowBatch) =>
+      code === null ? null : checksOf(batch.codes(code, { bits, bitOrder }));
+    await copyRows(plan, { reader, name, look, checksIn, writer });
+    await writer.close();
+    return reader;
+  } catch (error) {
+    await target.abort();
+    throw error;
+  }
+}
+
+/** Writes the kept rows of a reader, and compares the checksums of codes, if there are any. */
+async function copyRows(
+  plan: DedupPlan,
+  copy: {
+    readonly reader: RowReader;
+    readonly name: string;
+    readonly look: (batch: RowBatch) => void;
+    readonly checksIn: (batch: RowBatch) => Uint32Array | null;
+    readonly writer: RowWriter;
+  },
+): Promise<void> {
+  const { reader, name, look, checksIn, writer } = copy;
+  let checks: Uint32Array | null = null;
+  let count = 0;
+  for await (const batch of reader) {
+    count += batch.count;
+    look(batch);
+    if (count > plan.count) continue;
+    const own = checksIn(batch);
+    if (own !== null) {
+      checks ??= new Uint32Array(plan.count);
+      checks.set(own, batch.firstRow);
+    }
+    await writer.write(batch.select(keptRows(plan, batch)));
+  }
+  checkRows(plan, { source: name, count, checks });
+}
+
+/**
+ * True for rows that are lines, which are copied as they are. Of shards all must be JSONL: those of
+ * CSV have a line of names each.
+ */
+function areRecords({ format, columns }: RowReader, shards: readonly string[] | null): boolean {
+  if (shards !== null) return shards.every((shard) => formatOfPath(shard) === 'jsonl');
+  const isFolder = columns.some(({ name }) => name === 'file');
+  return OF_LINES.includes(format) && !(isFolder && format === 'text');
+}
+
+/** Which rows of a source are parsed; undefined for all. */
+function wantedRows({ unchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
+  return unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
+}
+
+/** The column of codes, where there is one. */
+function codesOf(columns: readonly ColumnInfo[], column: string | undefined): string | null {
+  return (
+    column ??
+    columns.find(({ name, fits }) => name === 'code' && fits.includes('code'))?.name ??
+    null
+  );
+}
+
+function keptRows(plan: DedupPlan, { firstRow, count }: RowBatch): number[] {
+  const rows: number[] = [];
+  for (let row = 0; row < count; row++) if (plan.kept[firstRow + row] === 1) rows.push(row);
+  return rows;
+}
+
+/** Fails where the source has another id than the plan's row. */
+function checkSourceIds(
+  batch: RowBatch,
+  { column, values }: NonNullable<ApplyOptions['ids']>,
+  source: string,
+): void {
+  const own = batch.values(column);
+  for (let i = 0, row = batch.firstRow; i < own.length && row < values.length; i++, row++) {
+    if (values[row] === undefined || String(own[i]) === String(values[row])) continue;
+    const wanted = `the plan was made for ${values[row]}`;
+    throw new FormatError(`row ${row}: its "${column}" is ${own[i]}, ${wanted}`, source);
+  }
+}
+
+/** Fails where a source has more or fewer rows than the plan, or other codes. */
+function checkRows(
+  plan: DedupPlan,
+  found: { source: string; count: number; checks: Uint32Array | null },
+): void {
+  const { source, count, checks } = found;
+  asFormatError(source, () => {
+    if (count !== plan.count) checkPlan(plan, new Uint32Array(count));
+    if (checks !== null) checkPlan(plan, checks);
+  });
+}
+
+const LINE_FEED = 10;
+
+/** Copies the bytes of kept records and, of CSV, of the line that names the columns. */
+async function copyRecords(
+  plan: DedupPlan,
+  source: string | readonly string[],
+  copy: {
+    readonly read: OpenRowsOptions;
+    readonly target: RowOutput;
+    readonly look: (batch: RowBatch) => void;
+    readonly states: FileStates | undefined;
+    readonly isWanted: ((row: number) => boolean) | undefined;
+  },
+): Promise<Applied> {
+  const { read, target, look, states, isWanted } = copy;
+  let kept: Uint8Array[] = [];
+  // Row -1 is the line of names.
+  let row = read.format === 'csv' ? -1 : 0;
+  // The last line of a shard may have no line feed.
+  let isEnded = true;
+  // Only the columns that are read decide whether a line is skipped; whole lines are copied.
+  const onRecord = (bytes: Buffer, start: number, end: number) => {
+    if (row < 0 || plan.kept[row] === 1) {
+      if (!isEnded) kept.push(Uint8Array.of(LINE_FEED));
+      kept.push(bytes.subarray(start, end));
+      isEnded = bytes[end - 1] === LINE_FEED;
+    }
+    row++;
+  };
+  const reader = await openRecords(source, read, { onRecord, isWanted, states });
+  let count = 0;
+  for await (const batch of reader) {
+    count += batch.count;
+    look(batch);
+    await target.write([Buffer.concat(kept)]);
+    kept = [];
+  }
+  checkRows(plan, { source: [source].flat().join(', '), count, checks: null });
+  return reader;
 }

@@ -11,8 +11,7 @@ import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
-import { formatOfPath, isRead } from './row-format';
-import { type FormatRows, OpenRows, type ReadOptions } from './row-reader';
+import { type FormatRows, formatOfPath, OpenRows, type ReadOptions } from './row-reader';
 import { isAddress } from './web-source';
 
 /** The files of a folder of shards, a pattern or a list; null for one file or a folder of texts. */
@@ -43,10 +42,7 @@ async function shardsAt(path: string): Promise<string[] | null> {
  */
 async function shardsIn(folder: string): Promise<string[] | null> {
   const files = (await filesOf(folder)).filter((file) => !/(?:^|\/)_[^/]*$/.test(file));
-  const isShard = (file: string) => {
-    const format = formatOfPath(file);
-    return format !== null && format !== 'text' && isRead(format);
-  };
+  const isShard = (file: string) => ![null, 'text'].includes(formatOfPath(file));
   // Without any file of rows the folder is one of texts.
   if (!files.some(isShard)) return null;
   const other = files.find((file) => !isShard(file));

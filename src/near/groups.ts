@@ -8,7 +8,7 @@
 import { ascending, keyOfBytes, toStarts } from '../base/arrays';
 import { checkOneOf, checkOptions, checkSeed, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
-import { alea } from '../base/random';
+import { alea, mixed } from '../base/random';
 import { UnionFind } from '../base/union-find';
 import type { CommonText } from './common-text';
 import { NONE } from './distinct-codes';
@@ -360,13 +360,6 @@ export async function orderBy(keep: Keep, rows: Uint32Array, work: LongWork): Pr
     return value instanceof Date ? value.getTime() : value;
   };
   return sortedBy(rows, valueAt, 'lowest' in keep ? 1 : -1, work);
-}
-
-/** A permutation of the 32-bit integers without visible pattern (Wellons 2018). */
-function mixed(value: number): number {
-  let hash = Math.imul(value ^ (value >>> 16), 0x7feb_352d);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x846c_a68b);
-  return hash ^ (hash >>> 16);
 }
 
 /** Rows ordered by a value of each: missing values last, equal ones by row. */

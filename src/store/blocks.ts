@@ -13,7 +13,6 @@ import type { Id } from '../index/ids';
 import { checksum } from '../kernels/xxhash';
 import type { Span } from '../table/arrow/messages';
 import { asArrow } from '../table/arrow/source';
-import { type BlockIds, readBody } from '../table/sealed/body-reader';
 import {
   SPARSE_COLUMNS,
   type SparseColumns,
@@ -21,8 +20,10 @@ import {
   sparseTable,
 } from '../table/sealed/index-rows';
 import {
+  type BlockIds,
   type ColumnSchema,
   openTable,
+  readBody,
   readNumbers,
   type TableBatch,
   type TableRows,

@@ -4,7 +4,7 @@
  * them trains, and recall is measured before the generation is published.
  */
 
-import { checkByteCount } from '../base/byte-count';
+import { checkByteCount } from '../base/arguments';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { checkLongCall, type LongCall, LongWork } from '../base/long-work';
 import { IndexCore } from '../index/index-core';

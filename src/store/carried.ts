@@ -6,7 +6,7 @@ import { type ByteFile, openArrowFile } from '../table/arrow/batches';
 import { ArrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
-import { COLUMNS_HEADER } from '../table/sealed/carried-columns';
+import { COLUMNS_HEADER } from '../table/sealed/index-rows';
 import { StoredColumns } from './columns';
 import { openContent } from './content';
 import { FolderPlace } from './folder-place';

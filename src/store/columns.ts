@@ -8,7 +8,7 @@ import { lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { ColumnData } from '../table/columns/make';
 import { RowBatch } from '../table/row-batch';
-import { carriedColumn } from '../table/sealed/carried-columns';
+import { carriedColumn } from '../table/sealed/index-rows';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import type { ByteRange } from './place';

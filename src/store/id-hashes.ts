@@ -8,11 +8,11 @@
 import { ascending, lowerBound } from '../base/arrays';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/source';
-import { readBody } from '../table/sealed/body-reader';
 import {
   type Body,
   type ColumnSchema,
   openTable,
+  readBody,
   readNumbers,
   TableWriter,
   writeTable,

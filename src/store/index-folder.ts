@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import { checkByteCount } from '../base/byte-count';
+import { checkByteCount } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';

@@ -3,7 +3,7 @@
  * are linked, or copied, into a new folder under one manifest. No row is read.
  */
 
-import { checkByteCount } from '../base/byte-count';
+import { checkByteCount } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';

@@ -3,7 +3,7 @@
  * generations were saved or published, it opens the newest generation instead.
  */
 
-import { checkByteCount } from '../base/byte-count';
+import { checkByteCount } from '../base/arguments';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { checkLongCall, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';

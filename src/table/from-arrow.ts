@@ -1,23 +1,21 @@
 /**
- * Codes, dense and sparse vectors of Arrow bytes or tables, with the ids next to them, by the
- * readers and rules of RowBatch. Vectors of several batches are joined first.
+ * Codes, dense and sparse vectors of Arrow bytes or tables, with the ids next to them, by the rules
+ * of RowBatch. Checksums of files of this library are compared.
  */
 
-import { type Field, RecordBatch } from 'apache-arrow';
+import { RecordBatch } from 'apache-arrow';
 import { checkDeclared } from '../base/arguments';
 import { concatenated } from '../base/arrays';
-import { MAX_BITS, noColumn } from '../base/check';
-import type { Ids } from '../base/ids';
-import type { BitOrder, Codes } from '../codes/codes';
+import { checkOptions, MAX_BITS, wrongType } from '../base/check';
+import { checkIds, type Ids } from '../base/ids';
+import { type BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { type ArrowBatches, type ArrowSource, asArrow, openArrow } from './arrow/source';
-import type { Chunk } from './columns/chunk';
+import { type ArrowSource, asArrow, openArrow } from './arrow/source';
 import { codesOf } from './columns/codes';
-import { chunkOf, joinedColumn } from './columns/pick';
-import { type ColumnInfo, columnInfo, type Fit } from './columns/types';
-import { idsOf } from './columns/values';
-import { denseOf, sparseOf } from './columns/vectors';
+import type { ColumnInfo, Fit } from './columns/types';
+import { RowBatch } from './row-batch';
 import { codeOptions, openSealed } from './sealed/seal';
+import { batchRanges, type ColumnSchema, writeTable } from './sealed/sealed-table';
 
 interface FromArrowOptions {
   /** The column of the ids; a column "id" by default. */
@@ -88,15 +86,11 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
     bits: { min: 1, max: MAX_BITS },
     bitOrder: ['lsb', 'msb'],
   });
-  const opened = openArrow(source, given.file);
-  const header = asArrow(given.file, () => openSealed(opened));
-  const columns = columnsOf(opened);
-  const name = pickColumn(columns, CODES, given.column);
-  const ids = pickIds(columns, given.id);
-  return asArrow(given.file, () => ({
-    codes: codesOf(chunksOf(opened, name), name, codeOptions(given, header)),
-    ids: idsFrom(opened, ids) as I,
-  }));
+  const { header, batches } = opened(source, given.file);
+  const name = pickColumn(batches, CODES, given.column);
+  const chunks = batches.map((batch) => batch.chunk(name));
+  const codes = asArrow(given.file, () => codesOf(chunks, name, codeOptions(given, header)));
+  return { codes, ids: idsOf(batches, given.id) as I };
 }
 
 /**
@@ -115,14 +109,9 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   options?: VectorsFromArrowOptions,
 ): VectorsWithIds<I> {
   const given = checkDeclared(options, COMMON);
-  const opened = openArrow(source, given.file);
-  const columns = columnsOf(opened);
-  const name = pickColumn(columns, VECTORS, given.column);
-  const ids = pickIds(columns, given.id);
-  return asArrow(given.file, () => ({
-    vectors: denseOf(joined(opened, name)),
-    ids: idsFrom(opened, ids) as I,
-  }));
+  const { batches } = opened(source, given.file);
+  const name = pickColumn(batches, VECTORS, given.column);
+  return { vectors: joined(batches, [name]).vectors(name), ids: idsOf(batches, given.id) as I };
 }
 
 /**
@@ -143,45 +132,44 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
   if ((given.indices === undefined) !== (given.values === undefined)) {
     throw new TypeError('"indices" and "values" go together, or a Map "column" in their place');
   }
-  const opened = openArrow(source, given.file);
-  const columns = columnsOf(opened);
-  const [indices, values] =
+  const { batches } = opened(source, given.file);
+  const names =
     given.indices === undefined
-      ? [pickColumn(columns, MAP, given.column)]
-      : [pickColumn(columns, INDICES, given.indices), pickColumn(columns, VALUES, given.values)];
-  const ids = pickIds(columns, given.id);
-  return asArrow(given.file, () => {
-    const keys = joined(opened, indices);
-    const weights = values === undefined ? keys : joined(opened, values);
-    return { vectors: sparseOf(keys, weights), ids: idsFrom(opened, ids) as I };
-  });
+      ? [pickColumn(batches, MAP, given.column)]
+      : [pickColumn(batches, INDICES, given.indices), pickColumn(batches, VALUES, given.values)];
+  const vectors = joined(batches, names).sparse(names[0], names[1]);
+  return { vectors, ids: idsOf(batches, given.id) as I };
 }
 
-/** The columns of a source. */
-const columnsOf = ({ schema }: ArrowBatches) => schema.fields.map(columnInfo);
-
-/** A column batch by batch; of a source without batches, one batch without rows. */
-function chunksOf({ schema, batches }: ArrowBatches, name: string): Chunk[] {
-  const at = schema.fields.findIndex((field) => field.name === name);
+/** The batches of a source, one without rows where there is none; and the header of our files. */
+function opened(source: ArrowSource, file: string | undefined) {
+  const arrow = openArrow(source, file);
+  const header = asArrow(file, () => openSealed(arrow));
+  const all = arrow.batches.length > 0 ? arrow.batches : [new RecordBatch(arrow.schema, undefined)];
   let firstRow = 0;
-  return (batches.length === 0 ? [new RecordBatch(schema, undefined)] : batches).map((batch) => {
-    const place = { count: batch.numRows, firstRow };
-    firstRow += batch.numRows;
-    return chunkOf(schema.fields[at], batch.data.children[at], place);
+  const batches = all.map((one) => {
+    const batch = RowBatch.fromArrow(one, { firstRow, ...(file !== undefined && { file }) });
+    firstRow += batch.count;
+    return batch;
   });
+  return { header, batches };
 }
 
-/** A column of all batches; lists with 32-bit offsets then have at most 2^31 - 1 values in all. */
-function joined(source: ArrowBatches, name: string): Chunk {
-  const parts = chunksOf(source, name);
-  if (parts.length === 1) return parts[0];
-  const field = source.schema.fields.find((one) => one.name === name) as Field;
-  return { data: joinedColumn(parts.map(({ data }) => ({ field, data }))).data, firstRow: 0 };
+/** These columns of all batches; lists with 32-bit offsets then have at most 2^31 - 1 values. */
+function joined(batches: readonly RowBatch[], names: readonly string[]): RowBatch {
+  const parts = batches.map((batch) => {
+    const columns = names.map((name) => batch.column(name));
+    return RowBatch.ofColumns(columns, batch.count, batch);
+  });
+  return RowBatch.join(parts);
 }
 
-function idsFrom(source: ArrowBatches, name: string | null): Ids | null {
-  if (name === null) return null;
-  const parts = chunksOf(source, name).map(idsOf);
+/** The ids by the name of their column, or of one called "id" that can be one; else null. */
+function idsOf(batches: readonly RowBatch[], name: string | undefined): Ids | null {
+  const [{ columns }] = batches;
+  const isUsual = columns.some((column) => column.name === 'id' && column.fits.includes('id'));
+  if (name === undefined && !isUsual) return null;
+  const parts = batches.map((batch) => batch.ids(name ?? 'id'));
   if (parts.length === 1) return parts[0];
   return Array.isArray(parts[0]) ? (parts.flat() as string[]) : concatenated(parts as Int32Array[]);
 }
@@ -217,36 +205,54 @@ const VECTORS: Wanted = {
 const MAP: Wanted = { fit: 'map', what: 'Map of integers to floats', usual: USUAL };
 const INDICES: Wanted = { fit: 'indices', what: 'column of integer lists', option: 'indices' };
 const VALUES: Wanted = { fit: 'values', what: 'column of float lists', option: 'values' };
-const IDS: Wanted = { fit: 'id', what: 'id column of integers or strings', option: 'id' };
 
 /**
  * The column of that name; else the one with a usual name; else the only likely one. Else throws.
  */
 function pickColumn(
-  columns: readonly ColumnInfo[],
+  [batch]: readonly RowBatch[],
   { fit, what, option = 'column', usual = [], isLikely = () => true }: Wanted,
   name: string | undefined,
 ): string {
   if (name !== undefined) {
-    const column = columns.find((one) => one.name === name);
-    if (column === undefined) throw noColumn(name, namesOf(columns));
-    if (column.fits.includes(fit)) return name;
-    throw new TypeError(`column "${name}" of type ${column.type} is no ${what}`);
+    batch.chunk(name, fit, what);
+    return name;
   }
-  const fitting = columns.filter(({ fits }) => fits.includes(fit));
+  const fitting = batch.columns.filter(({ fits }) => fits.includes(fit));
   const named = fitting.find((column) => usual.includes(column.name));
   const likely = named === undefined ? fitting.filter(isLikely) : [named];
   if (likely.length === 1) return likely[0].name;
-  const listed = namesOf(likely.length > 0 ? likely : columns).map((one) => `"${one}"`);
+  const listed = (likely.length > 0 ? likely : batch.columns).map((one) => `"${one.name}"`);
   const names = listed.join(', ') || 'no columns';
   const found = likely.length === 0 ? `none of ${names}` : names;
   throw new RangeError(`"${option}" must name the ${what}: ${found} would do`);
 }
 
-const namesOf = (columns: readonly ColumnInfo[]) => columns.map(({ name }) => name);
+/** What a file has besides the codes. */
+export interface CodesToArrowOptions {
+  /** One id a row: strings or integers. */
+  ids?: Ids | readonly number[];
+}
 
-/** The column of ids by name, or one called "id" that can be one; else null. */
-function pickIds(columns: readonly ColumnInfo[], name: string | undefined): string | null {
-  const isUsual = columns.some((column) => column.name === 'id' && column.fits.includes('id'));
-  return name === undefined && !isUsual ? null : pickColumn(columns, IDS, name ?? 'id');
+/** Codes as the bytes of an Arrow file, which any Arrow reader opens. */
+export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {
+  const given = checkOptions('options', options, ['ids']);
+  if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
+  const ids = given.ids === undefined ? null : checkIds(given.ids, codes.count);
+  const { bits, bytesPerCode: width, bytes, validity } = codes;
+  const { projection, seed, dimensions, texts } = codes.origin ?? {};
+  const header = { bits, ...(projection !== undefined && { projection, seed, dimensions, texts }) };
+  const columns: ColumnSchema[] = [
+    { name: 'id', type: 'ids', isOptional: true },
+    { name: 'code', type: { bytes: width }, isNullable: validity !== null },
+  ];
+  const batches = batchRanges(codes.count).map(([first, end]) => {
+    const code = {
+      bytes: bytes.subarray(first * width, end * width),
+      // Batches have a multiple of 8 rows, so each starts at a whole byte of the bitmap.
+      validity: validity?.subarray(first / 8, Math.ceil(end / 8)) ?? null,
+    };
+    return { count: end - first, rows: { id: ids?.slice(first, end), code } };
+  });
+  return writeTable(columns, header, batches);
 }

@@ -271,20 +271,14 @@ describe('search by text', () => {
     const told = ['query', 'rank', 'id', 'estimatedCosine'];
     expect(Object.keys(first)).toEqual([...told, 'body']);
     const folder = await ownFolder();
-    for (const format of ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json']) {
+    for (const format of ['arrow', 'arrows', 'parquet', 'csv', 'jsonl']) {
       const out = join(folder, `out.${format}`);
       for (const [words, columns] of [
         [[], [...told, 'body']],
         [['--columns', 'none'], told],
       ] as const) {
-        const whole = format === 'csv' ? ['--full'] : []; // it has beginnings of texts otherwise
-        const made = await run([...query, ...words, ...whole, '-o', out, '--force'], { cwd });
+        const made = await run([...query, ...words, '-o', out, '--force'], { cwd });
         expect([made.code, made.stderr]).toEqual([0, '']);
-        if (format === 'json') {
-          const [row] = JSON.parse(await readFile(out, 'utf8'));
-          expect(Object.keys(row)).toEqual(columns);
-          continue;
-        }
         const reader = await openRows(out);
         expect(reader.columns.map(({ name }) => name)).toEqual(columns);
         for await (const batch of reader) {
@@ -372,20 +366,4 @@ describe('--memory', () => {
       expect.stringContaining('--memory expected a size as 800M or 4G, got "much"'),
     ]);
   });
-});
-
-it('shows the beginnings of long texts in CSV and on a terminal, whole ones with --full', async () => {
-  const own = await ownFolder();
-  const body = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
-  await writeFile(join(own, 'in.jsonl'), `${JSON.stringify({ body })}\n`);
-  expect((await run(['index', 'in.jsonl', '-o', 'in.hs'], { cwd: own })).code).toBe(0);
-  const args = ['search', 'in.hs', '--query', 'word1'];
-  const found = async (...more: string[]) => (await run([...args, ...more], { cwd: own })).stdout;
-  expect(await found('--to', 'csv')).toMatch(/,word0 .{140,155}…\n$/);
-  expect(await found('--to', 'csv', '--full')).toContain(body);
-  expect(await found()).toContain(body);
-  const shown = async (...more: string[]) =>
-    (await runInTerminal([...args, ...more], { cwd: own, columns: 80 })).stdout;
-  expect(await shown()).toMatch(/ wor[^…\n]*…\r\n$/);
-  expect(await shown('--full')).toContain(body);
 });

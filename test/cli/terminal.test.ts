@@ -84,7 +84,12 @@ describe('in a terminal', () => {
     await run(['index', DOCS, '-o', 'docs.hs', '-q'], { cwd });
     const args = ['search', 'docs.hs', '--query', 'green tea', '-k', '2', '--json'];
     const { stdout } = await runInTerminal(args, { cwd });
-    expect(JSON.parse(stdout)).toHaveLength(2);
+    expect(
+      stdout
+        .trim()
+        .split(/\r?\n/)
+        .map((line) => JSON.parse(line)),
+    ).toHaveLength(2);
   });
 });
 

@@ -109,7 +109,7 @@ describe('--normalize', () => {
       '0',
       '--json',
     ]);
-    expect(JSON.parse(found.stdout)).toHaveLength(pages.length);
+    expect(found.stdout.trim().split('\n')).toHaveLength(pages.length);
     const again = ['index', at('pages.jsonl'), '--id', 'none', '--append', '-o', at('pages.hs')];
     const refused = await run([...again, '--normalize', 'html']);
     expect([refused.code, refused.stderr]).toEqual([

@@ -33,12 +33,12 @@ import { Codes } from '../../src/codes/codes';
 import { readCodes, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
 import {
   type CodesWithIds,
+  codesToArrow,
   type SparseWithIds,
   sparseFromArrow,
   type VectorsWithIds,
 } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { codesToArrow } from '../../src/table/sealed/codes';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
 type Reader = (

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { snappyUncompress } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeSnappy } from '../../src/formats/parquet/codecs';
+import { decodeSnappy } from '../../src/formats/parquet/pages';
 import { createRows, FormatError, openRows, RowBatch } from '../../src/node';
 import { withChild } from '../table/in-child';
 import type { Seen } from './damaged-parquet.child';

@@ -17,14 +17,18 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { applyChecked, applyPlan } from '../../src/formats/apply-plan';
-import { readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
+import {
+  applyChecked,
+  applyPlan,
+  readPlan,
+  writePairs,
+  writePlan,
+} from '../../src/formats/plan-file';
 import { dedup } from '../../src/near/dedup';
 import { pairs } from '../../src/near/pairs';
 import { checkPlan } from '../../src/near/plan';
-import { codesFromArrow } from '../../src/table/from-arrow';
+import { codesFromArrow, codesToArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { codesToArrow } from '../../src/table/sealed/codes';
 import { collection, pairsByBruteForce } from '../near/collections';
 import { quickIf } from '../reference/tags';
 

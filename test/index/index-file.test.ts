@@ -6,8 +6,7 @@ import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { columnsOfIndex } from '../../src/table/sealed/carried-columns';
-import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
+import { columnsOfIndex, indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
 import { Draws } from '../reference/random';
 
 /** An index as Arrow bytes and back: everything is as before, and damage never gives an index. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { Codes } from '../../src/codes/codes';
 import { BandKeys, bandsFor, caughtBy, type MinBands } from '../../src/hashing/min-bands';
-import { nearRows } from '../../src/near/near-rows';
+import { nearRows } from '../../src/near/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
 import { shingles } from '../../src/text/tokens';
 import { Draws } from '../reference/random';

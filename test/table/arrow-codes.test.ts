@@ -26,8 +26,11 @@ import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import type { Ids } from '../../src/base/ids';
 import { Codes } from '../../src/codes/codes';
-import { type CodesFromArrowOptions, codesFromArrow } from '../../src/table/from-arrow';
-import { codesToArrow } from '../../src/table/sealed/codes';
+import {
+  type CodesFromArrowOptions,
+  codesFromArrow,
+  codesToArrow,
+} from '../../src/table/from-arrow';
 import { runInChild } from './in-child';
 import type { MemoryReport } from './memory.child';
 

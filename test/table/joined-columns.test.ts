@@ -39,7 +39,7 @@ import { concatenated } from '../../src/base/arrays';
 import { ArrowEncoder, ArrowWriter } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
 import { RowBatch } from '../../src/table/row-batch';
-import { COLUMNS_HEADER, carriedColumn } from '../../src/table/sealed/carried-columns';
+import { COLUMNS_HEADER, carriedColumn } from '../../src/table/sealed/index-rows';
 
 const item = (type: DataType) => new Field('item', type, true);
 const point = new Struct([new Field('x', new Int32(), true), new Field('s', new Utf8(), true)]);

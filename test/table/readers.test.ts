@@ -348,6 +348,7 @@ describe('plans', async () => {
   );
   const distance = vectorFromArray([...plan.distances], new Uint16());
   const check = vectorFromArray([...plan.checks], new Uint32());
+  const rows = vectorFromArray([...plan.checks].fill(plan.count), new Uint32());
   const TYPES: [DataType, (value: number) => unknown][] = [
     ...[new Int8(), new Uint8(), new Int16(), new Uint16(), new Int32(), new Uint32()].map(
       (type): [DataType, (value: number) => unknown] => [type, Number],
@@ -366,7 +367,7 @@ describe('plans', async () => {
       name,
       vectorFromArray(values.map(cellOf), type),
     ]);
-    const table = { ...Object.fromEntries(columns), action, distance, check };
+    const table = { ...Object.fromEntries(columns), action, distance, check, rows };
     for (const path of await filesOf(table, true)) expect(await readPlan(path)).toEqual(plan);
   });
 });

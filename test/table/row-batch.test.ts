@@ -21,8 +21,8 @@ import { type ByteFile, openArrowFile, openArrowStream } from '../../src/table/a
 import { openArrow } from '../../src/table/arrow/source';
 import { ArrowEncoder } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
+import { codesToArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { codesToArrow } from '../../src/table/sealed/codes';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
 

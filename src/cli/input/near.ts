@@ -16,8 +16,7 @@ import {
 } from '../../codes/measure';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
-import { nearRows } from '../../near/near-rows';
-import { eachPairs, type PairBatch } from '../../near/pairs';
+import { eachPairs, nearRows, type PairBatch } from '../../near/pairs';
 import { type Nearness, rowsOfCodes } from '../../near/rows';
 import type { Codes, RowBatch, SparseMatrix } from '../../node';
 import type { Call } from '../call';

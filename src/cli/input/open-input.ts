@@ -3,7 +3,7 @@
 import { addAbortSignal } from 'node:stream';
 import { iterated } from '../../base/long-work';
 import { openRecords } from '../../formats/open-rows';
-import { formatOfPath } from '../../formats/row-format';
+import { formatOfPath } from '../../formats/row-reader';
 import type { ColumnType, OpenRowsOptions, RowBatch, RowFormat, RowReader } from '../../node';
 import { threadsOf } from '../../threads/parallel';
 import type { Call } from '../call';

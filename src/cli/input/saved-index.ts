@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { parse } from 'node:path';
 import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
-import { formatOfPath } from '../../formats/row-format';
+import { formatOfPath } from '../../formats/row-reader';
 import { isAddress } from '../../formats/web-source';
 import { coreOf as internalsOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/measured-rows';
@@ -21,7 +21,7 @@ import {
   type StoredIndex,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
-import { columnsOfIndex } from '../../table/sealed/carried-columns';
+import { columnsOfIndex } from '../../table/sealed/index-rows';
 import type { Call } from '../call';
 import { columnOf } from './columns';
 import { parseFilter } from './filter-text';

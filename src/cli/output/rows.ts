@@ -6,11 +6,11 @@
 
 import { Writable } from 'node:stream';
 import { openOutput as openFile, type RowOutput } from '../../formats/file-io';
-import { formatOfPath } from '../../formats/row-format';
+import { formatOfPath } from '../../formats/row-reader';
 import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
-import { PeopleTable } from './table';
+import { PeopleTable } from './figures';
 
 interface OutputOptions {
   /** Inputs of the verb, which are never replaced. */
@@ -40,14 +40,14 @@ export async function openBytes(
 
 /**
  * The format of rows: by --json or --to, else by the name of -o, null for an unknown one. Without
- * these rows go to stdout: as JSON lines, or on a terminal, but for --full, as a table, null.
+ * these rows go to stdout: as JSON lines, or on a terminal as a table, null.
  */
 export function outputFormat(call: Call): RowFormat | null {
-  const format = call.has('json') ? 'json' : call.text('to');
+  const format = call.has('json') ? 'jsonl' : call.text('to');
   if (format !== undefined) return format as RowFormat;
   const target = call.text('output') ?? '-';
   if (target !== '-') return formatOfPath(target);
-  return call.isTerminal && !call.has('full') ? null : 'jsonl';
+  return call.isTerminal ? null : 'jsonl';
 }
 
 /** The writer of -o, else of stdout, in the format of `outputFormat`. */

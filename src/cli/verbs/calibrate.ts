@@ -36,10 +36,17 @@ import { type SourceColumns, sourceWords } from '../input/columns';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
 import { batchesOf, nameOfInput, openInput } from '../input/open-input';
-import { commandLine, counted, fixed, grouped, similarityWords, wrapped } from '../output/figures';
+import {
+  aligned,
+  commandLine,
+  counted,
+  grouped,
+  jsonOf,
+  similarityWords,
+  wrapped,
+} from '../output/figures';
 import { checkPlanName } from '../output/plan';
 import { openBytes } from '../output/rows';
-import { aligned, jsonOf } from '../output/table';
 
 /** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
 const ORIGINALS = 300;
@@ -192,7 +199,7 @@ function tableCells({ lines, same, different, recommended }: CalibrationReport) 
   return [
     ['threshold', 'found', 'wrong', 'groups', 'rows dropped', ''],
     ...lines.map(({ threshold, found, wrong, groups, dropped }) => [
-      fixed(threshold),
+      threshold.toFixed(2),
       of(found, same),
       of(wrong, different),
       grouped(groups),

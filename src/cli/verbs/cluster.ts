@@ -12,9 +12,8 @@ import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } fr
 import { plainColumn, plainData } from '../../table/columns/make';
 import type { Call } from '../call';
 import { type Collection, inBlocks, readCollection } from '../input/collection';
-import { counted, excerpt, grouped } from '../output/figures';
+import { aligned, counted, excerpt, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
-import { aligned } from '../output/table';
 
 /** The row of a cluster that is most like all of its rows. */
 const medoidOf = ({ exemplars }: Cluster) => exemplars[0];

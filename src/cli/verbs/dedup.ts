@@ -13,7 +13,7 @@ import { resolve, sep } from 'node:path';
 import { ascending } from '../../base/arrays';
 import { bitmapOf } from '../../base/bitmap';
 import { JACCARD } from '../../codes/measure';
-import { applyChecked } from '../../formats/apply-plan';
+import { applyChecked } from '../../formats/plan-file';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { isAddress, localName, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
@@ -49,10 +49,11 @@ import {
   readingOptions,
   saySkipped,
 } from '../input/open-input';
-import { linesOfPlan, marksOf } from '../input/plan-source';
 import { commandLine, counted, grouped } from '../output/figures';
 import {
   checkPlanName,
+  linesOfPlan,
+  marksOf,
   openPlan,
   type PlanSummary,
   summaryOf,

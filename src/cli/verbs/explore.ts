@@ -10,17 +10,16 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { mapRows } from '../../explore/layout/map-rows';
 import type { Status } from '../../explore/messages';
-import { answersOf } from '../../explore/server/answers';
 import { openExplored } from '../../explore/server/explored';
 import { atlasRows } from '../../explore/server/map';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/review';
-import { startServer } from '../../explore/server/server';
+import { answersOf, startServer } from '../../explore/server/server';
 import { writerTo } from '../../formats/create-rows';
 import { isAddress, localName } from '../../formats/web-source';
 import { type Call, OF_ROWS } from '../call';
-import { marksOf } from '../input/plan-source';
 import { commandLine } from '../output/figures';
+import { marksOf } from '../output/plan';
 import { openBytes } from '../output/rows';
 
 /** Writes the page, or serves it until a signal rejects the promise with its reason. */

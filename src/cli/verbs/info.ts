@@ -7,8 +7,15 @@ import type { RecallReport } from '../../index/index-options';
 import { FolderFacts, readFolder } from '../../store/folder-facts';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import { bytesText, counted, grouped, printable, recallWords } from '../output/figures';
-import { aligned, jsonOf } from '../output/table';
+import {
+  aligned,
+  bytesText,
+  counted,
+  grouped,
+  jsonOf,
+  printable,
+  recallWords,
+} from '../output/figures';
 
 /** A line for people: what it is, and its value; without a value the line is left out. */
 type Fact = readonly [name: string, value: unknown];

@@ -39,9 +39,8 @@ import {
   type SavedIndex,
   type SearchedIndex,
 } from '../input/saved-index';
-import { EXCERPT_CHARACTERS, textHashersOf, vectorsOfTexts } from '../input/texts';
-import { beginning } from '../output/figures';
-import { openOutput, outputFormat } from '../output/rows';
+import { textHashersOf, vectorsOfTexts } from '../input/texts';
+import { openOutput } from '../output/rows';
 
 interface Queries {
   /** Query i is called `names[i]`; all are of one kind, which decides the type of their column. */
@@ -75,7 +74,6 @@ export async function run(call: Call): Promise<0> {
   const allowed = await rowsOfFilter(call, folder, index);
   const columnsOf = await carriedReader(folder, index, shown);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
-  const isCut = outputFormat(call) === 'csv' && !call.has('full');
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
   const answer = async (queries: Queries) => {
@@ -98,7 +96,7 @@ export async function run(call: Call): Promise<0> {
     const own = await columnsOf(Uint32Array.from(hits, (hit) => hit.row));
     // A carried column that is called like one of these gets the prefix `row_`.
     for (const name of shown) {
-      columns[name in columns ? `row_${name}` : name] = isCut ? cut(own, name) : own.column(name);
+      columns[name in columns ? `row_${name}` : name] = own.column(name);
     }
     const batch = RowBatch.of(columns);
     if (batch.count === 0) empty ??= batch;
@@ -111,12 +109,6 @@ export async function run(call: Call): Promise<0> {
   await out.close();
   if (!(index instanceof SimHashIndex)) await index.close();
   return 0;
-}
-
-function cut(batch: RowBatch, name: string): ColumnData {
-  const column = batch.columns.find((one) => one.name === name);
-  if (!column?.fits.includes('text')) return batch.column(name);
-  return batch.texts(name).map((text) => text && beginning(text, EXCERPT_CHARACTERS));
 }
 
 /** Loads the index; with --memory opens it in its folder, and reads what searches need. */

@@ -4,8 +4,7 @@
  */
 
 import { html, nothing, render, type TemplateResult } from 'lit-html';
-import type { Held } from '../messages';
-import { counted } from './format';
+import { counted, type Held } from '../messages';
 import { MapView, makingView } from './map-view';
 import { ReviewView } from './review-view';
 import { Store, sourceOf, type View } from './store';

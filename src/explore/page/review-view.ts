@@ -6,9 +6,16 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { guard } from 'lit-html/directives/guard.js';
-import type { DecideRequest, GroupAnswer, GroupLine, Member } from '../messages';
+import {
+  counted,
+  type DecideRequest,
+  type GroupAnswer,
+  type GroupLine,
+  grouped,
+  type Member,
+  shareText,
+} from '../messages';
 import { differences } from './differences';
-import { counted, grouped, shareText } from './format';
 import { makingView } from './map-view';
 import type { Store } from './store';
 

@@ -48,11 +48,6 @@ interface State {
   readonly map: MapAnswer | null;
   readonly queryKind: QueryKind;
   readonly query: string;
-  /**
-   * Ids that contain the text of that field, those that begin with it first; none while a text is
-   * searched for.
-   */
-  readonly suggested: readonly string[];
   readonly filter: string;
   readonly isLasso: boolean;
   /** The cluster whose points alone are shown strongly; null for all. */
@@ -83,7 +78,6 @@ export class Store {
     map: null,
     queryKind: 'id',
     query: '',
-    suggested: [],
     filter: '',
     isLasso: false,
     cluster: null,

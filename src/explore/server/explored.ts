@@ -9,8 +9,7 @@ import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import { buildIndex } from '../../cli/input/new-index';
 import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli/input/saved-index';
-import { beginning, counted, excerpt } from '../../cli/output/figures';
-import { jsonOf } from '../../cli/output/table';
+import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/result';
 import { heldOf, liveRows } from '../../measure/measured-rows';
@@ -24,8 +23,6 @@ import { WordSearch } from './word-search';
 /** Characters, at most, of a value on a card, and of a text that is compared. */
 const SNIPPET = 280;
 const LONG_TEXT = 20_000;
-/** Ids that are suggested, at most. */
-const MAX_IDS = 10;
 
 /**
  * Opens an index folder, or reads a file and hashes it by the options of the call. All rows are in
@@ -167,20 +164,6 @@ export class Explored {
         return value === null ? [] : [[name, shown(value, most)]];
       }),
     );
-  }
-
-  /** Ids that have a text in them, in any case, first those that begin with it. */
-  idsLike(text: string): string[] {
-    const wanted = text.trim().toLowerCase();
-    const beginning: string[] = [];
-    const others: string[] = [];
-    for (let i = 0; i < this.rows.length && beginning.length < MAX_IDS; i++) {
-      const id = String(this.index.idOf(this.rows[i]));
-      const at = id.toLowerCase().indexOf(wanted);
-      if (at === 0) beginning.push(id);
-      else if (at > 0 && others.length < MAX_IDS) others.push(id);
-    }
-    return [...beginning, ...others].slice(0, MAX_IDS);
   }
 
   /** The cards of some rows, in the order given; the text that rows are shown by is a field. */

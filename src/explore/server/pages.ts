@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { drawnNumbers } from '../../base/random';
-import { jsonOf } from '../../cli/output/table';
+import { jsonOf } from '../../cli/output/figures';
 import type { PlacedRows } from '../layout/map-rows';
 import type { Held, HeldMap } from '../messages';
 import type { Explored } from './explored';

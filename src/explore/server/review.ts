@@ -8,7 +8,7 @@
 
 import { stat } from 'node:fs/promises';
 import { idsOfIndex } from '../../cli/input/collection';
-import { linesOfPlan, type SourceMarks } from '../../cli/input/plan-source';
+import { linesOfPlan, type SourceMarks } from '../../cli/output/plan';
 import { savePlan } from '../../formats/plan-file';
 import { checksOfRows, planOfRows } from '../../near/plan';
 import { type DedupPlan, type Id, type Ids, openRows, readPlan } from '../../node';

@@ -9,13 +9,14 @@ import type { Codes } from '../../codes/codes';
 import { openArrowFile, openArrowStream } from '../../table/arrow/batches';
 import {
   type CodesFromArrowOptions,
+  type CodesToArrowOptions,
   type CodesWithIds,
   codesFromArrow,
+  codesToArrow,
   type VectorsFromArrowOptions,
   type VectorsWithIds,
   vectorsFromArrow,
 } from '../../table/from-arrow';
-import { type CodesToArrowOptions, codesToArrow } from '../../table/sealed/codes';
 import type { ByteSource } from '../byte-source';
 import { readWhole, writeWhole } from '../file-io';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';

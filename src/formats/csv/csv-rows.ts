@@ -1,18 +1,20 @@
 /**
- * Reads rows of CSV, as RFC 4180 has it. The first line names the columns. A column has numbers
- * where all of the first rows have numbers there, and lists of numbers only where the caller says
- * so. Numbers with leading zeros are texts.
+ * Reads and writes rows of CSV, as RFC 4180 has it. The first line names the columns. A column has
+ * numbers where all of the first rows have numbers there, and lists of numbers only where the
+ * caller says so. Numbers with leading zeros are texts. Writes it with line feeds: a null is an
+ * empty cell, an empty text a quoted one; lists become JSON, bytes hexadecimal digits.
  *
- * Records and their cells are found in bytes, without making strings. udsv (230 MB/s) and papaparse
- * (80 MB/s) return strings, and neither the bytes of a record nor its line, which `applyPlan` and
- * errors need; cells that stay bytes are faster, too.
+ * Records and their cells are found in bytes, without making strings. udsv (230 MB/s) and
+ * papaparse (80 MB/s) return strings, and neither the bytes of a record nor its line, which
+ * `applyPlan` and errors need; cells that stay bytes are faster, too.
  */
 
 import { FormatError } from '../../base/format-error';
 import { type BytesBuilder, type ColumnBuilder, withRoom } from '../../table/columns/make';
-import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
+import { type ColumnPlan, RowAssembler, type RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';
+import { exactJson, hex } from '../jsonl/json-text';
 import { RecordScan, sendRecords } from '../records';
 import {
   checkColumnCount,
@@ -205,7 +207,7 @@ const SAFE_DIGITS = 15;
 
 /** Powers of ten, exact in float64. */
 const POWERS = Array.from({ length: SAFE_DIGITS + 1 }, (_, i) => 10 ** i);
-/** Items of a list, also as numpy prints them: "1." and "+1e-3". */
+/** Numbers, as items of a list, also as numpy prints them: "1." and "+1e-3". */
 const ITEM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Reads rows of CSV; memory holds one block of bytes and one batch. */
@@ -351,4 +353,65 @@ function parseNumbers(text: string): number[] | null {
   if (inner === '') return [];
   const numbers = inner.split(/\s*,\s*|\s+/).map((item) => (ITEM.test(item) ? Number(item) : null));
   return numbers.includes(null) ? null : (numbers as number[]);
+}
+
+/** How cells are written. */
+export interface CsvLayout {
+  readonly delimiter: string;
+  /** Whether texts that a spreadsheet would run are kept, or marked as texts. */
+  readonly formulas: 'keep' | 'text';
+}
+
+/** Texts that a spreadsheet takes for formulas, but for numbers, which begin alike. */
+const FORMULA = /^'*[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]/;
+
+/**
+ * Puts an apostrophe in front of a text that a spreadsheet could run as a formula, also if it has
+ * apostrophes in front already.
+ */
+export function formulaAsText(text: string): string {
+  return FORMULA.test(text) && !ITEM.test(text) ? `'${text}` : text;
+}
+
+/** Undoes `formulaAsText`. */
+export function textOfFormula(text: string): string {
+  return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
+}
+
+/** The line that names the columns. */
+export function csvHeader(batch: RowBatch, layout: CsvLayout): string {
+  const { delimiter } = layout;
+  const cell = cellWriter(layout);
+  return `${batch.columns.map(({ name }) => cell(name)).join(delimiter)}\n`;
+}
+
+/** A line a row, without the line feed. */
+export function csvLines(batch: RowBatch, layout: CsvLayout): string[] {
+  const { delimiter } = layout;
+  const cell = cellWriter(layout);
+  const columns = batch.columns.map(({ name }) => batch.values(name));
+  return Array.from({ length: batch.count }, (_, row) => {
+    const line = columns.map((values) => cell(values[row])).join(delimiter);
+    // A blank line would not be read as a row.
+    return line === '' ? '""' : line;
+  });
+}
+
+/** A function that makes the text of a cell, in quotes where it needs them. */
+function cellWriter({ delimiter, formulas }: CsvLayout): (value: unknown) => string {
+  const written = formulas === 'text' ? formulaAsText : (text: string) => text;
+  const needsQuotes = new RegExp(`["\\r\\n${delimiter === '\t' ? '\\t' : delimiter}]`);
+  return (value) => {
+    if (value === null || value === undefined) return '';
+    if (value === '') return '""';
+    const text =
+      typeof value === 'string'
+        ? written(value)
+        : value instanceof Uint8Array
+          ? hex(value)
+          : typeof value === 'number'
+            ? String(value)
+            : exactJson(value);
+    return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
 }

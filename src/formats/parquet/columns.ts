@@ -1,22 +1,28 @@
 /**
  * Columns of Parquet as ours: numbers, texts, bytes and lists keep their types, dates and times
- * become texts that lose nothing. Each value in a struct is a column, and one in a list of structs
- * a list. Lists within lists are not read.
+ * become texts that lose nothing. Rows are read a row group at a time, which memory holds. Each
+ * value in a struct is a column, and one in a list of structs a list. Lists within lists are not
+ * read.
  */
 
 import { bitmapOf } from '../../base/bitmap';
+import { asFormatError, FormatError } from '../../base/format-error';
 import {
   type Column,
   listData,
   nullsAt,
   nullsOf,
   numberData,
+  plainColumn,
   plainData,
 } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { float16, timeText } from '../../table/columns/values';
-import type { Leaf } from './metadata';
-import type { Budget, LeafValues, Values } from './pages';
+import { RowBatch } from '../../table/row-batch';
+import type { ByteSource } from '../byte-source';
+import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { type Leaf, readFooter } from './metadata';
+import { Budget, LeafReader, type LeafValues, type Values } from './pages';
 
 /**
  * The kind of a leaf's values, and what makes them of stored ones; null where they are the same.
@@ -35,7 +41,7 @@ const NUMBERS: Readonly<Record<string, ColumnKind>> = {
 };
 
 /** How the values of a leaf are read. */
-export function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
+function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
   switch (meaning) {
     case 'DECIMAL':
       return { kind: 'float64', turn: (value) => decimal(value) / 10 ** digits };
@@ -91,18 +97,13 @@ function uuid(bytes: Uint8Array): string {
 }
 
 /** The kind of a column; that of lists within lists is only listed. */
-export function kindOfLeaf(leaf: Leaf): ColumnKind {
+function kindOfLeaf(leaf: Leaf): ColumnKind {
   const { kind } = leafType(leaf);
   return [kind, { list: kind }, 'json' as const][Math.min(2, leaf.maxRepetition)];
 }
 
 /** A column of `rows` rows from its values. */
-export function columnData(
-  leaf: Leaf,
-  rows: number,
-  values: LeafValues,
-  budget: Budget,
-): Column['data'] {
+function columnData(leaf: Leaf, rows: number, values: LeafValues, budget: Budget): Column['data'] {
   const { name, maxRepetition } = leaf;
   const { kind } = leafType(leaf);
   const data =
@@ -188,3 +189,53 @@ function countOf(levels: Uint8Array, level: number): number {
   for (let i = 0; i < levels.length; i++) if (levels[i] === level) count++;
   return count;
 }
+
+/** Reads rows of Parquet; memory holds one row group. */
+export async function parquetRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const { name: file } = source;
+  const bytes = await source.randomAccess(); // its schema comes last
+  const { leaves, groups, rowCount } = await asParquet(file, () => readFooter(bytes));
+  const names = leaves.map(({ name }) => name);
+  const wanted = new Set(options.columns ?? names);
+  checkColumns(wanted, names);
+  const plans = leaves
+    .map((leaf, i) => ({ leaf, i, name: leaf.name, kind: kindOfLeaf(leaf) }))
+    .filter(({ name }) => wanted.has(name));
+  const none = plans.map(({ name, kind }) => plainColumn(name, kind, plainData(kind, [])));
+  const empty = RowBatch.ofColumns(none, 0, { file });
+
+  const read: FormatRows['read'] = async (send) => {
+    const deep = plans.find(({ leaf }) => leaf.maxRepetition > 1);
+    if (deep !== undefined) {
+      const advice = 'name the columns to read without it';
+      throw new FormatError(`column "${deep.name}" has lists within lists: ${advice}`, file);
+    }
+    let firstRow = 0;
+    for (const { rows, chunks } of groups.filter((group) => group.rows > 0)) {
+      const own = plans.map(({ i }) => chunks[i]);
+      bytes.willRead?.(own.map(({ start: at, byteCount: length }) => ({ at, length })));
+      // Chunks may overlap, so the bytes of the file limit what they justify.
+      const sum = own.reduce((all, { byteCount }) => all + byteCount, 0);
+      const budget = new Budget(Math.min(bytes.byteCount, sum));
+      const made: Column[] = [];
+      for (const { leaf, name, kind, i } of plans) {
+        const data = await asParquet(file, async () => {
+          const { start, byteCount } = chunks[i];
+          const content = new Uint8Array(byteCount);
+          await bytes.readInto(content, start);
+          const { turn } = leafType(leaf);
+          const reader = new LeafReader(leaf, chunks[i], turn, new Budget(budget.bytes));
+          return columnData(leaf, rows, reader.read(content), budget);
+        });
+        made.push(plainColumn(name, kind, data));
+      }
+      await send(RowBatch.ofColumns(made, rows, { firstRow, file }));
+      firstRow += rows;
+    }
+    if (firstRow === 0) await send(empty);
+  };
+  return { columns: empty.columns, rowCount, read };
+}
+
+const asParquet = <T>(file: string, read: () => Promise<T>): Promise<T> =>
+  asFormatError(file, read, 'cannot be read as Parquet');

@@ -4,7 +4,7 @@ import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnKind } from '../../table/columns/types';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../jsonl/json-text';
-import type { RowEncoder } from '../row-format';
+import type { RowEncoder } from '../row-reader';
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 

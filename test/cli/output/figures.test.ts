@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBytes } from '../../../src/base/byte-count';
+import { parseBytes } from '../../../src/base/arguments';
 import {
   bytesText,
   counted,
