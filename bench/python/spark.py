@@ -156,7 +156,7 @@ def bench_against(spark, folder, rows=1_000_000, times=30):
     kept, stream = written(folder, "kept", itertools.islice(codes((times + 1) * rows), -(-rows // BATCH), None))
     command.run("index", stream, "--code", "code", "--bits", "64", "--id", "id", "-q", "-o", f"{folder}/kept.hs")
     words = ["dedup", new_stream, "--code", "code", "--bits", "64", "--against", f"{folder}/kept.hs"]
-    out = f"{folder}/plan.parquet"
+    out = f"{folder}/plan.arrow"
     _, alone = measured(lambda: command.run(*words, "--max-distance", "3", "-q", "-o", out))
     before = len(tasks_ended(spark))
     plan = lambda: dedup(spark.read.parquet(new), code="code", against=spark.read.parquet(kept), max_distance=3)  # noqa: E731
