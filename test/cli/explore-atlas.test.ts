@@ -15,6 +15,7 @@ interface Row {
   y: number;
   cluster: number;
   label: string;
+  neighbors: { ids: number[]; distances: number[] };
 }
 
 async function read(path: string) {
@@ -25,22 +26,29 @@ async function read(path: string) {
   return { names, rows: (await parquetReadObjects({ file })) as unknown as Row[] };
 }
 
-it('writes place and cluster of each text', async () => {
+it('writes place, cluster and neighbours of each text', async () => {
   const cwd = await ownFolder();
   const words = ['explore', 'datasets/sample/docs.jsonl', '--text', 'body', '-q'];
   const out = join(cwd, 'map.parquet');
   expect(await run([...words, '-o', out])).toMatchObject({ code: 0, stderr: '' });
   const { names, rows } = await read(out);
-  const own = ['x', 'y', 'cluster', 'label'];
+  const own = ['x', 'y', 'cluster', 'label', 'neighbors'];
   expect(names).toEqual(['id', 'body', 'title', ...own]);
   expect(rows).toHaveLength(40);
   expect(new Set(rows.map(({ label }) => label)).size).toBeGreaterThan(1);
-  for (const { x, y, cluster } of rows) {
+  for (const [i, { x, y, cluster, neighbors }] of rows.entries()) {
     expect([x, y, cluster].every(Number.isFinite)).toBe(true);
+    expect(neighbors.ids).not.toContain(i);
+    expect(neighbors.ids.every((id) => id >= 0 && id < rows.length)).toBe(true);
+    expect(neighbors.distances).toHaveLength(neighbors.ids.length);
   }
+  // Two texts of the sample that are nearly the same (docs/with.md).
+  const [one, other] = ['cat-1', 'cat-2'].map((id) => rows.findIndex((row) => row.id === id));
+  expect(rows[one].neighbors.ids[0]).toBe(other);
+  expect(rows[one].neighbors.distances[0]).toBeLessThan(0.2);
 });
 
-it('has the rows of an index that are not removed', async () => {
+it('measures distances of vectors exactly, in an index with removed rows', async () => {
   const folder = join(await ownFolder(), 'vectors.hs');
   const angles = Array.from({ length: 30 }, (_, i) => (i * i) / 150);
   const index = new SimHashIndex<string>({ bits: 128, dimensions: 2, vectors: 'float32' });
@@ -53,6 +61,13 @@ it('has the rows of an index that are not removed', async () => {
   expect(await run(['explore', folder, '-q', '-o', out])).toMatchObject({ code: 0 });
   const { rows } = await read(out);
   expect(rows.map(({ id }) => Number(id))).toEqual(left);
+  for (const [row, { neighbors }] of rows.entries()) {
+    neighbors.ids.forEach((id, i) => {
+      const distance = 1 - Math.cos(left[row] - left[id]);
+      expect(neighbors.distances[i]).toBeCloseTo(distance, 5);
+    });
+    expect(neighbors.distances).toEqual([...neighbors.distances].sort((a, b) => a - b));
+  }
 });
 
 it('is refused under another name', async () => {

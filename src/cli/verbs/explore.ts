@@ -11,11 +11,10 @@ import { basename } from 'node:path';
 import { mapRows } from '../../explore/layout/map-rows';
 import type { Status } from '../../explore/messages';
 import { openExplored } from '../../explore/server/explored';
-import { atlasRows } from '../../explore/server/map';
+import { atlasFile } from '../../explore/server/map';
 import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/review';
 import { answersOf, startServer } from '../../explore/server/server';
-import { writerTo } from '../../formats/create-rows';
 import { isAddress, localName } from '../../formats/web-source';
 import { type Call, OF_ROWS } from '../call';
 import { commandLine } from '../output/figures';
@@ -48,16 +47,15 @@ async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
   const file = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
-  const placed = await mapRows(await explored.mapPoints(), call.long);
-  if (/\.parquet$/i.test(output)) {
-    const writer = await writerTo(file, 'parquet');
-    await writer.write(atlasRows(explored, placed));
-    await writer.close();
-  } else {
-    const held = { about: explored.about(), map: heldMap(explored, placed) };
-    await file.write([new TextEncoder().encode(await singlePage(held))]);
-    await file.close();
-  }
+  const points = await explored.mapPoints();
+  const placed = await mapRows(points, call.long);
+  const bytes = /\.parquet$/i.test(output)
+    ? await atlasFile(explored, points, placed)
+    : new TextEncoder().encode(
+        await singlePage({ about: explored.about(), map: heldMap(explored, placed) }),
+      );
+  await file.write([bytes]);
+  await file.close();
   call.say(`wrote ${output}`);
   return 0;
 }

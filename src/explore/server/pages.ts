@@ -101,7 +101,7 @@ export function heldMap(explored: Explored, all: PlacedRows): HeldMap | null {
 }
 
 /** MAX_ROWS of the placed rows, drawn at random, still ascending. */
-function sampled(all: PlacedRows): PlacedRows {
+function sampled(all: PlacedRows): Omit<PlacedRows, 'neighbors'> {
   const at = drawnNumbers(all.rows.length, MAX_ROWS, 0);
   return {
     rows: Uint32Array.from(at, (i) => all.rows[i]),

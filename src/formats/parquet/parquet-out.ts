@@ -18,6 +18,39 @@ export async function parquetEncoder(): Promise<RowEncoder> {
   return new ParquetRows(new library.ByteWriter(), library.ParquetWriter);
 }
 
+/** Rows near each row: their numbers in the file, and how far each is. */
+export interface Neighbors {
+  readonly ids: number[];
+  readonly distances: number[];
+}
+
+/** All rows of a batch as one file, with a column `neighbors`: a struct of two lists. */
+export async function parquetWithNeighbors(
+  batch: RowBatch,
+  neighbors: readonly Neighbors[],
+): Promise<Uint8Array> {
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
+  const columns = batch.columns.map(({ name }) => ({ name, kind: batch.kind(name) }));
+  const schema: SchemaElement[] = [
+    { name: 'root', num_children: columns.length + 1 },
+    ...columns.flatMap(({ name, kind }) => elementsOf(name, kind)),
+    { name: 'neighbors', repetition_type: 'OPTIONAL', num_children: 2 },
+    ...elementsOf('ids', { list: 'int32' }),
+    ...elementsOf('distances', { list: 'float32' }),
+  ];
+  const columnData = columns.map(({ name, kind }) => {
+    const turn = turnOf(kind);
+    const data = batch.values(name).map((value) => (value === null ? null : turn(value)));
+    return { name, data };
+  });
+  const writer = new ByteWriter();
+  const output = new ParquetWriter({ writer, schema });
+  const all = [...columnData, { name: 'neighbors', data: [...neighbors] }];
+  await output.write({ columnData: all, rowGroupSize: GROUP_ROWS });
+  await output.finish();
+  return writer.getBytes();
+}
+
 /** The values of a column in the row group that is held. */
 interface Column {
   readonly name: string;
