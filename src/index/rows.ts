@@ -230,7 +230,7 @@ export class Rows {
   }
 
   /** Copies vectors, some thousand at a time, so that memory holds few twice. */
-  #takeVectors(sources: readonly Rows[], source: Uint8Array, position: Uint32Array): void {
+  #takeVectors(sources: readonly Rows[], source: Taken['source'], position: Uint32Array): void {
     const { vectors } = this;
     if (vectors === null) return;
     vectors.skip(position.length);
@@ -436,7 +436,7 @@ interface Gathered {
 
 /** For each new position the number of a source and the position there; `coded` are not null. */
 interface Taken {
-  readonly source: Uint8Array;
+  readonly source: Uint8Array | Uint32Array;
   readonly position: Uint32Array;
   readonly coded: number;
 }

@@ -221,8 +221,9 @@ export class Tail extends InMemory implements Placed {
         count: Math.ceil((this.rows.count - first) / PLACED_AT_ONCE),
         part: (i) => this.#next(first + i * PLACED_AT_ONCE - this.#assigned),
         here: (rows) => place(space, this.#hasCopies, rows),
-        take: (placed) => {
-          this.#take(placed);
+        take: (placed, i) => {
+          // A search that came first has given all rows their partitions.
+          if (this.#assigned === first + i * PLACED_AT_ONCE) this.#take(placed);
           return [this.#assigned - first, this.rows.count - first];
         },
       },
@@ -352,7 +353,7 @@ export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Me
   each((_, __, p) => starts[p + 1]++);
   for (let p = 0; p <= partitions; p++) starts[p + 1] += starts[p];
   const next = starts.slice();
-  const source = new Uint8Array(count);
+  const source = parts.length > 2 ** 8 ? new Uint32Array(count) : new Uint8Array(count);
   const position = new Uint32Array(count);
   each((part, at, p) => {
     source[next[p]] = part;
@@ -383,7 +384,7 @@ export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Me
 /** Sorts the sources and positions of merged rows `first` to `end - 1` by row. */
 function sortByRow(
   parts: readonly Placed[],
-  source: Uint8Array,
+  source: Uint8Array | Uint32Array,
   position: Uint32Array,
   first: number,
   end: number,
@@ -439,7 +440,7 @@ function mergedEntries(
 /** Where merged rows come from, in the order of their partitions. */
 interface Taken {
   readonly starts: Uint32Array;
-  readonly source: Uint8Array;
+  readonly source: Uint8Array | Uint32Array;
   readonly position: Uint32Array;
   readonly coded: number;
 }
