@@ -104,11 +104,13 @@ function kindOfLeaf(leaf: Leaf): ColumnKind {
 
 /** A column of `rows` rows from its values. */
 function columnData(leaf: Leaf, rows: number, values: LeafValues, budget: Budget): Column['data'] {
-  const { name, maxRepetition } = leaf;
+  const { name, maxRepetition, maxDefinition } = leaf;
   const { kind } = leafType(leaf);
+  // Of a part of a struct there are several levels below that of a value: the struct may be null.
+  const isThere = () => values.definitions?.map((level) => Number(level === maxDefinition)) ?? null;
   const data =
     maxRepetition === 0
-      ? leafData(kind, values.values, values.definitions, budget)
+      ? leafData(kind, values.values, isThere(), budget)
       : listColumn(leaf, kind, values, budget);
   if (data.length === rows) return data;
   throw new Error(`column "${name}" has ${data.length} rows, not ${rows}`);
