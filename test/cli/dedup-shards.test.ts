@@ -154,6 +154,24 @@ describe('rows of one value', () => {
     expect(dropped('langs-plan.jsonl')).toEqual(['e0']);
   });
 
+  it('are equal in shards of which one has integers, and where they are lists', async () => {
+    const yearOf = (years: readonly number[]) =>
+      years.map((year, i) => `${JSON.stringify({ ...doc(`y${i}`, 0), year })}\n`).join('');
+    writeFileSync(at('distinct.jsonl'), yearOf([2000, 2001]));
+    writeFileSync(at('repeated.jsonl'), yearOf([2000, 2000, 2001, 2001]));
+    const options = ['--text', 'body', '-o', at('years-plan.jsonl'), '--within'];
+    const years = ['dedup', at('distinct.jsonl'), at('repeated.jsonl')];
+    expect((await run([...years, ...options, 'year'])).code).toBe(0);
+    expect(planOf('years-plan.jsonl').map(({ duplicate_of }) => duplicate_of)).toEqual([
+      ...[0, 0, 0, 1, 1, 1],
+    ]);
+    const kinds = [[1, 2], [3], [1, 2], null];
+    const lists = kinds.map((kind) => `${JSON.stringify({ body: textAt(0), kind })}\n`);
+    writeFileSync(at('kinds.jsonl'), lists.join(''));
+    expect((await run(['dedup', at('kinds.jsonl'), ...options, 'kind', '--force'])).code).toBe(0);
+    expect(planOf('years-plan.jsonl').map(({ row }) => row)).toEqual([0, 2]);
+  });
+
   it('are refused with a plan that grows', async () => {
     const both = await run([...args, '--within', 'lang', '--extend', at('langs-plan.jsonl')]);
     expect([both.code, both.stderr]).toEqual([

@@ -14,6 +14,7 @@ import {
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
+import { exactJson, hex } from '../../formats/jsonl/json-text';
 import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { eachPairs, nearRows, type PairBatch } from '../../near/pairs';
@@ -225,14 +226,21 @@ export interface Within extends TakenColumn {
 export function withinOf(call: Call): Within | null {
   const column = call.text('within');
   if (column === undefined) return null;
-  const groups = new Map<unknown, number>();
+  const groups = new Map<string, number>();
   const ofRows: number[] = [];
   const take = (batch: RowBatch) => {
     for (const value of batch.values(column)) {
-      const group = groups.get(value) ?? groups.size;
-      if (value !== null) groups.set(value, group);
+      const key = keyOf(value);
+      const group = groups.get(key) ?? groups.size;
+      if (value !== null) groups.set(key, group);
       ofRows.push(value === null ? -1 : group);
     }
   };
   return { column, take, ofRows: () => Int32Array.from(ofRows) };
+}
+
+/** Equal for equal values: bytes, lists and objects too, and 1 and 1n, as shards may have one. */
+function keyOf(value: unknown): string {
+  if (value instanceof Uint8Array) return hex(value);
+  return typeof value === 'object' ? exactJson(value) : String(value);
 }
