@@ -390,6 +390,27 @@ describe('files as they are', () => {
     expect(names).toEqual(['a.txt', 'b.txt']);
   });
 
+  it('whose lines were skipped for an id has the texts of its own rows', async () => {
+    const pad = Array.from({ length: 5001 }, (_, id) => ({ id, body: `only ${id}` }));
+    const rows = texts.map((body, id) => ({ id: 6000 + id, body }));
+    const bad = [{ id: 'an id of another type', body: texts[0] }];
+    const lines = [...pad, ...bad, ...rows].map((row) => `${JSON.stringify(row)}\n`);
+    writeFileSync(at('skipped.jsonl'), lines.join(''));
+    for (const near of [[], ['--max-distance', '60']]) {
+      const plan = ['--text', 'body', '-o', at('skipped-plan.jsonl'), '--force', ...near];
+      const made = await run(['dedup', at('skipped.jsonl'), ...plan, '--on-error', 'skip']);
+      expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('skipped 1 line')]);
+      const listed = rowsOf<{ id: number; text: string }>(
+        readFileSync(at('skipped-plan.jsonl'), 'utf8'),
+      );
+      expect(listed.length).toBeGreaterThanOrEqual(50);
+      for (const { id, text } of listed) {
+        const own = id < 6000 ? `only ${id}` : texts[id - 6000];
+        expect(own.slice(0, 80)).toBe(text.slice(0, 80));
+      }
+    }
+  });
+
   it('says how many lines were skipped', async () => {
     writeFileSync(at('bad.jsonl'), `${[...records, '{broken'].join('\n')}\n`);
     const skip = ['--on-error', 'skip'];

@@ -144,7 +144,7 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     rows: ascending(count),
     ids: idColumn === null ? null : joinedIds(ids),
     input: rows,
-    texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
+    texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null, rows.columnsAgain),
     like: { path: rows.reader.file, options: like?.options ?? null, text },
   };
 }

@@ -168,6 +168,8 @@ export class InputRows {
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
   #nullCount = 0;
+  /** The columns that `narrow` chose. */
+  #narrowed: readonly string[] | null = null;
   /** Rows that could not be hashed, and the error of the first. */
   #failed: { count: number; readonly first: unknown } | null = null;
 
@@ -196,7 +198,8 @@ export class InputRows {
     if (path === '-') return;
     const own = [...columns, ...others, ...(idColumn === null ? [] : [idColumn])];
     await this.reader.close();
-    this.reader = await openInput(this.call, path, [...new Set(own)], reading);
+    this.#narrowed = [...new Set(own)];
+    this.reader = await openInput(this.call, path, this.#narrowed, reading);
   }
 
   /** How texts became these vectors, as far as it is known: what an index keeps of it. */
@@ -211,10 +214,19 @@ export class InputRows {
     return this.choice.path !== '-' && this.choice.kind !== 'code';
   }
 
+  /**
+   * Columns by which another reading finds the same rows: with --on-error skip a value of any
+   * column that was read may leave out its line.
+   */
+  get columnsAgain(): readonly string[] {
+    const { columns, reading } = this.choice;
+    return reading.onError === 'skip' ? (this.#narrowed ?? columns) : columns;
+  }
+
   /** Opens a file for another reading of its rows, of which only the wanted ones are read. */
   async again(isWanted: (row: number) => boolean): Promise<InputRows> {
-    const { path, columns, reading } = this.choice;
-    const reader = await openInput(this.call, path, columns, reading, isWanted);
+    const { path, reading } = this.choice;
+    const reader = await openInput(this.call, path, this.columnsAgain, reading, isWanted);
     return new InputRows(this.call, reader, { ...this.choice, idColumn: null });
   }
 

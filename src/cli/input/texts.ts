@@ -144,11 +144,12 @@ export class RowTexts {
   #characters = 0;
   #areWhole = true;
 
-  /** `column` is null where rows are not of texts. */
+  /** `column` is null where rows are not of texts; `columns` are read with it. */
   constructor(
     private readonly call: Call,
     private readonly path: Input,
     readonly column: string | null,
+    private readonly columns: readonly string[] = [],
   ) {}
 
   /** True if the texts of rows can be had: not for other rows, nor where they came by stdin. */
@@ -199,7 +200,7 @@ export class RowTexts {
   ): Promise<ReadonlyMap<number, string>> {
     const texts = new Map<number, string>();
     const isWanted = (row: number) => rows.has(row);
-    const reader = await openInput(this.call, this.path, [column], undefined, isWanted);
+    const reader = await openInput(this.call, this.path, this.columns, undefined, isWanted);
     for await (const batch of batchesOf(this.call, reader)) {
       const own = ascending(batch.count).filter((i) => rows.has(batch.firstRow + i));
       const all = own.length === 0 ? [] : batch.texts(column);
