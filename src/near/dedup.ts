@@ -89,6 +89,8 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   const work = new LongWork(checkLongCall(all));
   const { extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
+  // Counted at once, as the codes are copied: the index may change while the call runs.
+  const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   const known = extend === undefined ? null : knownOf(extend, added);
   // From here on the vectors are part of `added`.
   const checked = groupRequest(added, { ...given, vectors: undefined });
@@ -102,7 +104,6 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
-  const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
   const target = { targetRows, gone, rows: added, near };
   const planAt = async (narrowed: Nearness, part: LongWork) => {
     const nearer = { ...request, near: { ...near, ...narrowed } };

@@ -130,6 +130,17 @@ describe('where pairs are checked by vectors', async () => {
     const plan = await dedup(own, { minCosine: 0.93, maxDistance: 120, targetRows: 40 });
     expect(60 - staysIn(plan)).toBe(56 - 40);
   });
+
+  it('rows that are added or removed after the call do not count', async () => {
+    const near = { minCosine: 0.93, maxDistance: 120, targetRows: 40 };
+    const own = new SimHashIndex({ ...options, vectors: 'float32' });
+    await own.addAll(vectors);
+    const plans = [dedup(own, near)];
+    for (const row of [56, 57, 58, 59]) own.remove(row);
+    plans.push(dedup(own, near));
+    own.add(vectors[0]);
+    expect((await Promise.all(plans)).map(staysIn)).toEqual([40, 44]);
+  });
 });
 
 it('is the same in steps, and refuses other numbers of rows', async () => {
