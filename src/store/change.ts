@@ -426,7 +426,8 @@ export class FolderChange {
   async publish(
     changes: Partial<Pick<Manifest, 'text' | 'files'>> & { report?: IndexHeader['report'] } = {},
   ): Promise<Manifest> {
-    const { base, content, writer } = this;
+    // The header of the rows that were written: an index in memory may change from here on.
+    const { base, content, writer, header } = this;
     this.call.signal?.throwIfAborted();
     const inFiles = this.segments.map(({ files }) => files);
     const left: number[] = [];
@@ -451,7 +452,7 @@ export class FolderChange {
     for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
     return writer.commit({
       rows: this.segments.reduce((sum, { live }) => sum + live, 0),
-      index: { ...this.header, report },
+      index: { ...header, report },
       text: changes.text ?? (content === null ? null : (base?.text ?? null)),
       columns: this.columns,
       segments: inFiles,

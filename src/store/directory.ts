@@ -206,7 +206,7 @@ async function save(
   }
   const made = space && spaceToArrow(space);
   const files = made && { space: await writer.add('space', made.bytes, made.rows) };
-  if (core.changes !== stamp) {
+  if (core.changes !== stamp || core.rows !== rows) {
     throw new Error('the index was changed while it was saved, nothing was written');
   }
   const { generation } = writer;

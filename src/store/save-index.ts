@@ -152,7 +152,8 @@ async function save(
   change.segments = segments;
   await takeSpace(change, origin);
   const frequencies = await frequenciesOf(change, origin, given.frequencies);
-  if (core.changes !== stamp) {
+  // Rows that were optimized meanwhile are in the partitions of another space.
+  if (core.changes !== stamp || core.rows !== rows) {
     throw new Error('the index was changed while it was saved, nothing was written');
   }
   const manifest = await change.publish({

@@ -10,6 +10,7 @@ import {
   SimHashIndex,
   TextHasher,
 } from '../../src/index';
+import { coreOf } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { saveIndex } from '../../src/store/save-index';
 import { RowBatch } from '../../src/table/row-batch';
@@ -351,6 +352,23 @@ describe('a writer', () => {
     const saving = saveIndex(index, folder, { onProgress: () => index.remove(1) });
     await expect(saving).rejects.toThrow(/changed while it was saved/);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is told when the index is optimized under its hands', async () => {
+    const folder = newFolder();
+    const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
+    await index.addAll(vectorsFor(800, 1));
+    const core = coreOf(index);
+    const { rows } = core;
+    await index.optimize({ partitions: 4, queries: 20 });
+    const optimized = core.rows;
+    core.rows = rows;
+    const onProgress = () => {
+      core.rows = optimized; // the last step of `optimize`
+    };
+    await expect(saveIndex(index, folder, { onProgress })).rejects.toThrow(/changed while it was/);
+    await saveIndex(index, folder);
+    expect((await openIndex(folder)).count).toBe(800);
   });
 });
 
