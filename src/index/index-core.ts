@@ -117,6 +117,7 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
       codes: isWhole ? codes.withoutValidity() : codes,
       vectors,
       isCentred: mean !== null,
+      mean,
     };
   }
 

@@ -148,6 +148,10 @@ export function checkComparable(left: Rows, right: Rows): void {
     throw wrongValue('right', `codes made as the left ones, by ${named(one)}`, named(other));
   }
   checkSameTexts('"right"', one, other);
+  const means = [left.mean, right.mean];
+  if (!means.includes(undefined) && String(means[0]) !== String(means[1])) {
+    throw wrongValue('right', 'codes of vectors less the same "mean" as the left ones', 'others');
+  }
   const widths = [widthOf(left.vectors), widthOf(right.vectors)];
   if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
   throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);

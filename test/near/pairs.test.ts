@@ -306,6 +306,10 @@ describe('by cosine', async () => {
     expect(await made({ dimensions, seed: 8 })).toThrow(
       /"right" expected codes made as the left ones/,
     );
+    const mean = new Float64Array(dimensions).fill(0.1);
+    expect(await made({ dimensions, mean })).toThrow(
+      /"right" expected codes of vectors less the same "mean"/,
+    );
     expect(() => pairs(index, index, undefined as never)).toThrow('"options" expected an object');
   });
 
