@@ -177,6 +177,23 @@ describe('calibrate by labelled pairs', () => {
     expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
   });
 
+  it('takes ids of CSV as they are written: 1.10 is not 1.1', async () => {
+    const ids = (name: string) => `1.${Number(name) + 1}`;
+    const lines = vectors.map((v, i) => `${JSON.stringify({ id: ids(`${i}`), v })}\n`);
+    writeFileSync(at('numbered.jsonl'), lines.join(''));
+    const truth = readFileSync(at('truth.csv'), 'utf8');
+    writeFileSync(
+      at('numbered.csv'),
+      truth.replaceAll(/v(\d+)/g, (_, row) => ids(row)),
+    );
+    const options = ['--min-cosine', '0.7'];
+    const [named, numbered] = [
+      await told('vectors.jsonl', '--pairs', 'truth.csv', ...options),
+      await told('numbered.jsonl', '--pairs', 'numbered.csv', ...options),
+    ];
+    expect(numbered.lines).toEqual(named.lines);
+  });
+
   it('writes pairs of its own rows to be judged, each row once, and takes the answers', async () => {
     const words = ['vectors.jsonl', '--judge', 'judged.jsonl', '--min-cosine', '0.7'];
     const first = await run(['calibrate', ...words], { cwd: folder });

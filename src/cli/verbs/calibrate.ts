@@ -25,6 +25,7 @@ import {
   type DedupPlan,
   type KnownPairs,
   type RowBatch,
+  type RowReader,
   readPlan,
   type TextHasher,
   writePlan,
@@ -251,7 +252,7 @@ async function readLabels(call: Call, path: string): Promise<Label[]> {
     throw badData(`${path}: expected three columns, ${COLUMNS}; got ${names.join(', ') || 'none'}`);
   }
   const known = new Map<string, Label>();
-  for await (const batch of batchesOf(call, reader)) {
+  for await (const batch of batchesOf(call, await withTextIds(call, path, reader))) {
     const columns = names.map((name) => batch.values(name));
     for (let i = 0; i < batch.count; i++) {
       const row = `${path}: row ${batch.firstRow + i}`;
@@ -272,6 +273,14 @@ async function readLabels(call: Call, path: string): Promise<Label[]> {
   const labels = [...known.values()];
   if (labels.some(({ isSame }) => isSame)) return labels;
   throw badData(`${path}: expected one pair or more that is the same, all are false`);
+}
+
+/** Of CSV the first two columns as texts: 1.10 is another id than 1.1. */
+async function withTextIds(call: Call, path: string, reader: RowReader): Promise<RowReader> {
+  const [a, b] = reader.columns.map(({ name }) => name);
+  if (reader.format !== 'csv' || path === '-') return reader;
+  await reader.close();
+  return openInput(call, path, undefined, { types: { [a]: 'text', [b]: 'text' } });
 }
 
 /** The labels as pairs of rows. Refuses an id of no row or of several, and rows without a code. */
