@@ -128,7 +128,16 @@ export class StoredRows implements Searched, SearchedPart {
 
   codesIn(partitions: Uint32Array): Range[] {
     if (this.partitions.codes !== null) return this.partitions.cellsIn(partitions);
-    return [{ first: 0, end: this.#scratchCount }];
+    // What several searches want is loaded together.
+    const wanted = new Set(partitions);
+    const ranges: Range[] = [];
+    let first = 0;
+    for (const { rows } of this.#scratchBlocks) {
+      const end = first + rows.count;
+      if (wanted.has(rows.partition)) ranges.push({ first, end });
+      first = end;
+    }
+    return ranges;
   }
 
   blockAt(): Block {

@@ -184,6 +184,19 @@ it('answers searches that are asked for at once, each as if alone', async () => 
   await index.close();
 });
 
+it('weighs for each search only the codes of the partitions that it visits', async () => {
+  const index = await openIndex(sound, { memory: '64MB' });
+  const ours = await openIndex(sound);
+  const queries = { values: clustered(10, 12), dimensions: DIMENSIONS };
+  const options = { k: 20, rank: 'estimate', method: 'partitions', probes: 3 } as const;
+  const [theirs, expected] = [
+    await index.searchAll(queries, options),
+    await ours.searchAll(queries, options),
+  ];
+  expect(theirs.map(found)).toEqual(expected.map(found));
+  await index.close();
+});
+
 it('is stopped by its signal, and answers the next search', async () => {
   const index = await openIndex(sound, { memory: '64MB' });
   const signal = AbortSignal.abort(new Error('enough'));
