@@ -192,7 +192,8 @@ export function planOf(
     return found && ofDropped(new Float64Array(count), found, () => 1);
   };
   const [rests, commons] = [similarities('rest'), numbers('common')];
-  const isMark = (mark: unknown) => Number(mark === true || mark === 'true' || mark === 1);
+  // Spreadsheets write TRUE.
+  const isMark = (mark: unknown) => Number(mark === 1 || String(mark).toLowerCase() === 'true');
   const areAll = lines.every((line) => line >= 0);
   return {
     count,

@@ -45,6 +45,17 @@ writeFileSync(source, codesToArrow(codes, { ids }));
 const plan = await dedup(codes, { maxDistance: 3 });
 const keptIds = ids.filter((_, row) => plan.kept[row] === 1);
 
+it('knows the groups that were reviewed after a spreadsheet has written TRUE and FALSE', async () => {
+  const reviewed = Uint8Array.from(ids, (_, row) => Number(row % 3 === 0));
+  await writePlan(path('reviewed.csv'), { ...plan, reviewed });
+  const written = readFileSync(path('reviewed.csv'), 'utf8');
+  writeFileSync(
+    path('reviewed.csv'),
+    written.replaceAll(/true|false/g, (mark) => mark.toUpperCase()),
+  );
+  expect((await readPlan(path('reviewed.csv'))).reviewed).toEqual(reviewed);
+});
+
 describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
   it('is written, read and applied', async () => {
     await writePlan(path(name), plan, { ids });
