@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquetMetadata, parquetReadObjects, parquetSchema } from 'hyparquet';
 import { expect, it } from 'vitest';
@@ -46,6 +46,21 @@ it('writes place, cluster and neighbours of each text', async () => {
   const [one, other] = ['cat-1', 'cat-2'].map((id) => rows.findIndex((row) => row.id === id));
   expect(rows[one].neighbors.ids[0]).toBe(other);
   expect(rows[one].neighbors.distances[0]).toBeLessThan(0.2);
+});
+
+it('keeps columns that are called like its own under another name', async () => {
+  const cwd = await ownFolder();
+  const lines = Array.from({ length: 12 }, (_, i) => {
+    const body = `words of text ${i} and ${i % 3}`;
+    return `${JSON.stringify({ word: `w${i}`, id: `own ${i}`, body, x: `x${i}`, label: 'mine' })}\n`;
+  });
+  await writeFile(join(cwd, 'own.jsonl'), lines.join(''));
+  const words = ['explore', 'own.jsonl', '--text', 'body', '--id', 'word', '-o', 'own.parquet'];
+  expect(await run([...words, '-q'], { cwd })).toMatchObject({ code: 0 });
+  const { names, rows } = await read(join(cwd, 'own.parquet'));
+  const own = ['x', 'y', 'cluster', 'label', 'neighbors'];
+  expect(names).toEqual(['id', 'body', 'row_id', 'row_x', 'row_label', ...own]);
+  expect(rows[5]).toMatchObject({ id: 'w5', row_id: 'own 5', row_x: 'x5', row_label: 'mine' });
 });
 
 it('measures distances of vectors exactly, in an index with removed rows', async () => {

@@ -96,6 +96,9 @@ function clusterNames(
 /** Rows whose vectors, with those of their neighbours, are in memory at once. */
 const BLOCK_ROWS = 1024;
 
+/** Columns of the map; carried ones that are called so get the prefix `row_`. */
+const OWN_COLUMNS = ['id', 'x', 'y', 'cluster', 'label', 'neighbors'];
+
 /** The Parquet file of a map. */
 export function atlasFile(
   explored: Explored,
@@ -105,7 +108,9 @@ export function atlasFile(
   const { rows, x, y, labels } = placed;
   const carried = explored.columnsOf(rows);
   const names = mapAnswer(explored, placed).clusters.map(({ name }) => name);
-  const columns = (carried?.columns ?? []).map(({ name }) => [name, carried?.column(name)]);
+  const columns = (carried?.columns ?? []).map(({ name }) => {
+    return [OWN_COLUMNS.includes(name) ? `row_${name}` : name, carried?.column(name)];
+  });
   const batch = RowBatch.of({
     id: Array.from(rows, (row) => explored.index.idOf(row)) as ColumnData,
     ...(Object.fromEntries(columns) as Record<string, ColumnData>),
