@@ -5,7 +5,7 @@ import { ByteSource } from '../formats/byte-source';
 import { type ByteFile, openArrowFile } from '../table/arrow/batches';
 import { ArrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/types';
-import type { RowBatch } from '../table/row-batch';
+import { RowBatch } from '../table/row-batch';
 import { COLUMNS_HEADER } from '../table/sealed/index-rows';
 import { StoredColumns } from './columns';
 import { openContent } from './content';
@@ -93,20 +93,33 @@ export async function writeColumns(
   return output.end(rows);
 }
 
+/** Rows of a batch: a search that shows ten rows reads as many batches. */
+const BATCH_ROWS = 1024;
+
 /** A file of carried columns that is written batch by batch. */
 export class ColumnsFile {
   readonly #output: Awaited<ReturnType<GenerationWriter['create']>>;
   readonly #encoder = new ArrowWriter('file', COLUMNS_HEADER);
+  /** Rows that are not a whole batch yet; null before the first. */
+  #rest: RowBatch | null = null;
 
   constructor(output: Awaited<ReturnType<GenerationWriter['create']>>) {
     this.#output = output;
   }
 
   async add(batch: RowBatch): Promise<void> {
-    await this.#output.write(this.#encoder.write(batch));
+    const all = this.#rest === null ? batch : RowBatch.join([this.#rest, batch]);
+    let first = 0;
+    for (; first + BATCH_ROWS <= all.count; first += BATCH_ROWS) {
+      await this.#output.write(this.#encoder.write(all.slice(first, first + BATCH_ROWS)));
+    }
+    this.#rest = all.slice(first, all.count);
   }
 
   async end(rows: number): Promise<FolderFile> {
+    if (this.#rest !== null && (this.#rest.count > 0 || rows === 0)) {
+      await this.#output.write(this.#encoder.write(this.#rest));
+    }
     await this.#output.write(this.#encoder.finish());
     return this.#output.end(rows);
   }

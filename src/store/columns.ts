@@ -6,9 +6,8 @@
 
 import { lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
-import type { ColumnData } from '../table/columns/make';
 import { RowBatch } from '../table/row-batch';
-import { carriedColumn } from '../table/sealed/index-rows';
+import { carriedRows } from '../table/sealed/index-rows';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import type { ByteRange } from './place';
@@ -50,29 +49,26 @@ export class StoredColumns {
       const own = [...rows.keys()].filter((i) => rows[i] >= firstRow && rows[i] < endRow);
       // If no rows are wanted, the first segment gives the types.
       if (own.length === 0 && (rows.length > 0 || parts.length > 0)) continue;
-      const there = await this.#rowsOf(segment, signal);
+      // Rows without gaps are where their numbers say.
+      const there = segment.count < endRow - firstRow ? await this.#rowsOf(segment, signal) : null;
       const places = Uint32Array.from(own, (i) => {
-        const place = lowerBound(there, rows[i]);
-        if (there[place] === rows[i] && !this.#content.removed.has(rows[i])) return place;
+        const place = there === null ? rows[i] - firstRow : lowerBound(there, rows[i]);
+        const isThere = there === null || there[place] === rows[i];
+        if (isThere && !this.#content.removed.has(rows[i])) return place;
         throw wrongValue('rows', 'rows of the index', rows[i]);
       });
       parts.push({ segment, places });
       for (const i of own) order[i] = found++;
     }
     if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
+    if (names.length === 0 || parts.length === 0) return RowBatch.of({});
+    const chosen: RowBatch[] = [];
+    for (const { segment, places } of parts) {
+      chosen.push(await this.#columnsOf(segment, names, places, signal));
+    }
     // Parts come in the order of segments; other orders of rows are restored at the end.
     const isInOrder = order.every((place, i) => place === i);
-    const columns = new Map<string, ColumnData>();
-    for (const name of names) {
-      const chosen: RowBatch[] = [];
-      for (const { segment, places } of parts) {
-        chosen.push((await this.#column(segment, name, signal)).select(places));
-      }
-      const joined = chosen.length === 0 ? null : RowBatch.join(chosen);
-      const column = (isInOrder ? joined : joined?.select(order))?.column(name);
-      columns.set(name, column ?? []);
-    }
-    return RowBatch.of(Object.fromEntries(columns));
+    return isInOrder ? RowBatch.join(chosen) : RowBatch.join(chosen).select(order);
   }
 
   /** All live rows, ascending. */
@@ -86,8 +82,13 @@ export class StoredColumns {
     return Uint32Array.from(all);
   }
 
-  /** One column of a segment, all rows. */
-  async #column(segment: StoredSegment, name: string, signal?: AbortSignal): Promise<RowBatch> {
+  /** Columns of the rows at some places of a segment. */
+  async #columnsOf(
+    segment: StoredSegment,
+    names: readonly string[],
+    places: Uint32Array,
+    signal?: AbortSignal,
+  ): Promise<RowBatch> {
     const file = segment.files.columns as FolderFile;
     const { reader } = this.#stored;
     // Reads ranges of this file through the reader that counts all reads.
@@ -96,8 +97,12 @@ export class StoredColumns {
         ranges.map((range) => ({ ...range, file })),
         signal,
       );
-    const path = reader.pathOf(file);
-    return RowBatch.join(await carriedColumn({ path, bytes: file.bytes }, name, read));
+    return carriedRows(
+      { path: reader.pathOf(file), bytes: file.bytes },
+      [...new Set(names)],
+      places,
+      read,
+    );
   }
 
   /** The rows of a segment, removed ones included, ascending. */

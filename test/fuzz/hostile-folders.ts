@@ -12,11 +12,11 @@ import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
-import { bodiesOf } from '../../src/table/arrow/messages';
 import { openArrow } from '../../src/table/arrow/source';
 import { fileChecksum } from '../../src/table/sealed/file-checksum';
 import { KEY } from '../../src/table/sealed/seal';
 import { Draws } from '../reference/random';
+import { bodiesOf } from '../store/files';
 import { checkEqual, checkError, Finding } from './check';
 import {
   changedData,

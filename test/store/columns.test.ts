@@ -76,6 +76,17 @@ it('are read one by one: a filter reads its own column', async () => {
   await index.close();
 });
 
+it('reads the batches of the rows alone', async () => {
+  const index = await openIndex(folder, { memory: '64MB' });
+  const before = index.figures.bytesRead;
+  await index.columns(['title'], { rows: [2500, 2501] });
+  const some = index.figures.bytesRead - before;
+  await index.columns(['title']);
+  const all = index.figures.bytesRead - before - some;
+  expect(some).toBeLessThan(all / 2);
+  await index.close();
+});
+
 it('refuses columns and rows that are not there, and names a damaged column', async () => {
   const index = await openIndex(folder, { memory: '64MB' });
   await expect(index.columns(['none'])).rejects.toThrow(
@@ -89,9 +100,12 @@ it('refuses columns and rows that are not there, and names a damaged column', as
   const bytes = readFileSync(path);
   bytes[bytes.indexOf('title 2500')] ^= 1;
   writeFileSync(path, bytes);
-  await expect(index.columns(['title'])).rejects.toThrow(
-    `${path}: damaged: column "title" of batch 0 fails its checksum`,
-  );
+  for (const options of [{}, { rows: [2049] }]) {
+    await expect(index.columns(['title'], options)).rejects.toThrow(
+      `${path}: damaged: column "title" of batch 2 fails its checksum`,
+    );
+  }
+  expect((await index.columns(['title'], { rows: [5] })).title).toHaveLength(1);
   expect((await index.columns(['year'], { rows: [2500] })).year).toEqual([yearOf(2500)]);
   await index.close();
 });

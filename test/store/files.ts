@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesOf, type Manifest } from '../../src/store/manifest';
+import { batchAt, footerStart, readFooter, TAIL_BYTES } from '../../src/table/arrow/messages';
 
 /** Path of the newest manifest. */
 export function newestIn(folder: string): string {
@@ -26,4 +27,11 @@ export function bytesIn(folder: string): Map<string, Uint8Array> {
 export function blobsIn(folder: string): Map<string, Blob> {
   const files = [...bytesIn(folder)];
   return new Map(files.map(([name, bytes]) => [name, new Blob([bytes as BlobPart])]));
+}
+
+/** The batches of an Arrow file: where their bodies lie, and the buffers of these. */
+export function bodiesOf(file: Uint8Array): ReturnType<typeof batchAt>[] {
+  const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
+  const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
+  return blocks.map(({ offset }) => batchAt(file, offset));
 }

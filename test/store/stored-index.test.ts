@@ -12,9 +12,8 @@ import {
 import { FolderPlace } from '../../src/store/folder-place';
 import { openStored } from '../../src/store/open';
 import type { StoredIndex } from '../../src/store/stored-index';
-import { bodiesOf } from '../../src/table/arrow/messages';
 import { temporaryFolder } from './collection';
-import { fileOf, newestIn } from './files';
+import { bodiesOf, fileOf, newestIn } from './files';
 import { clustered, DIMENSIONS, found, KINDS, writeFolder } from './kinds';
 
 const root = await temporaryFolder();

@@ -24,6 +24,7 @@ import {
   DICTIONARY_MESSAGE,
   END,
   FIRST_MESSAGE,
+  type Footer,
   footerStart,
   type Head,
   headOf,
@@ -156,7 +157,10 @@ class ArrowRows {
  * Arrow library have none. The message is a hand-made table with the footer after it; the table's
  * header points to the schema within the footer.
  */
-function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): Uint8Array {
+export function schemaOfFooter(
+  footer: Uint8Array,
+  { schemaAt, version }: Pick<Footer, 'schemaAt' | 'version'>,
+): Uint8Array {
   const prefixBytes = 8;
   const vtableAt = 8;
   const tableAt = 24;
@@ -217,7 +221,8 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
     const tail = await takeFrom(file, Math.max(0, byteCount - TAIL_BYTES), byteCount)(TAIL_BYTES);
     const start = footerStart(tail, byteCount);
     const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
-    const { blocks, columns, schemaAt, version } = readFooter(footer, start);
+    const said = readFooter(footer, start);
+    const { blocks, columns } = said;
     const bodies: Span[] = [];
     let rowCount = 0;
     file.willRead?.(blocks.map(({ offset: at, metadataBytes: length }) => ({ at, length })));
@@ -238,7 +243,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
       const take = takeFrom(file, offset, start);
       return messageFrom(take, await headFrom(take), columns);
     };
-    const schema = [schemaOfFooter(footer, schemaAt, version)];
+    const schema = [schemaOfFooter(footer, said)];
     const batchCount = bodies.length;
     return new ArrowRows({ schema, next, batchCount, rowCount, bodies }, name);
   });

@@ -248,7 +248,7 @@ export function footerStart(tail: Uint8Array, byteCount: number): number {
 }
 
 /** A message of a file, as the footer names it: 2 for a dictionary, 3 for a batch. */
-interface Block {
+export interface Block {
   readonly header: 2 | 3;
   readonly offset: number;
   readonly metadataBytes: number;
@@ -256,7 +256,7 @@ interface Block {
 }
 
 /** The content of a footer, verified. */
-interface Footer {
+export interface Footer {
   /** The messages that it names, all of which end before it begins. */
   readonly blocks: readonly Block[];
   readonly columns: Columns;
@@ -398,18 +398,14 @@ export interface Span {
 }
 
 /**
- * The bodies of the batches of a file that is known to be sound, and the buffers of each in the
- * order in which Arrow lists them: column by column. Bytes of bodies may be missing.
+ * The batch whose message begins at an address: its body, and the buffers of this in the order in
+ * which Arrow lists them, column by column. Bytes of the body may be missing.
  */
-export function bodiesOf(file: Uint8Array): (Span & { readonly buffers: readonly Span[] })[] {
-  const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
-  const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
-  return blocks.map(({ offset }) => {
-    const { body, bodyBytes, buffer, batch } = headAt(file, offset);
-    const buffers = buffer.structsAt(batch, 2, 16).map((own) => ({
-      at: body + buffer.int64(own),
-      length: buffer.int64(own + 8),
-    }));
-    return { at: body, length: bodyBytes, buffers };
-  });
+export function batchAt(bytes: Uint8Array, at: number) {
+  const { body, bodyBytes, rows, buffer, batch } = headAt(bytes, at);
+  const buffers = buffer.structsAt(batch, 2, 16).map((own) => ({
+    at: body + buffer.int64(own),
+    length: buffer.int64(own + 8),
+  }));
+  return { rows, at: body, length: bodyBytes, buffers };
 }

@@ -8,11 +8,20 @@
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
+import { lowerBound } from '../../base/arrays';
 import { checkBits } from '../../base/check';
 import { asFormatError, FormatError } from '../../base/format-error';
 import type { Ids } from '../../base/ids';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
-import { bodiesOf, footerStart, readFooter, type Span, TAIL_BYTES } from '../arrow/messages';
+import { schemaOfFooter } from '../arrow/batches';
+import {
+  type Block,
+  batchAt,
+  footerStart,
+  readFooter,
+  type Span,
+  TAIL_BYTES,
+} from '../arrow/messages';
 import { type ArrowSource, asArrow } from '../arrow/source';
 import { type Column, columnOf } from '../columns/make';
 import { joinedColumn } from '../columns/pick';
@@ -237,53 +246,127 @@ export function columnsOfIndex(bytes: Uint8Array, file: string): RowBatch | null
 /** Reads ranges of a file, in the order given. */
 type ReadRanges = (ranges: readonly Span[]) => Promise<readonly Uint8Array[]>;
 
+/** The file of carried columns of a segment. */
+interface ColumnsFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
 /**
- * Reads one column of such a file: its own buffers, the footer and the metadata of batches, and
- * nothing else. The column is compared with its checksums. The ranges are copied into an image of
- * the file; pages that are never touched take address space, but no memory.
+ * Reads columns of the rows at some places of such a file, in the order given: the footer, and of
+ * the batches that have these rows the metadata and the buffers of these columns, which are
+ * compared with their checksums. Without places it reads one batch, for the types. All batches but
+ * the last have as many rows as the first, so that the places tell the batches.
  */
-export async function carriedColumn(
-  file: { readonly path: string; readonly bytes: number },
-  name: string,
+export async function carriedRows(
+  file: ColumnsFile,
+  names: readonly string[],
+  places: Uint32Array,
   read: ReadRanges,
-): Promise<RowBatch[]> {
-  const { path, bytes } = file;
-  const image = new Uint8Array(bytes);
-  const fill = async (ranges: readonly Span[]) => {
-    const own = ranges.filter(({ length }) => length > 0);
-    for (const [i, part] of (await read(own)).entries()) image.set(part, own[i].at);
-  };
-  const whole = (at: number) => ({ at, length: bytes - at });
-  // One read has the footer of most files, and the start of the file.
-  const guess = Math.max(0, bytes - FOOTER_BYTES);
-  await fill([{ at: 0, length: Math.min(8, bytes) }, whole(guess)]);
-  const start = asArrow(path, () => footerStart(image.subarray(-TAIL_BYTES), bytes));
-  if (start < guess) await fill([whole(start)]);
-  const { blocks } = asArrow(path, () => {
-    return readFooter(image.subarray(start, -TAIL_BYTES), start);
-  });
-  await fill(blocks.map(({ offset, metadataBytes }) => ({ at: offset, length: metadataBytes })));
-  const open = () => openTable(image, path, { kind: KIND, isSound: true });
+): Promise<RowBatch> {
+  const { path } = file;
+  const { schema, blocks, rows } = await outlineOf(file, read);
+  const wanted = Uint32Array.from(new Set(places.map((place) => Math.floor(place / rows)))).sort();
+  const some = Array.from(wanted.length === 0 ? [0] : wanted, (i) => blocks[i]);
+  if (some.includes(undefined as never)) throw new FormatError('it has fewer rows', path);
+  const stream = new PartialStream(schema, some, read);
+  await stream.fill(some.map(({ metadataBytes }) => [{ at: 0, length: metadataBytes }]));
+  const open = () => openTable(stream.bytes, path, { kind: KIND, isSound: true });
   const { fields } = open().schema;
-  const at = fields.findIndex((field) => field.name === name);
-  // Buffers of a batch are listed column by column: skip those of the columns before.
-  if (at < 0) throw new FormatError(`there is no column "${name}"`, path);
-  const before = fields.slice(0, at).reduce((sum, field) => sum + bufferCount(field), 0);
-  const end = before + bufferCount(fields[at]);
-  const bodies = asArrow(path, () => bodiesOf(image));
-  await fill(bodies.flatMap(({ buffers }) => buffers.slice(before, end)));
+  const columns = names.map((name) => {
+    const at = fields.findIndex((field) => field.name === name);
+    if (at < 0) throw new FormatError(`there is no column "${name}"`, path);
+    // Buffers of a batch are listed column by column: those of the columns before are skipped.
+    const before = fields.slice(0, at).reduce((sum, field) => sum + bufferCount(field), 0);
+    return { at, before, end: before + bufferCount(fields[at]) };
+  });
+  const buffers = some.map((block, i) => {
+    const at = stream.starts[i];
+    const batch = asArrow(path, () => batchAt(stream.bytes, at));
+    if (batch.rows !== rows && block !== blocks.at(-1)) {
+      throw new FormatError(`a batch has ${batch.rows} rows, the first has ${rows}`, path);
+    }
+    const own = columns.flatMap(({ before, end }) => batch.buffers.slice(before, end));
+    return own.map((buffer) => ({ at: buffer.at - at, length: buffer.length }));
+  });
+  await stream.fill(buffers);
   return asFormatError(path, () => {
-    let firstRow = 0;
-    return open().batches.map((batch, i) => {
-      checkColumn(batch, at, i);
-      const place = { firstRow, file: path };
-      firstRow += batch.numRows;
-      const column = { field: fields[at], data: batch.data.children[at] };
-      return RowBatch.ofColumns([column], batch.numRows, place);
+    const batches = open().batches.map((batch, i) => {
+      const own = columns.map(({ at }) => {
+        checkColumn(batch, at, wanted[i] ?? 0);
+        return { field: fields[at], data: batch.data.children[at] };
+      });
+      return RowBatch.ofColumns(own, batch.numRows, { firstRow: wanted[i] * rows, file: path });
     });
+    const order = places.map((place) => {
+      return lowerBound(wanted, Math.floor(place / rows)) * rows + (place % rows);
+    });
+    return RowBatch.join(batches).select(order);
   });
 }
 
+/** The schema of a file as a message, where its batches lie, and how many rows the first one has. */
+async function outlineOf({ path, bytes }: ColumnsFile, read: ReadRanges) {
+  const guess = Math.max(0, bytes - FOOTER_BYTES);
+  const [first, last] = await read([
+    { at: 0, length: Math.min(FIRST_BYTES, bytes) },
+    { at: guess, length: bytes - guess },
+  ]);
+  const start = asArrow(path, () => footerStart(last.subarray(-TAIL_BYTES), bytes));
+  const rest = start < guess ? await read([{ at: start, length: bytes - start }]) : null;
+  const tail = rest === null ? last.subarray(start - guess) : rest[0];
+  const footer = tail.subarray(0, -TAIL_BYTES);
+  const said = asArrow(path, () => readFooter(footer, start));
+  const { blocks } = said;
+  if (blocks.length === 0) throw new FormatError('it has no batches', path);
+  const [{ offset, metadataBytes }] = blocks;
+  const end = offset + metadataBytes;
+  const begin = end <= first.length ? first : (await read([{ at: 0, length: end }]))[0];
+  const { rows } = asArrow(path, () => batchAt(begin, offset));
+  return { schema: schemaOfFooter(footer, said), blocks, rows };
+}
+
+/** Some messages of a file as a stream, in which what was not read is zeros. */
+class PartialStream {
+  readonly bytes: Uint8Array;
+  /** Where each message begins. */
+  readonly starts: readonly number[];
+
+  constructor(
+    schema: Uint8Array,
+    private readonly blocks: readonly Block[],
+    private readonly read: ReadRanges,
+  ) {
+    const starts: number[] = [];
+    let size = schema.length;
+    for (const { metadataBytes, bodyBytes } of blocks) {
+      starts.push(size);
+      size += metadataBytes + bodyBytes;
+    }
+    this.starts = starts;
+    this.bytes = new Uint8Array(size + END_OF_STREAM.length);
+    this.bytes.set(schema);
+    this.bytes.set(END_OF_STREAM, size);
+  }
+
+  /** Reads spans of each message, counted from its beginning. */
+  async fill(spans: readonly (readonly Span[])[]): Promise<void> {
+    const all = spans.flatMap((own, i) =>
+      own
+        .filter(({ length }) => length > 0)
+        .map(({ at, length }) => {
+          const from = { at: this.blocks[i].offset + at, length };
+          return { from, to: this.starts[i] + at };
+        }),
+    );
+    const parts = await this.read(all.map(({ from }) => from));
+    for (const [i, part] of parts.entries()) this.bytes.set(part, all[i].to);
+  }
+}
+
+/** Bytes at the beginning of a file that most metadata of a first batch fit into. */
+const FIRST_BYTES = 2 ** 13;
+const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 /** Bytes at the end of a file that most footers fit into. */
 const FOOTER_BYTES = 2 ** 15;
 
