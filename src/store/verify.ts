@@ -305,8 +305,12 @@ async function batchesOf(
     if (header.kind !== STREAMED[file.kind]) {
       throw new FormatError(`it holds no ${file.kind}, its schema does not say so`, path);
     }
-    let rows = 0;
+    let [rows, rowsOfFirst] = [0, 0];
     await opened.read(async (batch) => {
+      rowsOfFirst ||= batch.count;
+      if (file.kind === 'columns' && rows % Math.max(1, rowsOfFirst) !== 0) {
+        throw new FormatError('only the last of its batches may have fewer rows', path);
+      }
       rows += batch.count;
       passed((file.bytes * batch.count) / Math.max(1, file.rows));
     });
