@@ -305,7 +305,7 @@ export async function carriedRows(
   });
 }
 
-/** The schema of a file as a message, where its batches lie, and how many rows the first one has. */
+/** The schema of a file as a message, where batches lie, and how many rows the first one has. */
 async function outlineOf({ path, bytes }: ColumnsFile, read: ReadRanges) {
   const guess = Math.max(0, bytes - FOOTER_BYTES);
   const [first, last] = await read([
