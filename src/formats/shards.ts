@@ -14,9 +14,22 @@ import { ByteSource } from './byte-source';
 import { type FormatRows, formatOfPath, OpenRows, type ReadOptions } from './row-reader';
 import { isAddress } from './web-source';
 
-/** The files of a folder of shards, a pattern or a list; null for one file or a folder of texts. */
+/**
+ * The files of a folder of shards, a pattern or a list; null for one file or a folder of texts.
+ * Files without a byte, as jobs leave them where a part has no rows, are left out.
+ */
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
-  if (typeof source === 'string') return shardsAt(source);
+  const files = typeof source === 'string' ? await shardsAt(source) : await listed(source);
+  if (files === null) return null;
+  const isEmpty = await Promise.all(
+    files.map(async (file) => !isAddress(file) && (await stat(file)).size === 0),
+  );
+  const others = files.filter((_, i) => !isEmpty[i]);
+  return others.length > 0 ? others : files;
+}
+
+/** The files of a list of files, folders and patterns. */
+async function listed(source: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const one of source) files.push(...((await shardsAt(one)) ?? [one]));
   const known = new Map<string, string>();

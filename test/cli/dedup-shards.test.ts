@@ -66,6 +66,22 @@ describe('several inputs', () => {
     expect(kept).toEqual([...a, b[0], c[1]]);
   });
 
+  it('may have files without a byte, which have no rows', async () => {
+    mkdirSync(at('parts'));
+    write('parts/p0.jsonl', []);
+    write('parts/p1.jsonl', a);
+    write('parts/p2.jsonl', [doc('p0', 0)]);
+    const made = await run(['dedup', at('parts'), '--text', 'body', '-o', at('parts.jsonl')]);
+    expect([made.code, dropped('parts.jsonl')]).toEqual([0, ['p0']]);
+    const apply = ['--apply', at('parts.jsonl'), '-o', at('parts-kept.jsonl')];
+    expect(await run(['dedup', at('parts'), ...apply])).toMatchObject({ code: 0 });
+    expect(readFileSync(at('parts-kept.jsonl'), 'utf8')).toBe(
+      readFileSync(at('parts/p1.jsonl'), 'utf8'),
+    );
+    const { code, stderr } = await run(['dedup', at('parts/p0.jsonl'), '--text', 'body']);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('p0.jsonl: empty')]);
+  });
+
   it('refuses a file given twice, and takes ids that are in two files', async () => {
     const twice = await run(['dedup', at('a.jsonl'), at('a.jsonl'), '--text', 'body']);
     expect([twice.code, twice.stderr]).toEqual([3, expect.stringContaining('given twice')]);

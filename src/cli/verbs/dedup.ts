@@ -174,7 +174,7 @@ async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Prom
   } else {
     // What came by stdin is in a file of a name that is not known here.
     const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), await keptName(input)];
-    const read = ['halfspace', 'dedup', ...files, ...call.given(['from'])];
+    const read = ['halfspace', 'dedup', ...files, ...call.given(['from', 'on-error'])];
     const words = [...read, '--apply', target, '-o', kept];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
