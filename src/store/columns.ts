@@ -61,7 +61,9 @@ export class StoredColumns {
       for (const i of own) order[i] = found++;
     }
     if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
-    if (names.length === 0 || parts.length === 0) return RowBatch.of({});
+    if (names.length === 0 || parts.length === 0) {
+      return RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
+    }
     const chosen: RowBatch[] = [];
     for (const { segment, places } of parts) {
       chosen.push(await this.#columnsOf(segment, names, places, signal));
