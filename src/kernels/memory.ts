@@ -22,8 +22,8 @@ export const SCAN_BYTES = 10 * PAGE_BYTES;
 export const CODES_START = FREE_START + SCAN_BYTES;
 /** Bytes of data that fit one memory. */
 export const MAX_DATA_BYTES = MAX_PAGES * PAGE_BYTES - CODES_START;
-/** Kernels load whole 16-byte registers, so they may read (not use) bytes behind the last code. */
-const PADDING_BYTES = 16;
+/** Kernels load whole registers, some ahead: they may read (not use) bytes behind the last row. */
+const PADDING_BYTES = 64;
 /** Shorter runs of codes are copied for each scan: a separate memory takes 12 pages or more. */
 const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
@@ -231,7 +231,8 @@ export class Arena {
 
   /** `isShared` lets other threads read it, but makes `fill` and `set` slower. */
   constructor(byteLength = 0, isShared = false) {
-    this.#memory = LinearMemory.allocate(CODES_START + byteLength, isShared && canShareMemory());
+    const end = CODES_START + byteLength + PADDING_BYTES;
+    this.#memory = LinearMemory.allocate(end, isShared && canShareMemory());
     this.#view();
   }
 
@@ -242,14 +243,15 @@ export class Arena {
 
   /** Grows to at least `byteLength` bytes; new ones are 0. Throws where there is not so much. */
   reserve(byteLength: number): void {
-    if (byteLength <= this.#bytes.length) return;
+    if (byteLength + PADDING_BYTES <= this.#bytes.length) return;
+    const end = CODES_START + byteLength + PADDING_BYTES;
     if (this.#memory.canGrow) {
-      this.#memory.reserve(CODES_START + byteLength);
+      this.#memory.reserve(end);
       this.#view();
     } else {
       // Threads may still read the old memory, whose scratch spaces lie where it would grow.
       const old = this.#bytes;
-      this.#memory = LinearMemory.allocate(CODES_START + byteLength, true);
+      this.#memory = LinearMemory.allocate(end, true);
       this.#view();
       this.#bytes.set(old);
     }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dotsKernel } from '../../src/kernels/dots';
+import { Arena } from '../../src/kernels/memory';
 import { difference } from '../reference/difference';
 import { Draws, dot } from '../reference/random';
 import { scalarDots } from './scalar/dots';
@@ -55,4 +56,16 @@ describe.each([
     kernel.dotsInto(values, 0, 4, Float64Array.of(1, 1), out);
     expect([...out]).toEqual([3, Number.NaN, Number.POSITIVE_INFINITY, 7]);
   });
+});
+
+it.each([Int8Array, Float32Array])('reads the last row of a memory that is full: %o', (Type) => {
+  const width = 384;
+  const rows = 1536; // whole pages of a memory
+  const bytes = rows * width * Type.BYTES_PER_ELEMENT;
+  const arena = new Arena();
+  arena.reserve(bytes);
+  const values = new Type(arena.bytes.buffer, arena.bytes.byteOffset, rows * width).fill(1);
+  const out = new Float64Array(1);
+  dotsKernel.dotsOfRows(values, Uint32Array.of(rows - 1), new Float64Array(width).fill(2), out);
+  expect(out[0]).toBe(2 * width);
 });
