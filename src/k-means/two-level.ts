@@ -31,7 +31,8 @@ const MIN_CENTROIDS = 128;
 const SAMPLE_PER_GROUP = 256;
 /**
  * Rounds of k-means over coarse centroids, and within each group. One more round compares vectors
- * with the centroids of all near groups: without it, searches of the nouns visit 13 % more rows.
+ * with the centroids of all near groups: without it the recall of the nouns by 16 probes falls from
+ * .926 to .915 with 256 centroids, and from .892 to .882 with 600.
  */
 const COARSE_ROUNDS = 5;
 const GROUP_ROUNDS = 4;
