@@ -21,11 +21,16 @@ import { isAddress } from './web-source';
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
   const files = typeof source === 'string' ? await shardsAt(source) : await listed(source);
   if (files === null) return null;
-  const isEmpty = await Promise.all(
-    files.map(async (file) => !isAddress(file) && (await stat(file)).size === 0),
-  );
-  const others = files.filter((_, i) => !isEmpty[i]);
+  const areEmpty = await Promise.all(files.map(isEmpty));
+  const others = files.filter((_, i) => !areEmpty[i]);
   return others.length > 0 ? others : files;
+}
+
+/** Whether a file has no byte; a pipe may have some, although its size is 0. */
+async function isEmpty(file: string): Promise<boolean> {
+  if (isAddress(file)) return false;
+  const there = await stat(file);
+  return there.isFile() && there.size === 0;
 }
 
 /** The files of a list of files, folders and patterns. */

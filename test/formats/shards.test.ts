@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -237,4 +239,13 @@ describe('a plan for shards', () => {
     );
     expect(readdirSync(folder)).not.toContain('never');
   });
+});
+
+it('has the rows of a pipe, whose size is 0', async () => {
+  const pipe = at('pipe.jsonl');
+  execFileSync('mkfifo', [pipe]);
+  const file = write('beside.jsonl', jsonl(3, 5));
+  const writing = appendFile(pipe, `${jsonl(0, 3)}\n`);
+  expect(await idsOf([pipe, file])).toEqual([0, 1, 2, 3, 4]);
+  await writing;
 });

@@ -4,7 +4,7 @@ import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
 import { groupRows } from '../../src/near/groups';
 import { pairs } from '../../src/near/pairs';
-import { Draws } from '../reference/random';
+import { Draws, dot } from '../reference/random';
 
 /** Rows of an index lie in the order of its partitions, and close up when others are removed. */
 
@@ -23,15 +23,8 @@ function vectors(): Float32Array[] {
   return rows;
 }
 
-function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let [dot, aa, bb] = [0, 0, 0];
-  for (let i = 0; i < a.length; i++) {
-    dot += a[i] * b[i];
-    aa += a[i] * a[i];
-    bb += b[i] * b[i];
-  }
-  return dot / Math.sqrt(aa * bb);
-}
+const cosine = (a: ArrayLike<number>, b: ArrayLike<number>) =>
+  dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 
 async function optimized(rows: readonly Float32Array[]): Promise<SimHashIndex> {
   const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'float32' });
