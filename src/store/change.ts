@@ -241,8 +241,9 @@ export class FolderChange {
       throw new Error(`the folder carries columns (${names}): give "columns" for the new rows`);
     }
     if (batch.count !== count) throw new Error(`${batch.count} rows of columns for ${count} rows`);
-    if (this.columns.length > 0) refuseOthers(batch, this.columns);
-    else if (this.#added === 0) this.columns = batch.select([]).columns;
+    const isFirst = this.#added === 0 && this.segments.length === 0;
+    if (isFirst && this.columns.length === 0) this.columns = batch.select([]).columns;
+    else refuseOthers(batch, this.columns);
     const last = this.content?.segments.at(-1)?.files.columns;
     if (this.#noColumns === null && last !== undefined) {
       this.#noColumns = await withoutRows(join(this.folder, last.name));

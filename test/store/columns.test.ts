@@ -110,6 +110,20 @@ it('refuses columns and rows that are not there, and names a damaged column', as
   await index.close();
 });
 
+it('are those of all rows, or of none', async () => {
+  const [none, some] = [{ vectors: [vectorOf(0)] }, { vectors: [vectorOf(1)] }];
+  const columns = carried(1, 1);
+  const options = { bits: 64, dimensions: 3, memory: '1MB' };
+  const path = join(root, 'mixed.hs');
+  // The values of the second batch were lost without a word.
+  const build = IndexFolder.build(path, [none, { ...some, columns }], options);
+  await expect(build).rejects.toThrow('the carried columns are none; those given are tag: Utf8');
+  const folder = await IndexFolder.build(path, [none], options);
+  const append = folder.append([vectorOf(1)], undefined, { columns });
+  await expect(append).rejects.toThrow('the carried columns are none; those given are tag: Utf8');
+  expect(folder.rowCount).toBe(1);
+});
+
 it('may have the names that every object has', async () => {
   const path = join(root, 'names.hs');
   const index = new SimHashIndex({ bits: 64, dimensions: 2 });
