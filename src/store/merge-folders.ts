@@ -17,6 +17,7 @@ import {
 import { MemoryIndex } from '../index/memory-index';
 import { IdRules } from '../index/row-ids';
 import type { Space } from '../index/space';
+import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openContent } from './content';
 import { FolderPlace } from './folder-place';
@@ -69,6 +70,7 @@ export async function mergeFolders(
   const base = await prepareNew(folder, replace);
   const core = new IndexCore(checkIndexOptions(optionsOf(first.index)));
   core.isForeign = manifests.some(({ index }) => index.isForeign);
+  for (const { index } of manifests) core.dense?.zeros.add(new Zeros(...(index.zeros ?? [])));
   const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
   core.ids = new IdRules(withIds.index.ids);
   const far = at === undefined ? null : new HttpPlace(at);
@@ -112,14 +114,19 @@ function reportOfFirst(first: Manifest, taken: readonly NextSegment[]): RecallRe
   return report && afterChanges(report, { rowsAdded });
 }
 
-/** Folders with their newest manifests, in the order of their rows. */
+/**
+ * Folders with their newest manifests, in the order of their rows. Those without rows are left out,
+ * unless none has any.
+ */
 async function inOrder(given: readonly string[]) {
-  const found: { part: string; manifest: Manifest }[] = [];
+  const all: { part: string; manifest: Manifest }[] = [];
   for (const part of given) {
     const manifest = await newestManifest(part);
     if (manifest === null) throw new FormatError('no index: it has no manifest', part);
-    found.push({ part, manifest });
+    all.push({ part, manifest });
   }
+  const withRows = all.filter(({ manifest }) => manifest.segments.length > 0);
+  const found = withRows.length > 0 ? withRows : all.slice(0, 1);
   const firstRow = ({ manifest }: (typeof found)[0]) => manifest.segments[0]?.firstRow ?? 0;
   found.sort((a, b) => firstRow(a) - firstRow(b));
   const parts = found.map(({ part }) => part);

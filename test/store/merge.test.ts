@@ -1,4 +1,11 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -255,6 +262,39 @@ describe('a merge', () => {
       `${removed} has removed rows: compact it first`,
     );
     expect(contentOf(folder)).toEqual(before);
+  });
+
+  it('may be without rows, wherever their rows would begin', async () => {
+    // Tasks that got no rows; one of them does not know where its rows would begin.
+    const [ahead, unknown] = [await partOf([], starts[2]), await partOf([], 0)];
+    for (const [i, order] of [
+      [ahead, three[0], three[1]],
+      [three[0], three[1], unknown],
+      [three[0], unknown],
+    ].entries()) {
+      const folder = join(root, `without-rows-${i}.hs`);
+      await IndexFolder.merge(folder, order);
+      const rows = i < 2 ? [...places[0], ...places[1]] : places[0];
+      await expectAll(folder, indexOf(rows));
+    }
+  });
+
+  it('count together how many values became 0 in int8', async () => {
+    const options = { ...OPTIONS, vectors: 'int8' } as const;
+    const like = join(root, 'like-int8.hs');
+    await saveIndex(indexOf(places[0], options) as unknown as SimHashIndex, like);
+    const own = [
+      await partOf(places[1], 0, { like }),
+      await partOf(places[2], starts[1], { like }),
+    ];
+    const [merged, whole] = [join(root, 'zeros.hs'), join(root, 'whole.hs')];
+    await IndexFolder.merge(merged, own);
+    await partOf([...places[1], ...places[2]], 0, { like }).then((path) => renameSync(path, whole));
+    const zerosOf = (folder: string): [number, number] =>
+      JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).index.zeros;
+    expect(zerosOf(merged)[0]).toBeGreaterThan(0);
+    expect(zerosOf(merged)[0]).toBe(zerosOf(whole)[0]);
+    expect(zerosOf(merged)[1]).toBeCloseTo(zerosOf(whole)[1], 6);
   });
 
   it('finds damage in a part, and names the file', async () => {
