@@ -104,6 +104,24 @@ describe('index', () => {
     expect(await readdir(cwd)).toEqual(['in.jsonl']);
   });
 
+  it('names the row of the input that is wrong, in whichever batch it is', async () => {
+    const cwd = await ownFolder();
+    const lines = Array.from({ length: 9000 }, (_, row) => {
+      return JSON.stringify({ id: `id ${row === 8500 ? 3 : row}`, vector: [row, 1] });
+    });
+    await writeFile(join(cwd, 'in.jsonl'), lines.join('\n'));
+    await writeFile(join(cwd, 'one.jsonl'), '{"id":"one","vector":[1,2]}\n');
+    await run(['index', 'one.jsonl', '-o', 'one.hs', '-q'], { cwd });
+    for (const words of [
+      ['-o', 'out.hs', '--memory', '1GB'],
+      ['-o', 'one.hs', '--append'],
+    ]) {
+      const { code, stderr } = await run(['index', 'in.jsonl', '-q', ...words], { cwd });
+      expect(code).toBe(3);
+      expect(stderr).toContain('in.jsonl: row 8500: column "id" expected an id that is not there');
+    }
+  });
+
   it('does not take the place of another, unless --force is given', async () => {
     const { change } = await indexed(DOCS, '-o', 'docs.hs', '--bits', '64');
     const again = await change(DOCS, '-o', 'docs.hs', '--bits', '128');

@@ -168,6 +168,8 @@ export class InputRows {
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
   #nullCount = 0;
+  /** The first row of the batch that an index takes, which its errors count from. */
+  takenRow = 0;
   /** The columns that `narrow` chose. */
   #narrowed: readonly string[] | null = null;
   /** Rows that could not be hashed, and the error of the first. */
@@ -395,12 +397,12 @@ export class InputRows {
   }
 
   /**
-   * Runs work, asynchronous or not, on rows from `firstRow` on. Errors of the library that count
-   * these from 0 are thrown again, as bad data (exit code 3), with the file and its row. Query i is
-   * row `rows[i]`, where that is given.
+   * Runs work, asynchronous or not, on rows from `firstRow` on, which is called where batches come
+   * one after another. Errors of the library that count these from 0 are thrown again, as bad data
+   * (exit code 3), with the file and its row. Query i is row `rows[i]`, where that is given.
    */
   async named<T>(
-    firstRow: number,
+    firstRow: number | (() => number),
     work: () => T | Promise<T>,
     rows?: readonly number[],
   ): Promise<T> {
@@ -411,7 +413,8 @@ export class InputRows {
       if (found === undefined) throw error;
       const row = own ?? query;
       const at = Number(row ?? id ?? 0);
-      const place = `${this.reader.file}: row ${rows?.[at] ?? at + firstRow}:`;
+      const first = typeof firstRow === 'number' ? firstRow : firstRow();
+      const place = `${this.reader.file}: row ${rows?.[at] ?? at + first}:`;
       const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
       const rest = (error as Error).message.slice(found.length);
       throw badData(place + column + rest, { cause: error });

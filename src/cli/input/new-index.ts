@@ -117,7 +117,10 @@ export async function appendRows(call: Call, input: string, path: string): Promi
     call.misuse(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
   }
   await call.long(`writing ${path}`, ({ signal }) =>
-    source.named(0, () => folder.appendAll(rows, { replace, signal })),
+    source.named(
+      () => source.takenRow,
+      () => folder.appendAll(rows, { replace, signal }),
+    ),
   );
 }
 
@@ -139,7 +142,9 @@ function batchesFor(
     for await (const batch of source) {
       const columns = carried.length > 0 ? typed(only(batch, carried)) : undefined;
       const ids = source.idsOf(batch) ?? undefined;
-      await send({ vectors: source.vectorsOf(batch), ids, columns });
+      const vectors = source.vectorsOf(batch);
+      source.takenRow = batch.firstRow;
+      await send({ vectors, ids, columns });
     }
   });
 }
@@ -177,15 +182,17 @@ export async function buildFolder(
   const options =
     own === null ? { like } : { ...optionsFor(source, vectors, own.storage), ...source.textTerms };
   await call.long(`building ${path}`, (long) =>
-    source.named(0, () =>
-      IndexFolder.build(path, all, {
-        ...options,
-        ...long,
-        memory: call.number('memory') as number,
-        firstRow: call.number('first-row'),
-        replace: call.has('force'),
-        optimize,
-      }),
+    source.named(
+      () => source.takenRow,
+      () =>
+        IndexFolder.build(path, all, {
+          ...options,
+          ...long,
+          memory: call.number('memory') as number,
+          firstRow: call.number('first-row'),
+          replace: call.has('force'),
+          optimize,
+        }),
     ),
   );
 }
