@@ -260,8 +260,10 @@ async function search(
       return { query: names[query], row, id, rank: at + 1, distance, similarity };
     });
   });
+  // All but null queries are ranked alike: dense ones of sparse vectors, say, by estimates.
+  const ranked = results.find((result) => result.rows.length > 0)?.rank;
   const usual = vectors instanceof Codes ? 'hamming' : index.rank;
-  return { hits, by: maxDistance === undefined ? (rank ?? usual) : 'hamming' };
+  return { hits, by: ranked ?? (maxDistance === undefined ? (rank ?? usual) : 'hamming') };
 }
 
 /** Ids as a column: texts, 64-bit integers, or float64 of rows and numbers. */
