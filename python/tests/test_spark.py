@@ -468,6 +468,13 @@ class OnSpark(unittest.TestCase):
         for call in (pairs, cluster, functools.partial(dedup, code="code")):
             with self.assertRaisesRegex(ValueError, '"id" has the id 1 2 times'):
                 call(rows, max_distance=3)
+        # A null made numbers of its neighbours' ids, and they lost their last digits.
+        for ids in ((2**53 + 1, None, 2**53 + 3), ("a", None, "b")):
+            kind = "string" if isinstance(ids[0], str) else "bigint"
+            some = spark.createDataFrame([(one, 5 + i) for i, one in enumerate(ids)], f"id {kind}, code bigint")
+            for call in (pairs, cluster, functools.partial(dedup, code="code")):
+                with self.assertRaisesRegex(ValueError, '"id" has a null'):
+                    call(some, max_distance=3)
         for kind in ("decimal(10,2)", "date", "timestamp", "binary", "double", "boolean"):
             ids = rows.select(F.lit(None).cast(kind).alias("id"), "code")
             with self.assertRaisesRegex(TypeError, f"got {re.escape(kind)}"):

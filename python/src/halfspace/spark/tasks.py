@@ -87,11 +87,15 @@ def check_ids(rows: DataFrame, name: str = "id") -> None:
         if all(last < first for (*_, last), (_, first, _) in itertools.pairwise(spans)):
             return
     hashed = rows.select("id", F.xxhash64("id").alias("hash"))
-    twice = hashed.groupBy("hash").count().where("count > 1").select("hash").limit(1000).collect()
-    if not twice:
+    counts = [F.count("*").alias("count"), F.max(F.isnull("id")).alias("has_null")]
+    wrong = hashed.groupBy("hash").agg(*counts).where("count > 1 or has_null").select("hash")
+    found = wrong.limit(1000).collect()
+    if not found:
         return
-    some = hashed.where(F.col("hash").isin([row["hash"] for row in twice]))
-    worst = some.groupBy("id").count().where("count > 1").orderBy("id").first()
+    some = hashed.where(F.col("hash").isin([row["hash"] for row in found]))
+    worst = some.groupBy("id").count().where("count > 1 or id is null").orderBy("id").first()
+    if worst is not None and worst["id"] is None:
+        raise ValueError(f'"{name}" has a null: each row needs an id')
     if worst is not None:
         raise ValueError(f'"{name}" has the id {worst["id"]!r} {worst["count"]} times: ids must be unique')
 
