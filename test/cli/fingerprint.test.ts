@@ -121,6 +121,16 @@ describe('fingerprint of vectors', () => {
 });
 
 describe('fingerprint of texts', () => {
+  it('carries a column that is called code by another name', async () => {
+    const input = '{"id":"a","code":"X1","body":"the quick brown fox"}\n';
+    const words = ['fingerprint', '-', '--from', 'jsonl', '--text', 'body', '--bits', '8', '-q'];
+    // It was lost: the codes took its place.
+    const { stdout } = await run(words, { input });
+    expect(rowsOf(stdout)).toMatchObject([{ id: 'a', row_code: 'X1' }]);
+    const { stdout: bare } = await run([...words, '--columns', 'id'], { input });
+    expect(Object.keys(rowsOf(bare)[0])).toEqual(['id', 'code']);
+  });
+
   it('gives the codes that the library gives, and does not carry the texts', async () => {
     const { code, stderr, out } = await fingerprint(DOCS);
     expect(code).toBe(0);
