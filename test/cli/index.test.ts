@@ -304,6 +304,10 @@ describe('index --append', () => {
         `docs.hs was made with ${option} ${own}, not ${value}: leave out ${option}\n`,
       );
     }
+    // A change of the folder alone ignored them.
+    const held = await change('docs.hs', '--optimize', '--vectors', 'sparse');
+    expect(held.code).toBe(1);
+    expect(held.stderr).toContain('docs.hs was made with --vectors none, not sparse');
   });
 
   it('refuses ids that are there, and rows without the carried columns', async () => {

@@ -29,7 +29,13 @@ import {
   needDense,
   readQueries,
 } from '../input/new-index';
-import { idNamed, idsNamed, likenessOf, openFolder } from '../input/saved-index';
+import {
+  idNamed,
+  idsNamed,
+  likenessOf,
+  openFolder,
+  refuseOtherSettings,
+} from '../input/saved-index';
 import { counted, grouped, percent, recallWords } from '../output/figures';
 import { openBytes } from '../output/rows';
 
@@ -153,7 +159,7 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
 
 /** Each change is a generation; a later one that fails leaves the earlier ones. */
 async function changeFolder(call: Call, folder: string): Promise<RecallReport | null> {
-  await openFolder(call, folder);
+  refuseOtherSettings(call, await openFolder(call, folder));
   if (call.has('remove')) await removeRows(call, folder);
   const report = call.has('optimize') ? await optimizeFolder(call, folder) : null;
   if (call.has('compact')) {
