@@ -45,6 +45,7 @@ function lookTogether({ parts, space }: Searched, answers: readonly Answer[]): v
   const [part] = parts;
   if (parts.length !== 1 || !(part instanceof Segment) || part.entries === null) return;
   const list: EntryList = part.entries;
+  if (list.memory.bytes.length === 0) return; // null rows alone
   const rooms = EntryRooms.of(list, MAX_TOGETHER);
   while (rooms !== null) {
     const looking = answers.map((answer) => answer.looking);

@@ -87,3 +87,18 @@ it('rows that are removed while threads search are in no answer', async () => {
     expect(ids).toEqual(Array.from(rows));
   }
 });
+
+it('an index of which null rows alone are left has no answers', async () => {
+  const options = { bits: 64, dimensions: 4, vectors: 'float32', zero: 'null' } as const;
+  const index = new SimHashIndex(options);
+  const vectors = denseVectors(new Draws('null rows are left'), 200, 4);
+  await index.addAll([...vectors.map((v) => v.map((x) => x || 1)), [0, 0, 0, 0]]);
+  await index.optimize({ partitions: 4, queries: 20 });
+  for (let row = 0; row < 200; row++) index.remove(row);
+  expect(index.count).toBe(1);
+  // Their segment has no entries, which was an error of kernels.
+  for (const threads of [1, 2]) {
+    const found = await index.searchAll(vectors.slice(0, 50), { threads });
+    expect(found.flatMap(({ ids }) => ids)).toEqual([]);
+  }
+});
