@@ -29,8 +29,8 @@ export async function run(call: Call): Promise<0 | 1> {
     out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
     const code = call.text('code-type') === 'int64' ? wordColumn('code', codes) : codes;
     // A carried column that is called like the codes gets the prefix `row_`.
-    const own = carried.includes('code') ? { row_code: batch.column('code') } : {};
-    await out.write(only(batch, carried).with({ ...own, code }));
+    const renamed = carried.includes('code') && { row_code: batch.column('code') };
+    await out.write(only(batch, carried).with({ ...renamed, code }));
   }
   out ??= await openOutput(call, { inputs: [input], formulas: 'keep' });
   await out.close();
