@@ -53,7 +53,9 @@ export function kindOf(
 /** The kind of a column of numbers; JSON where no type of numbers holds all of them. */
 function kindOfNumbers(name: string, values: readonly (number | bigint)[]): ColumnKind {
   if (!values.every((value) => typeof value === 'bigint' || Number.isInteger(value))) {
-    return values.some((value) => typeof value === 'bigint') ? 'json' : 'float64';
+    return values.every((value) => typeof value === 'number' || isFloat(value))
+      ? 'float64'
+      : 'json';
   }
   const [least, most] = limitsOf(values);
   if (least < MIN_INT64 || most > MAX_UINT64 || (most > MAX_INT64 && least < 0)) return 'json';
@@ -64,6 +66,16 @@ function kindOfNumbers(name: string, values: readonly (number | bigint)[]): Colu
   return isName && values.every((value) => typeof value === 'bigint' || Number.isSafeInteger(value))
     ? 'int64'
     : 'float64';
+}
+
+/**
+ * Whether a large integer is a number of float64: its value, or the digits with which it is
+ * written, the fewest that tell it from others.
+ */
+function isFloat(value: bigint): boolean {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return false;
+  return BigInt(number) === value || String(number) === String(value);
 }
 
 function limitsOf(values: readonly (number | bigint)[]): [number | bigint, number | bigint] {
@@ -120,7 +132,7 @@ function numberFitter(name: string, kind: ColumnKind): Fitter {
   if (kind === 'float64') {
     return (value) => {
       if (typeof value === 'number') return value;
-      if (typeof value === 'bigint' && BigInt(Number(value)) === value) return Number(value);
+      if (typeof value === 'bigint' && isFloat(value)) return Number(value);
       throw misfit(name, 'a number that float64 holds', value);
     };
   }

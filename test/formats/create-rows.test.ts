@@ -219,6 +219,20 @@ describe('any texts', () => {
   });
 });
 
+it('floats of any size come back from CSV and JSONL', async () => {
+  // Between 2^53 and 1e21 JavaScript writes as many digits as tell a float from others, then zeros.
+  const large = [51767240907065570000, -1e20, 2 ** 60, 2 ** 53 + 2, 1e300, 0.1];
+  for (const given of [[0.5, ...large], [...large], [1, 1, 2, ...large]]) {
+    for (const format of ['csv', 'jsonl']) {
+      const file = path(`large.${format}`);
+      const output = await createRows(file, { force: true });
+      await output.write(RowBatch.of({ n: Float64Array.from(given) }));
+      await output.close();
+      expect(await columnsOf(file)).toEqual({ n: given });
+    }
+  }
+});
+
 describe('lines that do not fit', () => {
   const read = async (name: string, text: string, options?: OpenRowsOptions) => {
     writeFileSync(path(name), text);
