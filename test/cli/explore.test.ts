@@ -585,6 +585,26 @@ describe.skipIf(!hasChromium)('the page', () => {
   };
   const status = (page: Page) => page.locator('.panel [role=status]').textContent();
 
+  /** The colours of the pixels of the map, and those of its clusters. */
+  const coloursOf = async (page: Page) => {
+    const drawn = await page.evaluate(async () => {
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      const canvas = document.querySelector('.map canvas') as HTMLCanvasElement;
+      const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+        ...([0, 0, canvas.width, canvas.height] as const),
+      );
+      const colours = new Set<string>();
+      for (let at = 0; at < data.length; at += 4) {
+        colours.add(`rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`);
+      }
+      return [...colours];
+    });
+    const wanted = await page
+      .locator('.legend li i')
+      .evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
+    return { drawn, wanted };
+  };
+
   it('searches, filters, and draws around rows', async () => {
     const { page, requests, problems } = await open();
     expect(await status(page)).toBe(`${GROUPS * 2 + 8 + 4} rows`);
@@ -663,6 +683,29 @@ describe.skipIf(!hasChromium)('the page', () => {
     // What is typed and not yet applied is not said to match either: it said "60 rows match".
     await page.fill('#filter', 'size < 0');
     expect(await status(page)).toBe('60 rows');
+  });
+
+  it('fades the points of rows that were not searched, and no others', THOROUGH, async () => {
+    const { page } = await open();
+    const strong = async () => {
+      const { drawn, wanted } = await coloursOf(page);
+      return wanted.filter((colour) => drawn.includes(colour)).length;
+    };
+    const all = await page.locator('.legend li').count();
+    expect(await strong()).toBe(all);
+    await page.locator('.legend button').first().click();
+    expect(await strong()).toBe(1);
+    // All rows are searched: those of other clusters stayed pale.
+    await page.getByLabel('Near a row').check();
+    await page.fill('#query', 'g3a');
+    await page.locator('#query').press('Enter');
+    await page.waitForSelector('.found b:text("g3a")');
+    expect(await strong()).toBe(all);
+    // Those that do not meet the new filter stayed strong.
+    await page.fill('#filter', "id = 'g3a' or id = 'g3b'");
+    await page.locator('#filter').press('Enter');
+    await page.waitForFunction(() => document.querySelectorAll('.list li').length === 1);
+    expect(await strong()).toBeLessThan(all);
   });
 
   it('suggests ids as one types', THOROUGH, async () => {
@@ -809,21 +852,7 @@ describe.skipIf(!hasChromium)('the page', () => {
       await page.waitForResponse(/ask.map/);
       await page.click('nav >> text=Map');
       await page.waitForSelector('.legend li');
-      const drawn = await page.evaluate(async () => {
-        await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-        const canvas = document.querySelector('.map canvas') as HTMLCanvasElement;
-        const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
-          ...([0, 0, canvas.width, canvas.height] as const),
-        );
-        const colours = new Set<string>();
-        for (let at = 0; at < data.length; at += 4) {
-          colours.add(`rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`);
-        }
-        return [...colours];
-      });
-      const wanted = await page
-        .locator('.legend li i')
-        .evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
+      const { drawn, wanted } = await coloursOf(page);
       expect(drawn).toEqual(expect.arrayContaining([...wanted, 'rgb(246, 247, 248)']));
     },
   );

@@ -24,6 +24,8 @@ const VALUES = 3;
 /** The view; `start` is called once, when `about` is known. */
 export class MapView {
   readonly #pane: MapPane;
+  /** The filter that fades points; null where a lasso or a cluster does. */
+  #faded: string | null = '';
 
   constructor(private readonly store: Store) {
     this.#pane = new MapPane(store, {
@@ -51,13 +53,24 @@ export class MapView {
     if (answer === undefined) return this.#showNothing();
     const { cards, total, matching } = answer;
     this.#show({ kind: matching === null ? 'all' : 'filtered', cards, total });
-    this.#pane.only(matching === null ? null : uint32Of(matching));
+    this.#fadeOthers(matching, filter);
+  }
+
+  /** Fades the points of all rows but those that meet a filter; null where all do. */
+  #fadeOthers(matching: string | null, filter: string): void {
+    this.#fade(matching === null ? null : uint32Of(matching), filter);
+  }
+
+  /** Fades all points but those of some rows, or of one cluster; null shows all. */
+  #fade(wanted: Uint32Array | number | null, filter: string | null): void {
+    this.#pane.only(wanted);
+    this.#faded = filter;
   }
 
   /** After a question that failed: what was listed before must not pass for its answer. */
   #showNothing(): void {
     this.#show(null);
-    this.#pane.only(null);
+    this.#fade(null, '');
   }
 
   /** Lists rows or hits, and marks hits on the map. */
@@ -84,8 +97,15 @@ export class MapView {
     const question = { ...asked, k: HITS, filter: store.state.filter };
     store.change({ isBusy: true, suggested: [] });
     const found = await store.attemptSlowly(() => store.source.ask('search', question));
+    const { filter } = question;
+    // What was shown before, as the rows of a lasso, must not pass for those that were searched.
+    const rows =
+      found === undefined || this.#faded === filter
+        ? undefined
+        : await store.attempt(() => store.source.ask('rows', { filter }));
     store.change({ isBusy: false });
     if (found === undefined) return this.#showNothing();
+    if (rows !== undefined) this.#fadeOthers(rows.matching, filter);
     // A search for a row is shown as one by its id, also after a click on the map.
     if (found.query !== null) store.change({ query: found.query.id, queryKind: 'id' });
     this.#show({ kind: 'hits', ...found });
@@ -100,14 +120,14 @@ export class MapView {
     store.change({ isLasso: false });
     if (cards === undefined) return;
     this.#show({ kind: 'lasso', cards, total: rows.length });
-    this.#pane.only(rows.length === 0 ? null : Uint32Array.from(rows));
+    this.#fade(rows.length === 0 ? null : Uint32Array.from(rows), null);
   }
 
   /** Shows the points of one cluster strongly; at the second click all again. */
   #toggle(cluster: number): void {
     const only = this.store.state.cluster === cluster ? null : cluster;
     this.store.change({ cluster: only });
-    this.#pane.only(only);
+    this.#fade(only, null);
   }
 
   /** Panel and map; the element of the map stays the same at each drawing. */
