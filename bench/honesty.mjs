@@ -39,7 +39,6 @@ for (const [seed, [name, make, count]] of SETS.entries()) {
     bits: 256,
     wanted: [0.8, 0.95, 0.97],
   });
-  await addCases(name, truth, rows, queries, { vectors: 'none', bits: 512, wanted: [0.4, 0.95] });
 }
 printTable(
   `${totals.cases} cases, ${QUERIES.toLocaleString('en-US')} new queries each`,
@@ -105,8 +104,7 @@ async function addCases(name, truth, rows, queries, { vectors, bits, wanted }) {
   await index.addAll(rows);
   for (const recall of wanted) {
     for (const seed of SEEDS) {
-      const given = vectors === 'none' ? { vectors: rows } : {};
-      const report = await index.optimize({ recall, k: K, seed, ...given });
+      const report = await index.optimize({ recall, k: K, seed });
       const found = await index.searchAll(queries, { k: K });
       const counts = found.map((one, i) => one.rows.filter((row) => truth[i].has(row)).length);
       addCase([name, rows.values.length / dimensions, vectors, bits, recall, seed], report, counts);

@@ -13,7 +13,7 @@ import {
 } from '../base/check';
 import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
-import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
+import type { VectorBatch } from '../vectors/vectors';
 import type { Filter } from './filter';
 import type { Id } from './ids';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
@@ -109,16 +109,6 @@ export interface OptimizeOptions {
    * half measure. Fewer in a small index.
    */
   queries?: number | VectorBatch | Float32Array | Float64Array | Codes;
-  /**
-   * Rows of the true neighbours of each query, nearest first. By default they are computed: by
-   * exact cosine where vectors are known, else by distance.
-   */
-  truth?: readonly ArrayLike<number>[];
-  /**
-   * The exact vectors of all rows, for an index that holds none or rounded ones: they give the true
-   * neighbours. They are read, and not held afterwards.
-   */
-  vectors?: DenseMatrix;
   /** Share of the true neighbours that searches must find, up to 1. */
   recall?: number;
   /** Neighbours that these searches find. */
@@ -137,24 +127,7 @@ export interface OptimizeOptions {
 
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
 
-export const OPTIMIZE_OPTIONS = [
-  'recall',
-  'k',
-  'partitions',
-  'copies',
-  'seed',
-  'queries',
-  'truth',
-  'vectors',
-];
-
-/** What a search reads of an index in files while nothing of it is in memory. */
-export interface QueryCost {
-  /** Bytes of partitions and vectors; ids and block headers, whose sizes vary, are left out. */
-  readonly bytes: number;
-  /** Reads that wait for one another: one for the partitions, one for the vectors. */
-  readonly roundTrips: number;
-}
+export const OPTIMIZE_OPTIONS = ['recall', 'k', 'partitions', 'copies', 'seed', 'queries'];
 
 /** The recall of a sample of queries. */
 export interface QueryRecall {
@@ -171,15 +144,10 @@ export interface EvaluationRecall extends QueryRecall {
   /** Rows of the index that took no part in training, or queries of the caller. */
   readonly source: 'rows' | 'queries';
   /**
-   * What ranks the true neighbours: exact cosine, distance of codes, or the order as `given`. Where
-   * only int8 vectors are known, the digits lost by rounding are drawn at random.
+   * What ranks the true neighbours: exact cosine, or of codes alone their distance. Of int8 vectors
+   * the digits lost by rounding are drawn at random.
    */
-  readonly truth: 'cosine' | 'distance' | 'given';
-  /**
-   * How near the queries lie to the rows: mean cosine of the k-th row that searches found. Null for
-   * codes alone.
-   */
-  readonly kthCosine: number | null;
+  readonly truth: 'cosine' | 'distance';
 }
 
 /** What `optimize` chose, and what other queries than the choosing ones found with it. */
@@ -188,16 +156,12 @@ export interface RecallReport extends EvaluationRecall {
   readonly wanted: number;
   /** True if the measured recall is as high as was asked for. */
   readonly reached: boolean;
-  /** The recall of held-out rows, for comparison where the caller gave queries; else null. */
-  readonly byRows: EvaluationRecall | null;
-  /** In words: what makes these figures uncertain, and how given queries differ from rows. */
+  /** In words: what makes these figures uncertain. */
   readonly warnings: readonly string[];
   readonly k: number;
   readonly rank: Rank;
   /** Measured on one thread, one query at a time; 0 if searches took no measurable time. */
   readonly queriesPerSecond: number;
-  /** What a search of the saved index reads; null for sparse vectors. */
-  readonly cost: QueryCost | null;
   readonly method: 'scan' | 'partitions';
   /** How many partitions there are and how many a search visits; 0 and 0 for a scan. */
   readonly partitions: number;

@@ -1,21 +1,14 @@
 /** An index in memory as its recall is measured: with trial rows, while they are tried. */
 
 import type { LongWork } from '../base/long-work';
-import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { IndexCore } from './index-core';
 import type { Layout, MemoryIndex } from './memory-index';
 import type { RowsToPlace } from './place';
 import { queryOf } from './query';
 import type { Query } from './query-parts';
-import {
-  type Evaluable,
-  evaluationSearch,
-  type Found,
-  type Optimizable,
-  type Partitions,
-} from './recall';
-import type { Setting } from './search';
+import { type Evaluable, evaluationSearch, type Optimizable, type Partitions } from './recall';
+import type { Best, Setting } from './search';
 import { run } from './searched';
 import type { Space } from './space';
 import { untrainedSpace } from './train';
@@ -36,14 +29,11 @@ import type { SparseVectors } from './vectors/sparse-vectors';
 export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
   readonly held: MemoryIndex;
   readonly #core: IndexCore;
-  /** Dense vectors of the caller by row, which decide what is near; null where held ones do. */
-  readonly #given: DenseVectors | null;
   readonly rows: number;
 
-  constructor(core: IndexCore, held: MemoryIndex, given: DenseVectors | null) {
+  constructor(core: IndexCore, held: MemoryIndex) {
     this.#core = core;
     this.held = held;
-    this.#given = given;
     this.rows = held.codedCount;
   }
 
@@ -51,16 +41,8 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     return this.held.count;
   }
 
-  get bits(): number {
-    return this.#core.bits;
-  }
-
   get storage(): Evaluable['storage'] {
     return this.#core.vectors?.kind ?? 'none';
-  }
-
-  get dimensions(): number | undefined {
-    return this.#core.hasher.dimensions;
   }
 
   get layout(): MemoryIndex['layout'] {
@@ -82,7 +64,7 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
   async loadQueries(): Promise<void> {}
 
   async placed(layout: Layout, work: LongWork): Promise<MemoryEvaluable> {
-    return new MemoryEvaluable(this.#core, await this.held.placed(layout, work), this.#given);
+    return new MemoryEvaluable(this.#core, await this.held.placed(layout, work));
   }
 
   /** A row that has a code as a query: its vector as it may have been given, or its code. */
@@ -91,14 +73,10 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     if (found === null) throw new RangeError(`there is no row ${row}`);
     const { rows } = found.part;
     const { vectors } = rows;
-    const dense = this.#given ?? (vectors?.kind === 'sparse' ? null : (vectors as DenseVectors));
-    if (dense !== null) {
-      const place = this.#given === null ? found.position : row;
+    if (vectors?.kind === 'int8') {
       // Random digits in place of the lost ones: it is as far from what is held as new queries are.
-      const given =
-        dense.kind === 'int8'
-          ? withDigits(dense.valuesAt(place), dense.zeros, row)
-          : dense.at(place);
+      const { zeros } = vectors as DenseVectors;
+      const given = withDigits((vectors as DenseVectors).valuesAt(found.position), zeros, row);
       return queryOf(this.#core, given) as Query;
     }
     if (vectors !== null) return queryOf(this.#core, vectors.at(found.position)) as Query;
@@ -121,12 +99,11 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
   nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
     const { kernel: choice, bits } = this.#core;
     const kernel = choice as KernelName;
-    const dense = this.#given ?? this.#core.dense;
+    const { dense } = this.#core;
     if (dense !== null) {
       const { dimensions, kind } = dense;
-      const chunks = this.#given === null ? this.#chunks() : this.#chunksOf(this.#given);
-      const by = { k, dimensions, kind, total: this.rows };
-      return nearestByVectors(chunks as Iterable<VectorChunk<DenseVectors>[]>, asked, by, work);
+      const chunks = this.#chunks() as Iterable<VectorChunk<DenseVectors>[]>;
+      return nearestByVectors(chunks, asked, { k, dimensions, kind, total: this.rows }, work);
     }
     if (this.storage === 'sparse') {
       const chunks = this.#chunks() as Iterable<VectorChunk<SparseVectors>[]>;
@@ -145,21 +122,6 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
         first,
       }));
     });
-  }
-
-  /** Chunks of the vectors of a caller, of rows that are there. */
-  #chunksOf(vectors: DenseVectors): VectorChunk<DenseVectors>[][] {
-    const there = new Uint32Array(this.held.nextRow).fill(NO_ROW);
-    for (const { rows } of this.held.parts) {
-      for (const row of rows.codes.rows.subarray(0, rows.count)) {
-        if (row !== NO_ROW) there[row] = row;
-      }
-    }
-    const starts = chunkStarts(there.length);
-    const chunks = starts.slice(0, -1).map((first, i) => {
-      return { rows: there.subarray(first, starts[i + 1]), vectors, first };
-    });
-    return [chunks];
   }
 
   #codeChunks(): CodeChunk[] {
@@ -193,8 +155,8 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     k: number,
     setting: Setting,
     work: LongWork,
-  ): Promise<{ found: Found[]; ms: number }> {
-    const found: Found[] = [];
+  ): Promise<{ found: Best[]; ms: number }> {
+    const found: Best[] = [];
     let ms = 0;
     for (const { query } of asked) {
       const start = performance.now();
@@ -205,10 +167,9 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     return { found, ms: ms / Math.max(1, asked.length) };
   }
 
-  #search(query: Query, k: number, setting: Setting, isUnranked: boolean): Found {
+  #search(query: Query, k: number, setting: Setting, isUnranked: boolean): Best {
     const isExact = this.#core.canCompare(query);
     const asked = { k, setting, isExact, isUnranked };
-    const { search, work } = evaluationSearch(this.held.searched(), query, asked);
-    return { ...run(search).best, work };
+    return run(evaluationSearch(this.held.searched(), query, asked)).best;
   }
 }

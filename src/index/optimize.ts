@@ -7,7 +7,6 @@
 
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
-import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
 import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from './copies';
 import type { IndexCore } from './index-core';
@@ -15,7 +14,7 @@ import type { OptimizeOptions, RecallReport } from './index-options';
 import { OPTIMIZE_DEFAULTS } from './index-options';
 import { MemoryEvaluable } from './memory-evaluable';
 import { needComparable, queriesOf } from './query';
-import { type Figures, measured, type Optimizable } from './recall';
+import type { Optimizable } from './recall';
 import { reportOf } from './report';
 import { EvaluationSource, settle, shuffled } from './settle';
 import { bytesPerEntryOf, type Space } from './space';
@@ -29,8 +28,8 @@ import {
   untrainedSpace,
   usualPartitions,
 } from './train';
-import type { EvaluationQuery, Truth } from './truth';
-import { DenseVectors } from './vectors/dense-vectors';
+import type { EvaluationQuery } from './truth';
+import type { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
 /** A setting is chosen at most this many times, each time with new queries. */
@@ -40,9 +39,6 @@ const UNFAIR = 1 / 4;
 /** and by so many, since chance alone makes some difference. */
 const CHANCE = 16;
 
-/** For each query rows of the index, nearest first, at least k. */
-type Neighbors = readonly ArrayLike<number>[];
-
 /** Checked options of `optimize`. */
 export interface Wanted {
   readonly recall: number;
@@ -50,9 +46,7 @@ export interface Wanted {
   /** Number of rows to use as queries; half of them choose. */
   readonly queries: number;
   /** Queries of the caller; null where rows are the queries. */
-  readonly given: { readonly queries: RowsToAdd; readonly truth: Neighbors | undefined } | null;
-  /** The dense vectors of all rows that a caller gave for true neighbours; null if none. */
-  readonly vectors: DenseVectors | null;
+  readonly given: RowsToAdd | null;
   /** Number of partitions; undefined for the usual number. */
   readonly partitions: number | undefined;
   /** Whether rows are in second partitions too; undefined where it follows from the rows. */
@@ -63,16 +57,13 @@ export interface Wanted {
 /** The options of `optimize` with their defaults, checked against each other and the index. */
 export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
   const given = { ...OPTIMIZE_DEFAULTS, ...options };
-  const { queries, truth, partitions, copies, vectors } = given;
+  const { queries, partitions, copies } = given;
   if (core.hasher.projection === 'minwise') {
     throw new Error(
       `projection 'minwise' needs no optimize(): searches go by distance, and are exact`,
     );
   }
   const isCount = typeof queries === 'number';
-  if (isCount && truth !== undefined) {
-    throw wrongType('queries', 'vectors, since "truth" is given', options.queries);
-  }
   const recall = checkNumber('recall', given.recall, 0, 1);
   if (recall === 0) throw wrongValue('recall', 'a number above 0', recall);
   const count = isCount ? queries : OPTIMIZE_DEFAULTS.queries;
@@ -80,28 +71,12 @@ export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
     recall,
     k: checkInteger('k', given.k, 1, 10_000),
     queries: checkInteger('queries', count, 2, MAX_QUERIES),
-    given: isCount ? null : { queries, truth },
-    vectors: vectors === undefined ? null : vectorsOfAll(core, vectors),
+    given: isCount ? null : queries,
     partitions:
       partitions === undefined ? undefined : checkInteger('partitions', partitions, 1, 65_536),
     copies: copies === undefined ? undefined : checkCopies(core, copies),
     seed: checkSeed(given.seed),
   };
-}
-
-/** A caller's vectors of all rows, copied to float32. */
-function vectorsOfAll({ rows, hasher, kernel }: IndexCore, matrix: DenseMatrix): DenseVectors {
-  if (!isDenseMatrix(matrix)) throw wrongType('vectors', 'a matrix of dense vectors', matrix);
-  const count = checkDenseMatrix(matrix, 'vectors');
-  const { nextRow } = rows;
-  if (count !== nextRow) throw wrongValue('vectors', `${nextRow} rows, as were added`, count);
-  const { dimensions } = matrix;
-  if (hasher.dimensions !== undefined && hasher.dimensions !== dimensions) {
-    throw wrongValue('vectors', `vectors of ${hasher.dimensions} dimensions`, dimensions);
-  }
-  const vectors = new DenseVectors('float32', dimensions, kernel);
-  vectors.append(matrix, 0, count, (row) => rows.hasCode(row));
-  return vectors;
 }
 
 /**
@@ -125,8 +100,8 @@ export async function optimize(
   wanted: Wanted,
   work: LongWork,
 ): Promise<RecallReport> {
-  const before = new MemoryEvaluable(core, core.rows, wanted.vectors);
-  const given = wanted.given === null ? null : givenSource(core, before, wanted);
+  const before = new MemoryEvaluable(core, core.rows);
+  const given = wanted.given && givenSource(core, before, wanted.given, wanted);
   const { report, index } = await optimized(before, core.origin, { ...wanted, given }, work);
   core.rows = index.held;
   core.report = report;
@@ -146,8 +121,7 @@ export async function optimized<T extends Optimizable<T>>(
   const { k, recall, given = null, space: own = null } = wanted;
   const trained = own === null ? await trainedSpace(before, origin, wanted, work) : null;
   const hasSpace = own !== null || trained !== null;
-  const rowsAsQueries = await rowSource(before, trained?.held ?? null, hasSpace, wanted, work);
-  const source = given ?? rowsAsQueries;
+  const source = given ?? (await rowSource(before, trained?.held ?? null, hasSpace, wanted, work));
   let index = before;
   if (trained !== null) {
     const { space } = trained;
@@ -157,14 +131,9 @@ export async function optimized<T extends Optimizable<T>>(
     index = await before.placed({ space: null, hasCopies: false }, work);
   }
   const { choice, figures } = await settle(index, source, wanted, work);
-  let byRows: Figures | null = null;
-  if (source.isGiven) {
-    const some = await rowsAsQueries.next(Math.ceil(wanted.queries / 2), work);
-    byRows = await measured(index, some, k, choice, rowsAsQueries.kind, work);
-  }
   const seed = seedOf(wanted);
   const heldOutShare = hasSpace ? 1 / HELD_OUT_CLASSES : 1;
-  const reported = { wanted: { k, recall, seed }, choice, figures, byRows, heldOutShare };
+  const reported = { wanted: { k, recall, seed }, choice, figures, heldOutShare };
   return { report: reportOf(index, reported), index };
 }
 
@@ -254,7 +223,7 @@ async function rowSource(
   index: Optimizable<unknown>,
   known: HeldOut | null,
   hasSpace: boolean,
-  wanted: Pick<Wanted, 'k' | 'queries' | 'vectors' | 'seed'>,
+  wanted: Pick<Wanted, 'k' | 'queries' | 'seed'>,
   work: LongWork,
 ): Promise<EvaluationSource> {
   const { k, queries } = wanted;
@@ -263,75 +232,37 @@ async function rowSource(
   const { rows, isTrained } = held.queries(hasSpace);
   const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
   await index.loadQueries(order, work);
-  const hasVectors = index.storage !== 'none' || wanted.vectors !== null;
-  return EvaluationSource.of(
-    { source: 'rows', truth: hasVectors ? 'cosine' : 'distance', isTrained },
+  return new EvaluationSource(
+    { source: 'rows', truth: index.storage === 'none' ? 'distance' : 'cosine', isTrained },
     order,
-    {
-      ahead: queries,
-      queryAt: (row) => ({ row, query: index.queryOfRow(row) }),
-      truthAt: null,
-    },
+    { ahead: queries, queryAt: (row) => ({ row, query: index.queryOfRow(row) }) },
     (asked, own) => index.nearest(asked, k, own),
   );
 }
 
 /** Queries of the caller in random order, since those of a file may be sorted. */
-function givenSource(core: IndexCore, index: MemoryEvaluable, wanted: Wanted): EvaluationSource {
-  const { k, vectors } = wanted;
-  const { queries, truth } = wanted.given as NonNullable<Wanted['given']>;
+function givenSource(
+  core: IndexCore,
+  index: MemoryEvaluable,
+  queries: RowsToAdd,
+  wanted: Wanted,
+): EvaluationSource {
   const given = queriesOf(core, queries);
-  checkTruth(core, truth, given.count, k);
   const asked: EvaluationQuery[] = [];
-  const known: Truth[] = [];
   for (let i = 0; i < given.count; i++) {
     const query = given.at(i);
     if (query === null) continue;
     needComparable(core, query, i);
     // With true neighbours by distance of codes, what is measured is a search for the code.
-    const isByDistance = core.vectors === null && vectors === null && truth === undefined;
-    asked.push({
-      row: null,
-      query: isByDistance ? { code: query.code, sums: null, unit: null } : query,
-    });
-    if (truth === undefined) continue;
-    const rows = Uint32Array.from(truth[i]).subarray(0, k);
-    known.push({ rows, size: rows.length });
+    const own = core.vectors === null ? { code: query.code, sums: null, unit: null } : query;
+    asked.push({ row: null, query: own });
   }
   if (asked.length === 0) throw wrongValue('queries', 'at least one vector', given.count);
-  const byIndex = (vectors ?? core.vectors) === null ? 'distance' : 'cosine';
-  return EvaluationSource.of(
-    { source: 'queries', truth: truth === undefined ? byIndex : 'given', isTrained: false },
+  const truth = core.vectors === null ? 'distance' : 'cosine';
+  return new EvaluationSource(
+    { source: 'queries', truth, isTrained: false },
     shuffled(Uint32Array.from(asked.keys()), seedOf(wanted)),
-    {
-      ahead: asked.length,
-      queryAt: (i) => asked[i],
-      truthAt: truth === undefined ? null : (i) => known[i],
-    },
-    (some: readonly EvaluationQuery[], work) => index.nearest(some, k, work),
+    { ahead: asked.length, queryAt: (i) => asked[i] },
+    (some, work) => index.nearest(some, wanted.k, work),
   );
-}
-
-/** Throws unless the truth is, for each query, a list of different live rows, long enough for k. */
-function checkTruth(
-  { rows }: IndexCore,
-  truth: Neighbors | undefined,
-  count: number,
-  k: number,
-): void {
-  if (truth === undefined) return;
-  if (!Array.isArray(truth)) throw wrongType('truth', 'an array of rows for each query', truth);
-  if (truth.length !== count) throw wrongValue('truth', `${count} lists of rows`, truth.length);
-  const least = Math.min(k, rows.count);
-  truth.forEach((near: ArrayLike<number>, i: number) => {
-    const name = `truth[${i}]`;
-    if (typeof near !== 'object' || near === null) throw wrongType(name, 'an array of rows', near);
-    if (!(near.length >= least)) throw wrongValue(name, `at least ${least} rows`, near.length);
-    for (let j = 0; j < k && j < near.length; j++) {
-      const row = checkInteger(`${name}[${j}]`, near[j], 0, Math.max(0, rows.nextRow - 1));
-      if (rows.find(row) === null) throw wrongValue(`${name}[${j}]`, 'a row of the index', row);
-    }
-    const first = new Set(Array.prototype.slice.call(near, 0, k));
-    if (first.size < Math.min(k, near.length)) throw wrongValue(name, 'different rows', near);
-  });
 }

@@ -6,7 +6,7 @@
 
 import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
-import type { EvaluationRecall, QueryCost, QueryRecall } from './index-options';
+import type { EvaluationRecall, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
 import type { RowsToPlace } from './place';
 import type { Query } from './query-parts';
@@ -22,16 +22,9 @@ export interface Partitions {
   readonly seconds: Uint32Array | null;
 }
 
-/** What one search found, and did. */
-export interface Found extends Best {
-  readonly work: Work;
-}
-
 /** An index whose searches are measured, in memory or in files. */
 export interface Evaluable {
-  readonly bits: number;
   readonly storage: VectorStorage;
-  readonly dimensions: number | undefined;
   readonly layout: Layout;
   /** Rows that are there, and those of them that have codes: what a scan compares. */
   readonly count: number;
@@ -52,7 +45,7 @@ export interface Evaluable {
     k: number,
     setting: Setting,
     work: LongWork,
-  ): Promise<{ readonly found: readonly Found[]; readonly ms: number }>;
+  ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
 }
 
 /** An index that is optimized, in memory or in files. */
@@ -71,17 +64,17 @@ export interface Optimizable<Self> extends Evaluable {
   placed(layout: Layout, work: LongWork): Promise<Self>;
 }
 
-/** A search for an evaluation query, and where its work is counted. */
+/** A search for an evaluation query. */
 export function evaluationSearch(
   index: Searched,
   query: Query,
   asked: { k: number; setting: Setting; isExact: boolean; isUnranked: boolean },
-): { readonly search: CosineSearch; readonly work: Work } {
+): CosineSearch {
   const { k, setting, isExact, isUnranked } = asked;
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
   const how = { ...setting, want, k, filter: null, isUnranked };
-  return { search: new CosineSearch(index, query, how, isExact, work), work };
+  return new CosineSearch(index, query, how, isExact, work);
 }
 
 /** An evaluation query with its true neighbours. */
@@ -92,9 +85,6 @@ export interface Evaluated extends EvaluationQuery {
 /** What a setting finds for evaluation queries, as a report states it. */
 export interface Figures {
   readonly recall: EvaluationRecall;
-  /** For each query the cosine of the last of the k rows that were found. */
-  readonly kthCosines: Float64Array;
-  readonly cost: QueryCost | null;
   /** Milliseconds of one search. */
   readonly ms: number;
   /** True if the queries are rows that took part in training. */
@@ -110,10 +100,6 @@ export type QueriesKind = Pick<EvaluationRecall, 'source' | 'truth'> & Pick<Figu
 const UNITS = 1e12;
 /** A value next to which int8 rounds 1,536 equal others to 0, in a vector of length 1. */
 const NEARLY_ALL = 0.988;
-/** Decimal digits of a mean cosine in a report. */
-const COSINE_DIGITS = 6;
-/** Bytes of each: a row, a scale. */
-const NUMBER_BYTES = 4;
 
 /** The recall of queries from the shares that they found; 1 for no queries. */
 export function recallOf(shares: Float64Array): QueryRecall {
@@ -132,13 +118,8 @@ export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Fl
 }
 
 /** The rows of a search for k + 1 without the query's own row: k of them. */
-function withoutOwn({ row: own }: EvaluationQuery, { rows, cosines }: Best, k: number): Best {
-  if (own === null) return { rows, cosines };
-  const isOther = rows.map((row) => Number(row !== own));
-  return {
-    rows: rows.filter((_, i) => isOther[i] === 1).subarray(0, k),
-    cosines: cosines.filter((_, i) => isOther[i] === 1).subarray(0, k),
-  };
+function withoutOwn({ row: own }: EvaluationQuery, { rows }: Best, k: number): Uint32Array {
+  return own === null ? rows : rows.filter((row) => row !== own).subarray(0, k);
 }
 
 /** Measures a setting. Queries that are rows are searched for one row more, which is their own. */
@@ -153,28 +134,15 @@ export async function measured(
   const own = judging.some(({ row }) => row !== null) ? 1 : 0;
   const asked = { ...setting, want: setting.want + own };
   const { found, ms } = await index.search(judging, k + own, asked, work);
-  const counts: number[] = [];
-  const kthCosines: number[] = [];
-  for (const [i, one] of found.entries()) {
-    const { rows, cosines } = withoutOwn(judging[i], one, k);
+  const counts = found.map((one, i) => {
     const { truth } = judging[i];
     const near = new Set(truth.rows);
-    counts.push(Math.min(truth.size, rows.filter((row) => near.has(row)).length));
-    if (truth.size > 0) kthCosines.push(cosines[cosines.length - 1] ?? 0);
-  }
+    const rows = withoutOwn(judging[i], one, k).filter((row) => near.has(row));
+    return Math.min(truth.size, rows.length);
+  });
   const sizes = judging.map(({ truth }) => truth.size);
-  const kthMean = Number(mean(Float64Array.from(kthCosines)).toFixed(COSINE_DIGITS));
   return {
-    recall: {
-      ...recallOf(sharesOf(counts, sizes)),
-      ...kind,
-      kthCosine: index.storage === 'none' ? null : kthMean,
-    },
-    kthCosines: Float64Array.from(kthCosines),
-    cost: costOf(
-      index,
-      found.map((one) => one.work),
-    ),
+    recall: { ...recallOf(sharesOf(counts, sizes)), ...kind },
     ms,
     isTrained,
     column: index.storage === 'int8' ? largestColumn(judging) : null,
@@ -190,25 +158,4 @@ function largestColumn(judging: readonly Evaluated[]): number | null {
   }
   for (const [column, count] of times) if (2 * count > judging.length) return column;
   return null;
-}
-
-/**
- * What a search reads in the mean of an index whose rows stay in files, while memory holds nothing
- * of it; null for sparse vectors, whose sizes in bytes vary. It is computed from counted rows, so
- * that an index in memory can report it before it is saved.
- */
-function costOf(index: Evaluable, searches: readonly Work[]): QueryCost | null {
-  const { storage, dimensions = 0, bits, layout } = index;
-  if (storage === 'sparse' || searches.length === 0) return null;
-  const { bytesPerEntry = 0 } = layout.space ?? {};
-  const entryBytes =
-    bytesPerEntry > 0 ? bytesPerEntry + 2 * NUMBER_BYTES : Math.ceil(bits / 8) + NUMBER_BYTES;
-  const vectorBytes = storage === 'none' ? 0 : dimensions * (storage === 'float32' ? 4 : 1);
-  const bytes = searches.reduce((sum, { codesCompared, candidates }) => {
-    return sum + codesCompared * entryBytes + candidates * vectorBytes;
-  }, 0);
-  return {
-    bytes: Math.round(bytes / searches.length),
-    roundTrips: storage === 'none' ? 1 : 2,
-  };
 }

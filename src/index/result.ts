@@ -126,8 +126,8 @@ export function whyByCosine(
   if (method !== 'auto') return 'as asked for';
   if (ran === 'partitions' && report !== null) {
     const { recall, k, truth } = report;
-    const which = truth === 'given' ? 'given' : `true ${k} nearest by ${truth}`;
-    return `measured by optimize(): finds ${recall.toFixed(3)} of the ${which}`;
+    const found = `${recall.toFixed(3)} of the true ${k} nearest by ${truth}`;
+    return `measured by optimize(): finds ${found}`;
   }
   if (filter !== null && ran === 'scan') return 'the filter leaves few rows';
   return report ? 'measured by optimize(): as fast as partitions' : 'not optimized';

@@ -26,49 +26,25 @@ const MAX_CHOOSING = 2000;
 /** Evaluation queries in random order, each given out once; their neighbours are found ahead. */
 export class EvaluationSource {
   readonly kind: QueriesKind;
-  readonly #count: number;
+  readonly #order: Uint32Array;
   readonly #ahead: number;
-  readonly #evaluated: (first: number, end: number, work: LongWork) => Promise<Evaluated[]>;
+  readonly #queryAt: (number: number) => EvaluationQuery;
+  readonly #nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>;
   #ready: Evaluated[] = [];
   #made = 0;
 
-  /**
-   * A source of `count` queries. `evaluated` finds their neighbours, of at least `ahead` queries at
-   * its first call.
-   */
+  /** Neighbours are found of at least `ahead` queries at the first call. */
   constructor(
     kind: QueriesKind,
-    count: number,
-    ahead: number,
-    evaluated: (first: number, end: number, work: LongWork) => Promise<Evaluated[]>,
+    order: Uint32Array,
+    { ahead, queryAt }: { ahead: number; queryAt(number: number): EvaluationQuery },
+    nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>,
   ) {
     this.kind = kind;
-    this.#count = count;
+    this.#order = order;
     this.#ahead = ahead;
-    this.#evaluated = evaluated;
-  }
-
-  /** A source of queries with their neighbours: those known, or found in the index. */
-  static of(
-    kind: QueriesKind,
-    order: ArrayLike<number>,
-    {
-      ahead,
-      queryAt,
-      truthAt,
-    }: {
-      readonly ahead: number;
-      queryAt(number: number): EvaluationQuery;
-      readonly truthAt: ((number: number) => Truth) | null;
-    },
-    nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>,
-  ): EvaluationSource {
-    return new EvaluationSource(kind, order.length, ahead, async (first, end, work) => {
-      const numbers = Array.prototype.slice.call(order, first, end) as number[];
-      const asked = numbers.map(queryAt);
-      const truths = truthAt === null ? await nearest(asked, work) : numbers.map(truthAt);
-      return asked.map((one, i) => ({ ...one, truth: truths[i] }));
-    });
+    this.#queryAt = queryAt;
+    this.#nearest = nearest;
   }
 
   get isGiven(): boolean {
@@ -77,16 +53,18 @@ export class EvaluationSource {
 
   /** Number of queries that were not given out yet. */
   get left(): number {
-    return this.#ready.length + this.#count - this.#made;
+    return this.#ready.length + this.#order.length - this.#made;
   }
 
   async #fill(wanted: number, work: LongWork): Promise<void> {
     const first = this.#made;
     const more = first === 0 ? Math.max(this.#ahead, wanted) : wanted - this.#ready.length;
-    const end = Math.min(this.#count, first + Math.max(0, more));
+    const end = Math.min(this.#order.length, first + Math.max(0, more));
     if (end === first) return;
     this.#made = end;
-    this.#ready.push(...(await this.#evaluated(first, end, work)));
+    const asked = Array.from(this.#order.subarray(first, end), this.#queryAt);
+    const truths = await this.#nearest(asked, work);
+    for (const [i, truth] of truths.entries()) this.#ready.push({ ...asked[i], truth });
   }
 
   /** The queries that `next` will return, at most `count`. They are not given out. */

@@ -8,11 +8,10 @@ import type { Query } from '../index/query-parts';
 import {
   type Evaluable,
   evaluationSearch,
-  type Found,
   type Optimizable,
   type Partitions,
 } from '../index/recall';
-import type { Setting } from '../index/search';
+import type { Best, Setting } from '../index/search';
 import type { Space } from '../index/space';
 import { isHeldOut } from '../index/train';
 import {
@@ -73,16 +72,8 @@ export class StoredEvaluable implements Optimizable<StoredEvaluable> {
     return this.#place(layout, work);
   }
 
-  get bits(): number {
-    return this.#content.parts.bits;
-  }
-
   get storage(): Evaluable['storage'] {
     return this.#content.parts.vectors?.kind ?? 'none';
-  }
-
-  get dimensions(): number | undefined {
-    return this.#content.parts.hasher.dimensions;
   }
 
   get layout(): Evaluable['layout'] {
@@ -236,7 +227,7 @@ export class StoredEvaluable implements Optimizable<StoredEvaluable> {
     k: number,
     setting: Setting,
     work: LongWork,
-  ): Promise<{ found: Found[]; ms: number }> {
+  ): Promise<{ found: Best[]; ms: number }> {
     const start = performance.now();
     const found = await this.#together(asked, k, setting, false, work);
     return { found, ms: (performance.now() - start) / Math.max(1, asked.length) };
@@ -248,15 +239,14 @@ export class StoredEvaluable implements Optimizable<StoredEvaluable> {
     setting: Setting,
     isUnranked: boolean,
     work: LongWork,
-  ): Promise<Found[]> {
-    const all: Found[] = [];
+  ): Promise<Best[]> {
+    const all: Best[] = [];
     for (let first = 0; first < asked.length; first += TOGETHER) {
       const some = asked.slice(first, first + TOGETHER).map(async ({ query }) => {
         const isExact = this.#content.parts.canCompare(query);
         const how = { k, setting, isExact, isUnranked };
-        const { search, work: done } = evaluationSearch(this.#stored, query, how);
-        const { best } = await this.#queue.run(search, work.call.signal);
-        return { ...best, work: done };
+        const search = evaluationSearch(this.#stored, query, how);
+        return (await this.#queue.run(search, work.call.signal)).best;
       });
       all.push(...(await Promise.all(some)));
       await work.step();

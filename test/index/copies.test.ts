@@ -138,18 +138,6 @@ describe('rows in second partitions', async () => {
     }
   });
 
-  it('are decided though a given neighbour has no code', async () => {
-    const own = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32', zero: 'null' });
-    for (let i = 0; i < 400; i++) own.add(i === 7 ? [0, 0] : [Math.cos(i), Math.sin(i)]);
-    const queries = [20, 90].map((i) => [Math.cos(i), Math.sin(i)]);
-    const truth = [
-      [20, 7, 64],
-      [90, 46, 134],
-    ];
-    const report = await own.optimize({ queries, truth, partitions: 8, k: 3, recall: 0.5 });
-    expect(report.copies).toBe(false);
-  });
-
   it('need vectors, and are wanted by true or false', async () => {
     await expect(made({ vectors: 'none' })).rejects.toThrow(
       `"vectors" expected 'int8' or 'float32', which copies need, got "none"`,

@@ -149,33 +149,6 @@ describe('an error of a bad query names it', () => {
       RangeError,
     );
   });
-
-  it.each<[string, readonly unknown[] | string | null, string]>([
-    ['too few rows', [1, 2], '"truth"[3] expected at least 10 rows, got 2'],
-    ['no rows', null, '"truth"[3] expected an array of rows, got null'],
-    [
-      'a row twice',
-      [1, 1, 2, 3, 4, 5, 6, 7, 8, 9],
-      '"truth"[3] expected different rows, got Array',
-    ],
-    [
-      'a row that is not there',
-      [0, 1, 2, 3, 4, 60, 6, 7, 8, 9],
-      '"truth"[3][5] expected an integer in 0..59, got 60',
-    ],
-    [
-      'a row that was removed',
-      [0, 1, 2, 3, 4, 5, 6, 59, 8, 9],
-      '"truth"[3][7] expected a row of the index, got 59',
-    ],
-  ])('of truth with %s', async (_, rows, message) => {
-    const index = await made();
-    index.remove(59);
-    const queries = vectors.slice(0, 40);
-    const right = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-    const truth = queries.map((_, i) => (i === 3 ? rows : right)) as number[][];
-    await expect(index.optimize({ queries, truth })).rejects.toThrow(message);
-  });
 });
 
 describe('recall of queries in other forms', () => {

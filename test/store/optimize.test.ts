@@ -214,7 +214,6 @@ describe('optimize of a folder', () => {
         { memory: '1MB', queries: matrixOf(0, 20) },
         '"queries" expected a number of rows, where rows stay in files',
       ],
-      [{ memory: '1MB', truth: [] }, '"truth"'],
       [{ memory: '1MB', memries: 1 }, '"memries"'],
       [{ memory: 'much' }, '"memory" expected'],
       [{ memory: '30KB', partitions: 32 }, '"memory" is too small'],

@@ -148,32 +148,25 @@ export function similarityWords({ name }: Pick<Measure, 'name'>): 'cosine' | 'Ja
 }
 
 /** By which order neighbours are the true ones, by `truth` of a report. */
-const NEAREST = {
-  cosine: 'by exact cosine',
-  distance: 'by distance of codes',
-  given: 'as given',
-};
+const NEAREST = { cosine: 'by exact cosine', distance: 'by distance of codes' };
 
 /**
  * `96.1 % of the true 10 nearest by exact cosine (95 %: 95.2 % to 96.8 %, 500 rows held out)`; of
- * the queries of a file also which of them chose the setting, and the recall of rows.
+ * the queries of a file also which of them chose the setting.
  */
 export function recallWords(
   report: RecallReport,
   asked: { readonly file: string; readonly count: number } | null = null,
 ): string {
-  const { k, truth, queries, byRows, source } = report;
-  const ofRows = (count: number) => `${counted(count, 'row')} held out`;
-  let which = source === 'rows' ? ofRows(queries) : `${queries} queries`;
+  const { k, truth, queries, source } = report;
+  let which = source === 'rows' ? `${counted(queries, 'row')} held out` : `${queries} queries`;
   if (asked !== null) {
     which =
       queries === asked.count
         ? `${queries} of ${asked.file}, which chose the setting too`
         : `${queries} of the ${asked.count} queries of ${asked.file}, the others chose the setting`;
   }
-  const found = shareWords(report, `of the true ${k} nearest ${NEAREST[truth]}`, which);
-  if (asked === null || byRows === null) return found;
-  return `${found}, ${shareWords(byRows, 'of those of rows', ofRows(byRows.queries))}`;
+  return shareWords(report, `of the true ${k} nearest ${NEAREST[truth]}`, which);
 }
 
 function shareWords(
