@@ -82,7 +82,7 @@ async function contest(task, codes, queries) {
   });
   const entries = [
     entry('index', (query) => task.search(index, query), {
-      ...{ built: seconds, bytes: index.bytes.total },
+      ...{ built: seconds, bytes: index.bytes },
     }),
     entry('scan', (query) => task.scan(codes, query), { bytes: codes.bytes.length, calls: 3 }),
   ];

@@ -57,7 +57,7 @@ export type {
   IndexRow,
   SearchResult,
 } from './index/result';
-export { type IdList, type IndexBytes, SimHashIndex } from './index/simhash-index';
+export { type IdList, SimHashIndex } from './index/simhash-index';
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
 export type { KernelName } from './kernels/kernels';
 export {

@@ -6,8 +6,7 @@
 
 import { reaches } from '../base/length';
 import { DistanceSearch, type NearRows } from './distance';
-import type { RowFilter } from './filter';
-import { FilterMemory } from './filter-memory';
+import { FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';
 import type { RecallReport } from './index-options';
 import type { Query } from './query-parts';

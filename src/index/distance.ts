@@ -10,7 +10,7 @@ import { distance, distanceOfWords } from '../kernels/hamming';
 import { type HitSearch, NO_ROW } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
 import { BlockTables } from './block-tables';
-import type { FilterMemory } from './filter-memory';
+import type { FilterMemory } from './filter';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
 
 /** Rows and their distances in bits, ordered by (distance, row). */

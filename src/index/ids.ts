@@ -1,4 +1,11 @@
-/** The ids of an index's rows: what they are, and how many rows there can be. */
+/**
+ * The ids of an index's rows: all are of one kind, which the first rows decide, and each belongs to
+ * one row. Where none are given, each row is its own id.
+ */
+
+import { wrongType, wrongValue } from '../base/check';
+import { checkIds, type Ids } from '../base/ids';
+import { newSecret, scrambled } from '../base/secret';
 
 /** The name of a row: all rows of an index have ids of one kind. */
 export type Id = string | number | bigint;
@@ -25,3 +32,242 @@ export function idOfKind(id: Id, kind: IdKind | null): Id | null {
 
 /** Most rows of an index: larger 32-bit numbers have other meanings. */
 export const MAX_ROWS = 0xffff_fff0;
+
+const MIN_CELLS = 16;
+
+/**
+ * Positions of rows by the hash of their id: a hash table with linear probing of 8 bytes a cell,
+ * at most two thirds full, that grows by a quarter, so that 12 to 15 bytes a row find an id. It
+ * holds no ids: the caller compares them.
+ */
+export class IdLookup {
+  readonly #secret = newSecret();
+  /** Positions plus 1; 0 where a cell is free. */
+  #cells: Uint32Array;
+  /** Hashes of what the cells hold, so that growing needs no ids. */
+  #hashes: Int32Array;
+  #count = 0;
+
+  constructor(expected: number) {
+    const size = Math.max(MIN_CELLS, Math.ceil((expected * 3) / 2));
+    this.#cells = new Uint32Array(size);
+    this.#hashes = new Int32Array(size);
+  }
+
+  get bytes(): number {
+    return 8 * this.#cells.length;
+  }
+
+  /** Adds a position, also where its id is there already. */
+  add(id: Id, position: number): void {
+    if (3 * ++this.#count > 2 * this.#cells.length) this.#grow();
+    this.#put(hashOfId(id, this.#secret), position + 1);
+  }
+
+  #put(hash: number, cell: number): void {
+    let at = this.#homeOf(hash);
+    while (this.#cells[at] !== 0) at = this.#after(at);
+    this.#cells[at] = cell;
+    this.#hashes[at] = hash;
+  }
+
+  /** The cell where the search for a hash begins. */
+  #homeOf(hash: number): number {
+    return Math.floor(((hash >>> 0) / 2 ** 32) * this.#cells.length);
+  }
+
+  #after(at: number): number {
+    return at + 1 < this.#cells.length ? at + 1 : 0;
+  }
+
+  /** How many cells lie between two, in the order of the search. */
+  #distance(from: number, to: number): number {
+    return to >= from ? to - from : to - from + this.#cells.length;
+  }
+
+  #grow(): void {
+    const [cells, hashes] = [this.#cells, this.#hashes];
+    const size = Math.ceil(1.25 * cells.length);
+    this.#cells = new Uint32Array(size);
+    this.#hashes = new Int32Array(size);
+    for (let at = 0; at < cells.length; at++) if (cells[at] > 0) this.#put(hashes[at], cells[at]);
+  }
+
+  /** Removes what `add` added: what follows moves up, so that no cell is lost. */
+  remove(id: Id, position: number): void {
+    let at = this.#homeOf(hashOfId(id, this.#secret));
+    while (this.#cells[at] !== position + 1) {
+      if (this.#cells[at] === 0) return;
+      at = this.#after(at);
+    }
+    this.#count--;
+    for (let next = at; ; ) {
+      next = this.#after(next);
+      if (this.#cells[next] === 0) break;
+      // A cell may move to where its search begins or behind, not before.
+      const home = this.#homeOf(this.#hashes[next]);
+      const isBehind = this.#distance(home, next) < this.#distance(at, next);
+      if (isBehind) continue;
+      this.#cells[at] = this.#cells[next];
+      this.#hashes[at] = this.#hashes[next];
+      at = next;
+    }
+    this.#cells[at] = 0;
+  }
+
+  /** The position of this id for which `isIt` is true; -1 where there is none. */
+  find(id: Id, isIt: (position: number) => boolean): number {
+    const hash = hashOfId(id, this.#secret);
+    for (let at = this.#homeOf(hash); this.#cells[at] !== 0; at = this.#after(at)) {
+      if (this.#hashes[at] === hash && isIt(this.#cells[at] - 1)) return this.#cells[at] - 1;
+    }
+    return -1;
+  }
+}
+
+/** A hash under a secret, since ids come from outside. */
+function hashOfId(id: Id, secret: Uint32Array): number {
+  if (typeof id === 'number' && id === (id | 0)) return scrambled(id, secret);
+  const text = String(id);
+  let hash = secret[0] ^ text.length;
+  const one = secret[1] | 1;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), one);
+    hash ^= hash >>> 15;
+  }
+  return scrambled(hash, secret);
+}
+
+/** Whether ids are negative, or of 2^63 and more: one 64-bit column holds one of these kinds. */
+interface Signs {
+  readonly hasNegative: boolean;
+  readonly hasHuge: boolean;
+}
+
+const NO_SIGNS: Signs = { hasNegative: false, hasHuge: false };
+
+/** Ids that were checked, of rows that will be added. */
+interface CheckedIds {
+  readonly ids: readonly Id[] | null;
+  /** Null where there are no rows, old or new. */
+  readonly kind: IdKind | null;
+  readonly signs: Signs;
+}
+
+/** The rules of the ids of one index. */
+export class IdRules {
+  /** Null while there were no rows. */
+  kind: IdKind | null;
+  #signs = NO_SIGNS;
+
+  constructor(kind: IdKind | null = null) {
+    this.kind = kind;
+  }
+
+  /**
+   * Checks the kinds of ids for `count` new rows against each other and those that are there.
+   * Changes nothing: `take` does when the rows are added.
+   */
+  check(given: unknown, count: number): CheckedIds {
+    const signs = this.#signs;
+    if (count === 0) {
+      if (given !== undefined && given !== null) checkIds(typedIfBig(given), count);
+      return { ids: null, kind: this.kind, signs };
+    }
+    if (given === undefined || given === null) {
+      if (this.kind !== null && this.kind !== 'row') {
+        throw wrongType('ids', `ids of kind ${this.kind}, as the rows before have`, given);
+      }
+      return { ids: null, kind: 'row', signs };
+    }
+    const checked = checkIds(typedIfBig(given), count);
+    const kind = typeof (given as Ids)[0] as IdKind;
+    if (this.kind === 'row') {
+      throw wrongType('ids', 'none, since the rows before have none', given);
+    }
+    if (this.kind !== null && kind !== this.kind) {
+      const name = count === 1 ? 'id' : 'ids[0]';
+      throw wrongType(name, `a ${this.kind}, as the ids before`, checked[0]);
+    }
+    const ids = kind === 'string' ? (given as readonly string[]) : Array.from(given as Int32Array);
+    const isBig = kind === 'bigint';
+    return {
+      ids,
+      kind,
+      signs: isBig ? signsOf(ids as readonly unknown[] as bigint[], signs) : signs,
+    };
+  }
+
+  /** Notes the ids of rows that are added. */
+  take({ kind, signs }: CheckedIds): void {
+    this.kind ??= kind;
+    this.#signs = signs;
+  }
+
+  /** Notes ids that come from files; throws where one 64-bit type cannot hold all of them. */
+  learn(ids: readonly Id[]): void {
+    if (this.kind === 'bigint') this.#signs = signsOf(ids as readonly bigint[], this.#signs);
+  }
+
+  /** Ids of rows as one Arrow column holds them; null where rows are their own ids. */
+  columnOf(ids: readonly Id[]): Ids | null {
+    if (this.kind === null || this.kind === 'row') return null;
+    if (this.kind !== 'bigint') return checkIds(ids, ids.length);
+    const integers = ids as readonly bigint[];
+    return this.#signs.hasHuge ? BigUint64Array.from(integers) : BigInt64Array.from(integers);
+  }
+}
+
+/** Finds ids that are given twice, or that belong to a row already. */
+export class IdsOnce {
+  readonly #ids: readonly Id[];
+  readonly #isThere: (id: Id) => boolean;
+  readonly #seen: IdLookup;
+
+  constructor(ids: readonly Id[], isThere: (id: Id) => boolean) {
+    this.#ids = ids;
+    this.#isThere = isThere;
+    this.#seen = new IdLookup(ids.length);
+  }
+
+  /** Throws for one of the ids `first` to `end - 1`; ranges must follow one another. */
+  check(first: number, end: number): void {
+    const ids = this.#ids;
+    for (let i = first; i < end; i++) {
+      const id = ids[i];
+      const isAgain = this.#seen.find(id, (at) => ids[at] === id) >= 0;
+      if (isAgain || this.#isThere(id)) throw duplicate(i, id, ids.length);
+      this.#seen.add(id, i);
+    }
+  }
+}
+
+function signsOf(ids: readonly bigint[], before: Signs): Signs {
+  let { hasNegative, hasHuge } = before;
+  ids.forEach((id, i) => {
+    hasNegative ||= id < 0n;
+    hasHuge ||= id >= 2n ** 63n;
+    if (hasNegative && hasHuge) {
+      throw wrongValue(`ids[${i}]`, 'ids that one 64-bit type can hold', id);
+    }
+  });
+  return { hasNegative, hasHuge };
+}
+
+/** Bigints of a plain array as a typed array, for `checkIds`; throws where one exceeds 64 bits. */
+function typedIfBig(ids: unknown): unknown {
+  if (!Array.isArray(ids) || typeof ids[0] !== 'bigint') return ids;
+  ids.forEach((id, i) => {
+    if (typeof id !== 'bigint') throw wrongType(`ids[${i}]`, 'all strings or all integers', id);
+    if (BigInt.asIntN(64, id) !== id && BigInt.asUintN(64, id) !== id) {
+      throw wrongValue(`ids[${i}]`, 'an integer of 64 bits', id);
+    }
+  });
+  return BigInt64Array.from(ids);
+}
+
+/** The error for an id that is not new; of one row alone it has no position. */
+export function duplicate(index: number, id: Id, count: number): RangeError {
+  const name = count === 1 ? 'id' : `ids[${index}]`;
+  return wrongValue(name, 'an id that is not there yet', id);
+}

@@ -55,14 +55,6 @@ export interface Layout {
   readonly hasCopies: boolean;
 }
 
-/** Bytes of memory, by what they hold. */
-interface MemoryBytes {
-  codes: number;
-  vectors: number;
-  ids: number;
-  partitions: number;
-}
-
 export class MemoryIndex {
   readonly options: MemoryOptions;
   readonly layout: Layout;
@@ -108,17 +100,12 @@ export class MemoryIndex {
     return [...this.#segments, this.#tail];
   }
 
-  get bytes(): MemoryBytes {
-    const sum = { codes: 0, vectors: 0, ids: 0, partitions: 0 };
-    for (const { rows, entries } of this.parts) {
-      sum.codes += rows.count * (rows.codes.bytesPerCode + 4) + rows.positionBytes;
-      sum.vectors += rows.vectors?.bytes ?? 0;
-      sum.ids += rows.idBytes;
-      if (entries !== null) sum.partitions += entries.bytes;
-    }
+  get bytes(): number {
     const { tree } = this.layout.space?.parts ?? {};
-    if (tree) sum.partitions += tree.centroids.byteLength + tree.coarse.byteLength;
-    return sum;
+    const centroids = tree ? tree.centroids.byteLength + tree.coarse.byteLength : 0;
+    return this.parts.reduce((sum, { rows, entries }) => {
+      return sum + rows.bytes + (entries?.bytes ?? 0);
+    }, centroids);
   }
 
   /** What a search reads; rows of the tail get their partitions first. */

@@ -8,10 +8,9 @@
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import type { RowsToAdd } from './add-rows';
-import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from './copies';
+import { COPY_NEIGHBORS, COPY_QUERIES, copiesPay } from './choice';
 import type { IndexCore } from './index-core';
-import type { OptimizeOptions, RecallReport } from './index-options';
-import { OPTIMIZE_DEFAULTS } from './index-options';
+import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
 import { MemoryEvaluable } from './memory-evaluable';
 import { needComparable, queriesOf } from './query';
 import type { Optimizable } from './recall';

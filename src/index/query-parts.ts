@@ -46,6 +46,13 @@ export class QueryParts {
     this.vectors = vectors;
   }
 
+  /** Takes what holds for all rows of a saved index: of which kind they are, and its report. */
+  take({ isForeign, report, dense }: QueryParts): void {
+    this.isForeign = isForeign;
+    this.report = report;
+    if (dense !== null) this.dense?.zeros.add(dense.zeros);
+  }
+
   /** The vectors where they are dense; partitions and joins work on dense ones alone. */
   get dense(): DenseVectors | null {
     return this.vectors instanceof DenseVectors ? this.vectors : null;

@@ -7,14 +7,12 @@
 import { ascending } from '../base/arrays';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW } from '../kernels/hits';
-import { IdLookup } from './id-lookup';
-import type { Id } from './ids';
+import { type Id, IdLookup } from './ids';
 import type { RowsToPlace } from './place';
 import type { Query } from './query-parts';
 import type { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector } from './vectors/row-vectors';
-import { vectorsOver } from './vectors/shared-vectors';
-import { SparseVectors } from './vectors/sparse-vectors';
+import { SparseVectors, vectorsOver } from './vectors/sparse-vectors';
 
 /** What a row is: removed ones stay until their rows are merged with others. */
 const LIVE = 0;
@@ -377,16 +375,14 @@ export class Rows {
     return { rows, values, norms, codes: null };
   }
 
-  /** Bytes of the columns that lead from rows to positions and back. */
-  get positionBytes(): number {
+  /** About how many bytes the rows take. */
+  get bytes(): number {
     const columns = [this.#rows, this.#positions, this.#ascending, this.#states];
-    return columns.reduce((sum, column) => sum + (column?.byteLength ?? 0), 0);
-  }
-
-  /** About how many bytes the ids take, and what finds them. */
-  get idBytes(): number {
-    if (this.#ids === null) return 0;
-    return 8 * this.#ids.length + (this.#lookup?.bytes ?? 0);
+    const ids = this.#ids === null ? 0 : 8 * this.#ids.length + (this.#lookup?.bytes ?? 0);
+    return columns.reduce(
+      (sum, column) => sum + (column?.byteLength ?? 0),
+      this.count * (this.codes.bytesPerCode + 4) + (this.vectors?.bytes ?? 0) + ids,
+    );
   }
 
   /** Marks the row at a position as removed. */

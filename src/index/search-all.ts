@@ -9,14 +9,13 @@ import { EntryRooms } from '../kernels/residuals';
 import { runJob } from '../threads/parallel';
 import type { RowsToAdd } from './add-rows';
 import { answer } from './answer';
-import { ANSWERING, answeringState } from './answering';
+import { ANSWERING, answeringState, answersTogether, MAX_TOGETHER } from './answering';
 import { workOf } from './choice';
 import type { IndexCore } from './index-core';
 import type { Rank } from './index-options';
 import { type Queries, queriesOf } from './query';
 import { type Request, settingOf } from './request';
 import { resultOf, type SearchResult } from './result';
-import { answersTogether, MAX_TOGETHER } from './together';
 
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;

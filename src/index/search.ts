@@ -14,7 +14,7 @@ import { Highest, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
 import { EntrySearch, ONE_WEIGHT } from '../kernels/residuals';
 import { weightedKernel } from '../kernels/weighted';
 import { Ranges } from './entries';
-import type { FilterMemory } from './filter-memory';
+import type { FilterMemory } from './filter';
 import type { Query } from './query-parts';
 import type { Searched, SearchedPart, Stepped, Want, Work } from './searched';
 import type { Probes, Space } from './space';

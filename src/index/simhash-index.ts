@@ -14,7 +14,7 @@ import type { Vector } from '../vectors/vectors';
 import { additionOf, additionOfOne, type RowsToAdd, rowsOf } from './add-rows';
 import { answer } from './answer';
 import { HELD_ROWS, type HeldRows } from './held-rows';
-import type { Id } from './ids';
+import { duplicate, type Id, IdsOnce } from './ids';
 import { IndexCore } from './index-core';
 import {
   checkIndexOptions,
@@ -32,7 +32,6 @@ import { checkWanted, optimize } from './optimize';
 import { queryOf } from './query';
 import { searchRequest, withinRequest } from './request';
 import type { Comparison, IndexRow, SearchResult } from './result';
-import { duplicate, IdsOnce } from './row-ids';
 import { answers } from './search-all';
 import type { VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
@@ -47,15 +46,6 @@ export function coreOf(index: SimHashIndex): IndexCore {
 /** Rows that are appended between two pauses. */
 const APPENDED_AT_ONCE = 2048;
 const CHECKED_AT_ONCE = 2 ** 14;
-
-/** Bytes of memory, by what they hold. */
-export interface IndexBytes {
-  readonly codes: number;
-  readonly vectors: number;
-  readonly ids: number;
-  readonly partitions: number;
-  readonly total: number;
-}
 
 /** Ids of a batch: strings or integers of one kind. */
 export type IdList<I extends Id = Id> =
@@ -121,11 +111,9 @@ export class SimHashIndex<I extends Id = Id> {
     return report && { ...report };
   }
 
-  /** Memory of the rows, by part. */
-  get bytes(): IndexBytes {
-    const parts = this.#core.rows.bytes;
-    const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
-    return { ...parts, total };
+  /** Bytes of memory that the rows take: codes, vectors, ids and partitions. */
+  get bytes(): number {
+    return this.#core.rows.bytes;
   }
 
   /** Adds a vector or a code; returns its row. */

@@ -6,31 +6,14 @@
 
 import { concatenated } from '../base/arrays';
 import { isValid } from '../base/bitmap';
-import {
-  checkInteger,
-  checkNumber,
-  checkOneOf,
-  checkOptions,
-  naming,
-  wrongType,
-  wrongValue,
-} from '../base/check';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
-import type { Id } from '../index/ids';
+import { type Id, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { type Layout, MemoryIndex } from '../index/memory-index';
-import { checkReport } from '../index/report';
-import { IdsOnce } from '../index/row-ids';
 import { Rows } from '../index/rows';
-import { merged, type Placed, Tail } from '../index/segment';
+import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
-import { Space, type SpaceParts } from '../index/space';
-import type { DenseVectors } from '../index/vectors/dense-vectors';
-import { Zeros } from '../index/vectors/rounding';
-import type { SparseVectors } from '../index/vectors/sparse-vectors';
-import { allocateIntegers } from '../k-means/points';
-import { checkedTree } from '../k-means/two-level';
-import { integerWidth } from '../kernels/products';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { RowBatch } from '../table/row-batch';
 import {
@@ -38,21 +21,12 @@ import {
   type IndexRows,
   indexFromArrow as openedFrom,
 } from '../table/sealed/index-rows';
-import { headerOf, type IndexHeader, optionsOf } from './header';
+import { NO_VECTORS } from './blocks';
+import { headerOf, type IndexHeader, optionsOf, queryPartsOf } from './header';
+import { spaceFromArrow, spaceToArrow } from './space-file';
 
-/** A space as JSON: integers as base64, in the byte order of this machine. */
-interface SavedSpace {
-  readonly kind: string;
-  readonly seed: string;
-  readonly nearness: number;
-  readonly centroids: string;
-  /** Centroids of groups of partitions, and the first partition of each group. */
-  readonly coarse: string;
-  readonly starts: readonly number[];
-}
-
-/** What the schema of such a file says. */
-type FileHeader = IndexHeader & { readonly space: SavedSpace | null };
+/** What the schema of such a file says; a space is the base64 text of its own file. */
+type FileHeader = IndexHeader & { readonly space: string | null };
 
 /**
  * Largest `nextRow` for so many rows: 64 for each, or 2^26. A gap of removed rows takes memory as
@@ -83,7 +57,11 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
     throw new Error('nearly all rows were removed: add the others to a new index');
   }
   const counts = { ids: core.ids.kind, nextRow, copies: layout.hasCopies };
-  const header = { kind: 'index', ...headerOf(core, counts), space: savedSpace(layout.space) };
+  const header = {
+    kind: 'index',
+    ...headerOf(core, counts),
+    space: layout.space && toBase64(spaceToArrow(layout.space).bytes),
+  };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const ids = core.ids.columnOf(Array.from(live, (row) => core.rows.idOf(row) as Id));
   const rowsOf = (first: number, end: number) => ({
@@ -95,23 +73,26 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
 }
 
 /** Codes and vectors of rows. */
-function columnsOf({ rows: held, vectors, hasher }: IndexCore, rows: Uint32Array): IndexRows {
-  const places = Array.from(
-    rows,
-    (row) => held.find(row) as NonNullable<ReturnType<MemoryIndex['find']>>,
-  );
+function columnsOf({ rows: held, hasher }: IndexCore, rows: Uint32Array): IndexRows {
   const count = rows.length;
   const { bytesPerCode } = hasher;
   const codes = new Uint8Array(count * bytesPerCode);
   const validity = new Uint8Array(Math.ceil(count / 8));
+  const vectors = held.options.newVectors?.() ?? null;
+  vectors?.skip(count);
   let nulls = 0;
-  for (const [i, { part, position }] of places.entries()) {
-    if (part.rows.isNull(position)) {
-      nulls++;
-      continue;
+  for (const { rows: own } of held.parts) {
+    const to = Uint32Array.from(rows.keys()).filter((i) => own.positionOf(rows[i]) >= 0);
+    const positions = to.map((i) => own.positionOf(rows[i]));
+    if (own.vectors !== null) vectors?.restore(own.vectors.gather(positions), to);
+    for (const [i, position] of positions.entries()) {
+      if (own.isNull(position)) {
+        nulls++;
+        continue;
+      }
+      validity[to[i] >> 3] |= 1 << (to[i] & 7);
+      codes.set(own.codeAt(position), to[i] * bytesPerCode);
     }
-    validity[i >> 3] |= 1 << (i & 7);
-    codes.set(part.rows.codeAt(position), i * bytesPerCode);
   }
   return {
     count,
@@ -119,52 +100,7 @@ function columnsOf({ rows: held, vectors, hasher }: IndexCore, rows: Uint32Array
     ids: null,
     codes,
     validity: nulls > 0 ? validity : null,
-    ...vectorColumns(vectors?.kind, places, hasher.dimensions ?? 0),
-  };
-}
-
-function vectorColumns(
-  kind: 'float32' | 'int8' | 'sparse' | undefined,
-  places: readonly { part: Placed; position: number }[],
-  dimensions: number,
-): Pick<IndexRows, 'vectors' | 'scales' | 'sparse'> {
-  if (kind === undefined) return { vectors: null, scales: null, sparse: null };
-  if (kind === 'sparse') {
-    const rows = places.map(({ part, position }) =>
-      (part.rows.vectors as SparseVectors).at(position),
-    );
-    const offsets = new Int32Array(rows.length + 1);
-    for (const [i, { indices }] of rows.entries()) offsets[i + 1] = offsets[i] + indices.length;
-    const indices = new BigUint64Array(offsets[rows.length]);
-    const weights = new Float32Array(offsets[rows.length]);
-    for (const [i, row] of rows.entries()) {
-      indices.set(row.indices, offsets[i]);
-      weights.set(row.values, offsets[i]);
-    }
-    return { vectors: null, scales: null, sparse: { offsets, indices, weights } };
-  }
-  const Kept = kind === 'float32' ? Float32Array : Int8Array;
-  const vectors = new Kept(places.length * dimensions);
-  const scales = kind === 'int8' ? new Float32Array(places.length) : null;
-  for (const [i, { part, position }] of places.entries()) {
-    const held = part.rows.vectors as DenseVectors;
-    vectors.set(held.valuesAt(position), i * dimensions);
-    if (scales !== null) scales[i] = held.scaleOf(position);
-  }
-  return { vectors, scales, sparse: null };
-}
-
-function savedSpace(space: Space | null): SavedSpace | null {
-  if (space === null) return null;
-  const { kind, seed, nearness, tree } = space.parts;
-  const { centroids, coarse, starts } = tree;
-  return {
-    kind,
-    seed: String(seed),
-    nearness,
-    centroids: toBase64(centroids),
-    coarse: toBase64(coarse),
-    starts: Array.from(starts),
+    ...(vectors?.gather(Uint32Array.from(rows.keys())) ?? NO_VECTORS),
   };
 }
 
@@ -184,56 +120,20 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
     const header = opened.header as unknown as FileHeader;
     const index = new SimHashIndex(optionsOf(header));
     const core = coreOf(index);
-    takeHeader(core, header, opened.count);
-    const layout = {
-      space: spaceOf(core, header.space),
-      hasCopies: header.copies && header.space !== null,
-    };
+    core.take(queryPartsOf(header));
+    checkInteger('nextRow', header.nextRow, opened.count, maxNextRow(opened.count));
+    const { bits, dimensions } = core.origin;
+    const sizes = { bits, dimensions: dimensions ?? bits };
+    const space =
+      header.space === null
+        ? null
+        : spaceFromArrow(fromBase64(header.space), file ?? 'space', sizes);
+    const layout = { space, hasCopies: header.copies && space !== null };
     const reading = new Reading(core, header, layout);
     opened.eachBatch((rows) => reading.add(rows));
     core.rows = reading.end();
     return index;
   });
-}
-
-/** Checks the fields of a header that describe all rows, and copies them to the index. */
-function takeHeader(core: IndexCore, header: FileHeader, count: number): void {
-  const { isForeign, nextRow, ids, report, zeros, copies } = header;
-  for (const [name, value] of Object.entries({ isForeign, copies })) {
-    if (typeof value !== 'boolean') throw wrongType(name, 'true or false', value);
-  }
-  checkInteger('nextRow', nextRow, count, maxNextRow(count));
-  checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
-  if (zeros !== null && !Array.isArray(zeros)) throw wrongType('zeros', 'two numbers', zeros);
-  for (const value of zeros ?? []) checkNumber('zeros', value, 0, Number.MAX_SAFE_INTEGER);
-  core.isForeign = isForeign;
-  core.report = report && checkReport(report);
-  core.dense?.zeros.add(new Zeros(...(zeros ?? [])));
-}
-
-function spaceOf(core: IndexCore, saved: SavedSpace | null): Space | null {
-  if (saved === null) return null;
-  if (typeof saved !== 'object') throw wrongType('space', 'an object or null', saved);
-  const kind = checkOneOf('space.kind', saved.kind as 'dense', ['dense', 'codes']);
-  const { bits, dimensions } = core.origin;
-  const width = integerWidth(kind === 'dense' ? (dimensions as number) : bits);
-  const [centroids, coarse] = [saved.centroids, saved.coarse].map((text) => {
-    const values = fromBase64(text);
-    if (values.length % width !== 0)
-      throw wrongValue('centroids', `${width} integers`, values.length);
-    const own = allocateIntegers(values.length / width, width);
-    own.set(values);
-    return own;
-  });
-  checkInteger('number of centroids', centroids.length / width, 1, 65_536);
-  const parts: SpaceParts = {
-    kind,
-    dimensions: kind === 'dense' ? (dimensions as number) : bits,
-    seed: core.hasher.seed,
-    nearness: checkNumber('space.nearness', saved.nearness, 0, 1),
-    tree: naming('space', () => checkedTree({ centroids, coarse, starts: saved.starts, width })),
-  };
-  return new Space(parts);
 }
 
 /** Reads the rows of a file, batch by batch, into a new tail. */
@@ -347,8 +247,7 @@ class Reading {
 /** Bytes of a piece: a multiple of 3, so that the base64 texts of pieces can be joined. */
 const PIECE = 3 << 12;
 
-function toBase64(values: Int16Array): string {
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+function toBase64(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += PIECE) {
     text += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
@@ -356,10 +255,10 @@ function toBase64(values: Int16Array): string {
   return text;
 }
 
-function fromBase64(text: unknown): Int16Array {
-  if (typeof text !== 'string') throw wrongType('centroids', 'base64', text);
+function fromBase64(text: unknown): Uint8Array {
+  if (typeof text !== 'string') throw wrongType('space', 'base64 or null', text);
   const decoded = atob(text);
   const bytes = new Uint8Array(decoded.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = decoded.charCodeAt(i);
-  return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
+  return bytes;
 }

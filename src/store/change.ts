@@ -7,15 +7,14 @@
 import { join } from 'node:path';
 import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd, rowsOf } from '../index/add-rows';
-import type { Id } from '../index/ids';
+import { duplicate, type Id, IdRules } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
-import { duplicate, IdRules } from '../index/row-ids';
 import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
 import { ColumnsFile, eachBatch, refuseOthers, withoutRows, writeColumns } from './carried';
-import { type Content, countLive, openContent, type StoredSegment } from './content';
+import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import { GenerationWriter } from './generations';
 import { headerOf, type IndexHeader, optionsOf } from './header';
@@ -30,7 +29,6 @@ import {
 import { mergeSegments } from './merge-segments';
 import type { Place } from './place';
 import { Reader } from './reader';
-import { RowSet } from './row-set';
 import { removedToArrow, spaceToArrow } from './space-file';
 import { StoredRows } from './stored-rows';
 import { checkFile } from './verify';
@@ -124,8 +122,7 @@ export class FolderChange {
       const content = await openContent(place, base, { signal: how.call.signal });
       const { index } = base;
       const core = new IndexCore(checkIndexOptions(optionsOf(index)));
-      core.isForeign = content.parts.isForeign;
-      if (content.parts.dense !== null) core.dense?.zeros.add(content.parts.dense.zeros);
+      core.take(content.parts);
       core.ids = new IdRules(index.ids);
       // A column of this type has an id of 2^63 or more; new ones cannot be negative then.
       const isHuge = content.segments.some(({ rows }) => rows.table.layout.id === 'Uint64');

@@ -7,6 +7,7 @@ import { checkByteCount } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { IdRules } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import {
   afterChanges,
@@ -15,7 +16,6 @@ import {
   type RecallReport,
 } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
-import { IdRules } from '../index/row-ids';
 import type { Space } from '../index/space';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';

@@ -15,12 +15,11 @@ import {
   type VectorColumns,
   widerType,
 } from './blocks';
-import { type Content, countLive, type StoredSegment } from './content';
+import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader } from './header';
 import type { SegmentFiles } from './manifest';
 import type { BlockName, Reader } from './reader';
-import type { RowSet } from './row-set';
 import { layoutOf, SegmentWriter } from './write-segment';
 
 /** Bytes of blocks that are read together. */

@@ -12,14 +12,13 @@ import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Space } from '../index/space';
 import type { FolderChange, NextSegment } from './change';
-import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
+import { type Content, noVectorsOf, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
-import { loadSegment } from './load-segment';
+import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
 import type { Place } from './place';
 import { Reader } from './reader';
-import { RowSet } from './row-set';
 import { StoredEvaluable } from './stored-evaluable';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 

@@ -18,7 +18,7 @@ import { FileChecksum } from '../table/sealed/file-checksum';
 import { openTable } from '../table/sealed/sealed-table';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { blocksFromArrow, checkBlocks, idAt, NO_PARTITION, vectorChecks } from './blocks';
-import { type Content, openContent, type StoredSegment } from './content';
+import { type Content, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import {
   checkCopy,
@@ -38,7 +38,6 @@ import {
   manifestName,
 } from './manifest';
 import { blockGroups, type LoadedBlock, Reader } from './reader';
-import { RowSet } from './row-set';
 import { removedFromArrow } from './space-file';
 import { StoredRows } from './stored-rows';
 

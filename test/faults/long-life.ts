@@ -146,8 +146,8 @@ class Life {
     const ratio = compared(this.#index) / (QUERIES * most);
     this.#check('a scan of a fresh index', compared(fresh), QUERIES * this.#model.size);
     const { bytes } = this.#index;
-    const freshBytes = (fresh.bytes.total / this.#model.size) * most;
-    const bytesRatio = bytes.total / freshBytes;
+    const freshBytes = (fresh.bytes / this.#model.size) * most;
+    const bytesRatio = bytes / freshBytes;
     this.worst.compared = Math.max(this.worst.compared, ratio);
     this.worst.bytes = Math.max(this.worst.bytes, bytesRatio);
     if (ratio > MAX_RATIO) throw new Error(`${this.#name}: compares ${ratio} times as many codes`);

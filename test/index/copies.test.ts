@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { copiesPay } from '../../src/index/copies';
+import { copiesPay } from '../../src/index/choice';
 import { queryOf } from '../../src/index/query';
 import type { Query } from '../../src/index/query-parts';
 import type { SearchResult } from '../../src/index/result';

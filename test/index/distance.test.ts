@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { DistanceSearch } from '../../src/index/distance';
-import { FilterMemory } from '../../src/index/filter-memory';
+import { FilterMemory } from '../../src/index/filter';
 import { MemoryIndex } from '../../src/index/memory-index';
 import { run } from '../../src/index/searched';
 import { TrainingSample, trainSpace, untrainedSpace } from '../../src/index/train';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import { IdLookup } from '../../src/index/id-lookup';
+import { IdLookup } from '../../src/index/ids';
 import { Draws } from '../reference/random';
 
 /** What takes the place of the hashes under a secret; null for these. */

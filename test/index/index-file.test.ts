@@ -7,6 +7,7 @@ import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import { columnsOfIndex, indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
+import { writeTable } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 
 /** An index as Arrow bytes and back: everything is as before, and damage never gives an index. */
@@ -280,10 +281,14 @@ describe('a hostile file, its checksums right,', () => {
     ...{ source: 'rows', warnings: [], copies: false },
     ...{ seed: 0, heldOutShare: 1 },
   };
-  const base64 = (count: number) => Buffer.from(new Int16Array(count).buffer).toString('base64');
-  const space = {
-    ...{ kind: 'dense', seed: '0', nearness: 0.5, centroids: base64(16), coarse: base64(8) },
-    starts: [0, 2],
+  /** A file of a space of two centroids and one for both of them. */
+  const spaceOf = (change: object = {}) => {
+    const head = { kind: 'space', of: 'dense', dimensions: 2, seed: '0', nearness: 0.5 };
+    const rows = { centroid: new Int16Array(3 * 8) };
+    const column = { name: 'centroid', type: { vector: 'int16', width: 8 } } as const;
+    const whole = { ...head, partitions: 2, starts: [0, 2], name: '', ...change };
+    const bytes = writeTable([column], whole, [{ count: 3, rows }]);
+    return Buffer.from(bytes).toString('base64');
   };
 
   it('names no columns that it does not have', () => {
@@ -295,8 +300,8 @@ describe('a hostile file, its checksums right,', () => {
   it('is read when nothing is wrong', () => {
     expect(indexFromArrow(made({})).count).toBe(3);
     expect(indexFromArrow(made({ report })).report).toEqual({ ...report, stale: false });
-    expect(indexFromArrow(made({ space })).count).toBe(3);
-    expect(indexFromArrow(made({ space, copies: true })).count).toBe(3);
+    expect(indexFromArrow(made({ space: spaceOf() })).count).toBe(3);
+    expect(indexFromArrow(made({ space: spaceOf(), copies: true })).count).toBe(3);
   });
 
   it.each([
@@ -333,15 +338,16 @@ describe('a hostile file, its checksums right,', () => {
       /row 1/,
     ],
     [{ space: 'some' }, {}, /space/],
-    [{ space: { ...space, kind: 'round' } }, {}, /space.*kind/],
-    [{ space: { ...space, nearness: 2 } }, {}, /space.*nearness/],
-    [{ space: { ...space, centroids: '?' } }, {}, /./],
-    [{ space: { ...space, centroids: 'AAAA' } }, {}, /centroids/],
-    [{ space: { ...space, centroids: '' } }, {}, /centroids/],
-    [{ space: { ...space, coarse: 7 } }, {}, /centroids/],
-    [{ space: { ...space, starts: 7 } }, {}, /space.*starts/],
-    [{ space: { ...space, starts: [0, 3] } }, {}, /space.*starts/],
-    [{ space: { ...space, starts: [0, 1] } }, {}, /groups/],
+    [{ space: 7 }, {}, /"space" expected base64/],
+    [{ space: '?' }, {}, /./],
+    [{ space: spaceOf({ of: 'round' }) }, {}, /space.*of/],
+    [{ space: spaceOf({ nearness: 2 }) }, {}, /space.*nearness/],
+    [{ space: spaceOf({ dimensions: 3 }) }, {}, /space.*dimensions/],
+    [{ space: spaceOf({ partitions: 4 }) }, {}, /space.*partitions/],
+    [{ space: spaceOf({ seed: 'x' }) }, {}, /space/],
+    [{ space: spaceOf({ starts: 7 }) }, {}, /space.*starts/],
+    [{ space: spaceOf({ starts: [0, 3] }) }, {}, /space.*starts/],
+    [{ space: spaceOf({ starts: [0, 1] }) }, {}, /groups/],
     [{ copies: 1 }, {}, /copies/],
     [{ zeros: 'none' }, {}, /zeros/],
     [{ zeros: [-1, 0] }, {}, /zeros/],

@@ -122,10 +122,13 @@ describe('an index that keeps sparse vectors', () => {
   });
 
   it('counts 12 bytes an entry and 20 a row', () => {
-    const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
-    index.add({ indices: [1, 2, 3], values: [1, 1, 1] });
-    index.add({ indices: [9, 9], values: [1, 1] });
-    expect(index.bytes.vectors).toBe(4 * 12 + 2 * 20);
+    const [sparse, codes] = (['sparse', 'none'] as const).map((vectors) => {
+      const index = new SimHashIndex({ bits: 64, vectors });
+      index.add({ indices: [1, 2, 3], values: [1, 1, 1] });
+      index.add({ indices: [9, 9], values: [1, 1] });
+      return index.bytes;
+    });
+    expect(sparse - codes).toBe(4 * 12 + 2 * 20);
   });
 
   it('takes rows longer than its parts, and many of them', () => {

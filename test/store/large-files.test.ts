@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readWhole } from '../../src/formats/file-io';
 import { Codes, SimHashIndex } from '../../src/index';
+import { RowSet } from '../../src/store/content';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { fileName, type Manifest, manifestName, manifestText } from '../../src/store/manifest';
-import { RowSet } from '../../src/store/row-set';
 import { saveIndex } from '../../src/store/save-index';
 import { temporaryFolder } from './collection';
 

@@ -10,7 +10,9 @@ import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows } from '../../vectors/sparse-rows';
 import { SparseUnit } from '../../vectors/sparse-unit';
 import type { SparseMatrix } from '../../vectors/vectors';
+import { DenseVectors } from './dense-vectors';
 import type {
+  DenseState,
   KeptSparseVector,
   RowVectors,
   SparsePart,
@@ -253,4 +255,10 @@ export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array 
   const halves = new Uint32Array(2 * dimensions.length);
   for (let i = 0; i < dimensions.length; i++) halves[2 * i] = dimensions[i];
   return halves;
+}
+
+export type VectorState = DenseState | SparseState;
+
+export function vectorsOver(state: VectorState): DenseVectors | SparseVectors {
+  return state.kind === 'sparse' ? SparseVectors.over(state) : DenseVectors.over(state);
 }
