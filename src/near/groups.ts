@@ -213,7 +213,10 @@ function pairsThat(
   return { a: a.filter(filter), b: b.filter(filter), distances: distances.filter(filter) };
 }
 
-/** For each position the first position whose row has the same code, vector and group. */
+/**
+ * For each position the first position whose row has the same code, vector and group; its own for
+ * a row without a direction or members, which is near to none.
+ */
 export async function firstAlike(
   rows: Rows,
   order: Uint32Array,
@@ -225,7 +228,7 @@ export async function firstAlike(
   const known = new Map<string, number[]>();
   for (let i = 0; i < order.length; i++) {
     if (i % KEYED_ROWS === KEYED_ROWS - 1) await work.step();
-    if (group !== undefined && group[order[i]] < 0) continue;
+    if ((group !== undefined && group[order[i]] < 0) || vectors?.normOf(order[i]) === 0) continue;
     const key = keyOfBytes(codes.at(order[i])) + (group?.[order[i]] ?? '');
     const alike = known.get(key);
     const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));

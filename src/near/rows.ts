@@ -6,6 +6,7 @@
  */
 
 import { ascending } from '../base/arrays';
+import { isValid } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes, checkSameTexts } from '../codes/codes';
@@ -183,7 +184,7 @@ export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
 
 /**
  * The rows with the vectors of a matrix, copied to float32, one for each row. Throws if there is
- * not one for each, or if values do not fit. An empty sparse row is near to none.
+ * not one for each, or if values do not fit. A null, all-zero or empty row is near to none.
  */
 export function withVectors(rows: Rows, given: Nearness['vectors']): Rows {
   if (given === undefined) return rows;
@@ -202,7 +203,7 @@ export function withVectors(rows: Rows, given: Nearness['vectors']): Rows {
   if (count !== rowCount) {
     throw wrongValue('vectors', `one for each of ${rowCount} rows`, count);
   }
-  const isPresent = (row: number) => !rows.codes.isNull(row);
+  const isPresent = (row: number) => !rows.codes.isNull(row) && isValid(given.validity, row);
   checkFloat32(given, 0, count, (row) => !isPresent(row));
   const vectors: RowVectors = isDenseMatrix(given)
     ? new DenseVectors('float32', given.dimensions)

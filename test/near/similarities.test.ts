@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Codes } from '../../src/codes/codes';
 import { SimHasher } from '../../src/hashing/simhash';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
@@ -168,6 +169,25 @@ describe('groups of rows whose pairs are checked', () => {
       expect(given.cosines?.[row]).toBeGreaterThanOrEqual(0.8 - 1e-9);
     });
     expect(given.kept.some((kept) => kept === 0)).toBe(true);
+  });
+
+  it.each([
+    ['cosines of zeros', { values: new Float32Array([0, 0, 0, 0, 1, 0, 1, 0]) }],
+    ['cosines of nulls', { values: new Float32Array(8).fill(1), validity: Uint8Array.of(0b1100) }],
+    ['sets without members', { offsets: [0, 0, 0, 1, 2], indices: [5, 5], values: [1, 1] }],
+  ])('%s are near to none, also where their codes are equal', async (_, given) => {
+    const isSets = 'offsets' in given;
+    const vectors = isSets ? given : { ...given, dimensions: 2 };
+    const bytes = Uint8Array.of(1, 1, 1, 1);
+    const origin = { projection: isSets ? 'minwise' : 'signs', seed: '0' };
+    const equal = Codes.from(bytes, { bits: 8, origin });
+    const near = { ...(isSets ? { minJaccard: 0.5 } : { minCosine: 0.5 }), vectors };
+    for (const grouping of ['star', 'components'] as const) {
+      expect((await groupRows(equal, { ...near, grouping })).groupOf).toEqual(
+        Uint32Array.of(0, 1, 2, 2),
+      );
+    }
+    expect((await dedup(equal, near)).kept).toEqual(Uint8Array.of(1, 1, 1, 0));
   });
 
   it('twenty thousand equal rows are not compared with each other', async () => {

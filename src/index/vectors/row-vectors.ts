@@ -86,6 +86,8 @@ export interface RowVectors {
   accepts(query: UnitVector): boolean;
   /** A row that is not null, scaled to length 1. */
   unitOf(row: number): UnitVector;
+  /** The length of a row's values as they are held; 0 for a null or all-zero one. */
+  normOf(row: number): number;
   /** True if two rows are equal as they are held. */
   areEqual(row: number, other: number): boolean;
   /**
