@@ -134,7 +134,8 @@ export class Codes {
       throw wrongValue('bytes', `a multiple of ${width} bytes for ${bits} bits`, bytes.length);
     }
     checkValidity(given.validity, count);
-    const validity = given.validity?.slice() ?? null;
+    // Not by `slice`, which shares the memory of a Buffer of Node.
+    const validity = given.validity ? new Uint8Array(given.validity) : null;
     const codes = Codes.allocate(count, { ...given, validity });
     if (count > 0) {
       checkAttached('bytes', bytes); // copying `validity` may run code that gives it away

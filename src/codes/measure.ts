@@ -170,8 +170,9 @@ const CAUGHT_SHARE = 0.99;
 
 /**
  * The distance within which pairs of at least this similarity are searched: if they are then
- * verified, the one that catches 99 % of those at it; else the largest whose estimate reaches
- * it. Throws for codes of vectors less a mean, whose distances estimate other cosines.
+ * verified, the one that catches 99 % of those at it; else the largest whose estimate reaches it.
+ * All pairs at the lowest possible similarity. Throws for codes of vectors less a mean, whose
+ * distances estimate other cosines.
  */
 export function distanceToSearch(
   { measure, least }: { readonly measure: Measure; readonly least: number },
@@ -184,6 +185,7 @@ export function distanceToSearch(
         'distances estimate other cosines there',
     );
   }
+  if (least === measure.least) return bits;
   if (!isVerified) return widestAt(measure, least, bits);
   return catchingDistance(measure, { least, bits, probability: CAUGHT_SHARE });
 }

@@ -107,8 +107,8 @@ export class LinearMemory {
   readonly isShared: boolean;
   /** The scratch space of this thread's calls, of SCAN_BYTES. */
   readonly room: Room;
-  /** Scratch spaces of other threads, behind the data, as `reserveAreas` made them. */
-  readonly #areas: Room[] = [];
+  /** By thread its scratch space, behind the data, as `reserveAreas` made them. */
+  readonly #areas = new Map<number, Room>();
   /** Another one of this thread. */
   #spare: Room | null = null;
   #bytes: Uint8Array<ArrayBuffer>;
@@ -148,7 +148,7 @@ export class LinearMemory {
 
   /** True while the data can grow in place: no scratch space of another thread lies behind it. */
   get canGrow(): boolean {
-    return this.#areas.length === 0 && this.#spare === null;
+    return this.#areas.size === 0 && this.#spare === null;
   }
 
   /** Makes addresses below `end` valid. Detaches earlier views of plain memory when it grows. */
@@ -160,17 +160,17 @@ export class LinearMemory {
   }
 
   /**
-   * Scratch spaces of `count` other threads, at least `byteLength` bytes each. Spaces of earlier
-   * calls are used again where they are large enough.
+   * Scratch spaces of other threads, at least `byteLength` bytes each. A space is always that of
+   * the thread of a number, since calls may overlap; one that is too small is replaced.
    */
-  reserveAreas(count: number, byteLength: number): Room[] {
-    const usable = this.#areas.filter((area) => area.byteLength >= byteLength);
-    while (usable.length < count) {
+  reserveAreas(threads: readonly number[], byteLength: number): Room[] {
+    return threads.map((thread) => {
+      const known = this.#areas.get(thread);
+      if (known !== undefined && known.byteLength >= byteLength) return known;
       const area = this.#appended(byteLength);
-      this.#areas.push(area);
-      usable.push(area);
-    }
-    return usable.slice(0, count);
+      this.#areas.set(thread, area);
+      return area;
+    });
   }
 
   /** Another scratch space of this thread; null where the memory cannot have it. */

@@ -103,6 +103,7 @@ export class FrequencyTable {
     this.checkOrigin(other);
     this.#counts.reserve(this.size + other.size);
     this.#documents += other.#documents;
+    this.#version++; // documents without words change weights too
     other.#counts.each((low, high, count) => this.#add(low, high, count));
   }
 

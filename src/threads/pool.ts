@@ -34,6 +34,8 @@ interface Client {
 
 /** One worker, which several jobs may use at once. */
 class WorkerThread {
+  /** The lowest number that no other worker has: that of its scratch space in each memory. */
+  readonly number: number;
   /** Resolves to true when the worker has compiled modules, to false if it ended before. */
   readonly ready: Promise<boolean>;
   /** The jobs that use this worker, by their number. */
@@ -43,6 +45,10 @@ class WorkerThread {
   #hasEnded = false;
 
   constructor(script: string) {
+    const taken = new Set(workers.map((worker) => worker.number));
+    let number = 0;
+    while (taken.has(number)) number++;
+    this.number = number;
     this.ready = new Promise((resolve) => {
       this.#isReady = resolve;
     });
@@ -141,10 +147,11 @@ export async function runJob<S, P, R>(
   if (!state.canBeSent) return false;
   const some = await readyWorkers(threads);
   if (some.length < 2) return false;
+  const numbers = some.map((worker) => worker.number);
   let areas: Room[][];
   try {
     areas = state.memories.map((memory) =>
-      memory.reserveAreas(some.length, job.scratchBytes ?? SCAN_BYTES),
+      memory.reserveAreas(numbers, job.scratchBytes ?? SCAN_BYTES),
     );
   } catch {
     return false; // no room for scratch space in a memory of nearly 4 GiB

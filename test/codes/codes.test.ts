@@ -90,9 +90,11 @@ describe('Codes.from', () => {
     expect(codes.distance(0, 1)).toBe(3);
   });
 
-  it('copies: neither side sees later changes of the other', () => {
+  it.each([
+    ['a Uint8Array', new Uint8Array([0b111])],
+    ['a Buffer', Buffer.from([0b111])],
+  ])('copies, validity as %s too: neither side sees later changes of the other', (_, validity) => {
     const bytes = new Uint8Array([1, 2, 3]);
-    const validity = new Uint8Array([0b111]);
     const codes = Codes.from(bytes, { bits: 8, validity });
     bytes.fill(255);
     expect([...codes.bytes]).toEqual([1, 2, 3]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { NO_ROW } from '../../src/kernels/hits';
-import { allocateCodes, memoryOf } from '../../src/kernels/memory';
+import { allocateCodes, LinearMemory, memoryOf } from '../../src/kernels/memory';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import { residualByte, residualScale } from '../../src/kernels/residuals';
 import { difference } from '../reference/difference';
@@ -71,4 +71,15 @@ it('grows the codes of an index to what one memory of 4 GiB holds, and no furthe
   expect([memory.codes[BYTES - 1], memory.rows[0], memory.rows[most - 1]]).toEqual([7, 12, NO_ROW]);
   memory.codes.fill(9, (most - 1) * BYTES);
   expect([memory.codes.at(-1), memory.rows[0]]).toEqual([9, 12]);
+});
+
+it('a scratch space is always that of one thread, whatever sizes calls ask for', () => {
+  const memory = LinearMemory.allocate(65_536, true);
+  const small = memory.reserveAreas([0, 1, 2], 65_536);
+  const large = memory.reserveAreas([0, 1], 131_072);
+  const again = memory.reserveAreas([2, 0, 1], 65_536);
+  expect(again).toEqual([small[2], large[0], large[1]]);
+  const ends = [...small, ...large].map(({ at, byteLength }) => ({ at, end: at + byteLength }));
+  ends.sort((a, b) => a.at - b.at);
+  for (let i = 1; i < ends.length; i++) expect(ends[i].at).toBeGreaterThanOrEqual(ends[i - 1].end);
 });

@@ -103,6 +103,15 @@ describe('weights', () => {
 describe('the table of frequencies', () => {
   const hasher = new TextHasher();
 
+  it('weighs words otherwise after documents without words were merged into it', () => {
+    const frequencies = hasher.fit(['red wine', 'red car']);
+    const tfIdf = new TextHasher({ frequencies });
+    tfIdf.vectorize('red wine');
+    frequencies.merge(hasher.fit(['', '', '']));
+    const fresh = new TextHasher({ frequencies });
+    expect(tfIdf.vectorize('red wine')).toEqual(fresh.vectorize('red wine'));
+  });
+
   it('of parts is that of the whole', () => {
     const [one, other] = [hasher.fit(texts.slice(0, 100)), hasher.fit(texts.slice(100))];
     one.merge(other);
