@@ -96,9 +96,10 @@ const WRITTEN = {
   'index.d.ts': "export * from './index.cjs';\n",
   'node.d.ts': "export * from './node.cjs';\n",
   // Workers of Cloudflare compile no WebAssembly at run time, but import it compiled.
-  'workerd.js': `import kernels from './kernels.wasm';
+  'workerd.js': `import hash from './hash.wasm';
+import search from './search.wasm';
 import { adoptModules } from './kernels/memory.js';
-adoptModules({ plain: kernels, shared: null });
+adoptModules({ hash: { plain: hash, shared: null }, search: { plain: search, shared: null } });
 export * from './index.js';
 `,
 };
@@ -120,7 +121,9 @@ const modules: Options = {
   clean: true,
   onSuccess: async () => {
     for (const [name, text] of Object.entries(WRITTEN)) writeFileSync(`dist/${name}`, text);
-    copyFileSync('src/kernels/kernels.generated.wasm', 'dist/kernels.wasm');
+    for (const name of ['hash', 'search']) {
+      copyFileSync(`src/kernels/${name}.generated.wasm`, `dist/${name}.wasm`);
+    }
   },
 };
 
@@ -151,7 +154,7 @@ const node: Options = {
     node: library.node,
   },
   minify: true,
-  esbuildPlugins: [...plugins, left('worker'), left('module')],
+  esbuildPlugins: [...plugins, left('worker'), left('hash'), left('search')],
 };
 
 /** The library in one file, for pages without a bundler; threads load a second one. */

@@ -1,6 +1,7 @@
-// Compiles src/kernels/**/*.assembly.ts to one WebAssembly module and writes src/kernels/
-// module.generated.ts: the module as a string of ASCII characters, so that there is no file to serve or to
-// find and one source serves every bundler, and the types of its exports as the compiler states them.
+// Compiles src/kernels/**/*.assembly.ts to two WebAssembly modules: `hash` hashes vectors and scans
+// codes, `search` is for indexes and joins. Writes each to src/kernels/NAME.generated.ts: the module as
+// a string of ASCII characters, so that there is no file to serve or to find and one source serves
+// every bundler, and the types of its exports as the compiler states them.
 
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,27 +10,8 @@ import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
 
 const kernels = fileURLToPath(new URL('../src/kernels/', import.meta.url));
-const folder = await mkdtemp(join(tmpdir(), 'halfspace-kernels-'));
 
-const { error, stderr } = await asc.main([
-  join(kernels, 'kernels.assembly.ts'),
-  ...['--outFile', join(folder, 'kernels.wasm'), '--bindings', 'raw'],
-  ...['--runtime', 'stub', '-O3', '--noAssert', '--converge'],
-  ...['--enable', 'simd', '--importMemory', '--noExportMemory', '--maximumMemory', '65536'],
-  ...['--use', 'abort='],
-]);
-if (error) {
-  await rm(folder, { recursive: true });
-  process.stderr.write(stderr.toString());
-  process.exit(1);
-}
-const wasm = await readFile(join(folder, 'kernels.wasm'));
-const types = await readFile(join(folder, 'kernels.d.ts'), 'utf8');
-// As a file too, for engines that compile no bytes at run time.
-await copyFile(join(folder, 'kernels.wasm'), join(kernels, 'kernels.generated.wasm'));
-await rm(folder, { recursive: true });
-
-/** The text that MODULE_TEXT describes below and `moduleBytes` in memory.ts reads. */
+/** The text that the comment on a module describes and `bytesOf` in memory.ts reads. */
 function textOf(bytes) {
   const characters = Array.from(bytes, (byte) => {
     const number = (byte + 4) & 255;
@@ -39,29 +21,78 @@ function textOf(bytes) {
   return characters.join('');
 }
 
-/** Where the module's one imported memory states its limits: flags, then the least and most pages. */
-const memoryAt = wasm.indexOf('memory\x02') + 'memory\x02'.length;
-if (wasm[memoryAt] !== 1) throw new Error('the imported memory has no maximum, or is not there');
+/** Compiles NAME.assembly.ts; returns the module and the types of its exports. */
+async function compiled(name) {
+  const folder = await mkdtemp(join(tmpdir(), 'halfspace-kernels-'));
+  const file = join(folder, `${name}.wasm`);
+  try {
+    const { error, stderr } = await asc.main([
+      join(kernels, `${name}.assembly.ts`),
+      ...['--outFile', file, '--bindings', 'raw'],
+      ...['--runtime', 'stub', '-O3', '--noAssert', '--converge'],
+      ...['--enable', 'simd', '--importMemory', '--noExportMemory', '--maximumMemory', '65536'],
+      ...['--use', 'abort='],
+    ]);
+    if (error) throw new Error(stderr.toString());
+    // As a file too, for engines that compile no bytes at run time.
+    await copyFile(file, join(kernels, `${name}.generated.wasm`));
+    return {
+      wasm: await readFile(file),
+      types: await readFile(join(folder, `${name}.d.ts`), 'utf8'),
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
 
-/** Lines such as `hashBytes(bytes: number, count: number, seed: bigint): bigint;`. */
-const methods = Array.from(types.matchAll(/^ *export function (.*;)$/gm), ([, method]) => method);
-const text = `// Made by scripts/build-kernels.mjs from the .assembly.ts files: ${wasm.length} bytes.
-export interface KernelExports {
+for (const name of ['hash', 'search']) {
+  const { wasm, types } = await compiled(name);
+  /** Where the module's one imported memory states its limits: flags, then the least and most pages. */
+  const limitsAt = wasm.indexOf('memory\x02') + 'memory\x02'.length;
+  if (wasm[limitsAt] !== 1) throw new Error('the imported memory has no maximum, or is not there');
+  // Both modules work in one memory: neither may put data of its own there.
+  const module = new WebAssembly.Module(wasm);
+  const globals = WebAssembly.Module.exports(module).filter(({ kind }) => kind !== 'function');
+  if (globals.length > 0 || hasData(wasm)) throw new Error(`the module ${name} has data`);
+  /** Lines such as `hashBytes(bytes: number, count: number, seed: bigint): bigint;`. */
+  const methods = Array.from(types.matchAll(/^ *export function (.*;)$/gm), ([, method]) => method);
+  const title = name[0].toUpperCase() + name.slice(1);
+  const text = `// Made by scripts/build-kernels.mjs from the .assembly.ts files: ${wasm.length} bytes.
+export interface ${title}Kernels {
   ${methods.join('\n  ')}
 }
 /**
- * One character for most bytes, so that equal instructions are equal text: an eighth less than
- * hexadecimal digits when both are compressed, a third less than base64. A byte plus 4, of 8 bits, is
- * a number in base 89: its last digit is a character from '#' on, '|' or '}' before it adds 89 or 178.
+ * \`text\` is one character for most bytes, so that equal instructions are equal text: an eighth less
+ * than hexadecimal digits when both are compressed, a third less than base64. A byte plus 4, of 8
+ * bits, is a number in base 89: its last digit is a character from '#' on, '|' or '}' before it adds 89
+ * or 178. \`limitsAt\` is the byte that says whether the memory is shared: 1 plain, 3 shared.
  */
-export const MODULE_TEXT =
-  ${JSON.stringify(textOf(wasm))};
-/** The byte that says whether the memory is shared: 1 plain, 3 shared. */
-export const LIMITS_AT = ${memoryAt};
+export const ${name}Module = {
+  name: '${name}',
+  limitsAt: ${limitsAt},
+  text:
+    ${JSON.stringify(textOf(wasm))},
+};
 `;
-const target = join(kernels, 'module.generated.ts');
-if ((await readFile(target, 'utf8').catch(() => '')) !== text) await writeFile(target, text);
-process.stderr.write(`kernels: ${wasm.length} bytes of WebAssembly\n`);
+  const target = join(kernels, `${name}.generated.ts`);
+  if ((await readFile(target, 'utf8').catch(() => '')) !== text) await writeFile(target, text);
+  process.stderr.write(`${name}: ${wasm.length} bytes of WebAssembly\n`);
+}
 
-// The worker's script has the types of the module in it.
+/** Whether a module has the section of data (11). */
+function hasData(wasm) {
+  for (let at = 8; at < wasm.length; ) {
+    const section = wasm[at++];
+    if (section === 11) return true;
+    let length = 0;
+    for (let shift = 0, byte = 128; byte >= 128; shift += 7) {
+      byte = wasm[at++];
+      length |= (byte & 127) << shift;
+    }
+    at += length;
+  }
+  return false;
+}
+
+// The worker's script has the types of the modules in it.
 await import('./build-worker.mjs');

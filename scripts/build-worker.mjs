@@ -15,9 +15,12 @@ const target = `${src}threads/worker.generated.ts`;
 const leaveOut = {
   name: 'leave-out',
   setup(build) {
-    build.onLoad({ filter: /module\.generated\.ts$/ }, () => ({
-      contents: `export const MODULE_TEXT = ''; export const LIMITS_AT = 0;`,
-    }));
+    build.onLoad({ filter: /(hash|search)\.generated\.ts$/ }, ({ path }) => {
+      const [, name] = /(\w+)\.generated\.ts$/.exec(path);
+      return {
+        contents: `export const ${name}Module = { name: '${name}', limitsAt: 0, text: '' };`,
+      };
+    });
     build.onLoad({ filter: /threads.pool\.ts$/ }, () => ({ contents: 'export {};' }));
   },
 };

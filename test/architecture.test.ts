@@ -57,7 +57,9 @@ const PACKAGE_LAYERS: Record<string, string[]> = {
 /** Packages that are bundled, so that those who install us do not. */
 const BUNDLED = ['lit-html', 'seedrandom'];
 
-const GENERATED = ['kernels/module.generated.ts', 'threads/worker.generated.ts'];
+const GENERATED = ['kernels/hash', 'kernels/search', 'threads/worker'].map(
+  (name) => `${name}.generated.ts`,
+);
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))

@@ -42,14 +42,13 @@ async function inWorkerd(consumer, golden) {
     format: 'esm',
     logLevel: 'silent',
   });
-  await copyFile(
-    join(consumer, 'node_modules/halfspace/dist/kernels.wasm'),
-    join(folder, 'k.wasm'),
-  );
+  for (const file of ['hash.wasm', 'search.wasm']) {
+    await copyFile(join(consumer, 'node_modules/halfspace/dist', file), join(folder, file));
+  }
   await writeFile(join(folder, 'golden.json'), JSON.stringify(golden));
   await writeFile(join(folder, 'config.capnp'), CONFIG);
   await run(program, ['test', join(folder, 'config.capnp')]);
-  assert.match(await readFile(join(folder, 'worker.js'), 'utf8'), /kernels\.wasm/);
+  assert.match(await readFile(join(folder, 'worker.js'), 'utf8'), /search\.wasm/);
   return VERSIONS.workerd;
 }
 
@@ -70,7 +69,8 @@ const config :Workerd.Config = (
   services = [(name = "main", worker = (
     modules = [
       (name = "worker.js", esModule = embed "worker.js"),
-      (name = "kernels.wasm", wasm = embed "k.wasm"),
+      (name = "hash.wasm", wasm = embed "hash.wasm"),
+      (name = "search.wasm", wasm = embed "search.wasm"),
       (name = "golden.json", text = embed "golden.json"),
     ],
     compatibilityDate = "2025-01-01",

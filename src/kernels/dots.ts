@@ -7,6 +7,7 @@
 
 import { padded } from '../base/arrays';
 import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
+import { searchKernels } from './search-kernels';
 
 export type RowValues = Float32Array | Float64Array | Int8Array;
 
@@ -91,17 +92,18 @@ function dotsInPlace(
   const outAt = free + paddedBytes(query.length);
   const listAt = outAt + 8 * LIST_ROWS;
   stageQuery(home, query);
+  const kernels = searchKernels(home);
   const { buffer } = home.bytes;
   const { byteOffset, BYTES_PER_ELEMENT: type } = values;
   const width = query.length;
   for (let from = 0; from < out.length; from += LIST_ROWS) {
     const count = Math.min(LIST_ROWS, out.length - from);
     if (list === null) {
-      home.kernels.dots(type, byteOffset + from * width * type, 0, count, width, free, outAt);
+      kernels.dots(type, byteOffset + from * width * type, 0, count, width, free, outAt);
     } else {
       const some = count < list.length ? list.subarray(from, from + count) : list;
       new Uint32Array(buffer, listAt, count).set(some);
-      home.kernels.dots(type, byteOffset, listAt, count, width, free, outAt);
+      kernels.dots(type, byteOffset, listAt, count, width, free, outAt);
     }
     out.set(new Float64Array(buffer, outAt, count), from);
   }
@@ -119,7 +121,7 @@ function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): 
   const { buffer, byteOffset, byteLength } = values;
   memory.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), rowsAt);
   const type = values.BYTES_PER_ELEMENT;
-  memory.kernels.dots(type, rowsAt, 0, out.length, width, free, outAt);
+  searchKernels(memory).dots(type, rowsAt, 0, out.length, width, free, outAt);
   out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
 }
 

@@ -32,11 +32,11 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
       if (home === undefined || rows.buffer !== codes.buffer) {
         return scalarHamming.search(from, query, want, maxDistance);
       }
-      const state = new HitState(home, maxDistance, want, bytesPerCode);
+      const { kernels } = home;
+      const state = new HitState(home, kernels, maxDistance, want, bytesPerCode);
       home.bytes.set(query, state.extraAt);
-      const { nearestHits } = home.kernels;
       return state.search((first, end) => {
-        return nearestHits(
+        return kernels.nearestHits(
           is64,
           codes.byteOffset,
           first,

@@ -5,8 +5,8 @@
  */
 
 import { grown } from '../base/arrays';
+import type { HashKernels } from './hash.generated';
 import type { LinearMemory, Room } from './memory';
-import type { KernelExports } from './module.generated';
 
 /** An entry of `rows` for a code that stands for no row; searches skip it. */
 export const NO_ROW = 0xffff_ffff;
@@ -151,12 +151,15 @@ export function stateBytes(maxWeight: number): number {
   return (4 * (COUNTS + maxWeight + 1) + 15) & ~15;
 }
 
+/** The kernels of a memory, of either module. */
+type SortingKernels = Pick<HashKernels, 'sortHits'>;
+
 export class HitState {
   /** Address of the state. */
   readonly at: number;
   /** Address of `extraBytes` bytes for the search itself: tables, a query, ranges. */
   readonly extraAt: number;
-  readonly #kernels: KernelExports;
+  readonly #kernels: SortingKernels;
   readonly #buffer: ArrayBuffer;
   readonly #state: Uint32Array;
   /** Address of the first hit. */
@@ -169,7 +172,8 @@ export class HitState {
    * holds the state, the extra bytes, and then hits, each aligned to 16 bytes.
    */
   constructor(
-    { kernels, bytes, room: own }: LinearMemory,
+    { bytes, room: own }: LinearMemory,
+    kernels: SortingKernels,
     maxWeight: number,
     want: number,
     extraBytes: number,

@@ -7,6 +7,7 @@
 
 import type { Secret } from '../base/secret';
 import { Arena, homeOf } from './memory';
+import { searchKernels } from './search-kernels';
 
 /** Buckets are sorted by two digits, the higher one first, of at most this many bits each. */
 const MAX_DIGIT_BITS = 12;
@@ -183,7 +184,7 @@ export const joinKernel = {
     const staged = parts.flatMap(({ word, left, right }) => [4 * word, left, right]);
     const partsAt = home.free + PARTS_AT;
     new Uint32Array(home.bytes.buffer, partsAt, staged.length).set(staged);
-    home.kernels.keysInto(
+    searchKernels(home).keysInto(
       codes.byteOffset,
       words64Of(memory),
       first,
@@ -211,7 +212,7 @@ export const joinKernel = {
     const home = homeOf(memory.arrays.codes);
     const { entries, sorted } = memory.arrays;
     const places = [entries.byteOffset, first, end, sorted.byteOffset] as const;
-    home.kernels.scatter(...places, shift, offsets.byteOffset);
+    searchKernels(home).scatter(...places, shift, offsets.byteOffset);
   },
 
   /**
@@ -223,7 +224,7 @@ export const joinKernel = {
     const home = homeOf(memory.arrays.codes);
     const { entries, sorted } = memory.arrays;
     const places = [sorted.byteOffset, first, end, entries.byteOffset] as const;
-    home.kernels.sortLow(...places, bits, memory.lows.byteOffset);
+    searchKernels(home).sortLow(...places, bits, memory.lows.byteOffset);
   },
 
   /**
@@ -245,7 +246,7 @@ export const joinKernel = {
     const table = [entries.byteOffset, entries.length] as const;
     const rows = [first, end, found] as const;
     const out = [numbers.byteOffset, home.free] as const;
-    return home.kernels.distinctInto(
+    return searchKernels(home).distinctInto(
       codes.byteOffset,
       words64Of(memory),
       ...rows,
@@ -272,7 +273,7 @@ export const joinKernel = {
     registers.set([state.place, 0, 0, state.budget]);
     const { maxDistance, rejects, fromCode, toCode } = state;
     const hitsAt = memory.hits.byteOffset;
-    state.next = home.kernels.joinRuns(
+    state.next = searchKernels(home).joinRuns(
       entries.byteOffset,
       state.next,
       end,

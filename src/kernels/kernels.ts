@@ -9,7 +9,7 @@ import { checkOneOf } from '../base/check';
 import { environmentOf } from '../base/environment';
 import { type HammingKernel, scalarHamming } from './hamming';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
-import { allocateCodes, kernelModule } from './memory';
+import { allocateCodes, hasKernels } from './memory';
 import { type SumsKernel, scalarSums } from './sums';
 import { wasmSums } from './sums.wasm';
 
@@ -31,7 +31,7 @@ export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   if (choice !== 'auto') return refuseMissing(choice);
   environment ??= environmentOf('HALFSPACE_KERNEL');
   if (environment) return refuseMissing(checkOneOf('HALFSPACE_KERNEL', environment, KERNELS));
-  return kernelModule() === null ? 'scalar' : 'auto';
+  return !hasKernels() ? 'scalar' : 'auto';
 }
 
 /** The value of HALFSPACE_KERNEL when a kernel was first chosen; '' where there is none. */
@@ -39,7 +39,7 @@ let environment: string | undefined;
 
 /** Returns the choice if it can run here, and 'scalar' for 'auto' if not; else throws. */
 function refuseMissing(choice: KernelName): KernelName {
-  if (choice === 'scalar' || kernelModule() !== null) return choice;
+  if (choice === 'scalar' || hasKernels()) return choice;
   if (choice === 'auto') return 'scalar';
   throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
 }
@@ -65,7 +65,7 @@ export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKe
 
 /** Every Hamming kernel that runs on this engine, for tests and benchmarks. */
 export function hammingKernels(): HammingKernel[] {
-  if (kernelModule() === null) return [scalarHamming];
+  if (!hasKernels()) return [scalarHamming];
   return Object.values(HAMMING);
 }
 

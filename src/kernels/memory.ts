@@ -4,17 +4,18 @@
  * below the data, so that kernels read it without a copy. All other data is copied into the scratch
  * memory of the thread, whose contents last until the next kernel call.
  *
- * Addresses of a memory: from 0 the constants of the module, from FREE_START the scratch space of a
- * call, and in a separate memory from CODES_START the data. Threads that read one memory have their
- * own instances of the module, and their own scratch spaces behind the data.
+ * Addresses of a memory: from FREE_START the scratch space of a call, and in a separate memory from
+ * CODES_START the data. Threads that read one memory have their own instances of the modules, and
+ * their own scratch spaces behind the data.
  */
 
-import { type KernelExports, LIMITS_AT, MODULE_TEXT } from './module.generated';
+import { type HashKernels, hashModule } from './hash.generated';
+import type { SearchKernels } from './search.generated';
 
 const PAGE_BYTES = 65_536;
 /** Pages that 32-bit addresses reach: 4 GiB. Module and memories must state this as maximum. */
 const MAX_PAGES = 65_536;
-/** The first address that a call may use; the module's constants are below. */
+/** The first address that a call may use. */
 export const FREE_START = PAGE_BYTES;
 /** Bytes of scratch space for a call, below the data in a separate memory. */
 export const SCAN_BYTES = 10 * PAGE_BYTES;
@@ -35,46 +36,72 @@ const NEEDS_WEBASSEMBLY =
   "Content-Security-Policy without 'wasm-unsafe-eval'; without it vectors can be hashed, and " +
   'codes scanned';
 
+/** A module as scripts/build-kernels.mjs writes it. */
+interface ModuleText {
+  readonly name: string;
+  readonly limitsAt: number;
+  readonly text: string;
+}
+
+/** The modules that this program has: the one that hashes, and others when they are imported. */
+const texts: ModuleText[] = [hashModule];
+
+/** Makes a module known; returns it. An import of kernels may do so, and nothing else. */
+export function registered(module: ModuleText): ModuleText {
+  texts.push(module);
+  return module;
+}
+
 /**
- * The module for plain memories and the one for shared memories. Null where the engine cannot
+ * Compiled modules by name, for plain memories and for shared ones. Null where the engine cannot
  * compile it, undefined before it was needed.
  */
 export interface KernelModules {
-  plain?: WebAssembly.Module | null;
-  shared?: WebAssembly.Module | null;
+  [name: string]: Record<'plain' | 'shared', WebAssembly.Module | null | undefined>;
 }
-let compiled: KernelModules = {};
+const compiled: KernelModules = {};
 
-/** The module for plain memories; null where WebAssembly or its SIMD is missing or forbidden. */
-export function kernelModule(): WebAssembly.Module | null {
-  if (compiled.plain === undefined) compiled.plain = moduleOf(moduleBytes());
-  return compiled.plain;
-}
-
-/** The module for memories that threads share; null where the engine has none. */
-function sharedModule(): WebAssembly.Module | null {
-  if (compiled.shared === undefined) {
-    const isPossible = typeof SharedArrayBuffer === 'function' && kernelModule() !== null;
-    const bytes = isPossible ? moduleBytes() : new Uint8Array(LIMITS_AT + 1);
-    bytes[LIMITS_AT] = 3; // the only byte in which the modules differ
-    compiled.shared = isPossible ? moduleOf(bytes) : null;
+/** The module for memories that are shared or not; null where the engine has none. */
+function moduleFor(module: ModuleText, isShared: boolean): WebAssembly.Module | null {
+  compiled[module.name] ??= { plain: undefined, shared: undefined };
+  const own = compiled[module.name];
+  if (!isShared) {
+    if (own.plain === undefined) own.plain = moduleOf(bytesOf(module));
+    return own.plain;
   }
-  return compiled.shared;
+  if (own.shared === undefined) {
+    const isPossible = typeof SharedArrayBuffer === 'function' && moduleFor(module, false) !== null;
+    const bytes = isPossible ? bytesOf(module) : new Uint8Array(module.limitsAt + 1);
+    bytes[module.limitsAt] = 3; // the only byte in which the two differ
+    own.shared = isPossible ? moduleOf(bytes) : null;
+  }
+  return own.shared;
+}
+
+/** True where WebAssembly with SIMD is there and allowed. */
+export function hasKernels(): boolean {
+  return moduleFor(hashModule, false) !== null;
 }
 
 /** True where threads can read each other's memory. */
 export function canShareMemory(): boolean {
-  return sharedModule() !== null;
+  return moduleFor(hashModule, true) !== null;
 }
 
-/** Both modules, compiled, for another thread to adopt. */
+/** All modules, compiled, for another thread to adopt. */
 export function kernelModules(): KernelModules {
-  return { plain: kernelModule(), shared: sharedModule() };
+  for (const module of texts) moduleFor(module, true);
+  return compiled;
+}
+
+/** The number of modules of `kernelModules`. */
+export function moduleCount(): number {
+  return texts.length;
 }
 
 /** Makes this thread use modules that another thread compiled. */
 export function adoptModules(modules: KernelModules): void {
-  compiled = modules;
+  Object.assign(compiled, modules);
 }
 
 function moduleOf(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module | null {
@@ -86,34 +113,36 @@ function moduleOf(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module | null {
 }
 
 /**
- * Decodes MODULE_TEXT: a byte plus 4 is a number in base 89, written as a character from '#' on,
- * with '|' or '}' before it for 89 or 178 more. scripts/build-kernels.mjs says why.
+ * Decodes the text of a module: a byte plus 4 is a number in base 89, written as a character from
+ * '#' on, with '|' or '}' before it for 89 or 178 more. scripts/build-kernels.mjs says why.
  */
-function moduleBytes(): Uint8Array<ArrayBuffer> {
+function bytesOf({ text }: ModuleText): Uint8Array<ArrayBuffer> {
   const bytes: number[] = [];
   let prefix = 0;
-  for (let i = 0; i < MODULE_TEXT.length; i++) {
-    const digit = MODULE_TEXT.charCodeAt(i) - 35;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 35;
     if (digit < 89) bytes.push(prefix + digit - 4);
     prefix = digit < 89 ? 0 : 89 * (digit - 88);
   }
   return Uint8Array.from(bytes); // modulo 256, so -4 to -1 are 252 to 255
 }
 
-/** A WebAssembly memory and this thread's instance of the module, which reads and writes it. */
+/** A WebAssembly memory and this thread's instances of the modules, which read and write it. */
 export class LinearMemory {
-  readonly kernels: KernelExports;
   readonly memory: WebAssembly.Memory;
   readonly isShared: boolean;
   /** The scratch space of this thread's calls, of SCAN_BYTES. */
   readonly room: Room;
   /** By thread its scratch space, behind the data, as `reserveAreas` made them. */
   readonly #areas = new Map<number, Room>();
+  #kernels: HashKernels | undefined;
+  /** Set by `searchKernels`, which only what searches imports. */
+  search: SearchKernels | undefined;
   /** Another one of this thread. */
   #spare: Room | null = null;
   #bytes: Uint8Array<ArrayBuffer>;
 
-  /** Instantiates the module over an existing memory, which another thread may use as well. */
+  /** Over an existing memory, which another thread may use as well. */
   constructor(
     memory: WebAssembly.Memory,
     { at, byteLength }: Room = { at: FREE_START, byteLength: SCAN_BYTES },
@@ -124,14 +153,25 @@ export class LinearMemory {
     if (spare > 0) this.#spare = { at: at + SCAN_BYTES, byteLength: spare };
     this.#bytes = new Uint8Array(memory.buffer);
     this.isShared = !(memory.buffer instanceof ArrayBuffer);
-    const module = (this.isShared ? sharedModule() : kernelModule()) as WebAssembly.Module;
-    const imports = { env: { memory } };
-    this.kernels = new WebAssembly.Instance(module, imports).exports as unknown as KernelExports;
+  }
+
+  /** A new instance of a module. */
+  instanceOf(module: ModuleText): WebAssembly.Exports {
+    const imports = { env: { memory: this.memory } };
+    const { isShared } = this;
+    const code = moduleFor(module, isShared) as WebAssembly.Module;
+    return new WebAssembly.Instance(code, imports).exports;
+  }
+
+  /** The kernels that hash and scan. */
+  get kernels(): HashKernels {
+    this.#kernels ??= this.instanceOf(hashModule) as unknown as HashKernels;
+    return this.#kernels;
   }
 
   /** A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much. */
   static allocate(byteLength: number, shared: boolean): LinearMemory {
-    if (kernelModule() === null) throw new Error(NEEDS_WEBASSEMBLY);
+    if (!hasKernels()) throw new Error(NEEDS_WEBASSEMBLY);
     const initial = Math.ceil(byteLength / PAGE_BYTES);
     return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
   }

@@ -8,6 +8,7 @@
 
 import { padded, type Range, runOf } from '../base/arrays';
 import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
+import { searchKernels } from './search-kernels';
 
 /** The length to which vectors are scaled before they are rounded to integers. */
 export const UNIT = 32_767;
@@ -61,7 +62,15 @@ export const productsKernel = {
     for (let row = 0; row < count; row += ROWS_OF_ONE) {
       const here = Math.min(ROWS_OF_ONE, count - row);
       const rowAt = at + 2 * row * width;
-      memory.kernels.productsInto(rowAt, inFours(here), free, 1, width, outAt, inFours(here));
+      searchKernels(memory).productsInto(
+        rowAt,
+        inFours(here),
+        free,
+        1,
+        width,
+        outAt,
+        inFours(here),
+      );
       out.set(new Int32Array(memory.bytes.buffer, outAt, here), row);
     }
   },
@@ -82,7 +91,8 @@ export const productsKernel = {
     const count = rows.values.length / width;
     const room = inFours(count) + 4;
     const { memory, at, free } = placed(rows, 0, count, ORDER_BYTES + 8 * room + 2 * width);
-    const { kernels, bytes } = memory;
+    const kernels = searchKernels(memory);
+    const { bytes } = memory;
     const countsAt = free + 2 * width;
     const productsAt = countsAt + ORDER_BYTES;
     const orderAt = productsAt + 4 * room;
@@ -177,7 +187,7 @@ function eachTile(
   const fitting = Math.floor((SCAN_BYTES - TILE_BYTES - 16) / (2 * width));
   const tile = Math.min(TILE, Math.max(1, fitting));
   const { memory, at, free } = placed(rows, first, end, 2 * tile * width + 16 + TILE_BYTES);
-  const { kernels } = memory;
+  const kernels = searchKernels(memory);
   const productsAt = (free + 2 * tile * width + 15) & ~15;
   const largestAt = productsAt + 4 * TILE * TILE;
   const placesAt = largestAt + 4 * TILE;

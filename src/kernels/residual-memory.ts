@@ -14,6 +14,7 @@ import {
   residualScale,
   SCALE_BYTES,
 } from './residuals';
+import { searchKernels } from './search-kernels';
 
 /** Space in which 16 x 16 bytes are turned. */
 const TURN_BYTES = 512;
@@ -118,7 +119,9 @@ export class ResidualMemory implements ResidualRows {
     const length = scales.length * bytesOfRow(bytesPerRow);
     const blocksAt = FREE_START + TURN_BYTES;
     const codesAt = blocksAt + length;
-    const { bytes, kernels } = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
+    const memory = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
+    const kernels = searchKernels(memory);
+    const { bytes } = memory;
     bytes.set(codes, codesAt);
     for (let i = 0; i < scales.length; i += BLOCK_ROWS) {
       const from = codesAt + i * bytesPerRow;

@@ -26,6 +26,7 @@
 import { keyOf, sortNear } from '../base/top-k';
 import { HitState, stateBytes } from './hits';
 import { homeOf, type Room } from './memory';
+import { searchKernels } from './search-kernels';
 
 /**
  * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first halves of
@@ -256,7 +257,14 @@ class Looked {
     const memory = homeOf(list.memory.bytes);
     this.list = list;
     const extraBytes = FORMULA_BYTES + query.tables.length;
-    this.state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes, room);
+    this.state = new HitState(
+      memory,
+      searchKernels(memory),
+      MAX_RESIDUAL_WEIGHT,
+      want,
+      extraBytes,
+      room,
+    );
     const { at, extraAt } = this.state;
     const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
     const { bytes } = memory;
@@ -314,10 +322,11 @@ export class EntryRooms {
 
   /** Looks at ranges of searches whose states are in the rooms. */
   look(list: EntryList, ranges: Uint32Array, states: readonly (HitState | undefined)[]): void {
-    const { kernels, bytes } = homeOf(list.memory.bytes);
+    const memory = homeOf(list.memory.bytes);
+    const kernels = searchKernels(memory);
     const { bytes: codes, bytesPerRow } = list.memory;
     const rangesAt = this.#at + WORK_BYTES;
-    const numbers = new Uint32Array(bytes.buffer, rangesAt, RANGE * MAX_RANGES);
+    const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
     const queryAt = this.all[0].at + stateBytes(MAX_RESIDUAL_WEIGHT);
     for (let from = 0; from < ranges.length; from += RANGE * MAX_RANGES) {
       const some = ranges.subarray(from, from + RANGE * MAX_RANGES);

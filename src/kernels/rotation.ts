@@ -7,6 +7,7 @@
  */
 
 import { Arena, homeOf } from './memory';
+import { searchKernels } from './search-kernels';
 import { MAX_ENTRY } from './weighted';
 import { halves, hashDimension } from './xxhash';
 
@@ -72,7 +73,7 @@ export class Rotation {
 export const rotationKernel = {
   /** Rotates `rotation.vector` in place. */
   rotate({ width, size, vector, flips }: Rotation): void {
-    const { kernels } = homeOf(vector);
+    const kernels = searchKernels(homeOf(vector));
     kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, flips.length / size);
   },
 
@@ -84,7 +85,7 @@ export const rotationKernel = {
    * which makes products with queries unbiased; 0 where the vector is 0.
    */
   encode({ width, vector, code }: Rotation): number {
-    const { kernels } = homeOf(vector);
+    const kernels = searchKernels(homeOf(vector));
     return kernels.twoBitsInto(vector.byteOffset, width, FAR, FAR_LEVEL, code.byteOffset);
   },
 
@@ -95,7 +96,7 @@ export const rotationKernel = {
    * the vector is 0, `scales[1]` is 0.
    */
   tables({ width, vector, tables, scales }: Rotation): void {
-    const { kernels } = homeOf(vector);
+    const kernels = searchKernels(homeOf(vector));
     const [tablesAt, scalesAt] = [tables.byteOffset, scales.byteOffset];
     kernels.residualTablesInto(vector.byteOffset, width, MAX_ENTRY, tablesAt, scalesAt);
   },

@@ -6,6 +6,7 @@
 
 import { type HitSearch, HitState, type RowCodes } from './hits';
 import { CODES_START, memoryOf, SCAN_BYTES, scratch } from './memory';
+import { searchKernels } from './search-kernels';
 
 export interface WeightTables {
   /**
@@ -27,10 +28,11 @@ export const weightedKernel = {
   /** A search for the `want` lightest of the codes, see hits.ts. */
   search(from: RowCodes, { tables, maxWeight }: WeightTables, want: number): HitSearch {
     const { memory, codesAt, rowsAt } = placed(from);
-    const state = new HitState(memory, maxWeight, want, tables.length);
+    const kernels = searchKernels(memory);
+    const state = new HitState(memory, kernels, maxWeight, want, tables.length);
     const { at, extraAt } = state;
     memory.bytes.set(tables, extraAt);
-    const { weightedHits } = memory.kernels;
+    const { weightedHits } = kernels;
     return state.search((first, end) =>
       weightedHits(codesAt, first, end, from.bytesPerCode, extraAt, rowsAt, at),
     );

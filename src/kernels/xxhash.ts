@@ -5,7 +5,7 @@
  * package xxhash-wasm.
  */
 
-import { FREE_START, kernelModule, scratch } from './memory';
+import { FREE_START, hasKernels, scratch } from './memory';
 
 const PRIME_1 = [0x85ebca87, 0x9e3779b1] as const;
 const PRIME_2 = [0x27d4eb4f, 0xc2b2ae3d] as const;
@@ -184,7 +184,7 @@ function hashRest(hash: Register, view: DataView, at: number): bigint {
 
 /** xxHash64 of bytes, unsigned: the checksum of files. */
 export function checksum(bytes: Uint8Array, seed = 0n): bigint {
-  if (kernelModule() === null) return hashBytes(bytes, seed);
+  if (!hasKernels()) return hashBytes(bytes, seed);
   if (bytes.length > PIECE_BYTES) {
     const parts = new PartsChecksum(seed);
     for (let at = 0; ; at += PIECE_BYTES) {
@@ -211,7 +211,7 @@ export class PartsChecksum {
   add(part: Uint8Array): bigint {
     this.#total += part.length;
     if (this.#total < 32) return checksum(part, this.seed);
-    if (kernelModule() === null) return hashMore(this.#lanes, part, this.#total);
+    if (!hasKernels()) return hashMore(this.#lanes, part, this.#total);
     const memory = scratch(this.#laneBytes.length + part.length);
     const at = FREE_START + this.#laneBytes.length;
     memory.bytes.set(this.#laneBytes, FREE_START);

@@ -7,7 +7,7 @@
 import type { BandKeys } from '../hashing/min-bands';
 import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
-import { kernelModule } from '../kernels/memory';
+import { hasKernels } from '../kernels/memory';
 import {
   MAX_LETTERS,
   minwiseKernel,
@@ -152,7 +152,7 @@ function lettersInto(
  */
 export function hashOfTokens(projection: Projection, tokens: Tokens, hash: WordHash): HashWords {
   const areNumbers = projection === 'minwise' && areShingles(tokens);
-  if (!areNumbers && hash === 'xxhash64' && kernelModule() !== null) return hashWords;
+  if (!areNumbers && hash === 'xxhash64' && hasKernels()) return hashWords;
   const hashOne = areNumbers ? hashShingle : hashUnits;
   return (units, starts, hashes) => {
     for (let i = 0; i + 1 < starts.length; i++) {

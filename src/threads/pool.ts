@@ -7,9 +7,10 @@
 
 import type { LongCall } from '../base/long-work';
 import {
-  kernelModule,
+  hasKernels,
   kernelModules,
   type LinearMemory,
+  moduleCount,
   type Room,
   SCAN_BYTES,
   sharedValues,
@@ -43,6 +44,7 @@ class WorkerThread {
   readonly #host: Host;
   #isReady: (value: boolean) => void = () => undefined;
   #hasEnded = false;
+  #modules = 0;
 
   constructor(script: string) {
     const taken = new Set(workers.map((worker) => worker.number));
@@ -56,6 +58,13 @@ class WorkerThread {
       onMessage: (message) => this.#take(message as FromWorker),
       onEnd: (reason) => this.endFor(`a worker thread ended (${reason})`),
     });
+    this.sendModules();
+  }
+
+  /** Sends the kernels, again where an import brought more since. */
+  sendModules(): void {
+    if (this.#modules === moduleCount()) return;
+    this.#modules = moduleCount();
     this.post({ kind: 'modules', modules: kernelModules() });
   }
 
@@ -141,7 +150,7 @@ export async function runJob<S, P, R>(
   threads: number,
   call: LongCall,
 ): Promise<boolean> {
-  if (kernelModule() === null || isForbidden) return false;
+  if (!hasKernels() || isForbidden) return false;
   const given = job.state; // read once: a getter may build it
   const state = new Packed(given, 'state');
   if (!state.canBeSent) return false;
@@ -162,6 +171,7 @@ export async function runJob<S, P, R>(
     const { value, transfer } = i === 0 ? state : new Packed(given, 'state');
     const memories = state.memories.map(({ memory }) => memory);
     const own = areas.map((rooms) => rooms[i]);
+    worker.sendModules();
     run.open(worker, { task: job.task.name, state: value, memories, areas: own }, transfer);
   });
   await run.start();

@@ -1,0 +1,9 @@
+// The exports of the WebAssembly module that indexes and joins need; see hash.assembly.ts.
+
+export { dots } from './dots.assembly';
+export { sortHits } from './hits.assembly';
+export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
+export { largestInto, orderInto, productsInto } from './products.assembly';
+export { entriesOfRound, turnRows } from './residuals.assembly';
+export { residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
+export { weightedHits } from './weighted.assembly';
