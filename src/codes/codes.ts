@@ -6,7 +6,6 @@
 
 import { bitAt, checkValidity, isValid } from '../base/bitmap';
 import {
-  checkAttached,
   checkBits,
   checkInteger,
   checkOneOf,
@@ -137,10 +136,7 @@ export class Codes {
     // Not by `slice`, which shares the memory of a Buffer of Node.
     const validity = given.validity ? new Uint8Array(given.validity) : null;
     const codes = Codes.allocate(count, { ...given, validity });
-    if (count > 0) {
-      checkAttached('bytes', bytes); // copying `validity` may run code that gives it away
-      codes.bytes.set(bytes);
-    }
+    if (count > 0) codes.bytes.set(bytes); // bytes whose memory was given away cannot be read
     if (bitOrder === 'msb') reverseBits(codes.bytes);
     for (let row = 0; validity && row < count; row++) if (codes.isNull(row)) codes.at(row).fill(0);
     checkUnusedBits(codes.bytes, bits, 0);

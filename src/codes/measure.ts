@@ -171,20 +171,12 @@ const CAUGHT_SHARE = 0.99;
 /**
  * The distance within which pairs of at least this similarity are searched: if they are then
  * verified, the one that catches 99 % of those at it; else the largest whose estimate reaches it.
- * All pairs at the lowest possible similarity. Throws for codes of vectors less a mean, whose
- * distances estimate other cosines.
+ * All pairs at the lowest possible similarity.
  */
 export function distanceToSearch(
   { measure, least }: { readonly measure: Measure; readonly least: number },
-  codes: { bits: number; isCentred: boolean; isVerified: boolean },
+  { bits, isVerified }: { bits: number; isVerified: boolean },
 ): number {
-  const { bits, isCentred, isVerified } = codes;
-  if (isCentred) {
-    throw new Error(
-      '"minCosine" needs "maxDistance" in an index with "mean": ' +
-        'distances estimate other cosines there',
-    );
-  }
   if (least === measure.least) return bits;
   if (!isVerified) return widestAt(measure, least, bits);
   return catchingDistance(measure, { least, bits, probability: CAUGHT_SHARE });

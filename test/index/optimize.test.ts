@@ -166,8 +166,8 @@ describe('what optimize reports', () => {
   it('names a column that makes rows of int8 alike, and asks all rows where the others are', {
     tags: 'thorough',
   }, async () => {
-    const wide = clustered(2000);
-    for (let row = 0; row < 2000; row++) at(wide, row)[3] *= 3000;
+    const wide = clustered(3000);
+    for (let row = 0; row < 3000; row++) at(wide, row)[3] *= 3000;
     const warningsOf = async (kind: 'int8' | 'float32') => {
       const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: kind });
       await index.addAll(wide);

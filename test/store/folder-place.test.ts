@@ -94,7 +94,8 @@ it('reads many ranges by threads, which may be ended at any time', async () => {
 
 it('a program that read by threads ends by itself', async () => {
   const source = `
-        import { FolderPlace } from './src/store/folder-place';
+    import { writeFileSync } from 'node:fs';
+    import { FolderPlace } from './src/store/folder-place';
     const [folder] = process.argv.slice(2);
     writeFileSync(folder + '/many', new Uint8Array(2 ** 21).map((_, i) => i % 251));
     const ranges = Array.from({ length: 30 }, (_, i) => ({ at: 69_000 * i, length: 3 }));

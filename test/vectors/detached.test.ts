@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Codes, calibrate, RowBatch, SimHasher, SimHashIndex } from '../../src/node';
+import { calibrate, RowBatch, SimHasher, SimHashIndex } from '../../src/node';
 
 /** Arrays whose memory is gone: they have no values, and no call may read them. */
 
@@ -34,14 +34,6 @@ const sparse = () => ({
 });
 
 const pairs = () => ({ a: new Uint32Array([0]), b: gone(new Uint32Array(1)), same: [true] });
-const bytes = new Uint8Array(2);
-/** Nulls whose copy runs code of the caller. */
-class Giver extends Uint8Array {
-  static get [Symbol.species]() {
-    gone(bytes);
-    return Uint8Array;
-  }
-}
 
 it.each<[string, string, () => unknown]>([
   ['hashAll, dense', 'values', () => hasher.hashAll(dense())],
@@ -54,7 +46,6 @@ it.each<[string, string, () => unknown]>([
   ['addAll, shrunk', 'values', () => index.addAll({ values: shrunk(), dimensions: 2 })],
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
   ['calibrate', 'b', () => calibrate(index, { pairs: pairs() })],
-  ['Codes.from', 'bytes', () => Codes.from(bytes, { bits: 8, validity: new Giver([3]) })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
 ])('%s names "%s"', async (_, name, call) => {
   const words = `"${name}" expected an array whose memory is still there`;
