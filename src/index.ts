@@ -122,7 +122,6 @@ export {
 export { characters, shingles, type Tokens, words } from './text/tokens';
 export { hashWord, type WordHash } from './text/word-hash';
 export { closeThreads } from './threads/parallel';
-export { type MeanOptions, meanOf } from './vectors/mean';
 export {
   type CosineNeighbors,
   type ScanVectorsOptions,

@@ -12,7 +12,7 @@ import { root } from './checks.mjs';
 const TOPICS = {
   'Vectors to codes': [
     ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'estimateJaccard', 'bitsFor'],
-    ...['distanceFor', 'meanOf'],
+    'distanceFor',
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
   Index: ['SimHashIndex', 'openIndexUrl', 'saveIndexDirectory', 'openIndexDirectory'],

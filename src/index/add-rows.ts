@@ -5,7 +5,6 @@ import type { LongWork } from '../base/long-work';
 import { Codes, checkSameTexts } from '../codes/codes';
 import { checkFloat32 } from '../vectors/sparse-rows';
 import {
-  checkDenseMatrix,
   type DenseMatrix,
   isDense,
   isDenseMatrix,
@@ -18,7 +17,7 @@ import {
 } from '../vectors/vectors';
 import { MAX_ROWS } from './ids';
 import type { IndexCore } from './index-core';
-import { centred, isFlat, matrixOf, refuseMean } from './query';
+import { isFlat, matrixOf } from './query';
 import type { RowsToAppend } from './rows';
 
 /** What `addAll` takes: vectors in any form, or ready codes. */
@@ -37,7 +36,7 @@ interface Addition {
 
 /** Checks and hashes one vector or code, in less time than a batch of one. */
 export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addition {
-  const { hasher, mean } = core;
+  const { hasher } = core;
   if (given instanceof Uint8Array) {
     if (given.length !== hasher.bytesPerCode) {
       throw wrongValue('vector', `a code of ${hasher.bytesPerCode} bytes`, given.length);
@@ -48,9 +47,8 @@ export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addi
   if (!isSparseOne && !isDense(given)) throw notAVector('vector', given);
   refuseVectors(core);
   checkKind(core, isSparseOne);
-  const vector = isSparseOne ? refuseMean(given, mean) : centred(given, mean);
   const codes = new Uint8Array(hasher.bytesPerCode);
-  const isNull = !hasher.hashInto(vector, codes);
+  const isNull = !hasher.hashInto(given, codes);
   checkRoom(core, 1);
   const one = { count: 1, codes, isNull: () => isNull, isForeign: false };
   if (core.vectors === null) return { ...one, vectors: null };
@@ -75,15 +73,13 @@ export async function additionOf(
 ): Promise<Addition> {
   if (batch instanceof Codes) return additionOfCodes(core, batch);
   refuseVectors(core);
-  const { hasher, mean } = core;
+  const { hasher } = core;
   const given = isFlat(batch) ? matrixOf(hasher, batch, 'vectors') : batch;
   const isEmpty = Array.isArray(given) && given.length === 0;
   const packed = Array.isArray(given) && !isEmpty ? packVectors(given as readonly Vector[]) : given;
   const dense = isDenseMatrix(packed) ? packed : null;
   if (!isEmpty) checkKind(core, dense === null);
-  if (dense === null) refuseMean(packed, mean);
-  const hashed = dense !== null && mean !== null ? centredMatrix(dense, mean) : packed;
-  const codes = await hasher.hashBatch(hashed, work);
+  const codes = await hasher.hashBatch(packed, work);
   checkRoom(core, codes.count);
   const isNull = (i: number) => codes.isNull(i);
   const rows = { count: codes.count, codes: codes.bytes, isNull, isForeign: false };
@@ -114,7 +110,7 @@ function additionOfCodes(core: IndexCore, codes: Codes): Addition {
   const [own, given] = [origin, codes.origin].map((one) =>
     JSON.stringify({ ...one, texts: undefined }),
   );
-  const isForeign = core.mean !== null || given !== own;
+  const isForeign = given !== own;
   if (isForeign && !core.isForeign && core.rows.nextRow > 0) {
     throw new Error('these codes were made otherwise than those of the index');
   }
@@ -163,16 +159,3 @@ function checkRoom({ rows }: IndexCore, count: number): void {
 
 /** Rows whose values are checked between two steps. */
 const CHECKED_ROWS = 2048;
-
-/** The matrix whose rows are hashed in an index with a mean: a copy. */
-function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
-  const count = checkDenseMatrix(matrix);
-  const { values, dimensions } = matrix;
-  if (dimensions !== mean.length) return matrix; // the hasher refuses it
-  const less = new Float64Array(values.length);
-  for (let row = 0; row < count; row++) {
-    const from = row * dimensions;
-    less.set(centred(values.subarray(from, from + dimensions), mean), from);
-  }
-  return { ...matrix, values: less };
-}

@@ -28,7 +28,6 @@ import { Space, type SpaceParts } from './space';
 interface AnsweringState {
   readonly hasher: SimHasherOptions;
   readonly vectors: 'none' | 'float32' | 'int8' | 'sparse';
-  readonly mean: Float64Array | null;
   readonly isForeign: boolean;
   readonly report: RecallReport | null;
   readonly space: SpaceParts | null;
@@ -60,7 +59,7 @@ interface Answers {
 
 /** The state of an index; rows of a tail become a segment first, where there is a space. */
 export function answeringState(core: IndexCore, request: Request): AnsweringState {
-  const { hasher, vectors, mean, isForeign, report, kernel, rows: held } = core;
+  const { hasher, vectors, isForeign, report, kernel, rows: held } = core;
   const { space, hasCopies } = held.layout;
   if (space !== null) held.sealed();
   const { parts, nextRow, count } = held;
@@ -69,7 +68,6 @@ export function answeringState(core: IndexCore, request: Request): AnsweringStat
   return {
     hasher: hasher.options,
     vectors: vectors?.kind ?? 'none',
-    mean,
     isForeign,
     report,
     space: space?.parts ?? null,
@@ -86,8 +84,8 @@ export function answeringState(core: IndexCore, request: Request): AnsweringStat
 export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
   name: 'answering',
   open(state) {
-    const { hasher, vectors, mean, kernel, space: parts, hasCopies, tail, request } = state;
-    const core = new QueryParts(queryFields({ hasher, vectors, mean }));
+    const { hasher, vectors, kernel, space: parts, hasCopies, tail, request } = state;
+    const core = new QueryParts(queryFields({ hasher, vectors }));
     core.isForeign = state.isForeign;
     const space = parts && new Space(parts);
     const placed: Placed[] = state.segments.map((one) => Segment.over(one));
@@ -96,7 +94,6 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
     const index = {
       bits: core.bits,
       hasher: core.hasher,
-      mean,
       measure: core.measure,
       vectors: core.vectors,
       hasPartitions: space !== null,

@@ -14,10 +14,6 @@ export interface HeldRows {
   readonly codes: Codes;
   /** Vectors for exact similarities; null where none are held. */
   readonly vectors: RowVectors | null;
-  /** True if codes are of vectors less a mean: distances then estimate other cosines. */
-  readonly isCentred: boolean;
-  /** That mean; null for none, undefined where it is not known. */
-  readonly mean?: Float64Array | null;
 }
 
 export const HELD_ROWS: unique symbol = /* @__PURE__ */ Symbol.for('halfspace: rows of an index');

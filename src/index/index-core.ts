@@ -86,7 +86,7 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
 
   /** All rows by their numbers: a copy of the codes, and vectors, copied where they are spread. */
   held(): HeldRows {
-    const { bits, hasher, mean, isForeign, nextRow } = this;
+    const { bits, hasher, isForeign, nextRow } = this;
     const parts = this.rows.parts.filter(({ rows }) => rows.count > 0);
     const origin = isForeign ? undefined : hasher.origin;
     const validity = new Uint8Array(Math.ceil(nextRow / 8));
@@ -115,8 +115,6 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     return {
       codes: isWhole ? codes.withoutValidity() : codes,
       vectors,
-      isCentred: mean !== null,
-      mean,
     };
   }
 

@@ -3,14 +3,7 @@
  * `optimize`. The comments of exported options are the texts of docs/api.md.
  */
 
-import {
-  checkInteger,
-  checkNumber,
-  checkOneOf,
-  checkOptions,
-  wrongType,
-  wrongValue,
-} from '../base/check';
+import { checkInteger, checkOneOf, checkOptions, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { VectorBatch } from '../vectors/vectors';
@@ -40,8 +33,6 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   projection?: Projection;
   /** The vectors held for rank 'exact'. */
   vectors?: VectorStorage;
-  /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
-  mean?: ArrayLike<number>;
 }
 
 const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
@@ -204,20 +195,18 @@ const OPTIONS = [
   'pattern',
   'texts',
   'vectors',
-  'mean',
 ];
 
 /** Checked options of an index: those of its hasher, and its own with defaults filled in. */
 export interface CheckedOptions {
   readonly hasher: SimHasherOptions;
   readonly vectors: VectorStorage;
-  readonly mean: Float64Array | null;
 }
 
 /** Checks the options of an index against each other; the hasher checks its own. */
 export function checkIndexOptions(options: SimHashIndexOptions | undefined): CheckedOptions {
   const given = checkOptions('options', options, OPTIONS);
-  const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, mean, ...hasher } = given;
+  const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, ...hasher } = given;
   if ('pattern' in hasher) {
     throw new TypeError(
       'an index takes no "pattern", which its file cannot record: add codes instead',
@@ -227,28 +216,13 @@ export function checkIndexOptions(options: SimHashIndexOptions | undefined): Che
   if (vectors === 'float32' || vectors === 'int8') {
     checkInteger('dimensions', given.dimensions, 1, 2 ** 26);
   }
-  if (vectors === 'sparse' && (mean !== undefined || given.projection === 'hadamard')) {
-    const what = mean === undefined ? `projection 'hadamard'` : '"mean"';
-    throw new TypeError(`vectors 'sparse' takes sparse vectors, ${what} takes dense ones`);
+  if (vectors === 'sparse' && given.projection === 'hadamard') {
+    throw new TypeError(
+      `vectors 'sparse' takes sparse vectors, projection 'hadamard' takes dense ones`,
+    );
   }
   if (given.projection === 'minwise' && vectors !== 'none' && vectors !== 'sparse') {
     throw wrongValue('vectors', `'none' or 'sparse' with projection 'minwise'`, vectors);
   }
-  return { hasher, vectors, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
-}
-
-/** A copy of the mean, checked to have one finite number for each dimension. */
-function checkMean(mean: unknown, dimensions: number | undefined): Float64Array {
-  if (typeof mean !== 'object' || mean === null || !('length' in mean)) {
-    throw wrongType('mean', 'an array of numbers', mean);
-  }
-  if (dimensions === undefined)
-    throw wrongType('dimensions', 'a number, since "mean" is given', dimensions);
-  const values = mean as ArrayLike<unknown>;
-  if (values.length !== dimensions) {
-    throw wrongValue('mean', `${dimensions} numbers, one a dimension`, values.length);
-  }
-  return Float64Array.from({ length: dimensions }, (_, i) =>
-    checkNumber(`mean[${i}]`, values[i], -Number.MAX_VALUE, Number.MAX_VALUE),
-  );
+  return { hasher, vectors };
 }

@@ -24,12 +24,11 @@ export interface Query {
   readonly set?: SparseMatrix;
 }
 
-type QueryFields = Pick<QueryParts, 'hasher' | 'mean' | 'kernel' | 'vectors'>;
+type QueryFields = Pick<QueryParts, 'hasher' | 'kernel' | 'vectors'>;
 
 export class QueryParts {
   readonly bits: number;
   readonly hasher: SimHasher;
-  readonly mean: Float64Array | null;
   readonly kernel: KernelName | undefined;
   /** The vectors of rows in memory; where rows are in files an empty container of their kind. */
   vectors: RowVectors | null;
@@ -38,10 +37,9 @@ export class QueryParts {
   /** True if codes were added that other options made: then only codes can be searched for. */
   isForeign = false;
 
-  constructor({ hasher, mean, kernel, vectors }: QueryFields) {
+  constructor({ hasher, kernel, vectors }: QueryFields) {
     this.bits = hasher.bits;
     this.hasher = hasher;
-    this.mean = mean;
     this.kernel = kernel;
     this.vectors = vectors;
   }
@@ -70,11 +68,11 @@ export class QueryParts {
 }
 
 /** The fields of an index of these options, without vectors yet. */
-export function queryFields({ hasher: given, vectors, mean }: CheckedOptions): QueryFields {
+export function queryFields({ hasher: given, vectors }: CheckedOptions): QueryFields {
   const hasher = new SimHasher(given);
   // Resolved once, since each search asks for its kernels several times.
   const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
-  return { hasher, mean, kernel, vectors: noVectors(vectors, hasher.dimensions, kernel) };
+  return { hasher, kernel, vectors: noVectors(vectors, hasher.dimensions, kernel) };
 }
 
 /** An empty container for vectors of a kind; null for 'none'. */

@@ -31,7 +31,7 @@ import type { RowVectors } from './vectors/row-vectors';
 import { halvesOf } from './vectors/sparse-vectors';
 
 /** What queries are made by. */
-type QueryMaker = Pick<QueryParts, 'bits' | 'hasher' | 'mean' | 'isForeign' | 'canCompare'> & {
+type QueryMaker = Pick<QueryParts, 'bits' | 'hasher' | 'isForeign' | 'canCompare'> & {
   readonly vectors: Pick<RowVectors, 'kind'> | null;
 };
 
@@ -51,21 +51,19 @@ export function queryOf(
   return naming(name, () => ofVector(parts, given));
 }
 
-/** A vector as a query. The unit vector is of the vector itself; the mean only shifts its sums. */
+/** A vector as a query. */
 function ofVector(parts: QueryMaker, given: Vector): Query | null {
   // NaN for values that are no numbers: `accumulate` or `hash` below then throws.
   const length = lengthOfQuery(isDense(given) ? given : given.values);
   const query = ofUsualLength(given, length);
-  const { hasher, mean } = parts;
+  const { hasher } = parts;
   const isSet = hasher.projection === 'minwise';
   const isUsual = length > 0 && length < Number.POSITIVE_INFINITY && !isSet;
   const isLazy = isUsual && hasher.projection !== 'direct';
   if (isLazy && isDense(query) && query.length === hasher.dimensions) {
-    return new DenseQuery(hasher, mean, query, query === given ? length : lengthOf(query));
+    return new DenseQuery(hasher, query, query === given ? length : lengthOf(query));
   }
-  const sums = isSet
-    ? null
-    : hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
+  const sums = isSet ? null : hasher.accumulate(query);
   if (length === 0) {
     if (hasher.zero === 'null') return null;
     throw new RangeError('an all-zero vector has no direction');
@@ -82,21 +80,19 @@ function ofVector(parts: QueryMaker, given: Vector): Query | null {
 class DenseQuery implements Query {
   readonly unit: Float64Array;
   readonly #hasher: SimHasher;
-  readonly #mean: Float64Array | null;
   readonly #vector: DenseVector;
   #sums: Float64Array | null = null;
   #code: Uint8Array | null = null;
 
   /** Copies the vector, which the caller may change before the sums are made. */
-  constructor(hasher: SimHasher, mean: Float64Array | null, vector: DenseVector, length: number) {
+  constructor(hasher: SimHasher, vector: DenseVector, length: number) {
     this.#hasher = hasher;
-    this.#mean = mean;
     this.#vector = vector.slice();
     this.unit = unitOf(vector, length);
   }
 
   get sums(): Float64Array {
-    this.#sums ??= this.#hasher.accumulate(centred(this.#vector, this.#mean));
+    this.#sums ??= this.#hasher.accumulate(this.#vector);
     return this.#sums;
   }
 
@@ -249,20 +245,6 @@ export function needComparable(parts: QueryMaker, query: Query, i: number): void
   throw new TypeError(
     `"queries"[${i}] expected a ${held} vector, as the index holds them, got ${got}`,
   );
-}
-
-/** The vector at length 1 less the mean, as rows are hashed; a zero vector as it is. */
-export function centred(vector: DenseVector, mean: Float64Array | null): DenseVector {
-  if (mean === null || vector.length !== mean.length) return vector;
-  const length = lengthOf(vector);
-  if (!(length > 0)) return vector;
-  return Float64Array.from(mean, (value, i) => vector[i] / length - value);
-}
-
-/** The vector itself; throws in an index with a mean, which would make a sparse vector dense. */
-export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
-  if (mean === null) return vector;
-  throw new TypeError('an index with "mean" takes dense vectors');
 }
 
 /** The vector at length 1, by the same operations as the exact scan, so that cosines are equal. */

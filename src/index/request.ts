@@ -45,7 +45,7 @@ export interface Request {
 /** The fields of an index that a request is checked against. */
 export type RequestedIndex = Pick<
   QueryParts,
-  'bits' | 'hasher' | 'mean' | 'measure' | 'vectors' | 'canCompare'
+  'bits' | 'hasher' | 'measure' | 'vectors' | 'canCompare'
 > & {
   readonly hasPartitions: boolean;
   /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
@@ -95,7 +95,7 @@ export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<n
 
 /** The distance to search, and the lowest similarity by which found rows are filtered. */
 function reachOf(
-  { bits, hasher, mean, vectors }: RequestedIndex,
+  { bits, hasher, vectors }: RequestedIndex,
   { maxDistance, ...given }: IndexWithinOptions<never>,
 ): Pick<Request, 'maxDistance' | 'least'> {
   const asked = checkLeast(given, hasher.projection);
@@ -105,7 +105,7 @@ function reachOf(
   if (asked === undefined) {
     throw new TypeError('within() needs "maxDistance", "minCosine" or "minJaccard"');
   }
-  const codes = { bits, isCentred: mean !== null, isVerified: vectors !== null };
+  const codes = { bits, isVerified: vectors !== null };
   return { maxDistance: distanceToSearch(asked, codes), least: asked.least };
 }
 

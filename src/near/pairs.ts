@@ -148,9 +148,8 @@ function requestOf(
   if (right !== null && group !== undefined) {
     throw new Error('"group" is of one collection, not of two');
   }
-  const isCentred = left.isCentred || (right?.isCentred ?? false);
   const isExact = isVerified(left, known) && isVerified(right ?? left, known);
-  const compared = { ...left, vectors: isExact ? left.vectors : null, isCentred };
+  const compared = { ...left, vectors: isExact ? left.vectors : null };
   const maxDistance = checkMaxDistance(maxDistanceOf(compared, known), bits);
   const [agree = [], ...differ] = (known.cell ?? []).map(runsOf);
   return {

@@ -68,7 +68,7 @@ export interface RowPairs {
 
 /** Codes as rows without vectors. */
 export function rowsOfCodes(codes: Codes): Rows {
-  return { codes, vectors: null, vectorOf: null, isCentred: false };
+  return { codes, vectors: null, vectorOf: null };
 }
 
 /**
@@ -148,10 +148,6 @@ export function checkComparable(left: Rows, right: Rows): void {
     throw wrongValue('right', `codes made as the left ones, by ${named(one)}`, named(other));
   }
   checkSameTexts('"right"', one, other);
-  const means = [left.mean, right.mean];
-  if (!means.includes(undefined) && String(means[0]) !== String(means[1])) {
-    throw wrongValue('right', 'codes of vectors less the same "mean" as the left ones', 'others');
-  }
   const widths = [widthOf(left.vectors), widthOf(right.vectors)];
   if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
   throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);
@@ -173,13 +169,13 @@ export function isVerified({ vectors }: Rows, { minCosine, minJaccard }: LeastSi
  * similarity; undefined if neither was given.
  */
 export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
-  const { codes, isCentred } = rows;
+  const { codes } = rows;
   const { maxDistance } = near;
   const asked = checkLeast(near, codes.origin?.projection);
   if (maxDistance !== undefined) return checkMaxDistance(maxDistance, codes.bits);
   if (asked === undefined) return undefined;
   const { bits } = codes;
-  return distanceToSearch(asked, { bits, isCentred, isVerified: isVerified(rows, near) });
+  return distanceToSearch(asked, { bits, isVerified: isVerified(rows, near) });
 }
 
 /**

@@ -24,7 +24,6 @@ export interface IndexHeader {
   readonly texts?: string;
   readonly zero: string;
   readonly vectors: string;
-  readonly mean: readonly number[] | null;
   /** True if codes were added that other options made. */
   readonly isForeign: boolean;
   readonly ids: IdKind | null;
@@ -41,7 +40,7 @@ export interface IndexHeader {
 type HeaderCounts = Pick<IndexHeader, 'ids' | 'nextRow' | 'copies'>;
 
 export function headerOf(parts: QueryParts, counts: HeaderCounts): IndexHeader {
-  const { hasher, mean, isForeign, report, dense } = parts;
+  const { hasher, isForeign, report, dense } = parts;
   return {
     bits: parts.bits,
     projection: hasher.projection,
@@ -50,7 +49,6 @@ export function headerOf(parts: QueryParts, counts: HeaderCounts): IndexHeader {
     ...(hasher.options.texts !== undefined && { texts: hasher.options.texts }),
     zero: hasher.zero,
     vectors: parts.vectors?.kind ?? 'none',
-    mean: mean && Array.from(mean),
     isForeign,
     report,
     zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
@@ -60,7 +58,7 @@ export function headerOf(parts: QueryParts, counts: HeaderCounts): IndexHeader {
 
 /** The options with which a saved index was made. */
 export function optionsOf(header: IndexHeader): SimHashIndexOptions {
-  const { bits, projection, seed, dimensions, texts, zero, vectors, mean } = header;
+  const { bits, projection, seed, dimensions, texts, zero, vectors } = header;
   if (typeof seed !== 'string' || !/^\d{1,20}$/.test(seed)) {
     throw wrongValue('seed', 'an integer as a string', seed);
   }
@@ -72,7 +70,6 @@ export function optionsOf(header: IndexHeader): SimHashIndexOptions {
     ...(texts !== undefined && { texts }),
     zero: zero as 'error',
     vectors: checkOneOf('vectors', vectors as 'none', VECTOR_STORAGES),
-    ...(mean !== null && { mean }),
   };
 }
 

@@ -245,11 +245,10 @@ export class StoredIndex<I extends Id = Id> {
 
 /** What answers read of rows in files. */
 function answeredBy({ parts, manifest, space }: Content, rows: StoredRows): AnsweredIndex {
-  const { bits, hasher, mean, measure, vectors, report } = parts;
+  const { bits, hasher, measure, vectors, report } = parts;
   return {
     bits,
     hasher,
-    mean,
     measure,
     vectors,
     report,

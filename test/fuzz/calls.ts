@@ -155,7 +155,6 @@ const LIBRARY: Record<string, MakeCall> = {
   bitsFor: call(api.bitsFor as never, () => ({ cosineError: 0.1, cosine: 0.5 })),
   distanceFor: call(api.distanceFor as never, 0.9, 64, 0.9),
   closeThreads: call(api.closeThreads as never),
-  meanOf: call(api.meanOf as never, matrix, () => ({ sample: 3, seed: 1 })),
   scan: call(
     api.scan as never,
     codes,
@@ -172,7 +171,7 @@ const LIBRARY: Record<string, MakeCall> = {
   scanVectorsAll: call(api.scanVectorsAll as never, matrix, matrix, () => ({ k: 2 })),
   'new SimHashIndex': call(
     (options) => new SimHashIndex(options),
-    (draws: Draws) => ({ ...hasherOptions(draws), vectors: 'float32', mean: [0.1, 0, 0] }),
+    (draws: Draws) => ({ ...hasherOptions(draws), vectors: 'float32' }),
   ),
   'SimHashIndex.add': onIndex('add', vector, 'e'),
   'SimHashIndex.set': onIndex('set', vector, () => 'b'),

@@ -214,7 +214,7 @@ async function makeSmallIndexes(): Promise<SimHashIndex[]> {
   const sparse = new Index({ bits: 16, vectors: 'sparse' });
   for (let i = 0; i < 9; i++) sparse.add({ indices: [i, i + 7, 1000], values: [1, 2, -i - 1] });
   sparse.remove(4);
-  const codes = new Index<bigint>({ bits: 5, mean: [1, 0], dimensions: 2 });
+  const codes = new Index<bigint>({ bits: 5, dimensions: 2 });
   await codes.addAll(
     vectors(12, 2),
     Array.from({ length: 12 }, (_, i) => 2n ** 60n + BigInt(i)),

@@ -69,7 +69,6 @@ it.each(['none', 'float32', 'int8'] as const)(
     const vectors = clustered(6000, 4);
     const index = new SimHashIndex({
       ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: keep },
-      mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
     });
     await index.addAll(vectors);
     const report = await index.optimize({ recall: 0.9, k: 5, queries: 100, partitions: 64 });
@@ -190,7 +189,7 @@ describe('a damaged file', async () => {
 it('an index of several batches comes back', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', vectors: 'none' },
-    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 131_079, report: null, space: null },
+    ...{ isForeign: false, ids: 'row', nextRow: 131_079, report: null, space: null },
     ...{ copies: false, zeros: null },
   };
   const rowsOf = (first: number, end: number) => ({
@@ -265,7 +264,7 @@ describe('columns next to an index in one file', () => {
 describe('a hostile file, its checksums right,', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
-    ...{ vectors: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
+    ...{ vectors: 'float32', isForeign: false, ids: 'row', nextRow: 3, report: null },
     ...{ space: null, copies: false, zeros: null },
   };
   const rows = {
@@ -313,8 +312,6 @@ describe('a hostile file, its checksums right,', () => {
     [{ zero: 'maybe' }, {}, /zero/],
     [{ vectors: 'none' }, {}, /vectors are held|other way round/],
     [{ vectors: 'int8' }, {}, /Int8/],
-    [{ mean: [1] }, {}, /mean/],
-    [{ mean: 'no' }, {}, /mean/],
     [{ isForeign: 1 }, {}, /isForeign/],
     [{ ids: 'string' }, {}, /ids are of kind/],
     [{ ids: 'other' }, {}, /ids/],

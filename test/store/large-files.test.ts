@@ -40,7 +40,7 @@ async function claiming(name: string, { rows, bytes }: { rows: number; bytes: nu
   const manifest: Omit<Manifest, 'checksum'> = {
     ...{ generation: 1, previous: null, rows, text: null, columns: [] },
     index: {
-      ...{ bits: 256, projection: 'signs', seed: '0', zero: 'error', vectors: 'none', mean: null },
+      ...{ bits: 256, projection: 'signs', seed: '0', zero: 'error', vectors: 'none' },
       ...{ isForeign: true, ids: 'row', nextRow: rows, report: null, copies: false, zeros: null },
     },
     segments: [

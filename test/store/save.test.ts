@@ -182,7 +182,6 @@ it('keeps partitions and the report; optimize makes all rows new', async () => {
   const vectors = vectorsFor(5000, 4);
   const index = new SimHashIndex({
     ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
-    mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
   });
   await index.addAll(vectors);
   await saveIndex(index, folder);

@@ -33,22 +33,14 @@ async function indexFacts(path: string) {
   const opened = await readFolder(path);
   const folder = new FolderFacts(opened.path, opened.manifest);
   const { generation, rowCount: rows, options, report, text, files, columnInfo: columns } = folder;
-  // The mean has a number for each dimension; JSON says only whether there is one.
-  const { mean, ...plain } = options;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const own = {
-    options: { ...plain, isCentred: mean !== undefined },
-    text,
-    columns,
-    files,
-    report,
-  };
+  const own = { options, text, columns, files, report };
   const texts = Object.entries(text ?? {}).map(([name, value]) => `${name} ${value}`);
   const facts: Fact[] = [
     ['index', path],
     ['rows', grouped(rows)],
     ...['bits', 'projection', 'seed', 'dimensions', 'vectors'].map((name): Fact => {
-      return [name, plain[name as keyof typeof plain]];
+      return [name, options[name as keyof typeof options]];
     }),
     ['texts', text && texts.join(', ')],
     ['columns', columns.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
