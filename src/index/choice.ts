@@ -263,7 +263,7 @@ export const COPY_NEIGHBORS = 32;
 /**
  * The share of the entries that a search must score at most for copies to be worth their memory and
  * the time to make them. It is about .64 on sentence embeddings and .81 on GloVe, where searches
- * with copies took .69 and .87 of the time, and above 1 on images (bench/query-cost.mjs).
+ * with copies took .69 and .87 of the time, and above 1 on images.
  */
 const MAX_SHARE = 3 / 4;
 

@@ -15,7 +15,7 @@ import { type BlockList, type Content, openContent, type StoredSegment } from '.
 import { optionsOf } from './header';
 import { filesOf, type Manifest, manifestName, type SegmentFiles } from './manifest';
 import type { Place } from './place';
-import { type BlockName, blockGroups, Reader } from './reader';
+import { blockGroups, Reader } from './reader';
 
 /** By segment in memory the files that have it, until it is merged or the files are gone. */
 export const savedSegments = new WeakMap<Segment, SegmentFiles>();
@@ -167,7 +167,7 @@ async function loadCopies(
   const last = starts.length - 1;
   const next = firsts.slice(0, last).map((first, p) => first + starts[p + 1] - starts[p]);
   const copyEntries = new Uint32Array(starts[last]);
-  for (const group of entries === null ? [] : copyGroups(segment)) {
+  for (const group of entries === null ? [] : blockGroups([segment], READ_BYTES, 'copies')) {
     for (const { rows: own } of await reader.blocks(group, 'head', signal)) {
       const { partition, residuals, scales, links } = own;
       if (partition === NO_PARTITION || residuals === null || scales === null) continue;
@@ -177,21 +177,4 @@ async function loadCopies(
     }
   }
   return copyEntries;
-}
-
-/** The blocks of copies of a segment, some at a time. */
-function copyGroups(segment: StoredSegment): BlockName[][] {
-  const { copies: list } = segment;
-  if (list === null) return [];
-  const groups: BlockName[][] = [];
-  let bytes = READ_BYTES;
-  for (let block = 0; block < list.table.count; block++) {
-    if (bytes >= READ_BYTES) {
-      groups.push([]);
-      bytes = 0;
-    }
-    groups[groups.length - 1].push({ segment, list, block });
-    bytes += list.table.bytes[block];
-  }
-  return groups;
 }

@@ -164,24 +164,26 @@ export function placeOf(segment: StoredSegment, position: number): BlockName & {
 }
 
 /**
- * The blocks of rows of segments, in the order of the files, in groups of about so many bytes; with
- * those of their vectors where these are read too.
+ * The blocks of rows or copies of segments, in the order of the files, in groups of about so many
+ * bytes; with those of their vectors where these are read too.
  */
 export function blockGroups(
   segments: readonly StoredSegment[],
   groupBytes: number,
-  of: 'rows' | 'rows and vectors' = 'rows',
+  of: 'rows' | 'rows and vectors' | 'copies' = 'rows',
 ): (readonly BlockName[])[] {
   const groups: BlockName[][] = [];
   let bytes = groupBytes;
   for (const segment of segments) {
-    const { table } = segment.rows;
+    const list = of === 'copies' ? segment.copies : segment.rows;
+    if (list === null) continue;
+    const { table } = list;
     for (let block = 0; block < table.count; block++) {
       if (bytes >= groupBytes) {
         groups.push([]);
         bytes = 0;
       }
-      groups[groups.length - 1].push({ segment, list: segment.rows, block });
+      groups[groups.length - 1].push({ segment, list, block });
       bytes += table.bytes[block];
       if (of === 'rows and vectors') bytes += table.vectorsBytes[block];
     }

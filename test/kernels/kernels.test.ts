@@ -32,6 +32,26 @@ const names = (choice?: KernelName) => ({
 });
 const SCALAR = { hamming: 'scalar', sums: 'scalar' };
 
+it('gives threads the kernels that are imported after they began', async () => {
+  vi.resetModules();
+  const { SimHasher: Hasher } = await import('../../src/hashing/simhash');
+  const { closeThreads } = await import('../../src/threads/parallel');
+  const values = new Draws('late kernels').gaussians(30_000 * 8);
+  try {
+    const codes = await new Hasher({ bits: 64 }).hashAll({ values, dimensions: 8 }, { threads: 2 });
+    const { pairs } = await import('../../src/near/pairs');
+    const found = async (threads: number) => {
+      const batches = await collected(pairs(codes, { maxDistance: 2, threads }));
+      return batches.flatMap(({ a, b }) => Array.from(a, (row, i) => [row, b[i]]));
+    };
+    const onThreads = await found(2);
+    expect(onThreads.length).toBeGreaterThan(100);
+    expect(onThreads).toEqual(await found(1));
+  } finally {
+    await closeThreads();
+  }
+});
+
 describe('the option "kernel"', () => {
   it('forces a kernel', () => {
     vi.stubEnv('HALFSPACE_KERNEL', undefined);
