@@ -142,26 +142,27 @@ export class CentroidTree {
   }
 
   /**
-   * For each vector the nearest `length` of the centroids of the `groups` groups nearest to it;
-   * fewer where these groups have fewer.
+   * Calls `take` with the products of each vector with the centroids of the `groups` groups nearest
+   * to it, block by block: with the block's first centroid, its size, the vector, and the products
+   * from index `at` on.
    */
-  nearest(vectors: Int16Array, groups: number, length: number): NearestLists {
+  productsOf(
+    vectors: Int16Array,
+    groups: number,
+    take: (first: number, count: number, vector: number, products: Int32Array, at: number) => void,
+  ): void {
     const { centroids, starts, width } = this.state;
     const all = { values: centroids, width };
-    const lists = new NearestLists(vectors.length / width, length);
+    const least = new Int32Array(vectors.length / width).fill(LEAST_PRODUCT);
     if (starts.length <= 2) {
-      const count = centroids.length / width;
-      productsKernel.productsOfMany(all, 0, count, vectors, lists.least, lists.take);
-      return lists;
+      productsKernel.productsOfMany(all, 0, centroids.length / width, vectors, least, take);
+      return;
     }
     this.#eachGroup(vectors, groups, (rows, some, first, end) => {
-      const own = Int32Array.from(rows, (row) => lists.least[row]);
-      productsKernel.productsOfMany(all, first, end, some, own, (from, count, query, found, at) => {
-        lists.take(from, count, rows[query], found, at);
-        own[query] = lists.least[rows[query]];
-      });
+      productsKernel.productsOfMany(all, first, end, some, least, (from, count, query, found, at) =>
+        take(from, count, rows[query], found, at),
+      );
     });
-    return lists;
   }
 
   /**
@@ -351,23 +352,25 @@ class NearestLists {
 /**
  * Measured on 352,575 sentences with 2,048 partitions: entries that a search scores until it has
  * seen .95 of the true neighbours are 63,000 without second centroids, 27,500 where 8 groups are
- * compared, 24,000 with 16, and 23,300 where all are, with lists of 32. Those of 16 lose 2 %, as
- * measured with 4 groups, and take half of the time. ALONG of 1 or 2 changes them by less than a
+ * compared, 24,000 with 16, and 23,300 where all are. ALONG of 1 or 2 changes them by less than a
  * tenth.
  */
 const SECOND_GROUPS = 16;
-const CANDIDATES = 16;
 const ALONG = 1.5;
 /** The length of centroids in these differences: the mean cosine with them where copies pay. */
 const SHORTENED = 0.5;
+/** What a product of integers is of that of a vector and a shortened centroid. */
+const SHORT_UNIT = SHORTENED / (UNIT * UNIT);
 /** A product of 1, to integers of which products of two centroids are rounded. */
 const PAIR_UNIT = 127;
+/** The same of such an integer and two shortened centroids. */
+const PAIR = (SHORTENED * SHORTENED) / PAIR_UNIT;
 
 /**
  * The second centroid of a vector. It is near the vector, in another direction than the first: a
  * query from whose side the first centroid is far, so that its partition is visited late, then
- * visits the second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids nearest to a
- * vector the one of the least
+ * visits the second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups
+ * nearest to a vector the one of the least
  *
  *     |r'|^2 + ALONG (r.r' / |r|)^2
  *
@@ -375,53 +378,55 @@ const PAIR_UNIT = 127;
  * shortened.
  */
 export class SecondCentroids {
-  readonly #state: TreeState;
+  readonly #centroids: { readonly values: Int16Array; readonly width: number };
   readonly #tree: CentroidTree;
   readonly #count: number;
+  /** By centroid its products with all, in units of 1 / PAIR_UNIT, made when they are needed. */
+  readonly #pairs: (Int8Array | undefined)[] = [];
 
   constructor(state: TreeState) {
-    this.#state = state;
+    this.#centroids = { values: state.centroids, width: state.width };
     this.#tree = new CentroidTree(state);
     this.#count = state.centroids.length / state.width;
   }
 
   /** For each vector its second centroid; with one centroid, that one. */
   of(vectors: Int16Array, own: Uint32Array): Uint32Array {
-    const lists = this.#tree.nearest(vectors, SECOND_GROUPS, Math.min(CANDIDATES, this.#count));
-    const products = this.#ownProducts(vectors, own);
-    return own.map((first, vector) => this.#best(first, products[vector], lists, vector));
-  }
-
-  #best(own: number, ownProduct: number, lists: NearestLists, vector: number): number {
-    const first = (SHORTENED * ownProduct) / (UNIT * UNIT);
-    const square = 1 + SHORTENED * SHORTENED - 2 * first;
-    let [best, least] = [own, Number.POSITIVE_INFINITY];
-    const start = vector * lists.length;
-    for (let at = start; at < start + lists.length; at++) {
-      const centroid = lists.centroids[at];
-      if (lists.products[at] === LEAST_PRODUCT) break;
-      if (centroid === own) continue;
-      const other = (SHORTENED * lists.products[at]) / (UNIT * UNIT);
-      const distance = 1 + SHORTENED * SHORTENED - 2 * other;
-      if (distance >= least) break; // of those that follow too
-      const both =
-        1 - first - other + (SHORTENED * SHORTENED * this.#pair(own, centroid)) / PAIR_UNIT;
-      const loss = distance + (ALONG * both * both) / square;
-      if (loss < least) [best, least] = [centroid, loss];
-    }
+    const { values, width } = this.#centroids;
+    const firsts = Float64Array.from(
+      own,
+      (c, i) => SHORT_UNIT * product(vectors, i * width, values, c * width, width),
+    );
+    const best = own.slice();
+    const losses = new Float64Array(own.length).fill(Number.POSITIVE_INFINITY);
+    this.#tree.productsOf(vectors, SECOND_GROUPS, (from, count, vector, products, at) => {
+      const first = firsts[vector];
+      const pairs = this.#pairsOf(own[vector]);
+      const along = ALONG / (1 + SHORTENED * SHORTENED - 2 * first);
+      let [second, lowest] = [best[vector], losses[vector]];
+      for (let i = 0; i < count; i++) {
+        const product = SHORT_UNIT * products[at + i];
+        const both = 1 - first - product + PAIR * pairs[from + i];
+        const loss = along * both * both - 2 * product;
+        if (loss < lowest && from + i !== own[vector]) [second, lowest] = [from + i, loss];
+      }
+      best[vector] = second;
+      losses[vector] = lowest;
+    });
     // Groups without other centroids leave none: then any other, so that the two differ.
-    return best === own ? (own + 1) % this.#count : best;
+    return best.map((centroid, i) => (centroid === own[i] ? (own[i] + 1) % this.#count : centroid));
   }
 
-  /** The product of two centroids, in units of 1 / PAIR_UNIT. */
-  #pair(a: number, b: number): number {
-    const { centroids, width } = this.#state;
-    const found = product(centroids, a * width, centroids, b * width, width);
-    return Math.round((PAIR_UNIT * found) / (UNIT * UNIT));
+  #pairsOf(centroid: number): Int8Array {
+    this.#pairs[centroid] ??= this.#productsOf(centroid);
+    return this.#pairs[centroid];
   }
 
-  #ownProducts(vectors: Int16Array, own: Uint32Array): Int32Array {
-    const { centroids, width } = this.#state;
-    return Int32Array.from(own, (c, i) => product(vectors, i * width, centroids, c * width, width));
+  #productsOf(centroid: number): Int8Array {
+    const { values, width } = this.#centroids;
+    const products = new Int32Array(this.#count);
+    const own = values.subarray(centroid * width, (centroid + 1) * width);
+    productsKernel.productsInto(this.#centroids, own, products);
+    return Int8Array.from(products, (one) => Math.round((PAIR_UNIT * one) / (UNIT * UNIT)));
   }
 }
