@@ -28,7 +28,7 @@ const RULES = [
     use: 'layer',
     allow: {
       'src/text/word-hash.ts': 'the function in RFC 1321 (MD5)',
-      'src/codes/pigeonhole.ts': 'the function of a formula',
+      'src/near/join.ts': 'the function of a formula',
     },
   },
   { words: '(is|are) to be', use: 'must be' },
@@ -41,7 +41,6 @@ const RULES = [
     words: 'slots?',
     use: 'distinct code, row',
     allow: {
-      'src/table/arrow/flatbuffer.ts': "FlatBuffers' own word for a field's place",
       'src/table/arrow/messages.ts': "FlatBuffers' own word for a field's place",
     },
   },

@@ -4,13 +4,12 @@ import type { LongWork } from '../base/long-work';
 import type { KernelName } from '../kernels/kernels';
 import type { IndexCore } from './index-core';
 import type { Layout, MemoryIndex } from './memory-index';
-import type { RowsToPlace } from './place';
 import { queryOf } from './query';
 import type { Query } from './query-parts';
 import { type Evaluable, evaluationSearch, type Optimizable, type Partitions } from './recall';
 import type { Best, Setting } from './search';
 import { run } from './searched';
-import type { Space } from './space';
+import type { RowsToPlace, Space } from './space';
 import { untrainedSpace } from './train';
 import {
   type CodeChunk,

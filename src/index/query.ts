@@ -10,8 +10,7 @@ import { Codes, checkUnusedBits } from '../codes/codes';
 import { rowsOfMatrix } from '../hashing/row-hasher';
 import type { SimHasher } from '../hashing/simhash';
 import { signsInto } from '../kernels/sums';
-import { canonicalRows } from '../vectors/sparse-rows';
-import { SparseUnit } from '../vectors/sparse-unit';
+import { canonicalRows, SparseUnit } from '../vectors/sparse-rows';
 import {
   checkMatrix,
   type DenseMatrix,

@@ -8,11 +8,10 @@ import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import type { EvaluationRecall, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
-import type { RowsToPlace } from './place';
 import type { Query } from './query-parts';
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
-import type { Space } from './space';
+import type { RowsToPlace, Space } from './space';
 import type { EvaluationQuery, Truth } from './truth';
 import type { VectorStorage } from './vectors/row-vectors';
 

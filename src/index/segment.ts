@@ -11,11 +11,11 @@ import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
-import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './place';
 import type { Query } from './query-parts';
 import { Rows, type RowsToAppend } from './rows';
 import type { MemoryPart } from './searched';
 import type { Probes, Space } from './space';
+import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './space';
 import type { RowVectors } from './vectors/row-vectors';
 
 /** Rows that have partitions. The place of a row is its position. */

@@ -9,8 +9,7 @@ import { mixed, shareAt } from '../base/random';
 import { allocateIntegers } from '../k-means/points';
 import { trainTree } from '../k-means/two-level';
 import { product, UNIT } from '../kernels/products';
-import { pointsOf, type RowsToPlace } from './place';
-import { bytesPerEntryOf, Space } from './space';
+import { bytesPerEntryOf, pointsOf, type RowsToPlace, Space } from './space';
 
 /** Of so many classes of hashes one is held out. */
 export const HELD_OUT_CLASSES = 32;

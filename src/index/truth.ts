@@ -18,7 +18,7 @@ import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
-import type { SparseUnit } from '../vectors/sparse-unit';
+import type { SparseUnit } from '../vectors/sparse-rows';
 import type { Query } from './query-parts';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { lostDigits, MAX_INT8, type Zeros } from './vectors/rounding';

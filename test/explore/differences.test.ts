@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { differences } from '../../src/explore/page/differences';
+import { differences } from '../../src/explore/page/review-view';
 import { Draws } from '../reference/random';
 
 const shown = (one: string, other: string) =>

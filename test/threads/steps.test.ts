@@ -4,8 +4,7 @@
 import { expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
-import { cutAt } from '../../src/clusters/density';
-import { densityGraph } from '../../src/clusters/density-graph';
+import { cutAt, densityGraph } from '../../src/clusters/density';
 import { Codes } from '../../src/codes/codes';
 import { measureDropped } from '../../src/near/dedup';
 import { gather } from '../../src/near/groups';

@@ -6,12 +6,13 @@
 
 import { html, nothing, render } from 'lit-html';
 import { bytesOf, type Card, type MapAnswer, uint32Of } from '../messages';
-import { CameraControl, type Place } from './camera';
 import {
+  CameraControl,
   type Colour,
   type Inked,
   inked,
   nearestPoint,
+  type Place,
   pixelOf,
   pointsWithin,
   Scatter,

@@ -5,7 +5,7 @@
 
 import type { KernelName } from '../../kernels/kernels';
 import type { IndexRows } from '../../table/sealed/index-rows';
-import type { Entries, SparseUnit } from '../../vectors/sparse-unit';
+import type { Entries, SparseUnit } from '../../vectors/sparse-rows';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
 
 /** What vectors an index holds: dense as 'float32' or 'int8', 'sparse', or 'none'. */

@@ -7,8 +7,7 @@ import { cosineOf, lengthOf } from '../../base/length';
 import { NO_ROW } from '../../kernels/hits';
 import { grownShared, sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
-import { canonicalRows } from '../../vectors/sparse-rows';
-import { SparseUnit } from '../../vectors/sparse-unit';
+import { canonicalRows, SparseUnit } from '../../vectors/sparse-rows';
 import type { SparseMatrix } from '../../vectors/vectors';
 import { DenseVectors } from './dense-vectors';
 import type {
