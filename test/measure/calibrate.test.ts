@@ -13,8 +13,11 @@ function tableOf(
   similarity: (a: number, b: number) => number,
   known: ReadonlyMap<string, boolean>,
 ) {
+  const similarities = Float64Array.from({ length: count * count }, (_, pair) =>
+    similarity(Math.floor(pair / count), pair % count),
+  );
   return (threshold: number) => {
-    const isNear = (a: number, b: number) => similarity(a, b) >= threshold - 1e-9;
+    const isNear = (a: number, b: number) => similarities[a * count + b] >= threshold - 1e-9;
     let [found, wrong] = [0, 0];
     const kept: number[] = [];
     const groups = new Set<number>();

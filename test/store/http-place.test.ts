@@ -152,7 +152,7 @@ describe('a host that fails for a while', () => {
     expect(times[1] - times[0]).toBeGreaterThan(950);
   });
 
-  it('is given up after five tries, with what it said last', async () => {
+  it('is given up after five tries, with what it said last', { tags: 'thorough' }, async () => {
     host.behave = (_, response) => Boolean(response.writeHead(503).end());
     expect((await errorOf()).message).toMatch(/the host answered 503 Service Unavailable$/);
     expect(host.asked.length).toBe(5);

@@ -34,7 +34,7 @@ describe.each([
   const folder = join(await temporaryFolder(), 'index');
   const draws = new Draws(42);
   const rows = vectorsOf(draws, 2000);
-  const queries = vectorsOf(draws, 6).filter((query) => query.some((value) => value !== 0));
+  const queries = vectorsOf(draws, 3).filter((query) => query.some((value) => value !== 0));
   let index: SimHashIndex<string>;
 
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe.each([
 });
 
 // Rows that are sparse, or lack vectors; ids of each kind, in a column or not.
-const QUICK = ['int8, copies, texts as ids', 'float32, texts as ids', 'sparse', 'no vectors'];
+const QUICK = ['int8, copies, texts as ids', 'sparse', 'no vectors'];
 describe.each(KINDS)('segments of $name', (kind) => {
   const title = 'answers alike in memory, from a folder with and without room, and from a host';
   it(title, quickIf(QUICK.includes(kind.name)), async () => {
