@@ -238,6 +238,31 @@ describe('search by text', () => {
     ).toEqual(['tea-1', 'tea-2']);
   });
 
+  it('filters JSON as numbers if all of it are numbers, else as texts', async () => {
+    const lines = [9, 10, null, 200].map((size, row) => {
+      const mixed = [1, 'one', null, '1'][row];
+      return JSON.stringify({ id: `r${row}`, body: `word ${row}`, size, mixed });
+    });
+    // The first 5,000 lines decide the types: of nulls alone a column becomes JSON.
+    const first = JSON.stringify({ id: 'ID', body: 'word', size: null, mixed: 'one' });
+    const many = Array.from({ length: 5000 }, (_, i) => first.replace('ID', `n${i}`));
+    many[7] = many[7].replace('"mixed":"one"', '"mixed":3');
+    await writeFile(join(cwd, 'late.jsonl'), `${[...many, ...lines].join('\n')}\n`);
+    const made = await run(
+      ['index', 'late.jsonl', '-o', 'late.hs', '-q', '--columns', 'size,mixed'],
+      { cwd },
+    );
+    expect(made.stderr).toBe('');
+    const found = async (filter: string) =>
+      (await search('late.hs', '--query', 'word', '-k', '9', '--filter', filter))
+        .map(({ id }) => id)
+        .sort();
+    expect(await found('size > 9')).toEqual(['r1', 'r3']);
+    expect(await found('size <= 9.5')).toEqual(['r0']);
+    expect(await found("mixed = 'one' and size = 10")).toEqual(['r1']);
+    expect(await found("mixed = '1'")).toEqual(['r0', 'r3']);
+  });
+
   it('shows the columns that are asked for', async () => {
     const [first] = await search('docs.hs', '--query', 'sourdough starter', '--columns', 'title');
     expect(first).toMatchObject({ id: 'bread-3', title: 'Keeping a sourdough alive' });

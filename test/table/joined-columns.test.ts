@@ -24,6 +24,7 @@ import {
   List,
   Map_,
   makeData,
+  Null,
   RecordBatch,
   Schema,
   Struct,
@@ -55,6 +56,7 @@ async function carried(bytes: Uint8Array, places: readonly number[]): Promise<un
 
 /** A type, and values of it that are hard to keep. */
 const COLUMNS: Record<string, [DataType, unknown[]]> = {
+  none: [new Null(), Array(7).fill(null)],
   bool: [new Bool(), [true, false, true, true, false, true, false]],
   int16: [new Int16(), [1, -2, 3, 0, 5, 6, 7]],
   int64: [new Int64(), [1n, -(2n ** 63n), 2n ** 63n - 1n, 0n, 5n, 6n, 7n]],

@@ -21,6 +21,7 @@ import {
   type StoredIndex,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
+import { isJsonColumn } from '../../table/row-batch';
 import { columnsOfIndex } from '../../table/sealed/index-rows';
 import type { Call } from '../call';
 import { columnOf } from './columns';
@@ -150,6 +151,22 @@ export class Carried {
   }
 }
 
+/**
+ * The values of a column for filters. JSON, which a column has whose first rows are all null or of
+ * several types, is compared as numbers if all of it are numbers, else as texts without quotes.
+ */
+export function comparable(batch: RowBatch, name: string): readonly unknown[] {
+  const values = batch.values(name);
+  if (!batch.columns.some((column) => column.name === name && isJsonColumn(column))) return values;
+  const plain = values.map((value) => {
+    const text = String(value);
+    if (/^-?\d+$/.test(text)) return BigInt(text);
+    return /^[-\d"]/.test(text) ? (JSON.parse(text) as number | string) : value;
+  });
+  const areNumbers = plain.every((value) => value === null || typeof value !== 'string');
+  return areNumbers ? plain : plain.map((value) => (value === null ? null : String(value)));
+}
+
 export type SearchedIndex = SimHashIndex | StoredIndex;
 
 /**
@@ -186,7 +203,7 @@ export async function rowsOfFilter(
   const rows = isLoaded ? liveRows(index) : await index.rows();
   const batch = isLoaded ? await folder.columns(carried) : await index.carried(carried, rows);
   const ids = () => Array.from(rows, (row) => (index as SimHashIndex).idOf(row));
-  const valuesOf = (name: string) => (isIds(name) ? ids() : (batch?.values(name) ?? []));
+  const valuesOf = (name: string) => (isIds(name) ? ids() : batch ? comparable(batch, name) : []);
   return new Carried(rows, valuesOf).rowsThatMeet(filter);
 }
 

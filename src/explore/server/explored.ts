@@ -8,7 +8,14 @@ import { basename } from 'node:path';
 import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import { buildIndex } from '../../cli/input/new-index';
-import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli/input/saved-index';
+import {
+  Carried,
+  carriedName,
+  comparable,
+  idNamed,
+  likenessOf,
+  openFolder,
+} from '../../cli/input/saved-index';
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/result';
@@ -101,7 +108,7 @@ export class Explored {
     this.#names = columns?.columns.map(({ name }) => name) ?? [];
     const rows = liveRows(index);
     this.carried = new Carried(rows, (name) => {
-      if (columns !== null && this.#names.includes(name)) return columns.values(name);
+      if (columns !== null && this.#names.includes(name)) return comparable(columns, name);
       if (name === 'id') return Array.from(rows, (row) => index.idOf(row));
       throw new RangeError(`no column "${name}", there are ${this.#names.join(', ') || 'none'}`);
     });

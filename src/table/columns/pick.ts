@@ -83,8 +83,12 @@ function nullsOfType(type: DataType, length: number): Data {
   return gathered(plainOf(type), [{ data: null, from: 0, to: length }]);
 }
 
-/** The same type without dictionaries and views, at any depth. */
+/**
+ * The same type without dictionaries and views, at any depth. Columns of type Null become texts:
+ * they have no bytes, which are what a file is checked by.
+ */
 function plainOf(type: DataType): DataType {
+  if (type.typeId === Type.Null) return new Utf8();
   if (type.typeId === Type.Dictionary) return plainOf((type as Dictionary).dictionary);
   if (type.typeId === Type.Utf8View) return new Utf8();
   if (type.typeId === Type.BinaryView) return new Binary();
@@ -99,11 +103,13 @@ function plainOf(type: DataType): DataType {
 /** Makes a column of a plain type from runs of columns of that type, or of dictionaries of it. */
 function gathered(type: DataType, given: readonly Run[]): Data {
   // Dictionaries are looked up row by row; all other columns are copied in runs.
-  const runs = given.some(isDictionary) ? plainRuns(given) : given;
+  const runs = (given.some(isDictionary) ? plainRuns(given) : given).map((run) =>
+    run.data?.typeId === Type.Null ? { ...run, data: null } : run,
+  );
   const length = runs.reduce((sum, { from, to }) => sum + to - from, 0);
   const layout = layoutOf(type);
   if (layout === undefined) throw new Error(`columns of type ${type} are not supported`);
-  const made = { type, length, ...(layout !== 'none' && nullsIn(runs, length)) };
+  const made = { type, length, ...nullsIn(runs, length) };
   return makeData({ ...made, ...CONTENT[layout](type, runs, length) } as never);
 }
 
@@ -116,7 +122,6 @@ type Content = (
 
 /** For each layout of a type, a function that makes the content of a column from runs. */
 const CONTENT: Readonly<Record<Layout, Content>> = {
-  none: () => ({}),
   elements: (type, runs, length) => ({ data: elements(type, runs, length) }),
   bits(_, runs, length) {
     return { data: bits(runs, length, (data, row) => bitAt(data.values, data.offset + row)) };
