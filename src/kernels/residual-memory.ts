@@ -7,6 +7,7 @@ import { Arena, FREE_START, MAX_DATA_BYTES, scratch } from './memory';
 import {
   BLOCK_ROWS,
   bytesOfRow,
+  COARSE_BYTES,
   coarseAt,
   coarseScale,
   type ResidualRows,
@@ -88,60 +89,69 @@ export class ResidualMemory implements ResidualRows {
     this.setScale(row, scale);
   }
 
-  /** The same of rows that follow one another: their codes, one after another, and their scales. */
+  /**
+   * The same of rows that follow one another: their codes, one after another, and their scales.
+   * Rows behind the last one in its block get scale 0.
+   */
   setRows(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
-    const before = Math.min(scales.length, (BLOCK_ROWS - (row % BLOCK_ROWS)) % BLOCK_ROWS);
-    const blocks = Math.floor((scales.length - before) / BLOCK_ROWS);
-    const end = before + BLOCK_ROWS * blocks;
-    for (let from = before; from < end; from += ROWS_AT_ONCE) {
-      const to = Math.min(end, from + ROWS_AT_ONCE);
+    const count = scales.length;
+    const before = Math.min(count, (BLOCK_ROWS - (row % BLOCK_ROWS)) % BLOCK_ROWS);
+    for (let i = 0; i < before; i++) {
+      this.set(row + i, codes.subarray(i * bytesPerRow, (i + 1) * bytesPerRow), scales[i]);
+    }
+    for (let from = before; from < count; from += ROWS_AT_ONCE) {
+      const to = Math.min(count, from + ROWS_AT_ONCE);
       const own = codes.subarray(from * bytesPerRow, to * bytesPerRow);
       this.#setBlocks(row + from, own, scales.subarray(from, to));
-    }
-    for (const [from, to] of [
-      [0, before],
-      [end, scales.length],
-    ]) {
-      for (let i = from; i < to; i++) {
-        this.set(row + i, codes.subarray(i * bytesPerRow, (i + 1) * bytesPerRow), scales[i]);
-      }
     }
   }
 
   /**
-   * The same of whole blocks, laid out elsewhere, since this memory may hold the state of a search,
-   * and copied at once.
+   * The same from the first row of a block on, laid out elsewhere, since this memory may hold the
+   * state of a search, and copied at once.
    */
   #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
     const half = bytesPerRow / 2;
-    const length = scales.length * bytesOfRow(bytesPerRow);
+    const count = BLOCK_ROWS * Math.ceil(scales.length / BLOCK_ROWS);
     const blocksAt = FREE_START + TURN_BYTES;
-    const codesAt = blocksAt + length;
-    const memory = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
+    const codesAt = blocksAt + count * bytesOfRow(bytesPerRow);
+    const codesEnd = codesAt + count * bytesPerRow;
+    const memory = scratch(codesEnd + BLOCK_ROWS - FREE_START);
     const kernels = searchKernels(memory);
     const { bytes } = memory;
     bytes.set(codes, codesAt);
-    for (let i = 0; i < scales.length; i += BLOCK_ROWS) {
+    bytes.fill(0, codesAt + codes.length, codesEnd);
+    for (let i = 0; i < count; i += BLOCK_ROWS) {
       const from = codesAt + i * bytesPerRow;
       for (const first of [0, half]) {
         const to = blocksAt + residualByte(bytesPerRow, i, first);
         kernels.turnRows(from + first, bytesPerRow, half, to, FREE_START);
       }
     }
-    const to = residualByte(bytesPerRow, row, 0);
-    this.bytes.set(bytes.subarray(blocksAt, codesAt), to);
-    for (let i = 0; i < scales.length; i++) this.setScale(row + i, scales[i]);
+    this.bytes.set(bytes.subarray(blocksAt, codesAt), residualByte(bytesPerRow, row, 0));
+    const all = new Float32Array(count);
+    all.set(scales);
+    for (let i = 0; i < count; i += BLOCK_ROWS) {
+      this.#setScales(row + i, all.subarray(i, i + BLOCK_ROWS));
+    }
   }
 
   setScale(row: number, scale: number): void {
+    this.#setScales(row, [scale]);
+  }
+
+  /** Sets the scales of rows of one block. */
+  #setScales(row: number, scales: ArrayLike<number>): void {
     const { bytes, bytesPerRow } = this;
-    this.floats[residualScale(bytesPerRow, row)] = scale;
+    this.floats.set(scales, residualScale(bytesPerRow, row));
     const at = coarseAt(bytesPerRow, row);
-    const coarse = coarseScale(bytesPerRow, scale);
-    bytes[at] = coarse & 255;
-    bytes[at + 1] = coarse >> 8;
+    for (let i = 0; i < scales.length; i++) {
+      const coarse = coarseScale(bytesPerRow, scales[i]);
+      bytes[at + COARSE_BYTES * i] = coarse & 255;
+      bytes[at + COARSE_BYTES * i + 1] = coarse >> 8;
+    }
   }
 }
 

@@ -5,7 +5,7 @@
  * kernels of an index in memory search them in place. A partition has the rows of all segments.
  */
 
-import { lowerBound, type Range } from '../base/arrays';
+import type { Range } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
 import type { Probes } from '../index/space';
@@ -26,17 +26,12 @@ const READ_BYTES = 2 ** 22;
 /** Bytes of a row in memory besides its code: its number, and its share of ids. */
 const ROW_BYTES = 24;
 
-/** A block whose rows are in memory, with their numbers and ids. */
-interface Kept extends BlockName {
-  readonly rows: Uint32Array;
-  readonly ids: BlockRows['ids'];
-}
-
 interface Partition {
-  readonly pages: Uint32Array;
-  /** Runs of cells. */
+  readonly pages: readonly number[];
+  /** Runs of cells, in which its rows lie one after another. */
   readonly runs: readonly Range[];
-  readonly blocks: readonly Kept[];
+  /** Of each block how many rows it has, and their ids. */
+  readonly blocks: readonly Pick<BlockRows, 'count' | 'ids'>[];
   wasUsed: boolean;
 }
 
@@ -56,8 +51,11 @@ export class PartitionCache {
   /** Of each partition its blocks, and its rows. */
   readonly #blocks: BlockName[][];
   readonly #counts: Uint32Array;
-  /** In the order in which they may be evicted. */
-  readonly #partitions = new Map<number, Partition>();
+  /** By number those in memory, whose numbers are in `#held`. */
+  readonly #partitions: (Partition | undefined)[];
+  readonly #held: number[] = [];
+  /** Where in `#held` the next one is that may be evicted. */
+  #turn = 0;
   readonly #free: number[] = [];
   /** Rows of a page, how many bytes it takes, and how many pages there are. */
   readonly #page: number;
@@ -82,6 +80,7 @@ export class PartitionCache {
     const count = space?.count ?? 0;
     this.#blocks = Array.from({ length: count }, () => []);
     this.#counts = new Uint32Array(count);
+    this.#partitions = new Array(count);
     for (const segment of segments) {
       for (const list of [segment.rows, segment.copies]) {
         list?.table.partitions.forEach((p, block) => {
@@ -126,7 +125,7 @@ export class PartitionCache {
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
   groupsOf({ partitions, products }: Probes): Probes[] {
     const order = [...partitions.keys()];
-    const isHere = (i: number) => this.#partitions.has(partitions[i]);
+    const isHere = (i: number) => this.#partitions[partitions[i]] !== undefined;
     const groups: number[][] = [[]];
     let pages = 0;
     for (const i of [...order.filter(isHere), ...order.filter((i) => !isHere(i))]) {
@@ -156,7 +155,7 @@ export class PartitionCache {
     this.#wanted = partitions;
     const missing: number[] = [];
     for (const p of partitions) {
-      const known = this.#partitions.get(p);
+      const known = this.#partitions[p];
       if (known === undefined) missing.push(p);
       else known.wasUsed = true;
     }
@@ -197,22 +196,25 @@ export class PartitionCache {
   #put(p: number, blocks: readonly LoadedBlock[]): void {
     const pages = this.#take(this.#pagesOf(p));
     const runs = this.#runsOf(pages, this.#counts[p]);
-    const cells = cellsOf(runs, this.#counts[p]);
-    let first = 0;
+    let [run, cell] = [0, runs[0]?.first ?? 0];
     for (const block of blocks) {
       this.#noteRows(block);
-      this.#write(block.rows, cells.subarray(first, first + block.rows.count));
-      first += block.rows.count;
+      const { rows } = block;
+      for (let first = 0; first < rows.count; ) {
+        const { end } = runs[run];
+        const length = Math.min(rows.count - first, end - cell);
+        this.#write(rows, first, first + length, cell);
+        first += length;
+        cell += length;
+        if (cell === end) cell = runs[++run]?.first ?? 0;
+      }
     }
-    const kept = blocks.map(({ rows, ...name }) => ({
-      ...name,
-      rows: rows.rows.slice(),
-      ids: rows.ids?.copy() ?? null,
-    }));
-    this.#partitions.set(p, { pages, runs, blocks: kept, wasUsed: true });
+    const kept = blocks.map(({ rows: { count, ids } }) => ({ count, ids: ids?.copy() ?? null }));
+    this.#partitions[p] = { pages, runs, blocks: kept, wasUsed: true };
+    this.#held.push(p);
   }
 
-  #runsOf(pages: Uint32Array, count: number): Range[] {
+  #runsOf(pages: readonly number[], count: number): Range[] {
     const runs: { first: number; end: number }[] = [];
     pages.forEach((page, i) => {
       const first = this.#page * page;
@@ -224,55 +226,57 @@ export class PartitionCache {
     return runs;
   }
 
-  /** Copies the rows of a block to their cells, in runs that are adjacent in both. */
-  #write(block: BlockRows, cells: Uint32Array): void {
-    const { removed } = this.#content;
-    for (let first = 0, end = 0; first < cells.length; first = end) {
-      do end++;
-      while (end < cells.length && cells[end] === cells[end - 1] + 1);
-      const cell = cells[first];
-      this.#rowOf.set(block.rows.subarray(first, end), cell);
-      if (this.residuals !== null && block.residuals !== null && block.scales !== null) {
-        const width = this.residuals.bytesPerRow;
-        const own = block.residuals.subarray(first * width, end * width);
-        this.residuals.setRows(cell, own, block.scales.subarray(first, end));
-      }
-      if (this.#codes !== null) {
-        const width = this.#codes.bytesPerCode;
-        this.#codes.codes.set(block.codes.subarray(first * width, end * width), cell * width);
-      }
+  /** Copies rows `first` to `end - 1` of a block to the cells from `cell` on. */
+  #write(block: BlockRows, first: number, end: number, cell: number): void {
+    const rows = block.rows.subarray(first, end);
+    this.#rowOf.set(rows, cell);
+    if (this.residuals !== null && block.residuals !== null && block.scales !== null) {
+      const width = this.residuals.bytesPerRow;
+      const own = block.residuals.subarray(first * width, end * width);
+      this.residuals.setRows(cell, own, block.scales.subarray(first, end));
     }
+    if (this.#codes !== null) {
+      const width = this.#codes.bytesPerCode;
+      this.#codes.codes.set(block.codes.subarray(first * width, end * width), cell * width);
+    }
+    const { removed } = this.#content;
     if (removed.isEmpty) return;
-    for (let i = 0; i < cells.length; i++) {
-      if (!removed.has(block.rows[i])) continue;
-      this.#rowOf[cells[i]] = NO_ROW;
-      this.residuals?.setScale(cells[i], 0);
+    for (let i = 0; i < rows.length; i++) {
+      if (!removed.has(rows[i])) continue;
+      this.#rowOf[cell + i] = NO_ROW;
+      this.residuals?.setScale(cell + i, 0);
     }
   }
 
   /** Takes pages, evicting others. Ends because everything that `load` wants fits into memory. */
-  #take(count: number): Uint32Array {
+  #take(count: number): number[] {
     while (this.#free.length < count) {
-      const [p, oldest] = this.#partitions.entries().next().value as [number, Partition];
-      this.#partitions.delete(p);
+      if (this.#turn >= this.#held.length) this.#turn = 0;
+      const p = this.#held[this.#turn];
+      const oldest = this.#partitions[p] as Partition;
       if (oldest.wasUsed || this.#wanted.has(p)) {
-        this.#partitions.set(p, { ...oldest, wasUsed: false });
+        oldest.wasUsed = false;
+        this.#turn++;
         continue;
       }
       this.counts.evictions++;
+      this.#partitions[p] = undefined;
+      // The last one takes its place.
+      const last = this.#held.pop() as number;
+      if (last !== p) this.#held[this.#turn] = last;
       for (const page of oldest.pages) {
         this.#rowOf.fill(NO_ROW, this.#page * page, this.#page * (page + 1));
         this.#free.push(page);
       }
     }
     // Pages of an evicted partition are freed one after another: sorted, most of them are adjacent.
-    return Uint32Array.from({ length: count }, () => this.#free.pop() as number).sort();
+    return this.#free.splice(this.#free.length - count).sort((a, b) => a - b);
   }
 
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     for (let i = 0; i < partitions.length; i++) {
-      for (const { first, end } of this.#partitions.get(partitions[i])?.runs ?? []) {
+      for (const { first, end } of this.#partitions[partitions[i]]?.runs ?? []) {
         to.add(first, end - first, products[i]);
       }
     }
@@ -281,24 +285,27 @@ export class PartitionCache {
   /** The cells of partitions in memory. */
   cellsIn(partitions: Uint32Array): Range[] {
     const runs: Range[] = [];
-    for (const p of partitions) runs.push(...(this.#partitions.get(p)?.runs ?? []));
+    for (const p of partitions) runs.push(...(this.#partitions[p]?.runs ?? []));
     return runs;
   }
 
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
-    for (const { rows, ids } of this.#partitions.get(p)?.blocks ?? []) {
-      const at = lowerBound(rows, row);
-      if (rows[at] === row) return ids?.at(at) ?? row;
+    const partition = this.#partitions[p];
+    if (partition === undefined) return undefined;
+    let before = 0; // rows of earlier runs
+    for (const { first, end } of partition.runs) {
+      const cell = this.#rowOf.subarray(first, end).indexOf(row);
+      if (cell < 0) {
+        before += end - first;
+        continue;
+      }
+      let place = before + cell;
+      for (const { count, ids } of partition.blocks) {
+        if (place < count) return ids?.at(place) ?? row;
+        place -= count;
+      }
     }
     return undefined;
   }
-}
-
-/** The first `count` cells of some runs, in order. */
-function cellsOf(runs: readonly Range[], count: number): Uint32Array {
-  const cells = new Uint32Array(count);
-  let at = 0;
-  for (const { first, end } of runs) for (let cell = first; cell < end; cell++) cells[at++] = cell;
-  return cells;
 }

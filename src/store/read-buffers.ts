@@ -23,13 +23,8 @@ export class ReadBuffers {
     const old = this.#free[shift]?.pop();
     if (old !== undefined) this.#freeBytes -= old.byteLength;
     const buffer = old ?? Buffer.allocUnsafeSlow(2 ** shift).buffer;
-    this.lend(buffer);
-    return new Uint8Array(buffer, 0, length);
-  }
-
-  /** Lets a buffer come back that went to another thread, and came from there as another object. */
-  lend(buffer: ArrayBuffer): void {
     this.#lent.add(buffer);
+    return new Uint8Array(buffer, 0, length);
   }
 
   /** Takes back the buffers of these bytes, once no caller reads any of them. */

@@ -91,6 +91,7 @@ export class VectorCache {
         this.#wasUsed[cell] = 1;
       }
     }
+    this.#content.place.giveBack?.(read.flatMap(({ vectors }) => vectors ?? []));
   }
 
   /** A free cell, or that of an unwanted row that was not used since its last turn. */

@@ -112,17 +112,9 @@ export function isWarm(): boolean {
   return workers.length > 0;
 }
 
-/** Other threads, which end with these. */
-const others: (() => Promise<unknown>)[] = [];
-
-export function whenThreadsClose(end: () => Promise<unknown>): void {
-  others.push(end);
-}
-
 /** Ends all workers; jobs that are running fail. Resolves when the threads are gone. */
 export async function closeThreads(): Promise<void> {
-  const ended = workers.map((worker) => worker.endFor('closeThreads() ended the threads'));
-  await Promise.all([...ended, ...others.map((end) => end())]);
+  await Promise.all(workers.map((worker) => worker.endFor('closeThreads() ended the threads')));
 }
 
 /** Up to `count` workers that are ready; fewer, or none, where the engine refuses more. */

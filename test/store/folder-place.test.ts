@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { build } from 'esbuild';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { closeThreads, FormatError } from '../../src/index';
+import { FormatError } from '../../src/index';
 import { FolderPlace } from '../../src/store/folder-place';
 
 let folder = '';
@@ -70,7 +67,7 @@ it('ends the reads that run before its files are closed', async () => {
   await expect(files.read(large, wanted)).rejects.toThrow('it is closed');
 });
 
-it('reads many ranges by threads, which may be ended at any time', async () => {
+it('reads many ranges at once', async () => {
   const large = { name: 'large.arrow', bytes: 2 ** 22 };
   const bytes = Uint8Array.from({ length: large.bytes }, (_, i) => i % 251);
   writeFileSync(join(folder, large.name), bytes);
@@ -79,34 +76,14 @@ it('reads many ranges by threads, which may be ended at any time', async () => {
     length: 1 + 80 * i,
   }));
   const expected = wanted.map(({ at, length }) => bytes.slice(at, at + length));
-  for (let i = 0; i < 5; i++) {
-    const reads = Array.from({ length: 4 }, () => files.read(large, wanted));
-    if (i % 2 === 1) await closeThreads();
-    for (const read of await Promise.all(reads)) expect(read).toEqual(expected);
-  }
+  const reads = Array.from({ length: 4 }, () => files.read(large, wanted));
+  for (const read of await Promise.all(reads)) expect(read).toEqual(expected);
   truncateSync(join(folder, large.name), 4_000_000);
   const error = await files.read(large, wanted).catch((one) => one);
   expect(error).toBeInstanceOf(FormatError);
   expect(error.message).toContain('large.arrow: cut short while it was open: it ends before byte');
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(files.read(large, wanted, signal)).rejects.toThrow('enough');
-});
-
-it('a program that read by threads ends by itself', async () => {
-  const source = `
-    import { writeFileSync } from 'node:fs';
-    import { FolderPlace } from './src/store/folder-place';
-    const [folder] = process.argv.slice(2);
-    writeFileSync(folder + '/many', new Uint8Array(2 ** 21).map((_, i) => i % 251));
-    const ranges = Array.from({ length: 30 }, (_, i) => ({ at: 69_000 * i, length: 3 }));
-    const read = await new FolderPlace(folder).read({ name: 'many', bytes: 2 ** 21 }, ranges);
-    console.log(read.every((own, i) => own.every((one, j) => one === (69_000 * i + j) % 251)));
-  `;
-  const outfile = join(folder, 'program.mjs');
-  const stdin = { contents: source, loader: 'ts', resolveDir: process.cwd() } as const;
-  await build({ stdin, outfile, bundle: true, format: 'esm', platform: 'node' });
-  const { stdout } = await promisify(execFile)(process.execPath, [outfile, folder]);
-  expect(stdout).toBe('true\n');
 });
 
 it('stops by its signal', async () => {
