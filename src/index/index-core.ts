@@ -9,7 +9,6 @@ import { Codes } from '../codes/codes';
 import { NO_ROW } from '../kernels/hits';
 import type { KernelName } from '../kernels/kernels';
 import type { AnsweredIndex } from './answer';
-import type { HeldRows } from './held-rows';
 import { type Id, IdRules, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
@@ -18,6 +17,7 @@ import type { RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import type { SpaceOrigin } from './train';
 import { DenseVectors } from './vectors/dense-vectors';
+import type { HeldRows } from './vectors/row-vectors';
 
 /** Rows whose vectors are copied together. */
 const GATHERED = 4096;

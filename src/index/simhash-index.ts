@@ -13,7 +13,7 @@ import type { SimHasher } from '../hashing/simhash';
 import type { Vector } from '../vectors/vectors';
 import { additionOf, additionOfOne, type RowsToAdd, rowsOf } from './add-rows';
 import { answer } from './answer';
-import { HELD_ROWS, type HeldRows } from './held-rows';
+import { answers } from './answering';
 import { duplicate, type Id, IdsOnce } from './ids';
 import { IndexCore } from './index-core';
 import {
@@ -32,8 +32,7 @@ import { checkWanted, optimize } from './optimize';
 import { queryOf } from './query';
 import { searchRequest, withinRequest } from './request';
 import type { Comparison, IndexRow, SearchResult } from './result';
-import { answers } from './search-all';
-import type { VectorStorage } from './vectors/row-vectors';
+import { HELD_ROWS, type HeldRows, type VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
 const CORES = new WeakMap<SimHashIndex, IndexCore>();

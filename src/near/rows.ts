@@ -17,10 +17,9 @@ import {
   type Measure,
   measureOf,
 } from '../codes/measure';
-import { HELD_ROWS, type HeldRows } from '../index/held-rows';
 import type { SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
-import type { RowVectors } from '../index/vectors/row-vectors';
+import { HELD_ROWS, type HeldRows, type RowVectors } from '../index/vectors/row-vectors';
 import { SparseVectors, type VectorState, vectorsOver } from '../index/vectors/sparse-vectors';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';

@@ -13,7 +13,6 @@ import { newSecret } from '../base/secret';
 import type { Id } from '../index/ids';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/file-checksum';
-import { BytePlace, type FilesAtHand } from './byte-place';
 import { noManifest } from './content';
 import { headerOf } from './header';
 import { loadIndex } from './load-index';
@@ -30,7 +29,7 @@ import {
   manifestText,
   parseManifest,
 } from './manifest';
-import { type OpenStoredOptions, openStored } from './open';
+import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from './open';
 import { spaceToArrow } from './space-file';
 import type { StoredIndex } from './stored-index';
 import { type FileWriter, type OpenFile, writeSegment } from './write-segment';

@@ -3,6 +3,7 @@
  * found by the row of the index; those of null and removed rows are all-zero.
  */
 
+import type { Codes } from '../../codes/codes';
 import type { KernelName } from '../../kernels/kernels';
 import type { IndexRows } from '../../table/sealed/index-rows';
 import type { Entries, SparseUnit } from '../../vectors/sparse-rows';
@@ -96,3 +97,19 @@ export interface RowVectors {
    */
   cosinesOf(rows: Uint32Array, query: UnitVector): Float64Array;
 }
+
+/**
+ * The rows of an index: a copy of the codes, where removed rows are null, and the vectors by row, a
+ * copy where they lie at other places.
+ */
+export interface HeldRows {
+  readonly codes: Codes;
+  /** Vectors for exact similarities; null where none are held. */
+  readonly vectors: RowVectors | null;
+}
+
+/**
+ * How an index gives its rows to joins, groups and clusters: by a method under this symbol, so that
+ * these work on an index without importing it.
+ */
+export const HELD_ROWS: unique symbol = /* @__PURE__ */ Symbol.for('halfspace: rows of an index');
