@@ -29,7 +29,7 @@ async function compiled(name) {
     const { error, stderr } = await asc.main([
       join(kernels, `${name}.assembly.ts`),
       ...['--outFile', file, '--bindings', 'raw'],
-      ...['--runtime', 'stub', '-O3', '--noAssert', '--converge'],
+      ...['--runtime', 'stub', '-O3', '--noAssert'],
       ...['--enable', 'simd', '--importMemory', '--noExportMemory', '--maximumMemory', '65536'],
       ...['--use', 'abort='],
     ]);
