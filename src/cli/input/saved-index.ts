@@ -21,7 +21,6 @@ import {
   type StoredIndex,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
-import { isJsonColumn } from '../../table/row-batch';
 import { columnsOfIndex } from '../../table/sealed/index-rows';
 import type { Call } from '../call';
 import { columnOf } from './columns';
@@ -152,15 +151,19 @@ export class Carried {
 }
 
 /**
- * The values of a column for filters. JSON, which a column has whose first rows are all null or of
- * several types, is compared as numbers if all of it are numbers, else as texts without quotes.
+ * The values of a column to be compared. Decimals are numbers; JSON, which a column has whose first
+ * rows are all null or of several types, is compared as numbers if all of it are numbers, else as
+ * texts without quotes.
  */
 export function comparable(batch: RowBatch, name: string): readonly unknown[] {
   const values = batch.values(name);
-  if (!batch.columns.some((column) => column.name === name && isJsonColumn(column))) return values;
+  const type = batch.columns.find((column) => column.name === name)?.type ?? '';
+  if (type !== 'Json' && !type.startsWith('Decimal')) return values;
   const plain = values.map((value) => {
     const text = String(value);
-    if (/^-?\d+$/.test(text)) return BigInt(text);
+    // Of a decimal that float64 does not hold the fraction is left out.
+    const [, large] = /^(-?\d{16,})(?:\.\d+)?$/.exec(text) ?? [];
+    if (large !== undefined) return BigInt(large);
     return /^[-\d"]/.test(text) ? (JSON.parse(text) as number | string) : value;
   });
   const areNumbers = plain.every((value) => value === null || typeof value !== 'string');

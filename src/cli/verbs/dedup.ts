@@ -49,6 +49,7 @@ import {
   readingOptions,
   saySkipped,
 } from '../input/open-input';
+import { comparable } from '../input/saved-index';
 import { commandLine, counted, grouped } from '../output/figures';
 import {
   checkPlanName,
@@ -338,7 +339,7 @@ function keepRule(call: Call) {
   const values: unknown[] = [];
   // Of texts the lengths are held, not the texts.
   const valuesOf = (batch: RowBatch, column: string) =>
-    isLength ? batch.texts(column).map((text) => text?.length ?? null) : batch.values(column);
+    isLength ? batch.texts(column).map((text) => text?.length ?? null) : comparable(batch, column);
   return {
     taken(rows: InputRows | null): readonly TakenColumn[] {
       if (byColumn === undefined) return [];
