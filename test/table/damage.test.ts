@@ -1,10 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { RecordBatch, Table, tableFromIPC, tableToIPC } from 'apache-arrow';
+import {
+  Decimal,
+  Field,
+  IntervalDayTime,
+  makeData,
+  RecordBatch,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+} from 'apache-arrow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
+import { concatenated } from '../../src/base/arrays';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
+import { ArrowWriter } from '../../src/table/arrow/writer';
 import { type CodesWithIds, codesFromArrow, codesToArrow } from '../../src/table/from-arrow';
+import { RowBatch } from '../../src/table/row-batch';
+import { openTable } from '../../src/table/sealed/sealed-table';
 import { mapFile, SLOTS, viewOf } from './arrow-map';
 import type { Sweep } from './damage.child';
 import type { HostileOutcome } from './hostile.child';
@@ -125,6 +138,28 @@ describe('a file of our own that was cut', () => {
     const error = refusal(() => codesFromArrow(new Uint8Array(0), { file: 'empty.arrow' }));
     expect(error.message).toMatch(/^empty\.arrow: .*empty/);
     expect(error.name).toBe('FormatError');
+  });
+});
+
+// Only as many elements as there are rows were hashed: a quarter of the bytes of decimals.
+describe('a flipped bit in a row of several elements', () => {
+  it.each([new Decimal(2, 38, 128), new IntervalDayTime()])('is found: %s', (type) => {
+    const length = 5;
+    const { stride } = makeData({ type: type as Decimal, length: 0 });
+    const values = Uint32Array.from({ length: stride * length }, (_, i) => 1_000_000 + i);
+    const data = makeData({ type: type as Decimal, length, nullCount: 0, data: values });
+    const batch = RowBatch.ofColumns([{ field: new Field('x', type, true), data }], length, {});
+    const writer = new ArrowWriter('file', { kind: 'pairs' });
+    const bytes = concatenated([...writer.write(batch), ...writer.finish()]);
+    const start = Buffer.from(bytes).indexOf(Buffer.from(values.buffer));
+    expect(start).toBeGreaterThan(0);
+    openTable(bytes, undefined, { kind: 'pairs' });
+    for (let at = start; at < start + values.byteLength; at++) {
+      const flipped = bytes.slice();
+      flipped[at] ^= 1;
+      const error = refusal(() => openTable(flipped, undefined, { kind: 'pairs' }));
+      expect(error.message).toContain('damaged: column "x" of batch 0 fails its checksum');
+    }
   });
 });
 

@@ -221,8 +221,8 @@ function chain(data: Data, start: bigint): bigint {
   } else if (data.typeId === Type.Bool) {
     add(bitsOf(data));
   } else if (values) {
-    const width = data.typeId === Type.FixedSizeBinary ? data.stride : 1;
-    add((values as Uint8Array).subarray(0, data.length * width));
+    // Bytes of one width, decimals and intervals take several elements a row.
+    add((values as Uint8Array).subarray(0, data.length * data.stride));
   }
   return children.reduce((sum, child) => chain(child, sum), hash);
 }
