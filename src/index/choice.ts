@@ -237,9 +237,10 @@ async function recorded(
   const maxWant = isUnranked ? k : Math.min(times * k, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
-  const found = await index.candidates(asked, { probes, want, margin: MARGIN }, work);
+  const setting = { probes, want, margin: MARGIN };
+  const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
   const seen: Seen[] = [];
-  for (const [i, all] of found.entries()) {
+  for (const [i, { rows: all }] of found.entries()) {
     const { row: own, truth } = asked[i];
     const rows = all.filter((row) => row !== own);
     const near = new Set(truth.rows);

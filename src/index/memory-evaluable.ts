@@ -4,10 +4,9 @@ import type { LongWork } from '../base/long-work';
 import type { KernelName } from '../kernels/kernels';
 import type { IndexCore } from './index-core';
 import type { Layout, MemoryIndex } from './memory-index';
-import { queryOf } from './query';
 import type { Query } from './query-parts';
-import { type Evaluable, evaluationSearch, type Optimizable, type Partitions } from './recall';
-import type { Best, Setting } from './search';
+import { Evaluable, type EvaluationSearch, type Partitions } from './recall';
+import type { Best } from './search';
 import { run } from './searched';
 import type { RowsToPlace, Space } from './space';
 import { untrainedSpace } from './train';
@@ -22,15 +21,15 @@ import {
   type VectorChunk,
 } from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
-import { withDigits } from './vectors/rounding';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
-export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
+export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   readonly held: MemoryIndex;
   readonly #core: IndexCore;
   readonly rows: number;
 
   constructor(core: IndexCore, held: MemoryIndex) {
+    super(core, held.layout);
     this.#core = core;
     this.held = held;
     this.rows = held.codedCount;
@@ -40,14 +39,6 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     return this.held.count;
   }
 
-  get storage(): Evaluable['storage'] {
-    return this.#core.vectors?.kind ?? 'none';
-  }
-
-  get layout(): MemoryIndex['layout'] {
-    return this.held.layout;
-  }
-
   eachRow(
     take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
@@ -55,31 +46,24 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     return this.held.eachRow(take, untrainedSpace(this.#core.origin).parts.kind === 'codes', work);
   }
 
-  async pointsOf(rows: Uint32Array, space: Space): Promise<Int16Array> {
-    return this.held.pointsOf(rows, space);
+  protected async rowToPlace(row: number, space: Space): Promise<RowsToPlace | null> {
+    const found = this.held.find(row);
+    if (found === null) return null;
+    const { part, position } = found;
+    return part.rows.toPlace(position, position + 1, space.parts.kind === 'codes');
   }
-
-  /** All rows are at hand. */
-  async loadQueries(): Promise<void> {}
 
   async placed(layout: Layout, work: LongWork): Promise<MemoryEvaluable> {
     return new MemoryEvaluable(this.#core, await this.held.placed(layout, work));
   }
 
-  /** A row that has a code as a query: its vector as it may have been given, or its code. */
-  queryOfRow(row: number): Query {
+  async queryOfRow(row: number): Promise<Query> {
     const found = this.held.find(row);
     if (found === null) throw new RangeError(`there is no row ${row}`);
-    const { rows } = found.part;
-    const { vectors } = rows;
-    if (vectors?.kind === 'int8') {
-      // Random digits in place of the lost ones: it is as far from what is held as new queries are.
-      const { zeros } = vectors as DenseVectors;
-      const given = withDigits((vectors as DenseVectors).valuesAt(found.position), zeros, row);
-      return queryOf(this.#core, given) as Query;
-    }
-    if (vectors !== null) return queryOf(this.#core, vectors.at(found.position)) as Query;
-    return { code: rows.codeAt(found.position).slice(), sums: null, unit: null };
+    const { position, part } = found;
+    const { vectors } = part.rows;
+    if (vectors !== null) return this.queryOfVector(vectors, position, row);
+    return { code: part.rows.codeAt(position).slice(), sums: null, unit: null };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
@@ -136,39 +120,19 @@ export class MemoryEvaluable implements Optimizable<MemoryEvaluable> {
     });
   }
 
-  async candidates(
-    asked: readonly EvaluationQuery[],
-    setting: Setting,
-    work: LongWork,
-  ): Promise<Uint32Array[]> {
-    const all: Uint32Array[] = [];
-    for (const { query } of asked) {
-      all.push(this.#search(query, 1, setting, true).rows);
-      await work.step();
-    }
-    return all;
-  }
-
   async search(
     asked: readonly EvaluationQuery[],
-    k: number,
-    setting: Setting,
+    how: EvaluationSearch,
     work: LongWork,
   ): Promise<{ found: Best[]; ms: number }> {
     const found: Best[] = [];
     let ms = 0;
     for (const { query } of asked) {
       const start = performance.now();
-      found.push(this.#search(query, k, setting, false));
+      found.push(run(this.searchFor(this.held.searched(), query, how)).best);
       ms += performance.now() - start;
       await work.step();
     }
     return { found, ms: ms / Math.max(1, asked.length) };
-  }
-
-  #search(query: Query, k: number, setting: Setting, isUnranked: boolean): Best {
-    const isExact = this.#core.canCompare(query);
-    const asked = { k, setting, isExact, isUnranked };
-    return run(evaluationSearch(this.held.searched(), query, asked)).best;
   }
 }

@@ -15,8 +15,7 @@ import type { Id } from './ids';
 import { Rows, type RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import { merged, type Placed, type Segment, Tail } from './segment';
-import type { Space } from './space';
-import { pointsOf, type RowsToPlace } from './space';
+import type { RowsToPlace, Space } from './space';
 import { isHeldOut } from './train';
 import type { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors } from './vectors/row-vectors';
@@ -270,19 +269,6 @@ export class MemoryIndex {
         take(row, isHeld, () => rows.toPlace(position, position + 1, isByCode));
       }
     }
-  }
-
-  /** The points of rows; zeros for a row that has no code. */
-  pointsOf(rows: Uint32Array, space: Space): Int16Array {
-    const points = new Int16Array(rows.length * space.width);
-    for (let i = 0; i < rows.length; i++) {
-      const found = this.find(rows[i]);
-      if (found === null) continue;
-      const { position, part } = found;
-      const own = part.rows.toPlace(position, position + 1, space.parts.kind === 'codes');
-      points.set(pointsOf(space, own), i * space.width);
-    }
-    return points;
   }
 
   /** A copy whose rows are in the partitions of another space, as one segment if they fit. */

@@ -21,14 +21,7 @@ import type { IndexCore } from './index-core';
 import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
 import { MemoryEvaluable } from './memory-evaluable';
 import { needComparable, queriesOf } from './query';
-import {
-  type Evaluable,
-  type Evaluated,
-  type Figures,
-  measured,
-  type Optimizable,
-  type QueriesKind,
-} from './recall';
+import { type Evaluable, type Evaluated, type Figures, measured, type QueriesKind } from './recall';
 import { reportOf } from './report';
 import { bytesPerEntryOf, type Space } from './space';
 import {
@@ -125,7 +118,7 @@ export async function optimize(
  * Optimizes an index: trains a space, unless one is given in whose partitions the rows are already,
  * places the rows in it, chooses a setting and measures it. Returns the index as it is then.
  */
-export async function optimized<T extends Optimizable<T>>(
+export async function optimized<T extends Evaluable<T>>(
   before: T,
   origin: SpaceOrigin,
   wanted: Omit<Wanted, 'given'> & { given?: EvaluationSource | null; space?: Space | null },
@@ -161,7 +154,7 @@ interface Trained {
 
 /** Null where there are too few rows for a space. */
 async function trainedSpace(
-  index: Optimizable<unknown>,
+  index: Evaluable,
   origin: SpaceOrigin,
   wanted: Pick<Wanted, 'partitions' | 'seed'>,
   work: LongWork,
@@ -218,7 +211,7 @@ class HeldOut {
 
 /** Whether searches gain by copies, by the neighbours of evaluation queries. */
 async function payCopies(
-  index: Optimizable<unknown>,
+  index: Evaluable,
   { space, sample }: Trained,
   source: EvaluationSource,
   recall: number,
@@ -233,7 +226,7 @@ async function payCopies(
 
 /** Rows in random order as queries, each left out of its own answer. */
 async function rowSource(
-  index: Optimizable<unknown>,
+  index: Evaluable,
   known: HeldOut | null,
   hasSpace: boolean,
   wanted: Pick<Wanted, 'k' | 'queries' | 'seed'>,
@@ -244,11 +237,10 @@ async function rowSource(
   if (known === null) await index.eachRow((row, isHeldOut) => held.take(row, isHeldOut), work);
   const { rows, isTrained } = held.queries(hasSpace);
   const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
-  await index.loadQueries(order, work);
   return new EvaluationSource(
     { source: 'rows', truth: index.storage === 'none' ? 'distance' : 'cosine', isTrained },
     order,
-    { ahead: queries, queryAt: (row) => ({ row, query: index.queryOfRow(row) }) },
+    { ahead: queries, queryAt: async (row) => ({ row, query: await index.queryOfRow(row, work) }) },
     (asked, own) => index.nearest(asked, k, own),
   );
 }
@@ -275,7 +267,7 @@ function givenSource(
   return new EvaluationSource(
     { source: 'queries', truth, isTrained: false },
     shuffled(Uint32Array.from(asked.keys()), seedOf(wanted)),
-    { ahead: asked.length, queryAt: (i) => asked[i] },
+    { ahead: asked.length, queryAt: async (i) => asked[i] },
     (some, work) => index.nearest(some, wanted.k, work),
   );
 }
@@ -299,7 +291,7 @@ class EvaluationSource {
   readonly kind: QueriesKind;
   readonly #order: Uint32Array;
   readonly #ahead: number;
-  readonly #queryAt: (number: number) => EvaluationQuery;
+  readonly #queryAt: (number: number) => Promise<EvaluationQuery>;
   readonly #nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>;
   #ready: Evaluated[] = [];
   #made = 0;
@@ -308,7 +300,7 @@ class EvaluationSource {
   constructor(
     kind: QueriesKind,
     order: Uint32Array,
-    { ahead, queryAt }: { ahead: number; queryAt(number: number): EvaluationQuery },
+    { ahead, queryAt }: { ahead: number; queryAt(number: number): Promise<EvaluationQuery> },
     nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>,
   ) {
     this.kind = kind;
@@ -333,7 +325,11 @@ class EvaluationSource {
     const end = Math.min(this.#order.length, first + Math.max(0, more));
     if (end === first) return;
     this.#made = end;
-    const asked = Array.from(this.#order.subarray(first, end), this.#queryAt);
+    const asked: EvaluationQuery[] = [];
+    for (const number of this.#order.subarray(first, end)) {
+      asked.push(await this.#queryAt(number));
+      await work.step();
+    }
     const truths = await this.#nearest(asked, work);
     for (const [i, truth] of truths.entries()) this.#ready.push({ ...asked[i], truth });
   }

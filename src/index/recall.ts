@@ -8,12 +8,15 @@ import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import type { EvaluationRecall, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
-import type { Query } from './query-parts';
+import { queryOf } from './query';
+import type { Query, QueryParts } from './query-parts';
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
-import type { RowsToPlace, Space } from './space';
+import { pointsOf, type RowsToPlace, type Space } from './space';
 import type { EvaluationQuery, Truth } from './truth';
-import type { VectorStorage } from './vectors/row-vectors';
+import type { DenseVectors } from './vectors/dense-vectors';
+import { withDigits } from './vectors/rounding';
+import type { RowVectors, VectorStorage } from './vectors/row-vectors';
 
 /** Partitions of rows; `seconds` is null without copies. */
 export interface Partitions {
@@ -21,59 +24,90 @@ export interface Partitions {
   readonly seconds: Uint32Array | null;
 }
 
-/** An index whose searches are measured, in memory or in files. */
-export interface Evaluable {
-  readonly storage: VectorStorage;
-  readonly layout: Layout;
-  /** Rows that are there, and those of them that have codes: what a scan compares. */
-  readonly count: number;
-  readonly rows: number;
-  /** The partitions of rows, which must have codes. */
-  partitionsOf(rows: Uint32Array): Promise<Partitions>;
-  /** The true k nearest of queries. */
-  nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]>;
-  /** For each query the candidates of a setting, likeliest first: `want` of them. */
-  candidates(
-    asked: readonly EvaluationQuery[],
-    setting: Setting,
-    work: LongWork,
-  ): Promise<Uint32Array[]>;
-  /** For each query what a search for k finds; `ms` is the time of one. */
-  search(
-    asked: readonly EvaluationQuery[],
-    k: number,
-    setting: Setting,
-    work: LongWork,
-  ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
+/** How a search of an evaluation query finds its k best; with `isUnranked` all its candidates. */
+export interface EvaluationSearch {
+  readonly k: number;
+  readonly setting: Setting;
+  readonly isUnranked: boolean;
 }
 
-/** An index that is optimized, in memory or in files. */
-export interface Optimizable<Self> extends Evaluable {
+/** An index that is optimized and whose searches are measured, in memory or in files. */
+export abstract class Evaluable<Self = unknown> {
+  protected readonly parts: QueryParts;
+  readonly layout: Layout;
+  /** Rows that are there, and those of them that have codes: what a scan compares. */
+  abstract readonly count: number;
+  abstract readonly rows: number;
+
+  constructor(parts: QueryParts, layout: Layout) {
+    this.parts = parts;
+    this.layout = layout;
+  }
+
+  get storage(): VectorStorage {
+    return this.parts.vectors?.kind ?? 'none';
+  }
+
   /** Goes once through all rows that have codes, in any order; `own` is valid during the call. */
-  eachRow(
+  abstract eachRow(
     take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
     work: LongWork,
   ): Promise<void>;
-  /** Loads what rows need to be queries. */
-  loadQueries(rows: Uint32Array, work: LongWork): Promise<void>;
-  queryOfRow(row: number): Query;
-  /** The points of rows; zeros for a row that has none. */
-  pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array>;
   /** The same rows in the partitions of a space. */
-  placed(layout: Layout, work: LongWork): Promise<Self>;
-}
+  abstract placed(layout: Layout, work: LongWork): Promise<Self>;
+  /** The partitions of rows, which must have codes. */
+  abstract partitionsOf(rows: Uint32Array): Promise<Partitions>;
+  /** The true k nearest of queries. */
+  abstract nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]>;
+  /** For each query what a search finds, the likeliest first; `ms` is the time of one. */
+  abstract search(
+    asked: readonly EvaluationQuery[],
+    how: EvaluationSearch,
+    work: LongWork,
+  ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
+  /** A row that has a code as a query. */
+  abstract queryOfRow(row: number, work: LongWork): Promise<Query>;
+  /** A row as it is placed in a space; null for one without a code. */
+  protected abstract rowToPlace(
+    row: number,
+    space: Space,
+    work: LongWork,
+  ): Promise<RowsToPlace | null>;
 
-/** A search for an evaluation query. */
-export function evaluationSearch(
-  index: Searched,
-  query: Query,
-  asked: { k: number; setting: Setting; isExact: boolean; isUnranked: boolean },
-): CosineSearch {
-  const { k, setting, isExact, isUnranked } = asked;
-  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
-  const how = { ...setting, want, k, filter: null, isUnranked };
-  return new CosineSearch(index, query, how, isExact, work);
+  /** The points of rows; zeros for a row that has none. */
+  async pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array> {
+    const points = new Int16Array(rows.length * space.width);
+    for (const [i, row] of rows.entries()) {
+      const own = await this.rowToPlace(row, space, work);
+      if (own !== null) points.set(pointsOf(space, own), i * space.width);
+      await work.step();
+    }
+    return points;
+  }
+
+  /** A held vector as a query, as it may have been given. */
+  protected queryOfVector(vectors: RowVectors, position: number, row: number): Query {
+    const { dense } = this.parts;
+    // Random digits in place of the lost ones: it is as far from what is held as new queries are.
+    const given =
+      dense?.kind === 'int8'
+        ? withDigits((vectors as DenseVectors).valuesAt(position), dense.zeros, row)
+        : vectors.at(position);
+    return queryOf(this.parts, given) as Query;
+  }
+
+  /** A search for an evaluation query. */
+  protected searchFor(
+    index: Searched,
+    query: Query,
+    { k, setting, isUnranked }: EvaluationSearch,
+  ): CosineSearch {
+    const isExact = this.parts.canCompare(query);
+    const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
+    const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
+    const how = { ...setting, want, k, filter: null, isUnranked };
+    return new CosineSearch(index, query, how, isExact, work);
+  }
 }
 
 /** An evaluation query with its true neighbours. */
@@ -132,7 +166,8 @@ export async function measured(
 ): Promise<Figures> {
   const own = judging.some(({ row }) => row !== null) ? 1 : 0;
   const asked = { ...setting, want: setting.want + own };
-  const { found, ms } = await index.search(judging, k + own, asked, work);
+  const how = { k: k + own, setting: asked, isUnranked: false };
+  const { found, ms } = await index.search(judging, how, work);
   const counts = found.map((one, i) => {
     const { truth } = judging[i];
     const near = new Set(truth.rows);

@@ -10,17 +10,10 @@ import type { IndexCore } from '../index/index-core';
 import type { OptimizeOptions, RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
-import { queryOf } from '../index/query';
 import type { Query } from '../index/query-parts';
-import {
-  type Evaluable,
-  evaluationSearch,
-  type Optimizable,
-  type Partitions,
-} from '../index/recall';
-import type { Best, Setting } from '../index/search';
-import type { Space } from '../index/space';
-import { pointsOf, type RowsToPlace } from '../index/space';
+import { Evaluable, type EvaluationSearch, type Partitions } from '../index/recall';
+import type { Best } from '../index/search';
+import type { RowsToPlace, Space } from '../index/space';
 import { isHeldOut } from '../index/train';
 import {
   chunkStarts,
@@ -30,7 +23,6 @@ import {
   type VectorChunk,
 } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
-import { withDigits } from '../index/vectors/rounding';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION } from './blocks';
 import type { FolderChange, NextSegment } from './change';
@@ -198,18 +190,16 @@ const TOGETHER = 128;
 type Placing = (layout: Layout, work: LongWork) => Promise<StoredEvaluable>;
 
 /** An index that holds dense vectors, which all rows that are not null have. */
-class StoredEvaluable implements Optimizable<StoredEvaluable> {
+class StoredEvaluable extends Evaluable<StoredEvaluable> {
   readonly rows: number;
   readonly #content: Content;
   readonly #stored: StoredRows;
   readonly #queue: SearchQueue;
-  /** Vectors of rows that are queries, by row. */
-  readonly #queries = new Map<number, { vectors: DenseVectors; position: number }>();
-
   readonly #place: Placing;
 
   /** `memory` is what searches may hold, besides what the content takes. */
   constructor(content: Content, memory: number, place: Placing) {
+    super(content.parts, { space: content.space, hasCopies: content.manifest.index.copies });
     this.#content = content;
     this.#place = place;
     this.#stored = new StoredRows(content, memory);
@@ -231,25 +221,8 @@ class StoredEvaluable implements Optimizable<StoredEvaluable> {
     return this.#place(layout, work);
   }
 
-  get storage(): Evaluable['storage'] {
-    return this.#content.parts.vectors?.kind ?? 'none';
-  }
-
-  get layout(): Evaluable['layout'] {
-    return { space: this.#content.space, hasCopies: this.#content.manifest.index.copies };
-  }
-
-  /** Reads the vectors of rows that will be queries. */
-  async loadQueries(rows: Uint32Array, work: LongWork): Promise<void> {
-    const { signal } = work.call;
-    for (const row of rows) {
-      const { vectors, position } = await this.#vectorOf(row, signal);
-      this.#queries.set(row, { vectors, position });
-      await work.step();
-    }
-  }
-
-  async #vectorOf(row: number, signal?: AbortSignal) {
+  /** The vector of a row, which is read alone. */
+  async #vectorOf(row: number, signal?: AbortSignal): Promise<DenseVectors> {
     const name = await this.#stored.blockOf(row, signal);
     const vectors = noVectorsOf(this.#content) as DenseVectors;
     const [columns] = await this.#stored.reader.vectors([name], signal);
@@ -259,21 +232,17 @@ class StoredEvaluable implements Optimizable<StoredEvaluable> {
     const values = columns.vectors?.slice(place * dimensions, (place + 1) * dimensions) ?? null;
     const scales = columns.scales?.slice(place, place + 1) ?? null;
     vectors.restore({ vectors: values, scales, sparse: null }, Uint32Array.of(0));
-    return { vectors, position: 0 };
+    return vectors;
   }
 
-  /** A row that was loaded as a query: its vector as it may have been given. */
-  queryOfRow(row: number): Query {
-    const found = this.#queries.get(row);
-    if (found === undefined) throw new RangeError(`row ${row} is not at hand`);
-    const { vectors, position } = found;
-    const { parts } = this.#content;
-    const { zeros } = parts.dense as DenseVectors;
-    const given =
-      vectors.kind === 'int8'
-        ? withDigits(vectors.valuesAt(position), zeros, row)
-        : vectors.at(position);
-    return queryOf(parts, given) as Query;
+  async queryOfRow(row: number, { call }: LongWork): Promise<Query> {
+    return this.queryOfVector(await this.#vectorOf(row, call.signal), 0, row);
+  }
+
+  protected async rowToPlace(row: number, _: Space, { call }: LongWork): Promise<RowsToPlace> {
+    const vectors = await this.#vectorOf(row, call.signal);
+    const norms = Float64Array.of(vectors.normOf(0));
+    return { rows: Uint32Array.of(row), values: vectors.valuesAt(0), norms, codes: null };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
@@ -286,20 +255,6 @@ class StoredEvaluable implements Optimizable<StoredEvaluable> {
       if (seconds !== null) seconds[i] = await this.#stored.linkAt({ list, block, place });
     }
     return { own, seconds };
-  }
-
-  /** The points of rows. */
-  async pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array> {
-    const points = new Int16Array(rows.length * space.width);
-    for (let i = 0; i < rows.length; i++) {
-      const { vectors, position } = await this.#vectorOf(rows[i], work.call.signal);
-      const values = vectors.valuesAt(position);
-      const norms = Float64Array.of(vectors.normOf(position));
-      const own = { rows: rows.subarray(i, i + 1), values, norms, codes: null };
-      points.set(pointsOf(space, own), i * space.width);
-      await work.step();
-    }
-    return points;
   }
 
   nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
@@ -372,44 +327,21 @@ class StoredEvaluable implements Optimizable<StoredEvaluable> {
     }
   }
 
-  async candidates(
-    asked: readonly EvaluationQuery[],
-    setting: Setting,
-    work: LongWork,
-  ): Promise<Uint32Array[]> {
-    const found = await this.#together(asked, 1, setting, true, work);
-    return found.map(({ rows }) => rows);
-  }
-
   async search(
     asked: readonly EvaluationQuery[],
-    k: number,
-    setting: Setting,
+    how: EvaluationSearch,
     work: LongWork,
   ): Promise<{ found: Best[]; ms: number }> {
     const start = performance.now();
-    const found = await this.#together(asked, k, setting, false, work);
-    return { found, ms: (performance.now() - start) / Math.max(1, asked.length) };
-  }
-
-  async #together(
-    asked: readonly EvaluationQuery[],
-    k: number,
-    setting: Setting,
-    isUnranked: boolean,
-    work: LongWork,
-  ): Promise<Best[]> {
-    const all: Best[] = [];
+    const found: Best[] = [];
     for (let first = 0; first < asked.length; first += TOGETHER) {
       const some = asked.slice(first, first + TOGETHER).map(async ({ query }) => {
-        const isExact = this.#content.parts.canCompare(query);
-        const how = { k, setting, isExact, isUnranked };
-        const search = evaluationSearch(this.#stored, query, how);
+        const search = this.searchFor(this.#stored, query, how);
         return (await this.#queue.run(search, work.call.signal)).best;
       });
-      all.push(...(await Promise.all(some)));
+      found.push(...(await Promise.all(some)));
       await work.step();
     }
-    return all;
+    return { found, ms: (performance.now() - start) / Math.max(1, asked.length) };
   }
 }
