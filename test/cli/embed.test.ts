@@ -265,7 +265,7 @@ describe('a real model', () => {
 });
 
 it('the example of --help works', async () => {
-  const { stdout } = await runChild(['embed', '--help']);
+  const { stdout } = await run(['embed', '--help']);
   const [, example] = /\nExample:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
   const cwd = await ownFolder();
   await symlink(join(root, 'datasets'), join(cwd, 'datasets'));

@@ -209,13 +209,15 @@ it('a search for a text finds the nearest of all texts by exact cosine', async (
   };
   const lengthOf = (weights: ReadonlyMap<string, number>) => Math.hypot(...weights.values());
   const vectors = texts.map(weightsOf);
+  const lengths = vectors.map(lengthOf);
   for (let i = 0; i < 20; i++) {
     const query = Array.from({ length: 5 }, word);
     const asked = weightsOf(query);
-    const cosines = vectors.map((own) => {
+    const length = lengthOf(asked);
+    const cosines = vectors.map((own, row) => {
       let sum = 0;
       for (const [one, weight] of asked) sum += weight * (own.get(one) ?? 0);
-      return sum / (lengthOf(own) * lengthOf(asked));
+      return sum / (lengths[row] * length);
     });
     const best = [...cosines].sort((a, b) => b - a).slice(0, 10);
     const { hits, compared } = await ask<SearchAnswer>(served, 'search', {

@@ -13,7 +13,7 @@ import { Draws } from '../reference/random';
 /** An optimized index whose rows are in two partitions each, next to brute force. */
 
 const DIMENSIONS = 40;
-const COUNT = 5000;
+const COUNT = 3000;
 
 /** Vectors without clusters, which lie far from all centroids; some are equal to others. */
 function scattered(seed: number, count: number): Float32Array {
@@ -36,7 +36,7 @@ async function made(options: object = {}, optimize: object = {}): Promise<SimHas
     ...options,
   });
   await index.addAll({ values, dimensions: DIMENSIONS });
-  await index.optimize({ partitions: 64, queries: 100, recall: 0.9, copies: true, ...optimize });
+  await index.optimize({ partitions: 64, queries: 60, recall: 0.9, copies: true, ...optimize });
   return index;
 }
 

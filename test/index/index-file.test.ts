@@ -40,8 +40,12 @@ const kinds = {
   'unsigned big integers': (row: number) => 2n ** 63n + BigInt(row),
 };
 
+/** Ids of every kind next to one kind of vectors, of two kinds next to the others. */
+const kindsNextTo = (keep: string) =>
+  Object.entries(kinds).slice(0, keep === 'float32' ? undefined : 2);
+
 describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
-  it.each(Object.entries(kinds))('is the same after a save, ids being %s', async (_, idOf) => {
+  it.each(kindsNextTo(keep))('is the same after a save, ids being %s', async (_, idOf) => {
     const vectors = clustered(700, 3);
     const ids = idOf && Array.from({ length: 700 }, (_, row) => idOf(row));
     const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, vectors: keep, seed: 9n });
@@ -66,18 +70,18 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
 it.each(['none', 'float32', 'int8'] as const)(
   'keeps partitions and report, keep %s',
   async (keep) => {
-    const vectors = clustered(6000, 4);
+    const vectors = clustered(2000, 4);
     const index = new SimHashIndex({
       ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: keep },
     });
     await index.addAll(vectors);
-    const report = await index.optimize({ recall: 0.9, k: 5, queries: 100, partitions: 64 });
-    await index.addAll({ values: clustered(300, 5).values, dimensions: DIMENSIONS });
-    for (let row = 0; row < 6300; row += 11) index.remove(row);
+    const report = await index.optimize({ recall: 0.9, k: 5, queries: 50, partitions: 24 });
+    await index.addAll({ values: clustered(100, 5).values, dimensions: DIMENSIONS });
+    for (let row = 0; row < 2100; row += 11) index.remove(row);
     const back = indexFromArrow(indexToArrow(index));
     expect(back.report).toEqual(index.report);
-    expect(back.report).toMatchObject({ wanted: 0.9, recall: report.recall, rowsAdded: 300 });
-    for (let row = 0; row < 6000; row += 117) {
+    expect(back.report).toMatchObject({ wanted: 0.9, recall: report.recall, rowsAdded: 100 });
+    for (let row = 0; row < 2000; row += 117) {
       const query = rowOf(vectors, row);
       expect(back.search(query, { k: 5 })).toEqual(index.search(query, { k: 5 }));
       if (index.report?.method !== 'partitions') continue;
@@ -102,7 +106,7 @@ it('finds the same when rows that were added to partitions are put in their orde
   await index.addAll(added);
   for (let row = 0; row < 5300; row += 11) index.remove(row);
   const back = indexFromArrow(indexToArrow(index));
-  for (let row = 0; row < 5000; row += 9) {
+  for (let row = 0; row < 5000; row += 45) {
     for (const probes of [8, 16, 40]) {
       const options = { k: 5, method: 'partitions', probes } as const;
       const query = rowOf(known, row);
@@ -163,7 +167,7 @@ describe('a damaged file', async () => {
   it('is refused, or gives the same index, wherever a bit is flipped or the end is cut', () => {
     const draws = new Draws(8);
     let refused = 0;
-    for (let trial = 0; trial < 300; trial++) {
+    for (let trial = 0; trial < 160; trial++) {
       const other = bytes.slice();
       // Half of the trials among metadata, at both ends of the file.
       const near = draws.integer(6000);
@@ -182,7 +186,7 @@ describe('a damaged file', async () => {
         refused++;
       }
     }
-    expect(refused).toBeGreaterThan(200);
+    expect(refused).toBeGreaterThan(105);
   });
 });
 

@@ -304,7 +304,7 @@ async function run(kind: Kind, layout: Layout, operations: number, saveEach: num
 
 describe.each(KINDS)('an index of $name', (kind) => {
   it('agrees with the model through random operations, in memory, in a folder and on a host', async () => {
-    expect(Math.max(...(await run(kind, FEW, 90, 30)))).toBeGreaterThan(1);
+    expect(Math.max(...(await run(kind, FEW, 60, 20)))).toBeGreaterThan(1);
   });
 
   it('does so through 2,000 operations, of one segment to fifty', {

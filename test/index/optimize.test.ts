@@ -28,7 +28,7 @@ function clustered(count: number, spread = 0.5, dimensions = DIMENSIONS) {
 
 const at = (matrix: { values: Float32Array }, row: number) =>
   matrix.values.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
-const COUNT = 6000;
+const COUNT = 3200;
 const vectors = clustered(COUNT);
 
 async function made(
@@ -125,7 +125,7 @@ describe('what optimize reports', () => {
     // Rows that are held out become others that are held out; the space must be as it was.
     const index = await made();
     const heldOut = await heldOutRows(coreOf(index).rows);
-    expect(heldOut.length).toBeGreaterThan(100);
+    expect(heldOut.length).toBeGreaterThan(60);
     const other = { ...vectors, values: vectors.values.slice() };
     for (const [i, row] of heldOut.entries()) {
       at(other, row).set(at(vectors, heldOut[(i + 1) % heldOut.length]));
@@ -182,11 +182,11 @@ describe('what optimize reports', () => {
   it('is stale after a tenth of the rows has changed, and is measured again', async () => {
     const index = await made();
     await index.optimize({ ...settings, recall: 0.9 });
-    await index.addAll(clustered(300));
-    for (let row = 0; row < 300; row++) index.remove(row);
-    expect(index.report).toMatchObject({ rowsAdded: 300, rowsRemoved: 300, stale: false });
+    await index.addAll(clustered(160));
+    for (let row = 0; row < 160; row++) index.remove(row);
+    expect(index.report).toMatchObject({ rowsAdded: 160, rowsRemoved: 160, stale: false });
     await index.addAll(clustered(1));
-    expect(index.report).toMatchObject({ rowsAdded: 301, stale: true });
+    expect(index.report).toMatchObject({ rowsAdded: 161, stale: true });
     const again = await index.optimize({ ...settings, recall: 0.9 });
     expect(again).toMatchObject({ rows: COUNT + 1, rowsAdded: 0, stale: false, source: 'rows' });
     expect(index.report).toEqual(again);

@@ -212,8 +212,8 @@ describe('of equal rows', () => {
     expect(found.pairs).toEqual(expected);
   });
 
-  it('takes a million of them as a million', async () => {
-    const codes = Codes.allocate(1_000_000, { bits: 64 });
+  it('takes 300,000 of them as so many', async () => {
+    const codes = Codes.allocate(300_000, { bits: 64 });
     codes.at(17)[0] = 1;
     let count = 0;
     const options = { maxDistance: 3, equal: 'first' } as const;
@@ -221,7 +221,7 @@ describe('of equal rows', () => {
       count += a.length;
     };
     await eachPairs(rowsOf('codes', codes), null, options, take, new LongWork());
-    expect(count).toBe(999_999);
+    expect(count).toBe(299_999);
   });
 });
 
@@ -266,15 +266,18 @@ describe('by cosine', async () => {
     const share = catchShare(COSINE, { ...at, maxDistance });
     expect(share).toBeGreaterThanOrEqual(0.99);
     let near = 0;
+    const wrong: string[] = [];
     for (let a = 0; a < 400; a++) {
       for (let b = a + 1; b < 400; b++) {
         const cosine = Math.cos(angleBetween(vectors[a], vectors[b]));
         const got = found.get(`${a},${b}`);
-        if (got !== undefined) expect(got).toBeCloseTo(cosine, 5);
         if (cosine >= minCosine + 1e-6) near++;
-        else if (cosine < minCosine - 1e-6) expect(got).toBeUndefined();
+        if (got === undefined) continue;
+        const isNear = cosine >= minCosine - 1e-6 && Math.abs(got - cosine) < 5e-6;
+        if (!isNear) wrong.push(`${a},${b}: ${got}, not ${cosine}`);
       }
     }
+    expect(wrong).toEqual([]);
     expect(near).toBeGreaterThan(50);
     // At least the share, since the nearer ones are found more surely; two of three sigmas spare.
     expect(found.size).toBeGreaterThan(

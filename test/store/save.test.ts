@@ -45,8 +45,12 @@ const kinds = {
   'unsigned big integers': (row: number) => 2n ** 63n + BigInt(row),
 };
 
+/** Ids of every kind next to one kind of vectors, of two kinds next to the others. */
+const kindsNextTo = (keep: string) =>
+  Object.entries(kinds).slice(0, keep === 'float32' ? undefined : 2);
+
 describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
-  it.each(Object.entries(kinds))('is the same when it is opened, ids being %s', async (_, idOf) => {
+  it.each(kindsNextTo(keep))('is the same when it is opened, ids being %s', async (_, idOf) => {
     const folder = newFolder();
     const vectors = vectorsFor(700, 3);
     const ids = idOf && Array.from({ length: 700 }, (_, row) => idOf(row));
@@ -81,7 +85,7 @@ for (const seed of [1, 2]) {
       const folder = newFolder();
       let index = new SimHashIndex({ bits: 9, zero: 'null' });
       const model: Model = new Map();
-      for (let generation = 1; generation <= 25; generation++) {
+      for (let generation = 1; generation <= 19; generation++) {
         const count = draws.integer(30);
         const ids = Array.from({ length: count }, (_, i) => `${generation}/${i}`);
         const bytes = Uint8Array.from({ length: 2 * count }, (_, i) =>
@@ -179,19 +183,19 @@ it('compaction reports the rows of the new files, and changes nothing where it i
 
 it('keeps partitions and the report; optimize makes all rows new', async () => {
   const folder = newFolder();
-  const vectors = vectorsFor(5000, 4);
+  const vectors = vectorsFor(1500, 4);
   const index = new SimHashIndex({
     ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
   });
   await index.addAll(vectors);
   await saveIndex(index, folder);
-  await partitioned(index, { recall: 0.9, k: 5, queries: 100, partitions: 64 });
+  await partitioned(index, { recall: 0.9, k: 5, queries: 50, partitions: 24 });
   await saveIndex(index, folder);
-  expect(index.report?.partitions).toBe(64);
+  expect(index.report?.partitions).toBe(24);
   const back = await openIndex(folder);
   for (const one of [index, back]) {
-    await one.addAll(vectorsFor(300, 5));
-    for (let row = 0; row < 5300; row += 11) one.remove(row);
+    await one.addAll(vectorsFor(100, 5));
+    for (let row = 0; row < 1600; row += 11) one.remove(row);
   }
   const [space] = await filesIn(folder, 'space');
   await saveIndex(back, folder);
@@ -200,7 +204,7 @@ it('keeps partitions and the report; optimize makes all rows new', async () => {
   const again = await openIndex(folder);
   expect(again.report).toEqual(index.report);
   expect((await IndexFolder.open(folder)).report).toEqual(index.report);
-  for (let row = 0; row < 5000; row += 217) {
+  for (let row = 0; row < 1500; row += 117) {
     const query = vectors.values.slice(row * DIMENSIONS, (row + 1) * DIMENSIONS);
     for (const options of [{ k: 5 }, { k: 5, method: 'partitions', probes: 3 }] as const) {
       expect(again.search(query, options)).toEqual(index.search(query, options));
@@ -517,11 +521,11 @@ it('saves a segment of rows without codes, which have no copies', async () => {
   const index = new SimHashIndex({ bits: 64, dimensions: 8, vectors: 'float32', zero: 'null' });
   const draws = new Draws('copies');
   const row = () => Array.from({ length: 8 }, () => draws.uniform() - 0.5);
-  await index.addAll(Array.from({ length: 3000 }, row));
-  await index.optimize({ recall: 0.9, copies: true, partitions: 16, queries: 60 });
+  await index.addAll(Array.from({ length: 800 }, row));
+  await index.optimize({ recall: 0.9, copies: true, partitions: 16, queries: 20 });
   await saveIndex(index, folder);
   index.add(new Array(8).fill(0));
   await saveIndex(index, folder);
   expect((await IndexFolder.verify(folder)).problems).toEqual([]);
-  expect((await openIndex(folder)).count).toBe(3001);
+  expect((await openIndex(folder)).count).toBe(801);
 });

@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index/simhash-index';
@@ -198,8 +199,17 @@ describe('a folder that was written wrongly', () => {
   });
 });
 
+/** Folders that were written once, by the name of their rows. */
+const written = new Map<string, Promise<string>>();
+
 /** An index of some rows in partitions, with hashes of their ids. */
 async function small(folder: string, name = 'row ') {
+  const made = written.get(name) ?? write(join(root, `${name}.hs`), name);
+  written.set(name, made);
+  cpSync(await made, folder, { recursive: true });
+}
+
+async function write(folder: string, name: string): Promise<string> {
   const count = 4200; // with hashes of ids, which fewer rows do not have
   const index = new SimHashIndex({ bits: 64, dimensions: 8, vectors: 'int8' });
   const values = new Draws(8).gaussians(8 * count);
@@ -210,6 +220,7 @@ async function small(folder: string, name = 'row ') {
   );
   await index.optimize({ recall: 0.5, k: 2, queries: 4, partitions: 4, copies: true });
   await saveIndex(index, folder);
+  return folder;
 }
 
 /** What is wrong with a folder whose first block was changed before it was written. */

@@ -158,7 +158,7 @@ describe('codes through Arrow', () => {
       const stream = codesFromArrow(tableToIPC(codesToTable(codes, options), 'stream'));
       expectEqualCodes(stream.codes, codes);
     });
-    fc.assert(property, { seed: SEED, numRuns: 300 });
+    fc.assert(property, { seed: SEED, numRuns: 120 });
   });
 
   it('keep strings of any characters as ids', () => {
@@ -167,7 +167,7 @@ describe('codes through Arrow', () => {
       const read = codesFromArrow(codesToArrow(codes, { ids }));
       expect(read.ids).toEqual(ids);
     });
-    fc.assert(property, { seed: SEED });
+    fc.assert(property, { seed: SEED, numRuns: 40 });
   });
 
   it('keep a byte order mark at the start of an id', () => {
@@ -196,7 +196,7 @@ describe('codes through Arrow', () => {
   });
 
   it.each(
-    [0, 1, 2, BATCH_ROWS, BATCH_ROWS + 1, 200_000].flatMap((count) =>
+    [0, 1, 2, BATCH_ROWS, 2 * BATCH_ROWS + 1].flatMap((count) =>
       (['none', 'strings', 'numbers beyond 2^31', 'BigUint64Array'] as const).map(
         (kind) => [count, kind] as const,
       ),

@@ -63,20 +63,20 @@ describe('hashAll', async () => {
   };
   const dense = await Promise.all((['uniform', 'duplicates'] as const).map(makeDense));
 
-  it.each(THREADS)('gives the codes of dense rows with %d threads', async (threads) => {
+  it('gives the codes of dense rows that one thread gives', async () => {
     for (const { rows, codes } of dense) {
       for (const { hasher, expected } of codes) {
-        const { bytes } = await hasher.hashAll(rows, { threads });
+        const { bytes } = await hasher.hashAll(rows, { threads: 3 });
         expect(digest(bytes)).toBe(expected);
       }
     }
   });
 
-  it.each(THREADS)('gives the codes and nulls of sparse rows with %d threads', async (threads) => {
+  it('gives the codes and nulls of sparse rows that one thread gives', async () => {
     const rows = [...sparseRows(5000), { indices: [], values: [] }, ...sparseRows(300)];
     const hasher = new SimHasher({ bits: 128, zero: 'null' });
-    const codes = await hasher.hashAll(rows, { threads });
-    const expected = await hasher.hashAll(rows);
+    const codes = await hasher.hashAll(rows, { threads: 3 });
+    const expected = await hasher.hashAll(rows, { threads: 1 });
     expect([codes.bytes, codes.validity]).toEqual([expected.bytes, expected.validity]);
     expect(codes.isNull(5000)).toBe(true);
   });
@@ -160,10 +160,8 @@ describe('hashAll of texts', () => {
     it(`gives equal codes: ${name}`, quickIf(!name.startsWith('shingles')), async () => {
       const hasher = new TextHasher(options);
       const expected = digest((await hasher.hashAll(texts, { threads: 1 })).bytes);
-      for (const threads of THREADS) {
-        const { bytes } = await hasher.hashAll(texts, { threads });
-        expect(digest(bytes)).toBe(expected);
-      }
+      const { bytes } = await hasher.hashAll(texts, { threads: 3 });
+      expect(digest(bytes)).toBe(expected);
     });
   }
 
@@ -219,10 +217,11 @@ describe('the pool', () => {
   });
 
   it('serves several calls at once', async () => {
+    const few = { ...rows, values: rows.values.subarray(0, 5000 * 100) };
     const some = [1, 2, 3, 4].map((seed) => new SimHasher({ bits: 64, seed }));
-    const all = await Promise.all(some.map((one) => one.hashAll(rows, { threads: 2 })));
+    const all = await Promise.all(some.map((one) => one.hashAll(few, { threads: 2 })));
     const expected = await Promise.all(
-      some.map(async (one) => digest((await one.hashAll(rows)).bytes)),
+      some.map(async (one) => digest((await one.hashAll(few, { threads: 1 })).bytes)),
     );
     expect(all.map(({ bytes }) => digest(bytes))).toEqual(expected);
   });
