@@ -51,7 +51,7 @@ it('an index and its copy from a file answer alike after the same changes', asyn
     for (let i = 0; i < 400; i++) one.add(vectors[i % 350], `again ${i}`);
     for (let i = 300; i < 330; i++) one.remove(`id ${i}`);
   }
-  for (const query of clustered(draws, 100, dimensions)) {
+  for (const query of clustered(draws, 40, dimensions)) {
     expect(copy.search(query)).toEqual(index.search(query));
     expect(copy.search(query, { rank: 'hamming' })).toEqual(
       index.search(query, { rank: 'hamming' }),

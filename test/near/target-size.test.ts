@@ -34,7 +34,7 @@ describe.each(GROUPINGS)('by %s', (grouping) => {
     const stays = names.map((own) => new Set(own.values()).size);
     const distinct = new Set(rowsOf(codes).map((row) => codes.at(row).join())).size;
     expect(stays[0]).toBe(distinct);
-    for (let targetRows = 1; targetRows <= 131; targetRows += 7) {
+    for (let targetRows = 1; targetRows <= 131; targetRows += 14) {
       const plan = await dedup(codes, { maxDistance, grouping, targetRows });
       expectSound(plan, codes);
       const least = stays[maxDistance];
