@@ -51,11 +51,19 @@ class Child(unittest.TestCase):
         self.assertEqual(len(found), len(expected))
         self.assertEqual(list(command.stream(NEAR, [])), [])
 
-    def test_says_what_is_wrong_with_the_data_and_by_its_exit_code(self):
+    def test_says_what_is_wrong_with_the_data(self):
         bad = pa.record_batch({"vector": pa.array([[1.0, 2.0], [1.0, float("nan")]])})
-        with self.assertRaisesRegex(command.CommandError, "stdin: row 1") as caught:
+        with self.assertRaisesRegex(command.CommandError, "stdin: row 1"):
             list(command.stream(["fingerprint", "-", "-q"], [bad]))
-        self.assertEqual(caught.exception.exit_code, 3)
+
+    def test_the_child_waits_for_the_caller_once_its_input_has_ended(self):
+        equal = pa.record_batch({"id": pa.array(range(2000)), "code": pa.array([bytes(8)] * 2000)})
+        found = command.stream(NEAR, [equal])
+        count = next(found).num_rows
+        [pid] = subprocess.run(["pgrep", "-P", str(os.getpid()), "node"], capture_output=True, text=True).stdout.split()
+        time.sleep(2)
+        self.assertTrue(is_alive(pid))
+        self.assertEqual(count + sum(batch.num_rows for batch in found), 2000 * 1999 // 2)
 
     def test_refuses_an_output_that_is_cut_between_batches_though_the_command_ends_well(self):
         # The first message of the output, the schema, and then a proper end.

@@ -1,8 +1,8 @@
 """The command `halfspace` as a child process: Arrow batches in, Arrow batches out, both as they come.
 
-Threads pump the pipes, since the child answers batches late and a protocol in lock step would
-deadlock; the iterator of the batches stays in the caller's thread. An output that is not whole, or
-differs from its checksums, is an error, and the child ends with its parent.
+A thread reads while the caller's writes, since the child answers batches late and a protocol in lock
+step would deadlock. An output that is not whole, or differs from its checksums, is an error, and the
+child ends with its parent.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ from .seal import CommandError, checked
 __all__ = ["BUNDLE", "CommandError", "bundle", "node", "on_file", "run", "start", "stream"]
 
 BUNDLE = pathlib.Path(__file__).with_name("node") / "command.mjs"
-#: Batches that wait in each direction.
-WAITING = 2
 #: By prctl: the signal that a child gets when its parent has died.
 PR_SET_PDEATHSIG = 1
 
@@ -90,7 +88,7 @@ def _limit() -> Any:
     return None
 
 
-def start(arguments: Iterable[str], stdin: int = PIPE) -> subprocess.Popen[bytes]:
+def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> subprocess.Popen[bytes]:
     """Starts the command with one thread: the tasks of an executor share its cores."""
     environment = {**os.environ, "HALFSPACE_THREADS": "1"}
     dies_with_parent = None
@@ -102,7 +100,7 @@ def start(arguments: Iterable[str], stdin: int = PIPE) -> subprocess.Popen[bytes
     # Without traps a WebAssembly memory takes no 10 GB of addresses; its checks cost time.
     flags = ["--disable-wasm-trap-handler"] if limit else []
     words = [node(), *flags, bundle(), *arguments]
-    how: dict[str, Any] = {"stdin": stdin, "stdout": PIPE, "stderr": PIPE, "env": environment}
+    how: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": PIPE, "env": environment}
     child: subprocess.Popen[bytes] = subprocess.Popen(words, preexec_fn=dies_with_parent, **how)
     if limit:
         with contextlib.suppress(OSError, ValueError):  # only root may lift it
@@ -122,8 +120,7 @@ def _check_exit(child: subprocess.Popen[bytes], complaint: bytes) -> None:
     if child.returncode == 0:
         return
     text = complaint.decode(errors="replace").strip()
-    reason = text or f"the command ended with {child.returncode} and without a word"
-    raise CommandError(reason, child.returncode)
+    raise CommandError(text or f"the command ended with {child.returncode} and without a word")
 
 
 def on_file(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -153,139 +150,66 @@ def stream(
     first = next(batches, None)
     if first is None:
         return
-    arguments = [*arguments, "--from", "arrows"]
-    if has_output:
-        arguments += ["--to", "arrows"]
-    child = _Child(arguments, first.schema, has_output)
-    try:
-        child.put(first)
-        for batch in batches:
-            while not child.has_room():
-                yield from child.taken()
-            child.put(batch)
-            yield from child.ready()
-        child.put(None)
-        while not child.is_done():
-            yield from child.taken()
-        child.finish()
-    finally:
-        child.close()
+    arguments = [*arguments, "--from", "arrows", *(["--to", "arrows"] if has_output else [])]
+    child = start(arguments, stdout=PIPE if has_output else subprocess.DEVNULL)
+    stdin, stderr = child.stdin, child.stderr
+    assert stdin and stderr
+    problems: list[Exception] = []
+    complaints: list[bytes] = []
+    found: deque[pa.RecordBatch] = deque()
+    is_writing = True
 
-
-class _Child:
-    """A running command and the threads at its pipes."""
-
-    def __init__(self, arguments: Iterable[str], schema: pa.Schema, has_output: bool) -> None:
-        self._process = start(arguments)
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr
-        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
-        self._changed = threading.Condition()
-        self._to_child: deque[pa.RecordBatch | None] = deque()
-        self._from_child: deque[pa.RecordBatch] = deque()
-        self._writes = self._reads = True
-        self._problem: Exception | None = None
-        self._has_output = has_output
-        self._complaint = b""
-        self._threads = [
-            threading.Thread(target=self._guarded, args=[work], daemon=True)
-            for work in (lambda: self._write(schema), self._read, self._hear)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def put(self, batch: pa.RecordBatch | None) -> None:
-        with self._changed:
-            self._to_child.append(batch)
-            self._changed.notify_all()
-
-    def has_room(self) -> bool:
-        """Whether a batch can be put; when the child no longer reads, its end will say why."""
-        return len(self._to_child) < WAITING or not self._writes
-
-    def is_done(self) -> bool:
-        return not self._reads and not self._from_child
-
-    def ready(self) -> list[pa.RecordBatch]:
-        """The batches that are there."""
-        with self._changed:
-            found = list(self._from_child)
-            self._from_child.clear()
-            self._changed.notify_all()
-        return found
-
-    def taken(self) -> list[pa.RecordBatch]:
-        """The batches that are there, after the next change."""
-        with self._changed:
-            if not self._from_child and self._reads:
-                self._changed.wait(1)
-        return self.ready()
-
-    def finish(self) -> None:
-        """Fails unless the command ended well and its output is whole."""
-        for thread in self._threads:
-            thread.join()
-        self._process.wait()
-        _check_exit(self._process, self._complaint)
-        if self._problem is not None:
-            raise self._problem
-
-    def close(self) -> None:
-        """Ends the child where it still runs, and with it the threads."""
-        if self._process.poll() is None:
-            self._process.kill()
-        with self._changed:
-            self._writes = self._reads = False
-            self._from_child.clear()
-            self._changed.notify_all()
-        for thread in self._threads:
-            thread.join()
-        self._process.wait()
-
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def outputs() -> Iterator[pa.RecordBatch]:
         try:
-            work()
-        except Exception as problem:  # the task's thread raises it, after that of the command
-            self._problem = self._problem or problem
+            if child.stdout:
+                with child.stdout as pipe:
+                    yield from checked(pipe)
+        except Exception as problem:  # it is raised below, after that of the command
+            problems.append(problem)
 
-    def _write(self, schema: pa.Schema) -> None:
-        try:
-            with self._stdin as pipe, pa.ipc.new_stream(pipe, schema) as writer:
-                while True:
-                    with self._changed:
-                        self._changed.wait_for(lambda: self._to_child or not self._writes)
-                        if not self._writes:
-                            return
-                        batch = self._to_child.popleft()
-                        self._changed.notify_all()
-                    if batch is None:
-                        return
-                    writer.write_batch(batch)
-        except BrokenPipeError:
-            pass  # the command ended early: its exit code says why
-        finally:
-            with self._changed:
-                self._writes = False
-                self._changed.notify_all()
-
-    def _read(self) -> None:
-        try:
-            if not self._has_output:
-                self._stdout.read()
+    def read() -> None:
+        for batch in output:
+            found.append(batch)
+            if not is_writing:
                 return
-            with self._stdout as pipe:
-                for batch in checked(pipe):
-                    with self._changed:
-                        self._changed.wait_for(
-                            lambda: len(self._from_child) < WAITING or not self._reads
-                        )
-                        self._from_child.append(batch)
-                        self._changed.notify_all()
-        finally:
-            with self._changed:
-                self._reads = False
-                self._changed.notify_all()
 
-    def _hear(self) -> None:
-        with self._stderr as pipe:
-            self._complaint = pipe.read()[-10_000:]
+    output = outputs()
+    threads = [
+        threading.Thread(target=read, daemon=True),
+        threading.Thread(target=lambda: complaints.append(stderr.read()[-10_000:]), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        writer = pa.ipc.new_stream(stdin, first.schema)
+        for batch in itertools.chain([first], batches):
+            if not _is_sent(writer.write_batch, batch):
+                break
+            while found:
+                yield found.popleft()
+        _is_sent(writer.close)
+        _is_sent(stdin.close)
+        is_writing = False
+        threads[0].join()
+        # What the thread left is read here, so that the child waits for the caller.
+        yield from itertools.chain(found, output)
+        child.wait()
+    finally:
+        child.kill()  # where it still runs
+        _is_sent(stdin.close)
+        for thread in threads:
+            thread.join()
+        child.wait()
+        stderr.close()
+    _check_exit(child, complaints[0])
+    for problem in problems:
+        raise problem
+
+
+def _is_sent(work: Callable[..., object], *arguments: object) -> bool:
+    """Does some work on a child's input. False if the child ended early: its exit code says why."""
+    try:
+        work(*arguments)
+        return True
+    except BrokenPipeError:
+        return False

@@ -14,11 +14,7 @@ import xxhash
 
 
 class CommandError(RuntimeError):
-    """The command failed: its sentence. `exit_code` 3 is for bad data, which fails again."""
-
-    def __init__(self, sentence: str, exit_code: int | None = None) -> None:
-        super().__init__(sentence)
-        self.exit_code = exit_code
+    """The command failed: its sentence."""
 
 
 #: What Arrow and JSON raise for bytes that are not theirs.

@@ -11,18 +11,16 @@ from .stages import Checkpoint
 MAX_ROUNDS = 100
 
 
-def components(
-    near: DataFrame, a: str = "id_a", b: str = "id_b", checkpoint: Checkpoint | None = None
-) -> DataFrame:
-    """The ids that chains of pairs connect: a DataFrame of id and component, the least id of all that
-    are connected. Each id of `near` has a row. Stars are merged until nothing changes (Kiveris et
-    al. 2014); every round is a stage.
+def components(near: DataFrame, checkpoint: Checkpoint | None = None) -> DataFrame:
+    """The ids that chains of pairs id_a, id_b connect: a DataFrame of id and component, the least id of
+    all that are connected. Each id of `near` has a row. Stars are merged until nothing changes
+    (Kiveris et al. 2014); every round is a stage.
 
     >>> same = components(pairs(codes, max_distance=3))
     """
     stages = checkpoint or Checkpoint(near.sparkSession)
-    edges = near.select(F.col(a).alias("u"), F.col(b).alias("v")).where("u <> v")
-    edges = edges.select(F.greatest("u", "v").alias("u"), F.least("u", "v").alias("v")).distinct()
+    greater, lesser = F.greatest("id_a", "id_b"), F.least("id_a", "id_b")
+    edges = near.where("id_a <> id_b").select(greater.alias("u"), lesser.alias("v")).distinct()
     edges, before = stages.keep(edges, "edges"), None
     for number in range(MAX_ROUNDS):
         # Large star: the greater neighbours of a node to the least of all its neighbours.

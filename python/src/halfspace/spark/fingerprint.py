@@ -37,20 +37,18 @@ def fingerprint(
     seed: int = 0,
     projection: str | None = None,
     on_error: str = "stop",
-    frequencies: bytes | str | None = None,
+    frequencies: bytes | None = None,
     **text: object,
 ) -> Column:
     """The codes of a column of vectors (arrays of numbers), of texts, or of sparse rows (a map, or
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
     vector have a null code. `on_error="null"`: so have rows that cannot be hashed. `frequencies` is
-    the table that a call of that name returns, or the path of one on every worker. Further options,
-    for texts: tokens, normalize, stop_words, counting, hash.
+    the table that a call of that name returns. Further options, for texts: tokens, normalize,
+    stop_words, counting, hash.
 
     >>> codes = rows.select("id", fingerprint("embedding", bits=128).alias("code"))
     """
-    table = frequencies if isinstance(frequencies, bytes) else None
-    path = None if table is not None else frequencies
-    given = options(bits=bits, seed=seed, projection=projection, on_error=on_error, frequencies=path, **text)
+    given = options(bits=bits, seed=seed, projection=projection, on_error=on_error, **text)
 
     def codes(batches: Batches) -> Iterator[pa.Array]:
         first = next(batches, None)
@@ -61,9 +59,9 @@ def fingerprint(
         what = ["--text", "c0"] if is_text else ["--vector", ",".join(first.schema.names)]
         words = ["fingerprint", "-", "-q", *what, *given]
         with contextlib.ExitStack() as stack:
-            if table is not None:
+            if frequencies is not None:
                 own = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "table.arrow")
-                own.write_bytes(table)
+                own.write_bytes(frequencies)
                 words += ["--frequencies", str(own)]
             for batch in stream(words, itertools.chain([first], batches)):
                 yield batch.column("code").cast(pa.binary())

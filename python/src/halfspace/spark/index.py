@@ -54,8 +54,8 @@ def build_index(
 ) -> None:
     """Makes an index folder at a path of Spark's: the command opens it as any other.
     `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours:
-    one task measures all rows, with a copy of the index on its disk. `together=False` needs no copy: each
-    task measures its own rows. Further options are those of `halfspace index`: vectors, bits, tokens.
+    one task measures searches of all rows, with `together=False` each task those of its own.
+    Further options are those of `halfspace index`: vectors, bits, tokens.
 
     >>> build_index(rows, "s3a://bucket/docs.hs", vector="embedding", vectors="float32", recall=0.95)
     """
