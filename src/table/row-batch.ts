@@ -393,3 +393,19 @@ export class RowAssembler {
     return batch;
   }
 }
+
+/**
+ * Names for columns that go next to others: one that has the name of these gets the prefix `row_`,
+ * as often as the name is that of another column.
+ */
+export function freeNames(names: readonly string[], others: readonly string[]): string[] {
+  const taken = new Set([...others, ...names]);
+  return names.map((name) => {
+    if (!others.includes(name)) return name;
+    let own = name;
+    do own = `row_${own}`;
+    while (taken.has(own));
+    taken.add(own);
+    return own;
+  });
+}

@@ -127,6 +127,10 @@ describe('fingerprint of texts', () => {
     // It was lost: the codes took its place.
     const { stdout } = await run(words, { input });
     expect(rowsOf(stdout)).toMatchObject([{ id: 'a', row_code: 'X1' }]);
+    // The other name may be taken too: that column was lost then.
+    const both = input.replace('}', ',"row_code":"R1"}');
+    const { stdout: all } = await run([...words, '--columns', 'code,row_code'], { input: both });
+    expect(rowsOf(all)).toMatchObject([{ row_row_code: 'X1', row_code: 'R1' }]);
     const { stdout: bare } = await run([...words, '--columns', 'id'], { input });
     expect(Object.keys(rowsOf(bare)[0])).toEqual(['id', 'code']);
   });

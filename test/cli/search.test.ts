@@ -263,6 +263,20 @@ describe('search by text', () => {
     expect(await found("mixed = '1'")).toEqual(['r0', 'r3']);
   });
 
+  it('loses no column that is called like one of the result, in any order', async () => {
+    const lines = ['k', 'l'].map((key) =>
+      JSON.stringify({ key, id: 'own', row_id: 'other', vector: [1, 2] }),
+    );
+    await writeFile(join(cwd, 'named.jsonl'), `${lines.join('\n')}\n`);
+    const words = ['--id', 'key', '--vector', 'vector', '--columns', 'id,row_id'];
+    const made = await run(['index', 'named.jsonl', '-o', 'named.hs', '-q', ...words], { cwd });
+    expect(made.stderr).toBe('');
+    for (const columns of ['id,row_id', 'row_id,id']) {
+      const [first] = await search('named.hs', '--row-id', 'k', '--columns', columns);
+      expect(first).toMatchObject({ id: 'l', row_row_id: 'own', row_id: 'other' });
+    }
+  });
+
   it('shows the columns that are asked for', async () => {
     const [first] = await search('docs.hs', '--query', 'sourdough starter', '--columns', 'title');
     expect(first).toMatchObject({ id: 'bread-3', title: 'Keeping a sourdough alive' });

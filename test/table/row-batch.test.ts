@@ -22,7 +22,7 @@ import { openArrow } from '../../src/table/arrow/source';
 import { ArrowEncoder } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
 import { codesToArrow } from '../../src/table/from-arrow';
-import { RowBatch } from '../../src/table/row-batch';
+import { freeNames, RowBatch } from '../../src/table/row-batch';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
 
@@ -262,3 +262,10 @@ function bytesOf({ schema, data, numRows }: RecordBatch): Uint8Array {
   encoder.finish();
   return Buffer.concat(encoder.take());
 }
+
+it('gives columns next to others free names, whatever their order', () => {
+  expect(freeNames(['a', 'b'], ['c'])).toEqual(['a', 'b']);
+  expect(freeNames(['id', 'row_id', 'x'], ['id', 'x'])).toEqual(['row_row_id', 'row_id', 'row_x']);
+  expect(freeNames(['row_id', 'id'], ['id'])).toEqual(['row_id', 'row_row_id']);
+  expect(freeNames(['id', 'row_id'], ['id', 'row_id'])).toEqual(['row_row_id', 'row_row_row_id']);
+});

@@ -5,6 +5,7 @@
 
 import type { RowWriter } from '../../node';
 import { wordColumn } from '../../table/columns/make';
+import { freeNames } from '../../table/row-batch';
 import type { Call } from '../call';
 import { namedColumns } from '../input/columns';
 import { openInputRows } from '../input/input-rows';
@@ -28,8 +29,9 @@ export async function run(call: Call): Promise<0 | 1> {
     const header = { bits: codes.bits, ...codes.origin };
     out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
     const code = call.text('code-type') === 'int64' ? wordColumn('code', codes) : codes;
-    // A carried column that is called like the codes gets the prefix `row_`.
-    const renamed = carried.includes('code') && { row_code: batch.column('code') };
+    const renamed = carried.includes('code') && {
+      [freeNames(carried, ['code'])[carried.indexOf('code')]]: batch.column('code'),
+    };
     await out.write(only(batch, carried).with({ ...renamed, code }));
   }
   out ??= await openOutput(call, { inputs: [input], formulas: 'keep' });

@@ -22,6 +22,7 @@ import {
 } from '../../node';
 import { HttpPlace } from '../../store/http-place';
 import { openStored } from '../../store/open';
+import { freeNames } from '../../table/row-batch';
 import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
@@ -94,10 +95,8 @@ export async function run(call: Call): Promise<0> {
       [by === 'exact' ? measure.name : estimatedName(measure)]: similarities,
     };
     const own = await columnsOf(Uint32Array.from(hits, (hit) => hit.row));
-    // A carried column that is called like one of these gets the prefix `row_`.
-    for (const name of shown) {
-      columns[name in columns ? `row_${name}` : name] = own.column(name);
-    }
+    const names = freeNames(shown, Object.keys(columns));
+    for (const [i, name] of shown.entries()) columns[names[i]] = own.column(name);
     const batch = RowBatch.of(columns);
     if (batch.count === 0) empty ??= batch;
     else await out.write(batch);

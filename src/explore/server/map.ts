@@ -8,6 +8,7 @@ import { ascending } from '../../base/arrays';
 import { namingSample, wordsApart } from '../../clusters/cluster-words';
 import { type Neighbors, parquetWithNeighbors } from '../../formats/parquet/parquet-out';
 import { type ColumnData, RowBatch } from '../../node';
+import { freeNames } from '../../table/row-batch';
 import { dot, type MapPoints, type PlacedRows } from '../layout/map-rows';
 import { type MapAnswer, packed } from '../messages';
 import type { Explored } from './explored';
@@ -96,7 +97,7 @@ function clusterNames(
 /** Rows whose vectors, with those of their neighbours, are in memory at once. */
 const BLOCK_ROWS = 1024;
 
-/** Columns of the map; carried ones that are called so get the prefix `row_`. */
+/** Columns of the map next to carried ones. */
 const OWN_COLUMNS = ['id', 'x', 'y', 'cluster', 'label', 'neighbors'];
 
 /** The Parquet file of a map. */
@@ -108,9 +109,9 @@ export function atlasFile(
   const { rows, x, y, labels } = placed;
   const carried = explored.columnsOf(rows);
   const names = mapAnswer(explored, placed).clusters.map(({ name }) => name);
-  const columns = (carried?.columns ?? []).map(({ name }) => {
-    return [OWN_COLUMNS.includes(name) ? `row_${name}` : name, carried?.column(name)];
-  });
+  const given = (carried?.columns ?? []).map(({ name }) => name);
+  const free = freeNames(given, OWN_COLUMNS);
+  const columns = given.map((name, i) => [free[i], carried?.column(name)]);
   const batch = RowBatch.of({
     id: Array.from(rows, (row) => explored.index.idOf(row)) as ColumnData,
     ...(Object.fromEntries(columns) as Record<string, ColumnData>),
