@@ -7,7 +7,6 @@ import { Arena, FREE_START, MAX_DATA_BYTES, scratch } from './memory';
 import {
   BLOCK_ROWS,
   bytesOfRow,
-  COARSE_BYTES,
   coarseAt,
   coarseScale,
   type ResidualRows,
@@ -131,27 +130,16 @@ export class ResidualMemory implements ResidualRows {
       }
     }
     this.bytes.set(bytes.subarray(blocksAt, codesAt), residualByte(bytesPerRow, row, 0));
-    const all = new Float32Array(count);
-    all.set(scales);
-    for (let i = 0; i < count; i += BLOCK_ROWS) {
-      this.#setScales(row + i, all.subarray(i, i + BLOCK_ROWS));
-    }
+    for (let i = 0; i < count; i++) this.setScale(row + i, i < scales.length ? scales[i] : 0);
   }
 
   setScale(row: number, scale: number): void {
-    this.#setScales(row, [scale]);
-  }
-
-  /** Sets the scales of rows of one block. */
-  #setScales(row: number, scales: ArrayLike<number>): void {
     const { bytes, bytesPerRow } = this;
-    this.floats.set(scales, residualScale(bytesPerRow, row));
+    this.floats[residualScale(bytesPerRow, row)] = scale;
+    const coarse = coarseScale(bytesPerRow, scale);
     const at = coarseAt(bytesPerRow, row);
-    for (let i = 0; i < scales.length; i++) {
-      const coarse = coarseScale(bytesPerRow, scales[i]);
-      bytes[at + COARSE_BYTES * i] = coarse & 255;
-      bytes[at + COARSE_BYTES * i + 1] = coarse >> 8;
-    }
+    bytes[at] = coarse & 255;
+    bytes[at + 1] = coarse >> 8;
   }
 }
 

@@ -43,7 +43,7 @@ export interface ResidualRows {
 
 export const BLOCK_ROWS = 16;
 /** Bytes of a coarse scale, and of a scale. */
-export const COARSE_BYTES = 2;
+const COARSE_BYTES = 2;
 export const SCALE_BYTES = 4;
 
 /** Bytes that a row takes in its block. */

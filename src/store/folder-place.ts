@@ -16,9 +16,9 @@ import { type ByteRange, joined, type NamedFile, type Place } from './place';
 import { ReadBuffers } from './read-buffers';
 
 /**
- * How many ranges of one file are read at once: some wait for Node's threads for files, so that
- * these never wait for the event loop. Own threads that read many ranges a message gain nothing
- * over this, from the page cache or from a disk (1,000,000 x 384, 200 ranges a query).
+ * How many ranges of one file are read at once: more than Node has threads for files, so that
+ * these never wait for the event loop. Threads of our own were no faster, whether the file was in
+ * the page cache or not.
  */
 const PARALLEL = 32;
 /**

@@ -5,6 +5,7 @@
  * unknown, and so is its opposite: neither lets a row through. NaN meets only `!=`.
  */
 
+import type { RowBatch } from '../../node';
 import { misuse } from '../errors';
 
 /** A value of a column, compared with one of a filter in the same type. */
@@ -231,4 +232,24 @@ function isLike(text: string, form: string): boolean {
   }
   while (form[next] === '%') next++;
   return next === form.length;
+}
+
+/**
+ * The values of a column to be compared. Decimals are numbers; JSON, which a column has whose first
+ * rows are all null or of several types, is compared as numbers if all of it are numbers, else as
+ * texts without quotes.
+ */
+export function comparable(batch: RowBatch, name: string): readonly unknown[] {
+  const values = batch.values(name);
+  const type = batch.columns.find((column) => column.name === name)?.type ?? '';
+  if (type !== 'Json' && !type.startsWith('Decimal')) return values;
+  const plain = values.map((value) => {
+    const text = String(value);
+    // Of 16 digits or more, which float64 does not hold, the fraction is left out.
+    const [, large] = /^(-?\d{16,})(?:\.\d+)?$/.exec(text) ?? [];
+    if (large !== undefined) return BigInt(large);
+    return /^[-\d"]/.test(text) ? (JSON.parse(text) as number | string) : value;
+  });
+  const areNumbers = plain.every((value) => value === null || typeof value !== 'string');
+  return areNumbers ? plain : plain.map((value) => (value === null ? null : String(value)));
 }

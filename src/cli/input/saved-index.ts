@@ -24,7 +24,7 @@ import { isIndexFolder } from '../../store/generations';
 import { columnsOfIndex } from '../../table/sealed/index-rows';
 import type { Call } from '../call';
 import { columnOf } from './columns';
-import { parseFilter } from './filter-text';
+import { comparable, parseFilter } from './filter-text';
 import type { Likeness } from './input-rows';
 
 /** Opens the folder of an index. Fails, with what to do, where the path is something else. */
@@ -148,26 +148,6 @@ export class Carried {
     this.#all.set(name, values);
     return values;
   }
-}
-
-/**
- * The values of a column to be compared. Decimals are numbers; JSON, which a column has whose first
- * rows are all null or of several types, is compared as numbers if all of it are numbers, else as
- * texts without quotes.
- */
-export function comparable(batch: RowBatch, name: string): readonly unknown[] {
-  const values = batch.values(name);
-  const type = batch.columns.find((column) => column.name === name)?.type ?? '';
-  if (type !== 'Json' && !type.startsWith('Decimal')) return values;
-  const plain = values.map((value) => {
-    const text = String(value);
-    // Of a decimal that float64 does not hold the fraction is left out.
-    const [, large] = /^(-?\d{16,})(?:\.\d+)?$/.exec(text) ?? [];
-    if (large !== undefined) return BigInt(large);
-    return /^[-\d"]/.test(text) ? (JSON.parse(text) as number | string) : value;
-  });
-  const areNumbers = plain.every((value) => value === null || typeof value !== 'string');
-  return areNumbers ? plain : plain.map((value) => (value === null ? null : String(value)));
 }
 
 export type SearchedIndex = SimHashIndex | StoredIndex;

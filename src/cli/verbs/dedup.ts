@@ -40,6 +40,7 @@ import {
   type TakenColumn,
 } from '../input/collection';
 import { chooseId } from '../input/columns';
+import { comparable } from '../input/filter-text';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
 import {
@@ -49,7 +50,6 @@ import {
   readingOptions,
   saySkipped,
 } from '../input/open-input';
-import { comparable } from '../input/saved-index';
 import { commandLine, counted, grouped } from '../output/figures';
 import {
   checkPlanName,

@@ -7,15 +7,9 @@
 import { basename } from 'node:path';
 import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
+import { comparable } from '../../cli/input/filter-text';
 import { buildIndex } from '../../cli/input/new-index';
-import {
-  Carried,
-  carriedName,
-  comparable,
-  idNamed,
-  likenessOf,
-  openFolder,
-} from '../../cli/input/saved-index';
+import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/result';

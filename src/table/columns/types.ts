@@ -86,9 +86,9 @@ export function typeOfArray(values: unknown): DataType | undefined {
 }
 
 /**
- * How the values of a column without dictionaries and views lie in memory: 'elements', a
- * fixed number of elements for each row; 'bits', a bit for each row; 'bytes' and 'items', between
- * two offsets in bytes or in one child; 'children', a fixed number of rows of each child.
+ * How the values of a column without dictionaries and views lie in memory: 'elements', a fixed
+ * number of elements for each row; 'bits', a bit for each row; 'bytes' and 'items', between two
+ * offsets in bytes or in one child; 'children', a fixed number of rows of each child.
  */
 export type Layout = 'elements' | 'bits' | 'bytes' | 'items' | 'children';
 

@@ -1,5 +1,8 @@
+import { Decimal, Field, makeData, Schema } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { parseFilter } from '../../../src/cli/input/filter-text';
+import { comparable, parseFilter } from '../../../src/cli/input/filter-text';
+import { recordBatch } from '../../../src/table/columns/make';
+import { RowBatch } from '../../../src/table/row-batch';
 
 /** The numbers of rows that meet a filter, by values of the columns. */
 const rowsOf = (text: string, columns: Record<string, readonly unknown[]>) => {
@@ -135,4 +138,19 @@ describe('meets', () => {
     expect(() => met('a = many', [1, 2])).toThrow('column "a" holds numbers, got "many"');
     expect(() => met('a between 9 and many', [1, 2])).toThrow('numbers, got "many"');
   });
+});
+
+it('decimals are compared as numbers, large ones without a fraction', () => {
+  const cents = [-250n, 0n, 900n, 1000n, 12345678901234567890n];
+  const words = cents.flatMap((value) => [0n, 32n, 64n, 96n].map((bit) => value >> bit));
+  const data = makeData({
+    type: new Decimal(2, 38, 128),
+    length: cents.length,
+    nullCount: 0,
+    data: Uint32Array.from(words, (word) => Number(BigInt.asUintN(32, word))),
+  });
+  const schema = new Schema([new Field('price', data.type, true)]);
+  const batch = RowBatch.fromArrow(recordBatch(schema, [data], cents.length));
+  expect(batch.values('price').slice(0, 3)).toEqual(['-2.50', '0.00', '9.00']);
+  expect(comparable(batch, 'price')).toEqual([-2.5, 0, 9, 10, 123456789012345678n]);
 });
