@@ -210,6 +210,8 @@ interface CheckedOptions extends ApplyOptions {
    * without an id are then not parsed.
    */
   unchanged?: ReadonlyMap<string, string> | undefined;
+  /** Columns whose values say which lines are rows, where `onError` is 'skip'. */
+  deciding?: readonly string[] | undefined;
   /** Those of the files on hosts that were read before. */
   states?: FileStates | undefined;
 }
@@ -222,7 +224,7 @@ export async function applyChecked(
   given: CheckedOptions,
 ): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force = true, unchanged: _, states, ...read } = rest;
+  const { outputFormat, force = true, unchanged: _, deciding, states, ...read } = rest;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
@@ -237,7 +239,7 @@ export async function applyChecked(
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     if (format === reader.format && areRecords(reader, shards)) {
       await reader.close();
-      const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
+      const columns = read.columns ?? deciding ?? (ids === undefined ? [] : [ids.column]);
       const copied = await copyRecords(plan, source, {
         read: { ...read, columns, format: shards === null ? format : read.format },
         target,

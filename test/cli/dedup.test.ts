@@ -411,6 +411,40 @@ describe('files as they are', () => {
     }
   });
 
+  it('that skipped lines for a text, a group or a value to keep by is applied as it says', async () => {
+    const row = (id: number, body: unknown, group: unknown, rank: unknown) =>
+      `${JSON.stringify({ id, body, group, rank })}\n`;
+    const good = texts
+      .slice(0, 9)
+      .flatMap((body, id) => [2, 1].map((rank) => row(id, body, 'a', rank)));
+    const pad = Array.from({ length: 5001 }, (_, i) => row(100 + i, `only ${i}`, 'a', i));
+    const bad = [row(1, 7, 'a', 1), row(2, texts[0], 7, 2), row(3, texts[0], 'a', 'x')];
+    writeFileSync(at('skips.jsonl'), [...pad, ...bad, ...good].join(''));
+    const how = [
+      '--text',
+      'body',
+      '--within',
+      'group',
+      '--keep',
+      'lowest:rank',
+      '--common',
+      'none',
+    ];
+    const plan = ['-o', at('skips-plan.jsonl'), '--on-error', 'skip'];
+    const made = await run(['dedup', at('skips.jsonl'), ...how, ...plan]);
+    expect(made.stderr).toContain('skipped 3 lines');
+    const [advised] = /(?<=halfspace )dedup .* --apply .*/.exec(made.stderr) as RegExpExecArray;
+    const applied = await run(advised.split(' '));
+    expect([applied.code, applied.stderr]).toEqual([0, expect.stringContaining('skipped 3 lines')]);
+    const dropped = rowsOf<{ action: string }>(readFileSync(at('skips-plan.jsonl'), 'utf8'));
+    const count = dropped.filter(({ action }) => action === 'drop').length;
+    expect(count).toBeGreaterThan(8);
+    const kept = readFileSync(at('skips-kept.jsonl'), 'utf8').trim().split('\n');
+    expect(kept.length).toBe(pad.length + good.length - count);
+    const whole = new Set([...pad, ...good]);
+    expect(kept.filter((line) => !whole.has(`${line}\n`))).toEqual([]);
+  });
+
   it('says how many lines were skipped', async () => {
     writeFileSync(at('bad.jsonl'), `${[...records, '{broken'].join('\n')}\n`);
     const skip = ['--on-error', 'skip'];

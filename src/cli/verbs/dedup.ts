@@ -39,7 +39,7 @@ import {
   readCollection,
   type TakenColumn,
 } from '../input/collection';
-import { chooseId } from '../input/columns';
+import { chooseId, chooseSource } from '../input/columns';
 import { comparable } from '../input/filter-text';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
@@ -160,6 +160,9 @@ async function commonOf(
   return members;
 }
 
+/** Options that say which lines are rows, where lines that cannot be read are skipped. */
+const DECIDING = 'types text vector code id within keep';
+
 /** Shows the command that makes it so. */
 async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Promise<void> {
   const input = rows.path;
@@ -175,7 +178,8 @@ async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Prom
   } else {
     // What came by stdin is in a file of a name that is not known here.
     const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), await keptName(input)];
-    const read = ['halfspace', 'dedup', ...files, ...call.given(['from', 'on-error'])];
+    const how = ['from', 'on-error', ...(call.has('on-error') ? DECIDING.split(' ') : [])];
+    const read = ['halfspace', 'dedup', ...files, ...call.given(how)];
     const words = [...read, '--apply', target, '-o', kept];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
@@ -341,6 +345,8 @@ function keepRule(call: Call) {
   const valuesOf = (batch: RowBatch, column: string) =>
     isLength ? batch.texts(column).map((text) => text?.length ?? null) : comparable(batch, column);
   return {
+    /** The column that the option names. */
+    named,
     taken(rows: InputRows | null): readonly TakenColumn[] {
       if (byColumn === undefined) return [];
       const texts = rows?.choice.kind === 'text' ? rows.choice.columns[0] : undefined;
@@ -389,6 +395,7 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
     force: call.has('force'),
     inputs: [planPath],
     ids: areCompared ? { column, values: planned } : undefined,
+    deciding: decidingColumns(call, reader, column),
     unchanged: sums?.sums,
     states: call.fileStates,
   };
@@ -402,6 +409,21 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
       `${grouped(plan.count - kept)} left out`,
   );
   return 0;
+}
+
+/**
+ * The columns that were read for the plan, where lines were skipped: a value of any of them may
+ * have left out its line.
+ */
+function decidingColumns(
+  call: Call,
+  reader: RowReader,
+  id: string | null,
+): readonly string[] | undefined {
+  if (call.text('on-error') !== 'skip') return undefined;
+  const { columns } = chooseSource(call, reader);
+  const named = [id, call.text('within'), keepRule(call).named];
+  return [...new Set([...columns, ...named.filter((name) => typeof name === 'string')])];
 }
 
 /**
