@@ -47,6 +47,22 @@ export function checkSameTexts(
   );
 }
 
+/**
+ * Throws a RangeError, which names the argument, if both origins are known and codes of these have
+ * no distance that means anything.
+ */
+export function checkSameOrigin(
+  name: string,
+  ours: CodeOrigin | undefined,
+  theirs: CodeOrigin | undefined,
+): void {
+  if (ours && theirs && (ours.projection !== theirs.projection || ours.seed !== theirs.seed)) {
+    const made = ({ projection, seed }: CodeOrigin) => `codes by '${projection}', seed ${seed}`;
+    throw new RangeError(`"${name}" expected ${made(ours)}, got ${made(theirs)}`);
+  }
+  checkSameTexts(`"${name}"`, ours, theirs);
+}
+
 export interface CodesOptions {
   /** Width of a code. */
   bits: number;

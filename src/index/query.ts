@@ -6,7 +6,7 @@
 import { bitsOf, isValid } from '../base/bitmap';
 import { checkAttached, naming, wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
-import { Codes, checkUnusedBits } from '../codes/codes';
+import { Codes, checkSameOrigin, checkUnusedBits } from '../codes/codes';
 import { rowsOfMatrix } from '../hashing/row-hasher';
 import type { SimHasher } from '../hashing/simhash';
 import { signsInto } from '../kernels/sums';
@@ -197,6 +197,7 @@ export function queriesOf(
   if (batch instanceof Codes) {
     if (batch.bits !== parts.bits)
       throw wrongValue('queries', `codes of ${parts.bits} bits`, batch.bits);
+    if (!parts.isForeign) checkSameOrigin('queries', parts.hasher.origin, batch.origin);
     const at = (i: number) =>
       batch.isNull(i) ? null : ofCode(parts, batch.at(i), `queries[${first + i}]`);
     const { bits, bytesPerCode } = batch;

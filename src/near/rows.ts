@@ -9,7 +9,7 @@ import { ascending } from '../base/arrays';
 import { isValid } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
-import { type CodeOrigin, Codes, checkSameTexts } from '../codes/codes';
+import { Codes, checkSameOrigin } from '../codes/codes';
 import {
   checkLeast,
   distanceToSearch,
@@ -141,12 +141,7 @@ export function checkComparable(left: Rows, right: Rows): void {
   if (ours.bits !== theirs.bits) {
     throw wrongValue('right', `codes of ${ours.bits} bits, as the left ones`, theirs.bits);
   }
-  const [one, other] = [ours.origin, theirs.origin];
-  if (one && other && (one.projection !== other.projection || one.seed !== other.seed)) {
-    const named = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
-    throw wrongValue('right', `codes made as the left ones, by ${named(one)}`, named(other));
-  }
-  checkSameTexts('"right"', one, other);
+  checkSameOrigin('right', ours.origin, theirs.origin);
   const widths = [widthOf(left.vectors), widthOf(right.vectors)];
   if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
   throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);

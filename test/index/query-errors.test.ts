@@ -22,6 +22,9 @@ async function ofSparse(): Promise<SimHashIndex> {
   return index;
 }
 
+const ofSeed = (seed: number) =>
+  Codes.allocate(3, { bits: 64, origin: { projection: 'signs', seed: String(seed) } });
+
 /** Forty queries, of which query 3 is another one. */
 const withThird = (third: unknown) =>
   Array.from({ length: 40 }, (_, i) => (i === 3 ? third : vectors[i])) as VectorBatch;
@@ -130,6 +133,12 @@ describe('an error of a bad query names it', () => {
       codes,
       Codes.allocate(3, { bits: 32 }),
       'RangeError: "queries" expected codes of 64 bits, got 32',
+    ],
+    [
+      'codes of another seed',
+      codes,
+      ofSeed(4),
+      `RangeError: "queries" expected codes by 'signs', seed 0, got codes by 'signs', seed 4`,
     ],
   ])('of %s', async (_, index, queries, message) => {
     expect(await refusals(index, queries)).toEqual([message, message]);
