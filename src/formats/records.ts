@@ -70,11 +70,6 @@ export abstract class RecordScan {
   async more(): Promise<boolean> {
     if (this.isLast) return false;
     const { source } = this;
-    if (this.#isFirst) {
-      // A byte order mark is no part of the first line.
-      const head = await source.peek(MARK.length);
-      if (MARK.every((byte, i) => head[i] === byte)) await source.take(MARK.length);
-    }
     const rest = this.bytes.subarray(this.next);
     const { maxLineBytes } = this.options;
     if (rest.length > maxLineBytes) throw this.#tooLong(this.nextLine, this.unended);
@@ -90,7 +85,9 @@ export abstract class RecordScan {
     const all = joined(parts);
     this.bytes = Buffer.from(all.buffer, all.byteOffset, all.length);
     this.start = 0;
-    this.next = 0;
+    // A byte order mark is no part of the first line.
+    const isMarked = this.#isFirst && MARK.every((byte, i) => all[i] === byte);
+    this.next = isMarked ? MARK.length : 0;
     this.#isFirst = false;
     const whole = this.isLast ? all.length : all.lastIndexOf(NEWLINE) + 1;
     this.#isText = isUtf8(all.subarray(0, whole));
