@@ -7,7 +7,7 @@
 
 import { ascending } from '../base/arrays';
 import { isValid } from '../base/bitmap';
-import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
+import { checkMaxDistance, MAX_BITS, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { Codes, checkSameOrigin } from '../codes/codes';
 import {
@@ -120,8 +120,14 @@ export function checkGroup(group: unknown, count: number): void {
  * once, however many there are; rows without a group become null.
  */
 export function groupedCodes(codes: Codes, group: Int32Array): Codes {
-  const { bytesPerCode: width, count, origin } = codes;
+  const { bits, bytesPerCode: width, count, origin } = codes;
   checkGroup(group, count);
+  const most = MAX_BITS - 32;
+  if (8 * width > most) {
+    throw new RangeError(
+      `"group" goes with codes of ${most - (most % 8)} bits at most, got ${bits}`,
+    );
+  }
   const validity = new Uint8Array(Math.ceil(count / 8));
   const options = { bits: 8 * width + 32, validity, ...(origin && { origin }) };
   const grouped = Codes.allocate(count, options);

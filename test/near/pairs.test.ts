@@ -336,6 +336,11 @@ describe('refuses', () => {
       () => pairs([] as never, { maxDistance: 3 }),
       '"source" expected Codes or a SimHashIndex, got Array',
     ],
+    [
+      () =>
+        pairs(Codes.allocate(2, { bits: 65_500 }), { maxDistance: 3, group: new Int32Array(2) }),
+      '"group" goes with codes of 65496 bits at most, got 65500',
+    ],
     [() => pairs(codes, { maxDistanse: 3 } as never), /did you mean "maxDistance"/],
   ])('%s', (call, message) => {
     expect(call as () => Pairs).toThrow(message);
