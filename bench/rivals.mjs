@@ -17,6 +17,7 @@ const { values: given, positionals } = parseArgs({
     rebuild: { type: 'boolean', default: false },
     build: { type: 'boolean', default: false },
     small: { type: 'boolean', default: false },
+    json: { type: 'string' },
   },
 });
 const [set = isSmall ? 'nouns' : 'glove'] = positionals;
