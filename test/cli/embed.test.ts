@@ -224,7 +224,7 @@ describe('an index of such a file', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('halfspace embed docs.jsonl')]);
   });
 
-  it('answers texts on the page', async () => {
+  it('answers texts on the page', { tags: 'thorough' }, async () => {
     const { cwd, sound } = await started();
     await sound(EMBED);
     await sound('index docs.arrow --vectors float32 --columns year -o docs.hs');

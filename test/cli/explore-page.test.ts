@@ -92,7 +92,8 @@ describe.each([
     expect(JSON.stringify(map?.cards ?? []).includes(WILD)).toBe(rows > 0);
   });
 
-  it.skipIf(!hasChromium)('opens without network and errors, light and dark', isQuick, async () => {
+  const isShown = quickIf(words === DOCS);
+  it.skipIf(!hasChromium)('opens without network and errors, light and dark', isShown, async () => {
     const { page, requests, problems } = await openPage(await pageOf(words));
     await page.waitForSelector('.found, .making');
     if (rows > 0) {

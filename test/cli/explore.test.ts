@@ -448,7 +448,7 @@ describe('decisions', () => {
     ).toHaveLength(1);
   });
 
-  it('go on with a plan of few lines, of as many rows as there are', async () => {
+  it('go on with a plan of few lines, of as many rows as there are', THOROUGH, async () => {
     const path = join(await ownFolder(), 'few-plan.jsonl');
     const rows = 2 ** 22 + 1000;
     const shared = { group: 7, distance: 0, check: 1, rows };
@@ -747,7 +747,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     await page.waitForSelector('.list .similarity');
   });
 
-  it('shows what differs far down in long texts, which keys reach', async () => {
+  it('shows what differs far down in long texts, which keys reach', THOROUGH, async () => {
     const cwd = await ownFolder();
     const draws = new Draws('long texts');
     const sentence = () =>
@@ -823,7 +823,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
-  it('asks whether pairs are the same, for calibrate', async () => {
+  it('asks whether pairs are the same, for calibrate', THOROUGH, async () => {
     const cwd = await docs();
     const calibrate = ['calibrate', ...WORDS, '--judge', 'pairs.jsonl'];
     const written = await run(calibrate, { cwd });

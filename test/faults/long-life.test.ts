@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { longLife } from './long-life';
 
-it('answers as a model does through 6,000 operations, and is then as small as a new index', async () => {
+it('answers as a model does through 6,000 operations, and is then as small as a new index', {
+  tags: 'thorough',
+}, async () => {
   expect(await longLife(6000, '7')).toMatch(/^6000 operations, \d+ searches compared/);
 });
 

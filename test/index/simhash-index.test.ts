@@ -79,7 +79,7 @@ describe('life', () => {
     expect(index.search([1, 2]).ids).toEqual(['x']);
   });
 
-  it('gives 200,000 equal rows in order', async () => {
+  it('gives 200,000 equal rows in order', { tags: 'thorough' }, async () => {
     const index = new SimHashIndex({ bits: 64 });
     const one = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
     const near = Uint8Array.of(0, 2, 3, 4, 5, 6, 7, 8);

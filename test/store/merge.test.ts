@@ -264,7 +264,7 @@ describe('a merge', () => {
     expect(contentOf(folder)).toEqual(before);
   });
 
-  it('may be without rows, wherever their rows would begin', async () => {
+  it('may be without rows, wherever their rows would begin', { tags: 'thorough' }, async () => {
     // Tasks that got no rows; one of them does not know where its rows would begin.
     const [ahead, unknown] = [await partOf([], starts[2]), await partOf([], 0)];
     const [first, both] = [indexOf(places[0]), indexOf([...places[0], ...places[1]])];

@@ -99,7 +99,7 @@ describe('a folder of equal codes whose first rows were removed', () => {
 });
 
 describe('a folder that another process changes', () => {
-  it('is sound at every moment', { timeout: 60_000 }, async () => {
+  it('is sound at every moment', { timeout: 60_000, tags: 'thorough' }, async () => {
     const folder = join(root, 'busy.hs');
     const index = new SimHashIndex({ bits: 64 });
     await index.addAll([[1, 2, 3]], ['first']);

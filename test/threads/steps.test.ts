@@ -86,7 +86,7 @@ it('dropped rows are measured in steps', async () => {
   expect([...distances.subarray(0, 8)]).toEqual([0, 1, 1, 2, 1, 2, 2, 3]);
 });
 
-it('the graph of a density is made and cut in steps', async () => {
+it('the graph of a density is made and cut in steps', { tags: 'thorough' }, async () => {
   const count = 2 ** 18;
   const pass = count / 2 ** 16;
   const codes = countingCodes(count);
