@@ -129,30 +129,28 @@ export class VectorCache {
     });
   }
 
-  #columnsOf({ segment, list, block, place, check }: VectorPlace, bytes: Uint8Array[]) {
+  #columnsOf(
+    { segment, list, block, place, check }: VectorPlace,
+    bytes: readonly Uint8Array[],
+  ): VectorColumns {
     const { vectors, dimensions } = list.table.layout;
-    const [first, second] = bytes.map((one) => (one.byteOffset % 8 === 0 ? one : one.slice()));
-    let columns: VectorColumns;
-    let checked: ArrayBufferView[];
+    if (vectorCheck(bytes) !== check) {
+      const file = this.#reader.pathOf(segment.files.vectors as FolderFile);
+      throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
+    }
+    const [{ buffer, byteOffset, length }, second] = bytes;
     if (vectors === 'sparse') {
-      const indices = new BigUint64Array(first.buffer, first.byteOffset, first.length / 8);
+      const indices = new BigUint64Array(buffer, byteOffset, length / 8);
       const weights = new Float32Array(second.buffer, second.byteOffset, second.length / 4);
       const offsets = Int32Array.of(0, weights.length);
-      columns = { ...NO_VECTORS, sparse: { offsets, indices, weights } };
-      checked = [indices, weights];
-    } else if (vectors === 'int8') {
-      // Cosines do not depend on the scale, which lies elsewhere and is not read.
-      const values = new Int8Array(first.buffer, first.byteOffset, dimensions);
-      columns = { ...NO_VECTORS, vectors: values, scales: Float32Array.of(1) };
-      checked = [values];
-    } else {
-      const values = new Float32Array(first.buffer, first.byteOffset, dimensions);
-      columns = { ...NO_VECTORS, vectors: values };
-      checked = [values];
+      return { ...NO_VECTORS, sparse: { offsets, indices, weights } };
     }
-    if (vectorCheck(checked) === check) return columns;
-    const file = this.#reader.pathOf(segment.files.vectors as FolderFile);
-    throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
+    if (vectors === 'float32') {
+      return { ...NO_VECTORS, vectors: new Float32Array(buffer, byteOffset, dimensions) };
+    }
+    // Cosines do not depend on the scale, which lies elsewhere and is not read.
+    const values = new Int8Array(buffer, byteOffset, dimensions);
+    return { ...NO_VECTORS, vectors: values, scales: Float32Array.of(1) };
   }
 
   /** Exact similarities of rows whose vectors are in memory: valid until the next call. */
