@@ -56,10 +56,9 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
   if (nextRow > maxNextRow(live.length)) {
     throw new Error('nearly all rows were removed: add the others to a new index');
   }
-  const counts = { ids: core.ids.kind, nextRow, copies: layout.hasCopies };
   const header = {
     kind: 'index',
-    ...headerOf(core, counts),
+    ...headerOf(core),
     space: layout.space && toBase64(spaceToArrow(layout.space).bytes),
   };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;

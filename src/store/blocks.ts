@@ -424,17 +424,11 @@ export function sparsePlaces(
   ];
 }
 
-const ID_TYPES = {
-  Int32: Int32Array,
-  Int64: BigInt64Array,
-  Uint64: BigUint64Array,
-} as const;
-
 /** The narrowest type of a column that can hold all of these ids; null, no column, for none. */
 export function idType(ids: readonly Id[]): string | null {
   if (ids.length === 0) return null;
   if (typeof ids[0] === 'string') return 'Utf8';
-  let type: keyof typeof ID_TYPES = typeof ids[0] === 'number' ? 'Int32' : 'Int64';
+  let type: 'Int32' | 'Int64' = typeof ids[0] === 'number' ? 'Int32' : 'Int64';
   for (const id of ids) {
     if (typeof id === 'bigint' && id >= 2n ** 63n) return 'Uint64';
     if (typeof id === 'number' && id !== (id | 0)) type = 'Int64';

@@ -19,7 +19,7 @@ import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/text-model';
 import { FolderChange, type NewBatch } from './change';
-import { type Content, noManifest, openContent } from './content';
+import { type Content, noManifest, openRowless } from './content';
 import { FolderPlace } from './folder-place';
 import { newestManifest, prepareNew, readFolderFile } from './generations';
 import { optionsOf } from './header';
@@ -73,9 +73,7 @@ async function modelIn(folder: string): Promise<Content> {
   const manifest = await newestManifest(folder);
   const place = new FolderPlace(folder, manifest?.generation ?? null);
   if (manifest === null) throw noManifest(place);
-  const { removed: _, ...files } = manifest.files;
-  const rowless = { ...manifest, segments: [], files, rows: 0 };
-  return openContent(place, rowless).finally(() => place.close());
+  return openRowless(place, manifest);
 }
 
 /**

@@ -12,6 +12,7 @@ import { openContent } from './content';
 import { FolderPlace } from './folder-place';
 import type { GenerationWriter } from './generations';
 import type { FolderFile, Manifest } from './manifest';
+import { withPlace } from './place';
 import { StoredRows } from './stored-rows';
 
 /** Columns by row, and their names and types. */
@@ -53,16 +54,11 @@ export async function carriedBy(
   }
   return {
     columns,
-    async of(rows) {
-      const place = new FolderPlace(folder, origin.generation);
-      try {
+    of: (rows) =>
+      withPlace(new FolderPlace(folder, origin.generation), async (place) => {
         const content = await openContent(place, origin);
-        const stored = new StoredColumns(content, new StoredRows(content, 0));
-        return await stored.batchOf(names, rows);
-      } finally {
-        await place.close();
-      }
-    },
+        return new StoredColumns(content, new StoredRows(content, 0)).batchOf(names, rows);
+      }),
   };
 }
 

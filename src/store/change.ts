@@ -27,8 +27,7 @@ import {
   type SegmentFiles,
 } from './manifest';
 import { mergeSegments } from './merge-segments';
-import type { Place } from './place';
-import { Reader } from './reader';
+import { type Place, withPlace } from './place';
 import { removedToArrow, spaceToArrow } from './space-file';
 import { StoredRows } from './stored-rows';
 import { checkFile } from './verify';
@@ -111,14 +110,13 @@ export class FolderChange {
   }
 
   /** Runs a change of a generation; an error deletes what was written. */
-  static async of<T>(
+  static of<T>(
     folder: string,
     base: Manifest,
     how: { memory: number; call: LongCall },
     work: (change: FolderChange) => Promise<T>,
   ): Promise<T> {
-    const place = new FolderPlace(folder, base.generation);
-    try {
+    return withPlace(new FolderPlace(folder, base.generation), async (place) => {
       const content = await openContent(place, base, { signal: how.call.signal });
       const { index } = base;
       const core = new IndexCore(checkIndexOptions(optionsOf(index)));
@@ -129,10 +127,8 @@ export class FolderChange {
       if (isHuge) core.ids.learn([2n ** 63n]);
       const layout = { space: content.space, hasCopies: index.copies };
       core.rows = new MemoryIndex(core.rows.options, layout, index.nextRow);
-      return await new FolderChange(folder, base, content, core, how).#run(work);
-    } finally {
-      await place.close();
-    }
+      return new FolderChange(folder, base, content, core, how).#run(work);
+    });
   }
 
   /** Runs a change that replaces all rows of a folder; `core` has no rows yet. */
@@ -173,26 +169,21 @@ export class FolderChange {
 
   /** The header of the next generation, but for its report. */
   get header(): IndexHeader {
-    const { ids, rows } = this.core;
-    const counts = { ids: ids.kind, nextRow: rows.nextRow, copies: rows.layout.hasCopies };
-    return headerOf(this.core, counts);
+    return headerOf(this.core);
   }
 
   /** Throws where two rows of the segments have one id. */
-  async checkIds(): Promise<void> {
-    const place = new FolderPlace(this.folder, null);
-    try {
+  checkIds(): Promise<void> {
+    return withPlace(new FolderPlace(this.folder, null), async (place) => {
       const content = await openContent(place, this.provisional());
       const hashes = new BigUint64Array(content.manifest.rows);
       let count = 0;
-      await new StoredRows(content, 0).eachBlock('head', ({ rows: { rows, ids } }) => {
+      await new StoredRows(content, 0).eachBlock(({ rows: { rows, ids } }) => {
         for (let i = 0; i < rows.length; i++) hashes[count++] = hashOfId(ids?.at(i) ?? rows[i]);
       });
       this.#newHashes.push(hashes, new BigUint64Array());
       this.checkNewIds();
-    } finally {
-      await place.close();
-    }
+    });
   }
 
   /** Adds a batch; with `replace` in place of rows that have these ids. */
@@ -315,10 +306,8 @@ export class FolderChange {
     const isChanged = (group: readonly number[]) =>
       group.length > 1 || this.#isHollow(group[0], how);
     if (!groups.some(isChanged)) return;
-    const place = new FolderPlace(this.folder, this.base?.generation ?? null);
-    try {
+    await withPlace(new FolderPlace(this.folder, this.base?.generation), async (place) => {
       const content = await this.opened(place);
-      const reader = new Reader(content);
       const next: NextSegment[] = [];
       let done = 0;
       const total = this.segments.reduce((sum, { live }) => sum + live, 0);
@@ -328,8 +317,7 @@ export class FolderChange {
         if (!isChanged(group)) next.push(this.segments[group[0]]);
         else if (live > 0) {
           const segments = group.map((i) => content.segments[i]);
-          const { removed } = this;
-          const merging = { content, reader, segments, removed, signal: this.call.signal, passed };
+          const merging = { content, segments, signal: this.call.signal, passed };
           const files = await mergeSegments(this.writer, this.header, merging);
           next.push({ files: await this.mergeColumns(files, segments, content), live });
         }
@@ -337,9 +325,7 @@ export class FolderChange {
         passed(0);
       }
       this.segments = next;
-    } finally {
-      await place.close();
-    }
+    });
   }
 
   /** What was written so far, opened as it would be read. */

@@ -4,6 +4,7 @@
  * checksum.
  */
 
+import { grown } from '../base/arrays';
 import { checkInteger } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import type { IdKind } from '../index/ids';
@@ -21,7 +22,7 @@ import {
   parseManifest,
   type SegmentFiles,
 } from './manifest';
-import type { FoundManifest, Place } from './place';
+import { type FoundManifest, type Place, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
 /** Rows of a segment in a file, and where its blocks are. */
@@ -131,6 +132,13 @@ export async function openContent(
         ? manifest
         : { ...manifest, rows: countLive(segments, set), segments: some },
   };
+}
+
+/** What a generation has besides its rows; closes the place. */
+export function openRowless(place: Place, manifest: Manifest): Promise<Content> {
+  const { removed: _, ...files } = manifest.files;
+  const rowless = { ...manifest, segments: [], files, rows: 0 };
+  return withPlace(place, () => openContent(place, rowless));
 }
 
 /** Bytes of memory that a space and the tables of segments take, about. */
@@ -243,23 +251,12 @@ export class RowSet {
   }
 
   add(row: number): void {
-    this.addRange(row, row + 1);
-  }
-
-  /** Adds the rows `first` to `end - 1`, whole bytes at once. */
-  addRange(first: number, end: number): void {
-    if (first < end) this.#isEmpty = false;
-    if (8 * this.#bits.length < end) {
-      const grown = new Uint8Array(Math.max(Math.ceil(end / 8), 2 * this.#bits.length));
-      grown.set(this.#bits);
-      this.#bits = grown;
+    this.#isEmpty = false;
+    const byte = row >>> 3;
+    if (byte >= this.#bits.length) {
+      this.#bits = grown(this.#bits, Math.max(byte + 1, 2 * this.#bits.length));
     }
-    // Single bits up to the next whole byte, then whole bytes, then the remaining bits.
-    let row = first;
-    for (; row < end && row % 8 > 0; row++) this.#bits[row >>> 3] |= 1 << (row & 7);
-    const whole = row + 8 * Math.floor((end - row) / 8);
-    if (whole > row) this.#bits.fill(0xff, row / 8, whole / 8);
-    for (row = Math.max(row, whole); row < end; row++) this.#bits[row >>> 3] |= 1 << (row & 7);
+    this.#bits[byte] |= 1 << (row & 7);
   }
 
   has(row: number): boolean {

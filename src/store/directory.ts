@@ -192,14 +192,13 @@ async function save(
   const core = coreOf(index);
   core.refuseIfBusy();
   const { rows, changes: stamp } = core;
-  const { hasCopies, space } = rows.layout;
-  const counts = { ids: core.ids.kind, nextRow: rows.nextRow, copies: hasCopies };
+  const { space } = rows.layout;
   const segments: Manifest['segments'][number][] = [];
   let done = 0;
   for (const segment of [...rows.sealed()]) {
     call.signal?.throwIfAborted();
     const whole = rows.compacted(segment);
-    segments.push(await writeSegment(writer, headerOf(core, counts), whole, space));
+    segments.push(await writeSegment(writer, headerOf(core), whole, space));
     done += whole.rows.count;
     call.onProgress?.(done, rows.count);
   }
@@ -213,7 +212,7 @@ async function save(
     generation,
     previous: base?.checksum ?? null,
     rows: rows.count,
-    index: headerOf(core, counts),
+    index: headerOf(core),
     text: null,
     columns: [],
     segments,

@@ -5,6 +5,7 @@
 
 import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
 import type { IdKind } from '../index/ids';
+import type { IndexCore } from '../index/index-core';
 import {
   checkIndexOptions,
   type RecallReport,
@@ -36,23 +37,22 @@ export interface IndexHeader {
   readonly zeros: readonly [count: number, squares: number] | null;
 }
 
-/** What a header says besides the options. */
-type HeaderCounts = Pick<IndexHeader, 'ids' | 'nextRow' | 'copies'>;
-
-export function headerOf(parts: QueryParts, counts: HeaderCounts): IndexHeader {
-  const { hasher, isForeign, report, dense } = parts;
+export function headerOf(core: IndexCore): IndexHeader {
+  const { bits, hasher, isForeign, report, dense, ids, rows } = core;
   return {
-    bits: parts.bits,
+    bits,
     projection: hasher.projection,
     seed: String(hasher.seed),
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
     ...(hasher.options.texts !== undefined && { texts: hasher.options.texts }),
     zero: hasher.zero,
-    vectors: parts.vectors?.kind ?? 'none',
+    vectors: core.vectors?.kind ?? 'none',
     isForeign,
+    ids: ids.kind,
+    nextRow: rows.nextRow,
     report,
+    copies: rows.layout.hasCopies,
     zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
-    ...counts,
   };
 }
 

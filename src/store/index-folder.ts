@@ -29,6 +29,7 @@ import type { Manifest } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
+import { withPlace } from './place';
 import { loadFolder, saveIndex } from './save-index';
 import type { StoredIndex } from './stored-index';
 import { StoredRows } from './stored-rows';
@@ -287,14 +288,11 @@ export class IndexFolder extends FolderFacts {
       if (!known.includes(name)) throw wrongValue('names', `some of ${known.join(', ')}`, name);
     }
     if (known.length === 0) return null;
-    const place = new FolderPlace(this.path, this.generation);
-    try {
+    return withPlace(new FolderPlace(this.path, this.generation), async (place) => {
       const content = await openContent(place, this.manifest);
       const stored = new StoredColumns(content, new StoredRows(content, 0));
-      return await stored.batchOf(names ?? known, await stored.rows());
-    } finally {
-      await place.close();
-    }
+      return stored.batchOf(names ?? known, await stored.rows());
+    });
   }
 
   /** The table that weighted the texts, if there is one. */
@@ -307,14 +305,11 @@ export class IndexFolder extends FolderFacts {
   }
 
   /** Which of these ids the rows have. @internal */
-  async idsAmong(ids: readonly Id[]): Promise<Id[]> {
-    const place = new FolderPlace(this.path, this.generation);
-    try {
+  idsAmong(ids: readonly Id[]): Promise<Id[]> {
+    return withPlace(new FolderPlace(this.path, this.generation), async (place) => {
       const content = await openContent(place, this.manifest);
       const found = await new StoredRows(content, 0).find(ids);
       return ids.filter((_, i) => found[i] !== undefined);
-    } finally {
-      await place.close();
-    }
+    });
   }
 }

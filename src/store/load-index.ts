@@ -14,7 +14,7 @@ import { idAt, NO_PARTITION } from './blocks';
 import { type BlockList, type Content, openContent, type StoredSegment } from './content';
 import { optionsOf } from './header';
 import { filesOf, type Manifest, manifestName, type SegmentFiles } from './manifest';
-import type { Place } from './place';
+import { type Place, withPlace } from './place';
 import { blockGroups, Reader } from './reader';
 
 /** By segment in memory the files that have it, until it is merged or the files are gone. */
@@ -24,13 +24,9 @@ export const savedSegments = new WeakMap<Segment, SegmentFiles>();
 export const spaceNames = new Map<string, string>();
 
 /** The index of a generation; closes the place. */
-export async function loadIndex(
-  place: Place,
-  manifest: Manifest,
-  call: LongCall,
-): Promise<SimHashIndex> {
+export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Promise<SimHashIndex> {
   const path = `${place.name}/${manifestName(manifest.generation)}`;
-  try {
+  return withPlace(place, async () => {
     // A file of the wrong size is found before anything is read.
     for (const file of filesOf(manifest)) await place.read(file, []);
     const content = await openContent(place, manifest, { signal: call.signal });
@@ -49,18 +45,15 @@ export async function loadIndex(
     const { space } = manifest.files;
     if (space && content.space) spaceNames.set(space.checksum, content.space.name);
     return index;
-  } finally {
-    await place.close();
-  }
+  });
 }
 
 async function loadSegments(content: Content, core: IndexCore, call: LongCall): Promise<Segment[]> {
-  const reader = new Reader(content);
   const segments: Segment[] = [];
   let done = 0;
   for (const stored of content.segments) {
     const vectors = core.rows.options.newVectors?.() ?? null;
-    const segment = await loadSegment(content, reader, stored, vectors, call.signal);
+    const segment = await loadSegment(content, stored, vectors, call.signal);
     const { rows } = segment;
     if (core.ids.kind === 'bigint') {
       core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
@@ -79,12 +72,12 @@ const READ_BYTES = 2 ** 23;
 /** Loads a segment; `vectors` is an empty place for its vectors, null where there are none. */
 export async function loadSegment(
   content: Content,
-  reader: Reader,
   segment: StoredSegment,
   vectors: RowVectors | null,
   signal?: AbortSignal,
 ): Promise<Segment> {
   const { space, parts, manifest, removed } = content;
+  const reader = new Reader(content);
   const { table } = segment.rows;
   const partitions = space?.count ?? 1;
   const starts = firstPositions(table, partitions);

@@ -16,17 +16,15 @@ import {
   type RecallReport,
 } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
-import type { Space } from '../index/space';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
-import { openContent } from './content';
+import { openRowless } from './content';
 import { FolderPlace } from './folder-place';
 import { newestManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
 import { HttpPlace } from './http-place';
 import type { FileKind, FolderFile, Manifest } from './manifest';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
-import type { Place } from './place';
 
 export interface MergeOptions extends LongCall {
   /** Replaces the index of the folder. */
@@ -74,8 +72,8 @@ export async function mergeFolders(
   const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
   core.ids = new IdRules(withIds.index.ids);
   const far = at === undefined ? null : new HttpPlace(at);
-  const near = () => new FolderPlace(manifestsOnly ? folder : parts[0], first.generation);
-  const space = optimize === undefined ? null : await spaceIn(far ?? near(), first);
+  const near = new FolderPlace(manifestsOnly ? folder : parts[0], first.generation);
+  const space = optimize === undefined ? null : (await openRowless(far ?? near, first)).space;
   const nextRow = manifests[manifests.length - 1].index.nextRow;
   const layout = { space, hasCopies: first.index.copies };
   core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
@@ -132,15 +130,6 @@ async function inOrder(given: readonly string[]) {
   const parts = found.map(({ part }) => part);
   const manifests = found.map(({ manifest }) => manifest);
   return { parts, manifests };
-}
-
-/** The space of a part, which measuring needs. */
-async function spaceIn(place: Place, manifest: Manifest): Promise<Space | null> {
-  const { space } = manifest.files;
-  if (space === undefined) return null;
-  const content = await openContent(place, { ...manifest, segments: [], files: { space } });
-  await place.close();
-  return content.space;
 }
 
 /**

@@ -4,6 +4,7 @@
  * those of the pieces of a segment that was too large to be placed at once.
  */
 
+import { concatenated } from '../base/arrays';
 import type { Id } from '../index/ids';
 import {
   type BlockRows,
@@ -19,7 +20,7 @@ import { type Content, countLive, type RowSet, type StoredSegment } from './cont
 import type { GenerationWriter } from './generations';
 import type { IndexHeader } from './header';
 import type { SegmentFiles } from './manifest';
-import type { BlockName, Reader } from './reader';
+import { type BlockName, Reader } from './reader';
 import { layoutOf, SegmentWriter } from './write-segment';
 
 /** Bytes of blocks that are read together. */
@@ -27,11 +28,9 @@ const READ_BYTES = 2 ** 23;
 
 /** What is merged, and how far it has come. */
 interface Merging {
+  /** Its removed rows are left out: all of these are in the files. */
   readonly content: Content;
-  readonly reader: Reader;
   readonly segments: readonly StoredSegment[];
-  /** Rows that are left out: all of these are in the files. */
-  readonly removed: RowSet;
   readonly signal?: AbortSignal | undefined;
   /** Called with how many rows were written. */
   passed?(rows: number): void;
@@ -57,6 +56,7 @@ export async function mergeSegments(
   merging: Merging,
 ): Promise<SegmentFiles> {
   const { segments, content, signal, passed } = merging;
+  const reader = new Reader(content);
   const id = segments.reduce<string | null>(
     (type, { rows }) => widerType(type, rows.table.layout.id),
     null,
@@ -65,7 +65,7 @@ export async function mergeSegments(
   const range = {
     firstRow: Math.min(...segments.map(({ firstRow }) => firstRow)),
     endRow: Math.max(...segments.map(({ endRow }) => endRow)),
-    count: countLive(segments, merging.removed),
+    count: countLive(segments, content.removed),
   };
   const output = await SegmentWriter.open(writer, header, layout, range);
   const mostRows = maxBlockRows(layout, content.space !== null);
@@ -75,22 +75,22 @@ export async function mergeSegments(
     for (const group of partitionGroups(segments, of)) {
       signal?.throwIfAborted();
       const names = group.flatMap(({ blocks }) => blocks);
-      const read = await merging.reader.blocks(names, 'whole', signal);
-      const vectors = of === 'rows' ? await merging.reader.vectors(names, signal) : [];
+      const read = await reader.blocks(names, 'whole', signal);
+      const vectors = of === 'rows' ? await reader.vectors(names, signal) : [];
       let next = 0;
       for (const { partition, blocks } of group) {
         const pieces = blocks.map((_, i) => {
           return { rows: read[next + i].rows, vectors: vectors[next + i] ?? NO_VECTORS };
         });
         next += blocks.length;
-        for (const runs of cut(runsOf(pieces, merging), mostRows)) {
+        for (const runs of cut(runsOf(pieces, content.removed), mostRows)) {
           const block = gathered(runs, partition, layout.id, isNumber);
           await (of === 'rows' ? output.add(block) : output.addCopies(block));
           written += block.count;
         }
       }
       if (of === 'rows') passed?.(written);
-      merging.reader.giveBack(read);
+      reader.giveBack(read);
     }
   }
   return output.end();
@@ -125,7 +125,7 @@ function partitionGroups(segments: readonly StoredSegment[], of: 'rows' | 'copie
 }
 
 /** Runs of rows that are left, by ascending row. */
-function runsOf(pieces: readonly Piece[], { removed }: Pick<Merging, 'removed'>): Run[] {
+function runsOf(pieces: readonly Piece[], removed: RowSet): Run[] {
   const runs: Run[] = [];
   for (const piece of pieces) {
     const { rows, count } = piece.rows;
@@ -223,13 +223,9 @@ function sparseOf(runs: readonly Run[]): VectorColumns['sparse'] {
     indices.push(own.indices.subarray(own.offsets[from], own.offsets[to]));
     weights.push(own.weights.subarray(own.offsets[from], own.offsets[to]));
   }
-  const total = offsets.at(-1) as number;
-  const all = { indices: new BigUint64Array(total), weights: new Float32Array(total) };
-  let at = 0;
-  for (const [i, one] of indices.entries()) {
-    all.indices.set(one, at);
-    all.weights.set(weights[i], at);
-    at += one.length;
-  }
-  return { offsets: Int32Array.from(offsets), ...all };
+  return {
+    offsets: Int32Array.from(offsets),
+    indices: concatenated(indices),
+    weights: concatenated(weights),
+  };
 }

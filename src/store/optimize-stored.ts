@@ -26,13 +26,13 @@ import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION } from './blocks';
 import type { FolderChange, NextSegment } from './change';
-import { type Content, noVectorsOf, openContent, RowSet, type StoredSegment } from './content';
+import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
-import type { Place } from './place';
-import { type BlockName, blockGroups, Reader } from './reader';
+import { type Place, withPlace } from './place';
+import { type BlockName, blockGroups } from './reader';
 import { SearchQueue } from './stored-index';
 import { StoredRows } from './stored-rows';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
@@ -62,15 +62,15 @@ export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): W
  * space in whose partitions rows are already: then only the setting is chosen and measured, by the
  * files at `far` where these are not in the folder.
  */
-export async function optimizeStored(
+export function optimizeStored(
   change: FolderChange,
   wanted: Wanted,
   given: Space | null = null,
   far: Place | null = null,
 ): Promise<RecallReport> {
   const work = new LongWork(change.call);
-  const place = far ?? new FolderPlace(change.folder, change.base?.generation ?? null);
-  try {
+  const near = new FolderPlace(change.folder, change.base?.generation);
+  return withPlace(far ?? near, async (place) => {
     const content = await change.opened(place);
     const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {
       await placeAll(change, content, layout, own);
@@ -79,9 +79,7 @@ export async function optimizeStored(
     });
     const asked = { ...wanted, given: null, space: given };
     return (await optimized(before, change.core.origin, asked, work)).report;
-  } finally {
-    await place.close();
-  }
+  });
 }
 
 const neverAgain = () => Promise.reject(new Error('rows are placed once'));
@@ -100,12 +98,11 @@ async function placeAll(
   const layout = layoutOf(change.header, space, 'Utf8');
   const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout, core.dense)));
   const placed: NextSegment[] = [];
-  const reader = new Reader(content);
   for (const group of change.groups('whole')) {
     const segments = group.map((i) => content.segments[i]);
     const pieces: SegmentFiles[] = [];
     for (const part of segments.flatMap((segment) => cut(segment, mostRows))) {
-      const held = await loadSegment(content, reader, part, noVectorsOf(content), work.call.signal);
+      const held = await loadSegment(content, part, noVectorsOf(content), work.call.signal);
       const own = MemoryIndex.of(core.rows.options, layoutIn(content), [held], part.endRow);
       const index = await own.placed(to, work);
       for (const made of index.sealed()) {
@@ -164,21 +161,12 @@ async function joined(
   pieces: readonly SegmentFiles[],
 ): Promise<SegmentFiles | null> {
   if (pieces.length < 2) return pieces[0] ?? null;
-  const place = new FolderPlace(change.folder, null);
-  try {
-    const manifest = { ...change.provisional(), columns: [], segments: pieces };
+  const manifest = { ...change.provisional(), columns: [], segments: pieces };
+  return withPlace(new FolderPlace(change.folder, null), async (place) => {
     const content = await openContent(place, manifest);
-    const merging = {
-      content,
-      reader: new Reader(content),
-      segments: content.segments,
-      removed: new RowSet(),
-      signal: change.call.signal,
-    };
-    return await mergeSegments(change.writer, change.header, merging);
-  } finally {
-    await place.close();
-  }
+    const merging = { content, segments: content.segments, signal: change.call.signal };
+    return mergeSegments(change.writer, change.header, merging);
+  });
 }
 
 /** Bytes of blocks that are read together. */
@@ -250,9 +238,9 @@ class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const own = new Uint32Array(rows.length);
     const seconds = hasCopies ? new Uint32Array(rows.length) : null;
     for (let i = 0; i < rows.length; i++) {
-      const { list, block, place } = await this.#stored.blockOf(rows[i]);
-      own[i] = list.table.partitions[block];
-      if (seconds !== null) seconds[i] = await this.#stored.linkAt({ list, block, place });
+      const name = await this.#stored.blockOf(rows[i]);
+      own[i] = name.list.table.partitions[name.block];
+      if (seconds !== null) seconds[i] = await this.#stored.linkAt(name);
     }
     return { own, seconds };
   }

@@ -49,6 +49,18 @@ export interface Place {
   close(): Promise<void>;
 }
 
+/** Runs work that reads a place, and closes this at the end, also after an error. */
+export async function withPlace<P extends Place, T>(
+  place: P,
+  work: (place: P) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(place);
+  } finally {
+    await place.close();
+  }
+}
+
 /** What errors say of a file that is not there. */
 export const IS_MISSING = 'it is missing, the manifest names it';
 

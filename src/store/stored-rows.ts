@@ -305,13 +305,7 @@ export class StoredRows implements Searched, SearchedPart {
         position >= 0 && (!needsEntries || entries[placeOf(segment, position).block] !== undefined);
       if (!isKnown) unknown.add(segment);
     }
-    for (const segment of unknown) {
-      for (const group of blockGroups([segment], SCAN_BYTES)) {
-        const blocks = await this.reader.blocks(group, 'head', signal);
-        for (const block of blocks) this.#note(block);
-        this.reader.giveBack(blocks);
-      }
-    }
+    await this.eachBlock(() => undefined, { segments: [...unknown], signal });
   }
 
   /** Notes where the rows of a block are. */
@@ -394,9 +388,7 @@ export class StoredRows implements Searched, SearchedPart {
     const file = segment.files.hashes as FolderFile;
     const all: { hash: bigint; position: number }[] = [];
     for (let i = 0; i < table.count; i++) {
-      const what = `bucket ${i} fails its checksum`;
-      const range = { file, at: table.at[i], length: table.bytes[i], checksum: table.checksums[i] };
-      const [body] = await this.reader.checked([{ ...range, what }]);
+      const [body] = await this.reader.checked([rangeOf(table, i, file)]);
       const { hashes, positions } = readBucket(table, i, body);
       for (const [at, hash] of hashes.entries()) all.push({ hash, position: positions[at] });
     }
@@ -421,13 +413,7 @@ export class StoredRows implements Searched, SearchedPart {
     for (let first = 0; first < order.length; first += BUCKETS_TOGETHER) {
       const some = order.slice(first, first + BUCKETS_TOGETHER);
       const bodies = await this.reader.checked(
-        some.map((i) => ({
-          file,
-          at: table.at[i],
-          length: table.bytes[i],
-          checksum: table.checksums[i],
-          what: `bucket ${i} fails its checksum`,
-        })),
+        some.map((i) => rangeOf(table, i, file)),
         signal,
       );
       for (const [j, bucket] of some.entries()) {
@@ -507,12 +493,8 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   /** The second partition of the row at a place. */
-  async linkAt(name: { list: BlockName['list']; block: number; place: number }): Promise<number> {
-    const segment = this.#content.segments.find(({ rows }) => rows === name.list);
-    const [{ rows }] = await this.reader.blocks(
-      [{ segment: segment as StoredSegment, list: name.list, block: name.block }],
-      'head',
-    );
+  async linkAt(name: BlockName & { place: number }): Promise<number> {
+    const [{ rows }] = await this.reader.blocks([name], 'head');
     return rows.links?.[name.place] ?? 0;
   }
 
@@ -521,26 +503,26 @@ export class StoredRows implements Searched, SearchedPart {
     const { firstRow, endRow, count, number } = segment;
     const all = Uint32Array.from({ length: endRow - firstRow }, (_, i) => firstRow + i);
     if (all.length === count) return all;
-    for (const group of blockGroups([segment], SCAN_BYTES)) {
-      const blocks = await this.reader.blocks(group, 'head', signal);
-      for (const block of blocks) this.#note(block);
-      this.reader.giveBack(blocks);
-    }
+    await this.eachBlock(() => undefined, { segments: [segment], signal });
     const { positions } = this.#known[number];
     return all.filter((_, i) => positions[i] > 0);
   }
 
-  /** Reads all rows of an index block by block; the next blocks are read meanwhile. */
+  /**
+   * Reads the heads of all blocks, those of some segments or of the index, and notes where their
+   * rows are; the next blocks are read meanwhile.
+   */
   async eachBlock(
-    part: 'head' | 'whole',
     take: (block: LoadedBlock) => void,
-    signal?: AbortSignal,
+    how: { segments?: readonly StoredSegment[]; signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    const groups = blockGroups(this.#content.segments, SCAN_BYTES);
-    let next = groups.length > 0 ? this.reader.blocks(groups[0], part, signal) : null;
-    for (let i = 0; next !== null; i++) {
+    const groups = blockGroups(how.segments ?? this.#content.segments, SCAN_BYTES);
+    const read = (i: number) =>
+      i < groups.length ? this.reader.blocks(groups[i], 'head', how.signal) : null;
+    let next = read(0);
+    for (let i = 1; next !== null; i++) {
       const blocks: LoadedBlock[] = await next;
-      next = i + 1 < groups.length ? this.reader.blocks(groups[i + 1], part, signal) : null;
+      next = read(i);
       next?.catch(() => undefined); // reported when it is waited for
       for (const block of blocks) {
         this.#note(block);
@@ -564,6 +546,12 @@ function grouped(blocks: readonly number[]): number[][] {
     groups.push(blocks.slice(first, first + BUCKETS_TOGETHER));
   }
   return groups;
+}
+
+/** Where bucket `i` is in the file of hashes. */
+function rangeOf({ at, bytes, checksums }: BucketTable, i: number, file: FolderFile) {
+  const what = `bucket ${i} fails its checksum`;
+  return { file, at: at[i], length: bytes[i], checksum: checksums[i], what };
 }
 
 /** A table of buckets, each of which begins on 8 bytes and lies in the file of hashes. */

@@ -37,6 +37,7 @@ import {
   type Manifest,
   manifestName,
 } from './manifest';
+import { withPlace } from './place';
 import { blockGroups, type LoadedBlock, Reader } from './reader';
 import { removedFromArrow } from './space-file';
 import { StoredRows } from './stored-rows';
@@ -335,9 +336,8 @@ async function checkContent(
   bodies: Bodies,
   { attempt, progress }: { attempt: Attempt; progress: Progress },
 ): Promise<void> {
-  const place = new FolderPlace(folder, manifest.generation);
   const name = manifestName(manifest.generation);
-  try {
+  await withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
     const content = await attempt(name, () => openContent(place, manifest));
     if (content === null) return;
     const check = new ContentCheck(content, progress.passed);
@@ -354,9 +354,7 @@ async function checkContent(
       isSound &&= found === true;
     }
     if (isSound) await attempt(name, () => check.whole());
-  } finally {
-    await place.close();
-  }
+  });
 }
 
 /** Checks the rows of segments. Call `segment` for each, then `whole`; the first problem throws. */
@@ -405,11 +403,7 @@ class ContentCheck {
     vectors: Parameters<typeof vectorChecks>[0] | undefined,
     noted: { seen: RowSet; rowAt: Uint32Array; secondAt: Uint32Array; hashes: BigUint64Array },
   ): void {
-    const { ids: kind } = this.#content.manifest.index;
     const start = list.table.starts[block];
-    if ((own.ids === null) !== (kind === 'row' || kind === null)) {
-      throw new Error(`ids are of kind ${kind}, the column is not`);
-    }
     for (let i = 0; i < own.count; i++) {
       const row = own.rows[i];
       if (noted.seen.has(row)) throw new Error(`row ${row} is there twice`);
@@ -419,9 +413,6 @@ class ContentCheck {
         noted.secondAt[start + i] = own.links[i];
       }
       const id = idAt(own.ids, i, row, false);
-      if (own.ids !== null && (typeof id === 'string') !== (kind === 'string')) {
-        throw new Error(`ids are of kind ${kind}, the column is not`);
-      }
       noted.hashes[start + i] = hashOfId(id);
       if (this.#content.removed.has(row)) continue;
       if (this.#live < this.#hashes.length) this.#hashes[this.#live] = noted.hashes[start + i];
@@ -497,7 +488,7 @@ class ContentCheck {
     if (twice.size === 0) return;
     // Different ids may have one hash: the ids themselves decide.
     const seen = new Set<Id>();
-    await this.#rows.eachBlock('head', ({ rows: { rows, ids, count } }) => {
+    await this.#rows.eachBlock(({ rows: { rows, ids, count } }) => {
       for (let i = 0; i < count; i++) {
         const id = idAt(ids, i, rows[i], false);
         if (this.#content.removed.has(rows[i]) || !twice.has(hashOfId(id))) continue;
