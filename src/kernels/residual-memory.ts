@@ -9,6 +9,7 @@ import {
   bytesOfRow,
   coarseAt,
   coarseScale,
+  coarseUnit,
   type ResidualRows,
   residualByte,
   residualScale,
@@ -112,25 +113,20 @@ export class ResidualMemory implements ResidualRows {
    */
   #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
-    const half = bytesPerRow / 2;
     const count = BLOCK_ROWS * Math.ceil(scales.length / BLOCK_ROWS);
-    const blocksAt = FREE_START + TURN_BYTES;
+    const scalesAt = FREE_START + TURN_BYTES;
+    const blocksAt = scalesAt + SCALE_BYTES * count;
     const codesAt = blocksAt + count * bytesOfRow(bytesPerRow);
     const codesEnd = codesAt + count * bytesPerRow;
     const memory = scratch(codesEnd + BLOCK_ROWS - FREE_START);
-    const kernels = searchKernels(memory);
     const { bytes } = memory;
+    new Float32Array(bytes.buffer, scalesAt, count).fill(0).set(scales);
     bytes.set(codes, codesAt);
     bytes.fill(0, codesAt + codes.length, codesEnd);
-    for (let i = 0; i < count; i += BLOCK_ROWS) {
-      const from = codesAt + i * bytesPerRow;
-      for (const first of [0, half]) {
-        const to = blocksAt + residualByte(bytesPerRow, i, first);
-        kernels.turnRows(from + first, bytesPerRow, half, to, FREE_START);
-      }
-    }
+    const unit = coarseUnit(bytesPerRow);
+    const half = bytesPerRow / 2;
+    searchKernels(memory).layRows(codesAt, half, scalesAt, unit, count, blocksAt, FREE_START);
     this.bytes.set(bytes.subarray(blocksAt, codesAt), residualByte(bytesPerRow, row, 0));
-    for (let i = 0; i < count; i++) this.setScale(row + i, i < scales.length ? scales[i] : 0);
   }
 
   setScale(row: number, scale: number): void {

@@ -310,14 +310,48 @@ function turnStep(from: usize, stride: usize, to: usize): void {
  * Writes `bytes` bytes of each of 16 rows, `stride` bytes apart, as blocks hold them: byte 0 of all
  * rows, then byte 1. `work` is space for 512 bytes; up to 15 bytes behind those of a row are read.
  */
-export function turnRows(from: usize, stride: usize, bytes: usize, to: usize, work: usize): void {
+function turnRows(from: usize, stride: usize, bytes: usize, to: usize, work: usize): void {
   const other = work + 256;
   for (let at: usize = 0; at < bytes; at += BLOCK) {
     turnStep(from + at, stride, work);
     turnStep(work, BLOCK, other);
     turnStep(other, BLOCK, work);
-    turnStep(work, BLOCK, other);
-    const length = min(bytes - at, <usize>BLOCK) * BLOCK;
-    memory.copy(to + at * BLOCK, other, length);
+    const isWhole = bytes - at >= BLOCK;
+    turnStep(work, BLOCK, isWhole ? to : other);
+    if (!isWhole) memory.copy(to, other, (bytes - at) * BLOCK);
+    to += BLOCK * BLOCK;
+  }
+}
+
+/** The nearest integer, of two equally near ones the higher, as Math.round has it. */
+@inline
+function rounded(value: f64): f64 {
+  const below = Math.floor(value);
+  return value - below >= 0.5 ? below + 1 : below;
+}
+
+/**
+ * Writes the blocks of `count` rows, a multiple of 16: from codes of two times `bytes` bytes, one
+ * after another, and their scales. A coarse scale is the scale times `unit`, rounded. `work` is as
+ * in `turnRows`, which reads behind the last code.
+ */
+export function layRows(
+  codes: usize, bytes: usize, scales: usize, unit: f64, count: u32, to: usize, work: usize,
+): void {
+  const stride = 2 * bytes;
+  for (let row: u32 = 0; row < count; row += BLOCK) {
+    turnRows(codes, stride, bytes, to, work);
+    to += bytes * BLOCK;
+    for (let i: usize = 0; i < BLOCK; i++) {
+      const coarse = rounded(<f64>load<f32>(scales + (i << 2)) * unit);
+      store<i16>(to + (i << 1), <i16>min(<f64>i16.MAX_VALUE, coarse));
+    }
+    to += COARSE;
+    turnRows(codes + bytes, stride, bytes, to, work);
+    to += bytes * BLOCK;
+    memory.copy(to, scales, SCALES);
+    to += SCALES;
+    codes += stride * BLOCK;
+    scales += SCALES;
   }
 }

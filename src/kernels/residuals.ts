@@ -69,12 +69,15 @@ export function coarseAt(bytesPerRow: number, row: number): number {
   return inBlock(bytesPerRow, row, bytesPerRow / 2) + COARSE_BYTES * (row & 15);
 }
 
+/** What scales are multiplied by to be coarse. */
+export const coarseUnit = (bytesPerRow: number) => Math.sqrt(4 * bytesPerRow) * 2 ** 14;
+
 /**
  * The scale of a row as an integer of 15 bits: differences of length 1 have some 10,000, and no row
  * differs from its centroid by more than 2.
  */
 export function coarseScale(bytesPerRow: number, scale: number): number {
-  return Math.min(32_767, Math.round(scale * Math.sqrt(4 * bytesPerRow) * 2 ** 14));
+  return Math.min(32_767, Math.round(scale * coarseUnit(bytesPerRow)));
 }
 
 /** For each four sides, 16 integers of 0..31: what each value adds to a sum. */

@@ -4,6 +4,6 @@ export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
 export { largestInto, orderInto, productsInto } from './products.assembly';
-export { entriesOfRound, turnRows } from './residuals.assembly';
+export { entriesOfRound, layRows } from './residuals.assembly';
 export { residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';
