@@ -4,16 +4,16 @@
  * read. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
-import { concatenated } from '../base/arrays';
 import { isValid } from '../base/bitmap';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
-import { type Id, IdsOnce } from '../index/ids';
+import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
 import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
+import type { RowVectors, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { RowBatch } from '../table/row-batch';
 import {
@@ -128,119 +128,73 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
         ? null
         : spaceFromArrow(fromBase64(header.space), file ?? 'space', sizes);
     const layout = { space, hasCopies: header.copies && space !== null };
-    const reading = new Reading(core, header, layout);
-    opened.eachBatch((rows) => reading.add(rows));
-    core.rows = reading.end();
+    core.rows = readRows(core, header, layout, opened);
     return index;
   });
 }
 
-/** Reads the rows of a file, batch by batch, into a new tail. */
-class Reading {
-  readonly #core: IndexCore;
-  readonly #header: FileHeader;
-  readonly #layout: Layout;
-  readonly #tail: Tail;
-  readonly #numbers: Uint32Array[] = [];
-  readonly #ids: Id[] = [];
-  #last = -1;
-
-  constructor(core: IndexCore, header: FileHeader, layout: Layout) {
-    this.#core = core;
-    this.#header = header;
-    this.#layout = layout;
-    const { bytesPerCode, newVectors } = core.rows.options;
-    const rows = new Rows(0, bytesPerCode, newVectors?.() ?? null);
-    this.#tail = new Tail(rows, layout.space, layout.hasCopies);
-  }
-
-  add(given: IndexRows): void {
-    this.#checkColumns(given);
+/** Reads the rows of a file, batch by batch, and places them in its space as one segment. */
+function readRows(
+  core: IndexCore,
+  { ids: kind, nextRow }: FileHeader,
+  layout: Layout,
+  { count: total, eachBatch }: ReturnType<typeof openedFrom>,
+): MemoryIndex {
+  const { options } = core.rows;
+  const { bytesPerCode, newVectors } = options;
+  const rows = new Rows(0, bytesPerCode, newVectors?.() ?? null);
+  const tail = new Tail(rows, layout.space, layout.hasCopies);
+  const numbers = new Uint32Array(total);
+  const ids: Id[] = [];
+  let last = -1;
+  eachBatch((given) => {
     const { count, codes, validity } = given;
-    const numbers = this.#numbersOf(given);
-    this.#numbers.push(numbers);
-    const ids = this.#idsOf(given);
-    const first = this.#tail.rows.count;
-    this.#tail.append({
-      count,
-      codes,
-      isNull: (i) => !isValid(validity, i),
-      ids,
-      appendVectors: (to) => {
-        to.skip(count);
-        to.restore(
-          given,
-          Uint32Array.from(numbers, (_, i) => first + i),
-        );
-      },
-    });
-  }
-
-  #numbersOf({ rows, count }: IndexRows): Uint32Array {
-    const numbers = rows ?? Uint32Array.from({ length: count }, (_, i) => this.#last + 1 + i);
-    for (const row of numbers) {
-      if (row <= this.#last || row >= this.#header.nextRow) {
-        throw new Error(
-          `row number ${row} after ${this.#last}, the next being ${this.#header.nextRow}`,
-        );
+    checkColumns(core.vectors?.kind ?? 'none', given);
+    const own = idsOf(given, kind);
+    for (const id of own ?? []) ids.push(id);
+    const places = Uint32Array.from({ length: count }, (_, i) => rows.count + i);
+    for (const [i, place] of places.entries()) {
+      const row = given.rows?.[i] ?? last + 1;
+      if (row <= last || row >= nextRow) {
+        throw new Error(`row number ${row} after ${last}, the next being ${nextRow}`);
       }
-      this.#last = row;
+      numbers[place] = row;
+      last = row;
     }
-    return numbers;
-  }
+    const appendVectors = (to: RowVectors) => {
+      to.skip(count);
+      to.restore(given, places);
+    };
+    tail.append({ count, codes, isNull: (i) => !isValid(validity, i), ids: own, appendVectors });
+  });
+  core.ids = new IdRules(kind);
+  if (ids.length > 0) core.ids.take(core.ids.check(ids, ids.length));
+  new IdsOnce(ids, () => false).check(0, ids.length);
+  rows.number(numbers, nextRow);
+  tail.assign();
+  const rest = { bytesPerCode, vectors: newVectors?.() ?? null, ...layout };
+  return MemoryIndex.of(options, layout, total === 0 ? [] : [merged([tail], rest)], nextRow);
+}
 
-  #checkColumns({ vectors, scales, sparse }: IndexRows): void {
-    const kind = this.#core.vectors?.kind ?? 'none';
-    if ((kind === 'sparse') !== (sparse !== null)) {
-      throw new Error('sparse vectors are held, but there are no columns "indices" and "weights"');
-    }
-    if ((kind === 'float32' || kind === 'int8') !== (vectors !== null)) {
-      throw new Error('vectors are held, but there is no column "vector", or the other way round');
-    }
-    if ((kind === 'int8') !== (scales !== null)) {
-      throw new Error(
-        'there is no column "scale" for vectors of int8, or one without such vectors',
-      );
-    }
+function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: IndexRows): void {
+  if ((kind === 'sparse') !== (sparse !== null)) {
+    throw new Error('sparse vectors are held, but there are no columns "indices" and "weights"');
   }
+  if ((kind === 'float32' || kind === 'int8') !== (vectors !== null)) {
+    throw new Error('vectors are held, but there is no column "vector", or the other way round');
+  }
+  if ((kind === 'int8') !== (scales !== null)) {
+    throw new Error('there is no column "scale" for vectors of int8, or one without such vectors');
+  }
+}
 
-  /** The ids of a batch in the kind that the header names. */
-  #idsOf({ ids, count }: IndexRows): readonly Id[] | null {
-    const kind = this.#header.ids;
-    if ((ids === null) !== (kind === null || kind === 'row') && (count > 0 || ids !== null)) {
-      throw new Error(`ids are of kind ${kind}, the column is not`);
-    }
-    if (ids === null || count === 0) return null;
-    const isWide = kind === 'number' && typeof ids[0] === 'bigint';
-    const own = isWide ? Array.from(ids as BigInt64Array, Number) : Array.from(ids as Iterable<Id>);
-    if (typeof own[0] !== kind) throw new Error(`ids are of kind ${kind}, the column is not`);
-    for (const id of own) this.#ids.push(id);
-    return own;
-  }
-
-  end(): MemoryIndex {
-    const { options } = this.#core.rows;
-    const { nextRow } = this.#header;
-    const tail = this.#tail;
-    this.#checkIds();
-    tail.rows.number(concatenated([new Uint32Array(), ...this.#numbers]), nextRow);
-    tail.assign();
-    const { bytesPerCode, newVectors } = options;
-    const rest = { bytesPerCode, vectors: newVectors?.() ?? null, ...this.#layout };
-    const segments = tail.rows.count === 0 ? [] : [merged([tail], rest)];
-    return MemoryIndex.of(options, this.#layout, segments, nextRow);
-  }
-
-  #checkIds(): void {
-    const kind = this.#header.ids;
-    if (this.#tail.rows.count === 0 || kind === null || kind === 'row') {
-      this.#core.ids.kind = kind;
-      return;
-    }
-    const checked = this.#core.ids.check(this.#ids, this.#ids.length);
-    new IdsOnce(this.#ids, () => false).check(0, this.#ids.length);
-    this.#core.ids.take(checked);
-  }
+/** The ids of a batch in the kind that the header names. */
+function idsOf({ ids, count }: IndexRows, kind: IdKind | null): readonly Id[] | null {
+  if (count === 0) return null;
+  const isWide = kind === 'number' && typeof ids?.[0] === 'bigint';
+  const own = ids && Array.from(ids as Iterable<Id>, (id) => (isWide ? Number(id) : id));
+  if ((own === null ? 'row' : typeof own[0]) === (kind ?? 'row')) return own;
+  throw new Error(`ids are of kind ${kind}, the column is not`);
 }
 
 /** Bytes of a piece: a multiple of 3, so that the base64 texts of pieces can be joined. */
