@@ -19,9 +19,9 @@ import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/text-model';
 import { FolderChange, type NewBatch } from './change';
-import { type Content, noManifest, openRowless } from './content';
+import { type Content, openRowless } from './content';
 import { FolderPlace } from './folder-place';
-import { newestManifest, prepareNew, readFolderFile } from './generations';
+import { neededManifest, prepareNew, readFolderFile } from './generations';
 import { optionsOf } from './header';
 import type { FileKind, FolderFile, Manifest, TextSettings } from './manifest';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
@@ -70,10 +70,8 @@ function split(given: BuildOptions) {
 
 /** What a build takes from the folder that it is like: none of its rows. */
 async function modelIn(folder: string): Promise<Content> {
-  const manifest = await newestManifest(folder);
-  const place = new FolderPlace(folder, manifest?.generation ?? null);
-  if (manifest === null) throw noManifest(place);
-  return openRowless(place, manifest);
+  const manifest = await neededManifest(folder);
+  return openRowless(new FolderPlace(folder, manifest.generation), manifest);
 }
 
 /**

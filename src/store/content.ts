@@ -6,7 +6,7 @@
 
 import { grown } from '../base/arrays';
 import { checkInteger } from '../base/check';
-import { asFormatError, FormatError } from '../base/format-error';
+import { asFormatError } from '../base/format-error';
 import type { IdKind } from '../index/ids';
 import { noVectors } from '../index/query-parts';
 import type { Space } from '../index/space';
@@ -22,7 +22,7 @@ import {
   parseManifest,
   type SegmentFiles,
 } from './manifest';
-import { type FoundManifest, type Place, withPlace } from './place';
+import { type Place, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
 /** Rows of a segment in a file, and where its blocks are. */
@@ -69,18 +69,17 @@ const TABLE_BYTES = 64;
 /** The segments `first` to `last` alone, by their positions; all by default. */
 export type SegmentRange = readonly [first: number, last: number] | undefined;
 
-/** The content of the generation that a manifest describes. Checks the manifest first. */
-export async function contentOf(
+/** The manifest of the newest generation, or of the given one, checked; null if there is none. */
+export async function manifestAt(
   place: Place,
-  found: FoundManifest,
-  { signal, range }: { signal?: AbortSignal | undefined; range?: SegmentRange } = {},
-): Promise<Content> {
-  const path = `${place.name}/${found.name}`;
-  const manifest = parseManifest(found.bytes, path, found.generation);
-  return openContent(place, manifest, { signal, range });
+  generation?: number,
+  signal?: AbortSignal,
+): Promise<Manifest | null> {
+  const found = await place.manifest(generation, signal);
+  return found && parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
 }
 
-/** The same for a parsed manifest. Reads the small files of the generation in parallel. */
+/** The content of a generation. Reads its small files in parallel. */
 export async function openContent(
   place: Place,
   manifest: Manifest,
@@ -229,11 +228,6 @@ function checkIdType(type: string | null, kind: IdKind | null): void {
   const hasIds = kind !== null && kind !== 'row';
   if (hasIds ? type !== null && ID_COLUMNS[kind].includes(type) : type === null) return;
   throw new Error(`damaged: ids are of kind ${kind}, the column is of type ${type ?? 'none'}`);
-}
-
-/** The error for an index of which a place has no manifest. */
-export function noManifest(place: Place): FormatError {
-  return new FormatError('no index: it has no manifest', place.name);
 }
 
 /** An empty place for vectors as the index holds them; null where it holds none. */

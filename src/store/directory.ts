@@ -9,27 +9,26 @@
 import { concatenated } from '../base/arrays';
 import { checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
-import { newSecret } from '../base/secret';
 import type { Id } from '../index/ids';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/file-checksum';
-import { noManifest } from './content';
+import { manifestAt } from './content';
 import { headerOf } from './header';
 import { loadIndex } from './load-index';
 import {
   type FileKind,
+  FileNames,
   type FolderFile,
-  fileName,
   filesOf,
   generationOf,
   isEnded,
   type Manifest,
   manifestGeneration,
   manifestName,
-  manifestText,
-  parseManifest,
+  newManifest,
 } from './manifest';
 import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from './open';
+import { noManifest } from './place';
 import { spaceToArrow } from './space-file';
 import type { StoredIndex } from './stored-index';
 import { type FileWriter, type OpenFile, writeSegment } from './write-segment';
@@ -81,9 +80,8 @@ export async function openIndexDirectory(
   const place = new BytePlace(await filesIn(directory), directory.name);
   if (memory !== undefined)
     return openStored(place, { memory, ...(call.signal && { signal: call.signal }) });
-  const found = await place.manifest(undefined);
-  if (found === null) throw noManifest(place);
-  const manifest = parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
+  const manifest = await manifestAt(place);
+  if (manifest === null) throw noManifest(place.name);
   const index = await loadIndex(place, manifest, call);
   origins.set(index, manifest.checksum);
   return index;
@@ -116,7 +114,7 @@ export async function saveIndexDirectory(
   }
   await alone(directory, async () => {
     const files = await filesIn(directory);
-    const base = await newestIn(files, directory);
+    const base = await manifestAt(new BytePlace(files, directory.name));
     if (base !== null && !replace) refuseOthers(index, base, directory.name);
     const writer = new DirectoryWriter(directory, (base?.generation ?? 0) + 1);
     const manifest = await save(index, writer, base, call).catch(async (error) => {
@@ -165,11 +163,6 @@ async function filesIn(directory: Directory): Promise<FilesAtHand> {
   return files;
 }
 
-async function newestIn(files: FilesAtHand, { name }: Directory): Promise<Manifest | null> {
-  const found = await new BytePlace(files, name).manifest(undefined);
-  return found && parseManifest(found.bytes, `${name}/${found.name}`, found.generation);
-}
-
 /** Throws unless an index is of the newest generation, and all that this has is in the index. */
 function refuseOthers(index: SimHashIndex, base: Manifest, name: string): void {
   const origin = origins.get(index);
@@ -208,7 +201,7 @@ async function save(
     throw new Error('the index was changed while it was saved, nothing was written');
   }
   const { generation } = writer;
-  const text = manifestText({
+  const { bytes, manifest } = newManifest({
     generation,
     previous: base?.checksum ?? null,
     rows: rows.count,
@@ -218,25 +211,20 @@ async function save(
     segments,
     files: files ?? {},
   });
-  const bytes = new TextEncoder().encode(text);
-  // Parsed as readers do it, so that a manifest they would refuse is never written.
-  const manifest = parseManifest(bytes, manifestName(generation), generation);
   await writer.put(manifestName(generation), bytes);
   return manifest;
 }
 
 /** One save of a directory: the files of its generation. */
 class DirectoryWriter implements FileWriter {
-  readonly #token = Array.from(newSecret(), (word) => word.toString(16).padStart(8, '0'))
-    .join('')
-    .slice(0, 12);
-  /** Names written so far, which `abandon` deletes. */
-  readonly #written: string[] = [];
+  readonly #names: FileNames;
 
   constructor(
     private readonly directory: Directory,
     readonly generation: number,
-  ) {}
+  ) {
+    this.#names = new FileNames(generation);
+  }
 
   /** A file that is held until its end: its index is in memory as well. */
   async create(kind: FileKind): Promise<OpenFile> {
@@ -250,15 +238,13 @@ class DirectoryWriter implements FileWriter {
   }
 
   async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
-    const [{ generation }, token] = [this, this.#token];
-    const name = fileName({ kind, generation, part: this.#written.length, token });
+    const name = this.#names.next(kind);
     await this.put(name, bytes);
     return { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
   }
 
   /** Writes a file, which is empty until its stream is closed. */
   async put(name: string, bytes: Uint8Array): Promise<void> {
-    this.#written.push(name);
     const file = await this.directory.getFileHandle(name, { create: true });
     const stream = await file.createWritable();
     try {
@@ -272,7 +258,7 @@ class DirectoryWriter implements FileWriter {
 
   /** Deletes what was written. */
   abandon(): Promise<void> {
-    return removeAll(this.directory, this.#written);
+    return removeAll(this.directory, [...this.#names.given, manifestName(this.generation)]);
   }
 }
 

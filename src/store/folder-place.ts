@@ -5,13 +5,12 @@
  */
 
 import { read as readAt } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { fill, ignore, type Readable } from '../formats/file-io';
 import { checkFileSize } from '../table/sealed/file-checksum';
-import { generationsIn, missingFile } from './generations';
-import { manifestName } from './manifest';
+import { findManifest, missingFile } from './generations';
 import { type ByteRange, joined, type NamedFile, type Place } from './place';
 import { ReadBuffers } from './read-buffers';
 
@@ -44,12 +43,9 @@ export class FolderPlace implements Place {
   }
 
   async manifest(generation: number | undefined) {
-    const own = generation ?? (await generationsIn(this.name)).at(-1);
-    if (own === undefined) return null;
-    this.#generation = own;
-    const name = manifestName(own);
-    const bytes = await readFile(join(this.name, name)).catch(ignore(['ENOENT']));
-    return bytes && { name, generation: own, bytes };
+    const found = await findManifest(this.name, generation);
+    if (found !== null) this.#generation = found.generation;
+    return found;
   }
 
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]> {

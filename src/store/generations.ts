@@ -6,7 +6,6 @@
  * number.
  */
 
-import { randomBytes } from 'node:crypto';
 import {
   constants,
   copyFile,
@@ -27,18 +26,17 @@ import { GenerationFile } from './generation-file';
 import {
   checkFileChecksum,
   type FileKind,
+  FileNames,
   type FolderFile,
-  fileName,
   filesOf,
   generationOf,
   type Manifest,
   manifestGeneration,
   manifestName,
-  manifestText,
+  newManifest,
   parseManifest,
-  temporaryName,
 } from './manifest';
-import { IS_MISSING } from './place';
+import { type FoundManifest, IS_MISSING, noManifest } from './place';
 import type { FileWriter, OpenFile } from './write-segment';
 
 /** A copy of the newest manifest, for people and other programs. */
@@ -71,17 +69,59 @@ export async function isIndexFolder(path: string): Promise<boolean> {
 }
 
 /**
- * The manifest of the newest generation; null where there is none, or no folder. A manifest that
- * vanishes after the folder was listed was replaced by newer ones, so the folder is listed again.
+ * The manifest of a generation, the newest by default, not yet checked; null where there is none,
+ * or no folder. A newest one that vanishes after the folder was listed was replaced by newer ones,
+ * so the folder is listed again.
  */
-export async function newestManifest(folder: string): Promise<Manifest | null> {
+export async function findManifest(
+  folder: string,
+  given?: number | undefined,
+): Promise<FoundManifest | null> {
   for (let left = TRIES; ; left--) {
-    const generations = await generationsIn(folder).catch(ignore(['ENOENT']));
-    const generation = generations?.at(-1);
+    const all = given === undefined && (await generationsIn(folder).catch(ignore(['ENOENT'])));
+    const generation = given ?? (all || []).at(-1);
     if (generation === undefined) return null;
-    const manifest = await readManifest(folder, generation).catch(ignore(['ENOENT']));
-    if (manifest !== null) return manifest;
+    const name = manifestName(generation);
+    const bytes = await readFile(join(folder, name)).catch(ignore(['ENOENT']));
+    if (bytes !== null) return { name, generation, bytes };
+    if (given !== undefined) return null;
     if (left === 0) throw new Error(`${folder}: generations come and go too fast to be read`);
+  }
+}
+
+/** The same, checked. */
+export async function newestManifest(folder: string): Promise<Manifest | null> {
+  const found = await findManifest(folder);
+  return found && parseManifest(found.bytes, join(folder, found.name), found.generation);
+}
+
+/** The same of a folder that has one; throws a FormatError where there is none. */
+export async function neededManifest(folder: string): Promise<Manifest> {
+  const manifest = await newestManifest(folder);
+  if (manifest === null) throw noManifest(folder);
+  return manifest;
+}
+
+/**
+ * Runs work on the newest generation, and again on the next one where another writer was first, or
+ * has deleted files of it meanwhile; at most `tries` times more.
+ */
+export async function withNewest<T>(
+  folder: string,
+  tries: number,
+  work: (manifest: Manifest) => Promise<T>,
+): Promise<T> {
+  for (let left = tries; ; left--) {
+    const base = await neededManifest(folder);
+    try {
+      return await work(base);
+    } catch (error) {
+      // Files of `base` are deleted once another writer has saved twice: no damage, but too late.
+      const isMissing = error instanceof FormatError || error instanceof GoneError;
+      const now = isMissing ? await newestManifest(folder).catch(() => base) : base;
+      const isLate = error instanceof LostError || now?.checksum !== base.checksum;
+      if (!isLate || left === 0) throw error;
+    }
   }
 }
 
@@ -171,7 +211,12 @@ export async function prepareNew(folder: string, replace: boolean): Promise<Mani
   await prepareFolder(folder);
   const base = await newestManifest(folder);
   if (base === null || replace) return base;
-  throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+  throw holdsIndex(folder);
+}
+
+/** The error for a folder whose index would be replaced without being asked for. */
+export function holdsIndex(folder: string): Error {
+  return new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
 }
 
 /** One save: its files first, then its manifest, which makes all of them the index at once. */
@@ -179,10 +224,8 @@ export class GenerationWriter implements FileWriter {
   readonly generation: number;
   readonly #folder: string;
   readonly #base: Manifest | null;
-  /** Part of all file names, so that two writers never write the same file. */
-  readonly #token = randomBytes(6).toString('hex');
-  /** Names written so far, which `abandon` deletes; none after the commit. */
-  readonly #written: string[] = [];
+  /** Those given before the commit are deleted by `abandon`. */
+  readonly #names: FileNames;
   /** Files that are open, to be closed by `abandon`. */
   readonly #open = new Set<Pick<GenerationFile, 'abandon'>>();
   /** The finished files of this generation. */
@@ -193,6 +236,7 @@ export class GenerationWriter implements FileWriter {
     this.#folder = folder;
     this.#base = base;
     this.generation = (base?.generation ?? 0) + 1;
+    this.#names = new FileNames(this.generation);
   }
 
   /** Writes a whole file of this generation. */
@@ -204,7 +248,7 @@ export class GenerationWriter implements FileWriter {
 
   /** Takes a file of another folder: by a hard link, or by a synced copy where links fail. */
   async take(file: FolderFile, folder: string): Promise<FolderFile> {
-    const name = this.#nameOf(file.kind);
+    const name = this.#names.next(file.kind);
     const [from, to] = [join(folder, file.name), join(this.#folder, name)];
     await link(from, to).catch(async (error) => {
       if (![...NO_LINKS, 'EXDEV', 'EMLINK'].includes(error.code)) throw error;
@@ -217,17 +261,9 @@ export class GenerationWriter implements FileWriter {
     return taken;
   }
 
-  /** A new name for a file, noted so that `abandon` deletes it. */
-  #nameOf(kind: FileKind): string {
-    const [{ generation }, token] = [this, this.#token];
-    const name = fileName({ kind, generation, part: this.#written.length, token });
-    this.#written.push(name);
-    return name;
-  }
-
   /** Begins a file of this generation that is written in pieces. */
   async create(kind: FileKind): Promise<OpenFile> {
-    const name = this.#nameOf(kind);
+    const name = this.#names.next(kind);
     const file = await GenerationFile.create(join(this.#folder, name));
     this.#open.add(file);
     return {
@@ -249,9 +285,7 @@ export class GenerationWriter implements FileWriter {
   async commit(content: Omit<Manifest, 'generation' | 'previous' | 'checksum'>): Promise<Manifest> {
     const { generation } = this;
     const previous = this.#base?.checksum ?? null;
-    const bytes = new TextEncoder().encode(manifestText({ generation, previous, ...content }));
-    // Parsed as readers do it, so that a manifest they would refuse is never published.
-    const manifest = parseManifest(bytes, manifestName(generation), generation);
+    const { bytes, manifest } = newManifest({ generation, previous, ...content });
     const temporary = await this.#addTemporary(bytes);
     // All files have their names on disk before the manifest gets its own.
     await syncFolder(this.#folder);
@@ -263,11 +297,9 @@ export class GenerationWriter implements FileWriter {
 
   /** Writes and syncs bytes under a temporary name; returns its path. */
   async #addTemporary(bytes: Uint8Array): Promise<string> {
-    const { generation } = this;
-    const name = temporaryName({ generation, part: this.#written.length, token: this.#token });
-    this.#written.push(name);
-    await writeSynced(join(this.#folder, name), bytes);
-    return join(this.#folder, name);
+    const path = join(this.#folder, this.#names.next('manifest'));
+    await writeSynced(path, bytes);
+    return path;
   }
 
   /** Gives the manifest its name; throws a LostError where another writer was first. */
@@ -284,7 +316,7 @@ export class GenerationWriter implements FileWriter {
       if ((await stat(to).catch(ignore(['ENOENT']))) !== null) throw this.#lost();
       await rename(from, to);
     }
-    this.#written.length = 0; // they belong to the folder now
+    this.#names.given.length = 0; // they belong to the folder now
     await rm(from, { force: true }).catch(() => undefined);
     // After two more generations the name is free again. A writer that was delayed for so long
     // finds a later manifest that does not follow its own, and has lost too.
@@ -336,7 +368,7 @@ export class GenerationWriter implements FileWriter {
   /** Deletes what was written after an error; returns the error to throw in its place. */
   async abandon(error: unknown): Promise<unknown> {
     for (const file of this.#open) await file.abandon();
-    for (const name of this.#written) {
+    for (const name of this.#names.given) {
       await rm(join(this.#folder, name), { force: true }).catch(() => undefined);
     }
     if ((error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;

@@ -7,7 +7,6 @@
 import { join } from 'node:path';
 import { checkByteCount } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
@@ -24,7 +23,7 @@ import { StoredColumns } from './columns';
 import { openContent } from './content';
 import { FolderFacts, readFolder } from './folder-facts';
 import { FolderPlace } from './folder-place';
-import { GoneError, LostError, missingFile, newestManifest, readFolderFile } from './generations';
+import { missingFile, neededManifest, readFolderFile, withNewest } from './generations';
 import type { Manifest } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
@@ -81,17 +80,15 @@ export async function openIndex(
   const known = [...LONG_CALL, 'generation', 'memory', 'segments'];
   const { generation, memory, segments, ...call } = checkOptions('options', options, known);
   if (segments && memory === undefined) throw wrongType('memory', 'a limit of bytes', memory);
-  for (let left = TRIES; ; left--) {
-    const opened = await IndexFolder.open(folder, { generation });
-    try {
-      if (memory === undefined) return await opened.index(call);
-      const { signal } = checkLongCall(call);
-      const own = { memory, generation, segments, ...(signal && { signal }) };
-      return await openStored(new FolderPlace(opened.path), own);
-    } catch (error) {
-      if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;
-    }
+  const opened = await IndexFolder.open(folder, { generation });
+  const { signal } = checkLongCall(call);
+  const { path } = opened;
+  if (memory !== undefined) {
+    const own = { memory, generation, segments, ...(signal && { signal }) };
+    return openStored(new FolderPlace(path), own);
   }
+  if (generation !== undefined) return opened.index(call);
+  return withNewest(path, TRIES, (manifest) => loadFolder(path, manifest, call));
 }
 
 /**
@@ -248,37 +245,25 @@ export class IndexFolder extends FolderFacts {
   }
 
   async #optimizeInMemory(optimize: OptimizeOptions, call: LongCall): Promise<RecallReport> {
-    for (let left = MAX_WRITERS; ; left--) {
-      const index = await openIndex(this.path, call.signal && { signal: call.signal });
-      const report = await index.optimize({ ...optimize, ...call });
-      try {
-        await saveIndex(index, this.path, call.signal && { signal: call.signal });
-        this.manifest = (await newestManifest(this.path)) as Manifest;
-        return report;
-      } catch (error) {
-        if (!(error instanceof LostError) || left === 0) throw error;
-      }
-    }
+    const own = call.signal && { signal: call.signal };
+    const report = await withNewest(this.path, MAX_WRITERS, async (manifest) => {
+      const index = await loadFolder(this.path, manifest, { ...own });
+      const measured = await index.optimize({ ...optimize, ...call });
+      await saveIndex(index, this.path, own);
+      return measured;
+    });
+    this.manifest = await neededManifest(this.path);
+    return report;
   }
 
   /** Changes the newest generation, and the next one where another writer was first. */
-  async #change<T>(
+  #change<T>(
     { memory, call, tries = MAX_WRITERS }: { memory: number; call: LongCall; tries?: number },
     work: (change: FolderChange) => Promise<T>,
   ): Promise<T> {
-    for (let left = tries; ; left--) {
-      const base = await newestManifest(this.path);
-      if (base === null) throw new FormatError('no index: it has no manifest', this.path);
-      try {
-        return await FolderChange.of(this.path, base, { memory, call }, work);
-      } catch (error) {
-        // Files of `base` are deleted once another writer has saved twice: no damage, but too late.
-        const isMissing = error instanceof FormatError || error instanceof GoneError;
-        const now = isMissing ? await newestManifest(this.path).catch(() => base) : base;
-        const isLate = error instanceof LostError || now?.checksum !== base.checksum;
-        if (!isLate || left === 0) throw error;
-      }
-    }
+    return withNewest(this.path, tries, (base) =>
+      FolderChange.of(this.path, base, { memory, call }, work),
+    );
   }
 
   /** Carried columns, in the order of rows; null where there are none. */

@@ -6,6 +6,7 @@
 
 import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
+import { newSecret } from '../base/secret';
 import type { ColumnInfo } from '../table/columns/types';
 import { fileChecksum } from '../table/sealed/file-checksum';
 import type { TextModel } from '../vectors/text-model';
@@ -83,22 +84,23 @@ const NAME = new RegExp(
   `^(${[...SEGMENT_KINDS, ...INDEX_KINDS].join('|')})-(\\d{6,})-(\\d+)-([0-9a-f]{12})\\.arrow$`,
 );
 
-/** The parts of a file's name. */
-interface Named {
-  readonly kind: FileKind;
-  readonly generation: number;
-  /** Position among the files of one save. */
-  readonly part: number;
-  /** Random, so that two writers of one generation never write the same file. */
-  readonly token: string;
-}
+/** Names for the files of one save; random, so that two writers never write the same file. */
+export class FileNames {
+  readonly #token = Array.from(newSecret(), (word) => word.toString(16).padStart(8, '0'))
+    .join('')
+    .slice(0, 12);
+  /** The names given so far, which a writer that fails deletes. */
+  readonly given: string[] = [];
 
-export function fileName({ kind, generation, part, token }: Named): string {
-  return `${kind}-${String(generation).padStart(6, '0')}-${part}-${token}.arrow`;
-}
+  constructor(readonly generation: number) {}
 
-export function temporaryName({ generation, part, token }: Omit<Named, 'kind'>): string {
-  return `manifest-${String(generation).padStart(6, '0')}-${part}-${token}.tmp`;
+  /** A new name for a file; one of a manifest is temporary. */
+  next(kind: FileKind | 'manifest'): string {
+    const part = `${String(this.generation).padStart(6, '0')}-${this.given.length}`;
+    const name = `${kind}-${part}-${this.#token}.${kind === 'manifest' ? 'tmp' : 'arrow'}`;
+    this.given.push(name);
+    return name;
+  }
 }
 
 export function manifestName(generation: number): string {
@@ -125,6 +127,16 @@ export function checkFileChecksum(found: string, { checksum: stated }: FolderFil
 /** All files of a generation. */
 export function filesOf({ segments, files }: Pick<Manifest, 'segments' | 'files'>): FolderFile[] {
   return [...segments.flatMap((one) => Object.values(one.files)), ...Object.values(files)];
+}
+
+/**
+ * A manifest, and its bytes. Parsed as readers do it, so that one that they would refuse is never
+ * written.
+ */
+export function newManifest(content: Omit<Manifest, 'checksum'>) {
+  const { generation } = content;
+  const bytes = new TextEncoder().encode(manifestText(content));
+  return { bytes, manifest: parseManifest(bytes, manifestName(generation), generation) };
 }
 
 /** The text of a manifest, with its checksum. */

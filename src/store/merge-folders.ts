@@ -5,7 +5,6 @@
 
 import { checkByteCount } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { IdRules } from '../index/ids';
 import { IndexCore } from '../index/index-core';
@@ -20,7 +19,7 @@ import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openRowless } from './content';
 import { FolderPlace } from './folder-place';
-import { newestManifest, prepareNew } from './generations';
+import { neededManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
 import { HttpPlace } from './http-place';
 import type { FileKind, FolderFile, Manifest } from './manifest';
@@ -118,11 +117,7 @@ function reportOfFirst(first: Manifest, taken: readonly NextSegment[]): RecallRe
  */
 async function inOrder(given: readonly string[]) {
   const all: { part: string; manifest: Manifest }[] = [];
-  for (const part of given) {
-    const manifest = await newestManifest(part);
-    if (manifest === null) throw new FormatError('no index: it has no manifest', part);
-    all.push({ part, manifest });
-  }
+  for (const part of given) all.push({ part, manifest: await neededManifest(part) });
   const withRows = all.filter(({ manifest }) => manifest.segments.length > 0);
   const found = withRows.length > 0 ? withRows : all.slice(0, 1);
   const firstRow = ({ manifest }: (typeof found)[0]) => manifest.segments[0]?.firstRow ?? 0;

@@ -9,16 +9,10 @@ import { FormatError } from '../base/format-error';
 import { checkLongCall, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { checkFileSize } from '../table/sealed/file-checksum';
-import { type Content, contentOf, noManifest, type SegmentRange } from './content';
+import { type Content, manifestAt, openContent, type SegmentRange } from './content';
 import { HttpPlace } from './http-place';
-import { manifestGeneration, manifestName } from './manifest';
-import {
-  type ByteRange,
-  type FoundManifest,
-  IS_MISSING,
-  type NamedFile,
-  type Place,
-} from './place';
+import { type Manifest, manifestGeneration, manifestName } from './manifest';
+import { type ByteRange, IS_MISSING, type NamedFile, noManifest, type Place } from './place';
 import { StoredIndex } from './stored-index';
 
 /** How often opening starts again with a newer generation. */
@@ -84,10 +78,10 @@ export async function openStored(
   try {
     const limit = checkByteCount('memory', memory);
     const range = checkRange(segments);
-    const found = await place.manifest(generation, signal);
-    if (found === null) throw noManifest(place);
+    const manifest = await manifestAt(place, generation, signal);
+    if (manifest === null) throw noManifest(place.name);
     const isNewest = generation === undefined;
-    return new StoredIndex(await opened(place, found, { isNewest, range, signal }), limit);
+    return new StoredIndex(await opened(place, manifest, { isNewest, range, signal }), limit);
   } catch (error) {
     await place.close();
     throw error;
@@ -104,16 +98,16 @@ function checkRange(range: OpenStoredOptions['segments']): SegmentRange {
 /** The content of a generation, or of a newer one if its files were replaced meanwhile. */
 async function opened(
   place: Place,
-  first: FoundManifest,
+  first: Manifest,
   how: { isNewest: boolean; range: SegmentRange; signal: AbortSignal | undefined },
 ): Promise<Content> {
   let found = first;
   for (let left = TRIES; ; left--) {
     try {
-      return await contentOf(place, found, how);
+      return await openContent(place, found, how);
     } catch (error) {
       if (!how.isNewest || left === 0) throw error;
-      const now = await place.manifest(undefined, how.signal).catch(() => null);
+      const now = await manifestAt(place, undefined, how.signal).catch(() => null);
       if (now === null || now.generation === found.generation) throw error;
       found = now;
     }

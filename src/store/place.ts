@@ -4,6 +4,8 @@
  * what it reads with checksums; implementations do not.
  */
 
+import { FormatError } from '../base/format-error';
+
 /** Bytes `at` to `at + length - 1` of a file. */
 export interface ByteRange {
   readonly at: number;
@@ -59,6 +61,11 @@ export async function withPlace<P extends Place, T>(
   } finally {
     await place.close();
   }
+}
+
+/** The error for an index whose place has no manifest. */
+export function noManifest(place: string): FormatError {
+  return new FormatError('no index: it has no manifest', place);
 }
 
 /** What errors say of a file that is not there. */

@@ -17,7 +17,7 @@ import type { TextModel } from '../vectors/text-model';
 import { type CarriedColumns, carriedBy, writeColumns } from './carried';
 import { FolderChange, type NextSegment } from './change';
 import { FolderPlace } from './folder-place';
-import { newestManifest, prepareFolder } from './generations';
+import { holdsIndex, newestManifest, prepareFolder } from './generations';
 import { loadIndex, savedSegments, spaceNames } from './load-index';
 import type { Manifest, SegmentFiles, TextSettings } from './manifest';
 import { writeSegment } from './write-segment';
@@ -118,7 +118,7 @@ async function originIn(
     }
   }
   if (replace) return null;
-  throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+  throw holdsIndex(folder);
 }
 
 /** Writes the rows of an index; segments of `origin`, the generation before, stay as they are. */

@@ -9,7 +9,7 @@ import { readWhole } from '../../src/formats/file-io';
 import { Codes, SimHashIndex } from '../../src/index';
 import { RowSet } from '../../src/store/content';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
-import { fileName, type Manifest, manifestName, manifestText } from '../../src/store/manifest';
+import { type Manifest, manifestName, manifestText } from '../../src/store/manifest';
 import { saveIndex } from '../../src/store/save-index';
 import { temporaryFolder } from './collection';
 
@@ -29,9 +29,8 @@ function sparseFile(path: string, byteLength: number): void {
 async function claiming(name: string, { rows, bytes }: { rows: number; bytes: number }) {
   const folder = join(root, name);
   await mkdir(folder);
-  const token = '00112233aabb';
   const file = (kind: 'rows' | 'blocks', part: number, size: { rows: number; bytes: number }) => ({
-    name: fileName({ kind, generation: 1, part, token }),
+    name: `${kind}-000001-${part}-00112233aabb.arrow`,
     kind,
     ...size,
     checksum: '0123456789abcdef',
