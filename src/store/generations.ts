@@ -50,10 +50,10 @@ const TRIES = 5;
  * Another writer committed first. This writer has deleted its files and may try again on the newest
  * generation.
  */
-export class LostError extends Error {}
+class LostError extends Error {}
 
 /** The files of an older generation were deleted, since newer ones were saved: open it again. */
-export class GoneError extends Error {}
+class GoneError extends Error {}
 
 /** The generations whose manifests are in a folder, ascending. */
 export async function generationsIn(folder: string): Promise<number[]> {
