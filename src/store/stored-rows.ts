@@ -186,32 +186,24 @@ export class StoredRows implements Searched, SearchedPart {
   async load(wants: readonly Want[], signal: AbortSignal | undefined): Promise<void> {
     const [{ kind }] = wants;
     if (kind === 'block') return this.#loadGroup((wants[0] as { block: number }).block, signal);
+    const all = namedIn(wants);
     if (kind === 'entries' || kind === 'codes') {
-      const all = new Set<number>();
-      for (const want of wants)
-        if ('partitions' in want) for (const p of want.partitions) all.add(p);
       if (kind === 'entries' || this.partitions.codes !== null) {
         this.#pinned = [...all];
         return this.partitions.load(all, signal);
       }
       return this.#loadCodes(all, signal);
     }
-    const rows = new Set<number>();
-    for (const want of wants) if ('rows' in want) for (const row of want.rows) rows.add(row);
-    return kind === 'vectors' ? this.#loadVectors(rows, signal) : this.#loadIds(rows, signal);
+    return kind === 'vectors' ? this.#loadVectors(all, signal) : this.#loadIds(all, signal);
   }
 
   /** Whether what several searches want can be at hand at once. */
   fits(wants: readonly Want[]): boolean {
-    const all = new Set<number>();
-    const isOfRows = 'rows' in wants[0];
-    for (const want of wants) {
-      if ('block' in want) return want.block === (wants[0] as { block: number }).block;
-      for (const one of 'rows' in want ? want.rows : want.partitions) all.add(one);
-    }
-    return isOfRows
-      ? all.size <= (wants[0].kind === 'vectors' ? this.vectors.room : Number.POSITIVE_INFINITY)
-      : this.partitions.fits(all);
+    const [{ kind }] = wants;
+    const all = namedIn(wants);
+    if (kind === 'block') return all.size === 1;
+    if (kind === 'entries' || kind === 'codes') return this.partitions.fits(all);
+    return kind === 'ids' || all.size <= this.vectors.room;
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
@@ -531,6 +523,16 @@ export class StoredRows implements Searched, SearchedPart {
       this.reader.giveBack(blocks);
     }
   }
+}
+
+/** The block, partitions or rows of wants of one kind. */
+function namedIn(wants: readonly Want[]): ReadonlySet<number> {
+  const all = new Set<number>();
+  for (const want of wants) {
+    if ('block' in want) all.add(want.block);
+    else for (const one of 'rows' in want ? want.rows : want.partitions) all.add(one);
+  }
+  return all;
 }
 
 /** A row that was found by its id, in a block of which the head was read. */

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  Codes,
   FormatError,
   IndexFolder,
   openIndex,
@@ -12,6 +13,7 @@ import {
 import { FolderPlace } from '../../src/store/folder-place';
 import { openStored } from '../../src/store/open';
 import type { StoredIndex } from '../../src/store/stored-index';
+import { Draws } from '../reference/random';
 import { temporaryFolder } from './collection';
 import { bodiesOf, fileOf, newestIn } from './files';
 import { clustered, DIMENSIONS, found, KINDS, writeFolder } from './kinds';
@@ -271,4 +273,27 @@ it('opens the newest generation where another is saved while it opens', async ()
   const index = await openStored(files, { memory: '64MB' });
   expect(found(await index.search(query))).toEqual(found((await openIndex(folder)).search(query)));
   await index.close();
+});
+
+// Searches were once joined whatever block each of them wanted: one that began while another was
+// further on compared the blocks of that other, and missed the rows of the first ones.
+it('finds all rows by a scan that begins while another one reads', async () => {
+  const bits = 16_384;
+  const bytesPerCode = bits / 8;
+  const bytes = new Uint8Array(6000 * bytesPerCode);
+  const draws = new Draws(5);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = draws.integer(256);
+  const folder = join(root, 'wide.hs');
+  const index = new SimHashIndex({ bits });
+  await index.addAll(Codes.from(bytes, { bits }));
+  await saveIndex(index, folder);
+  const stored = await openIndex(folder, { memory: '64MB' });
+  const query = bytes.slice(0, bytesPerCode);
+  const before = stored.figures.reads;
+  const first = stored.search(bytes.slice(-bytesPerCode), { k: 5 });
+  while (stored.figures.reads === before) await new Promise((resolve) => setImmediate(resolve));
+  const found = await stored.search(query, { k: 5 });
+  expect(found.rows).toEqual(index.search(query, { k: 5 }).rows);
+  expect((await first).rows[0]).toBe(5999);
+  await stored.close();
 });
