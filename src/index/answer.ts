@@ -8,7 +8,6 @@ import { reaches } from '../base/length';
 import { DistanceSearch, type NearRows } from './distance';
 import { FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';
-import type { RecallReport } from './index-options';
 import type { Query } from './query-parts';
 import {
   methodByDistance,
@@ -34,11 +33,9 @@ const FEW = 1 / 16;
 
 /** What answers read of an index, besides what searches read. */
 export interface AnsweredIndex extends RequestedIndex {
-  readonly report: RecallReport | null;
   /** The number of the next row, and how many rows there are. */
   readonly nextRow: number;
   readonly count: number;
-  searched(): Searched;
   /**
    * Those of the given rows that exist and have a code; null where files would have to be read to
    * know.
@@ -71,21 +68,21 @@ export class Answer implements Stepped {
     this.#query = query;
     this.#request = request;
     if (query === null) {
-      this.#rank = rankOfNone(index, request);
-      this.#result = emptyResult(index.measure, this.#rank);
+      this.#rank = rankOfNone(index.parts, request);
+      this.#result = emptyResult(index.parts.measure, this.#rank);
       return;
     }
-    this.#rank = rankOf(index, query, request);
+    this.#rank = rankOf(index.parts, query, request);
     this.#search = this.#rank === 'hamming' ? this.#byDistance(query) : this.#byCosine(query);
     this.#goOn();
   }
 
   #byCosine(query: Query): CosineSearch {
-    const { report, nextRow } = this.#index;
+    const { parts, nextRow: rows } = this.#index;
     const searched = this.#index.searched();
     const partitions = searched.space?.count ?? 0;
     const rank = this.#rank as 'estimate' | 'exact';
-    const setting = settingOf(this.#request, rank, { report, partitions, rows: nextRow });
+    const setting = settingOf(this.#request, rank, { report: parts.report, partitions, rows });
     const asked = { ...setting, filter: this.#filter() };
     return new CosineSearch(searched, query, asked, rank === 'exact', this.#work);
   }
@@ -157,17 +154,17 @@ export class Answer implements Stepped {
 
   /** Rows by distance: all, or those that reach the least similarity, exact or estimated. */
   #endDistance(search: DistanceSearch): void {
-    const { measure, bits } = this.#index;
+    const { parts } = this.#index;
     const { least } = this.#request;
     const { rows, distances } = search.near;
     this.#method = search.method;
     const query = this.#query as Query;
-    if (least !== null && this.#index.canCompare(query)) {
+    if (least !== null && parts.canCompare(query)) {
       this.#search = new Ranked(this.#index.searched(), query, rows, least, this.#work);
       this.#goOn();
       return;
     }
-    const estimates = estimatesOf(measure, distances, bits);
+    const estimates = estimatesOf(parts.measure, distances, parts.bits);
     let count = 0;
     while (count < rows.length && (least === null || estimates[count] >= least)) count++;
     this.#found = {
@@ -185,9 +182,9 @@ export class Answer implements Stepped {
   #named({ rows, distances, similarities, rank }: Found): SearchResult {
     const ids: Id[] = [];
     for (const row of rows) ids.push(this.#index.idOf(row));
-    const result = resultOf(this.#index.measure, { rows, ids, distances }, similarities, rank);
+    const { measure, report } = this.#index.parts;
+    const result = resultOf(measure, { rows, ids, distances }, similarities, rank);
     if (!this.#request.isExplained) return result;
-    const { report } = this.#index;
     const method = this.#method;
     const why =
       this.#rank === 'hamming'

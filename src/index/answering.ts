@@ -92,20 +92,15 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
     const { hasher, vectors, kernel, space: parts, hasCopies, tail, request } = state;
     const core = new QueryParts(queryFields({ hasher, vectors }));
     core.isForeign = state.isForeign;
+    core.report = state.report;
     const space = parts && new Space(parts);
     const placed: Placed[] = state.segments.map((one) => Segment.over(one));
     if (tail !== null) placed.push(new Tail(Rows.over(tail), null, false));
     const searched = searchedOf({ bits: core.bits, kernel }, { space, hasCopies }, placed);
     const index = {
-      bits: core.bits,
-      hasher: core.hasher,
-      measure: core.measure,
-      vectors: core.vectors,
-      hasPartitions: space !== null,
-      report: state.report,
+      parts: core,
       nextRow: state.nextRow,
       count: state.count,
-      canCompare: core.canCompare.bind(core),
       accepts: () => true,
       searched: () => searched,
       withCodes: () => null,

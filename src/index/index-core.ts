@@ -60,8 +60,8 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     };
   }
 
-  get hasPartitions(): boolean {
-    return this.rows.layout.space !== null;
+  get parts(): this {
+    return this;
   }
 
   get nextRow(): number {

@@ -8,7 +8,7 @@ import { type Measure, measureOf } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { SparseMatrix } from '../vectors/vectors';
-import type { CheckedOptions, RecallReport } from './index-options';
+import type { CheckedOptions, Rank, RecallReport } from './index-options';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
@@ -59,6 +59,12 @@ export class QueryParts {
   /** True if exact similarities of the query with the held vectors can be computed. */
   canCompare({ unit }: { readonly unit: UnitVector | null }): boolean {
     return unit !== null && (this.vectors?.accepts(unit) ?? false);
+  }
+
+  /** The rank of searches by vector where no `rank` is given. */
+  get usualRank(): Rank {
+    if (this.isForeign || this.hasher.projection === 'minwise') return 'hamming';
+    return this.vectors === null ? 'estimate' : 'exact';
   }
 
   /** What distances estimate: cosines, or Jaccard similarities with projection 'minwise'. */

@@ -26,6 +26,7 @@ import {
 } from './index-options';
 import type { Query, QueryParts } from './query-parts';
 import type { Setting } from './search';
+import type { Searched } from './searched';
 
 /** A checked search; options that were not given are null. */
 export interface Request {
@@ -42,33 +43,33 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
-/** The fields of an index that a request is checked against. */
-export type RequestedIndex = Pick<
-  QueryParts,
-  'bits' | 'hasher' | 'measure' | 'vectors' | 'canCompare'
-> & {
-  readonly hasPartitions: boolean;
+/** What a request is checked against: what makes the queries of an index, and its rows. */
+export interface RequestedIndex {
+  readonly parts: QueryParts;
+  /** What a search reads now. */
+  searched(): Searched;
   /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
   accepts(filter: (id: Id, row: number) => unknown, row: number): boolean;
-};
+}
 
 /** Checks the options of `search`. */
 export function searchRequest(index: RequestedIndex, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
+  const { parts } = index;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
-  if (index.measure === JACCARD && rank !== null && rank !== 'hamming') {
+  if (parts.measure === JACCARD && rank !== null && rank !== 'hamming') {
     throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
   }
-  if (rank === 'exact' && index.vectors === null) {
+  if (rank === 'exact' && parts.vectors === null) {
     throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
   }
-  if (method === 'partitions' && !index.hasPartitions) {
+  if (method === 'partitions' && index.searched().space === null) {
     throw new Error(`method 'partitions' needs an index of some size after optimize()`);
   }
   return {
     k: checkK(given.k ?? SEARCH_DEFAULTS.k),
-    maxDistance: index.bits,
+    maxDistance: parts.bits,
     least: null,
     rank,
     method,
@@ -83,7 +84,7 @@ export function searchRequest(index: RequestedIndex, given: SearchOptions<never>
 export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,
-    ...reachOf(index, given),
+    ...reachOf(index.parts, given),
     rank: 'hamming',
     method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
     oversample: null,
@@ -95,7 +96,7 @@ export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<n
 
 /** The distance to search, and the lowest similarity by which found rows are filtered. */
 function reachOf(
-  { bits, hasher, vectors }: RequestedIndex,
+  { bits, hasher, vectors }: QueryParts,
   { maxDistance, ...given }: IndexWithinOptions<never>,
 ): Pick<Request, 'maxDistance' | 'least'> {
   const asked = checkLeast(given, hasher.projection);
@@ -110,18 +111,18 @@ function reachOf(
 }
 
 /** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
-export function rankOf(index: RequestedIndex, query: Query, { rank }: Request): Rank {
-  if (rank === 'exact' && !index.canCompare(query)) {
-    const shape = index.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
+export function rankOf(parts: QueryParts, query: Query, { rank }: Request): Rank {
+  if (rank === 'exact' && !parts.canCompare(query)) {
+    const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
     throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
   }
   if (rank !== null) return rank;
-  if (index.measure !== JACCARD && index.canCompare(query)) return 'exact';
+  if (parts.measure !== JACCARD && parts.canCompare(query)) return 'exact';
   return query.sums === null ? 'hamming' : 'estimate';
 }
 
 /** The rank of the answer to a query that has no direction. */
-export function rankOfNone({ measure, vectors }: RequestedIndex, { rank }: Request): Rank {
+export function rankOfNone({ measure, vectors }: QueryParts, { rank }: Request): Rank {
   const own = measure === JACCARD ? 'hamming' : vectors === null ? 'estimate' : 'exact';
   return rank ?? own;
 }

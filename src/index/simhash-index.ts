@@ -100,8 +100,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** The rank of a search that names none. */
   get rank(): Rank {
-    if (this.#core.isForeign || this.hasher.projection === 'minwise') return 'hamming';
-    return this.vectors === 'none' ? 'estimate' : 'exact';
+    return this.#core.usualRank;
   }
 
   /** What `optimize` measured, and what changed since; null before. */

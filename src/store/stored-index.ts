@@ -97,8 +97,7 @@ export class StoredIndex<I extends Id = Id> {
 
   /** The rank of searches by vector where no `rank` is given. */
   get rank(): Rank {
-    if (this.#content.parts.isForeign || this.hasher.projection === 'minwise') return 'hamming';
-    return this.vectors === 'none' ? 'estimate' : 'exact';
+    return this.#content.parts.usualRank;
   }
 
   /** What was read since the index was opened. */
@@ -244,18 +243,11 @@ export class StoredIndex<I extends Id = Id> {
 }
 
 /** What answers read of rows in files. */
-function answeredBy({ parts, manifest, space }: Content, rows: StoredRows): AnsweredIndex {
-  const { bits, hasher, measure, vectors, report } = parts;
+function answeredBy({ parts, manifest }: Content, rows: StoredRows): AnsweredIndex {
   return {
-    bits,
-    hasher,
-    measure,
-    vectors,
-    report,
-    hasPartitions: space !== null,
+    parts,
     nextRow: manifest.index.nextRow,
     count: manifest.rows,
-    canCompare: (query) => parts.canCompare(query),
     accepts: (filter, row) => Boolean(filter(rows.idOf(row), row)),
     searched: () => rows,
     withCodes: () => null,
