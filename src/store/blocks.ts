@@ -30,6 +30,23 @@ import {
   TableWriter,
   writeTable,
 } from '../table/sealed/sealed-table';
+import type { FileKind, FolderFile, SegmentFiles } from './manifest';
+
+/** A file of a generation that is being written. */
+export interface OpenFile {
+  /** Appends bytes, which may change once the promise resolves. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends the file, which has `rows` rows; returns its entry for the manifest. */
+  end(rows: number): Promise<FolderFile>;
+}
+
+/** Writes the files of a generation, in a folder or a directory of a browser. */
+export interface FileWriter {
+  /** Begins a file that is written in pieces. */
+  create(kind: FileKind): Promise<OpenFile>;
+  /** Writes a whole file. */
+  add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile>;
+}
 
 /** Stands for the partition of rows without a code, after all others. */
 export const NO_PARTITION = 0xffff_ffff;
@@ -157,45 +174,85 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'head_checksum', type: 'uint64' },
 ];
 
-/** Makes the files of a segment, or of its copies, block by block; there is at least one. */
-export class BlockTables {
-  readonly rows: TableWriter;
+/** A sealed file of blocks that is being written. */
+interface BlockFile {
+  readonly table: TableWriter;
+  readonly file: OpenFile;
+}
+
+/** Writes the files of a segment, or of its copies, block by block; there is at least one. */
+export class BlockWriter {
+  readonly #writer: FileWriter;
+  readonly #layout: Layout;
+  readonly #rows: BlockFile;
   /** Null where no vectors are held, and of copies. */
-  readonly vectors: TableWriter | null;
-  readonly layout: Layout;
+  readonly #vectors: BlockFile | null;
   readonly #partitions: number[] = [];
   readonly #counts: number[] = [];
+  /** Rows of the blocks that were added. */
+  rowCount = 0;
 
-  /** `header` describes the codes of the rows. */
-  constructor(header: object, layout: Layout) {
-    this.layout = layout;
-    const kind = layout.link === 'at' ? 'copies' : 'segment';
-    this.rows = new TableWriter(ROWS(layout), { kind, ...header }, bytesPerCode(layout.bits));
-    const hasVectors = layout.vectors !== 'none' && layout.link !== 'at';
-    this.vectors = hasVectors ? new TableWriter(VECTORS(layout), { kind: 'vectors' }) : null;
+  private constructor(
+    writer: FileWriter,
+    layout: Layout,
+    rows: BlockFile,
+    vectors: BlockFile | null,
+  ) {
+    this.#writer = writer;
+    this.#layout = layout;
+    this.#rows = rows;
+    this.#vectors = vectors;
   }
 
-  /** How many blocks were added. */
-  get count(): number {
-    return this.#counts.length;
+  /** Begins the files. `header` describes the codes of the rows. */
+  static async open(writer: FileWriter, header: object, layout: Layout): Promise<BlockWriter> {
+    const isOfCopies = layout.link === 'at';
+    const about = { kind: isOfCopies ? 'copies' : 'segment', ...header };
+    const rows = {
+      table: new TableWriter(ROWS(layout), about, bytesPerCode(layout.bits)),
+      file: await writer.create(isOfCopies ? 'copies' : 'rows'),
+    };
+    if (layout.vectors === 'none' || isOfCopies) return new BlockWriter(writer, layout, rows, null);
+    const table = new TableWriter(VECTORS(layout), { kind: 'vectors' });
+    const vectors = { table, file: await writer.create('vectors') };
+    return new BlockWriter(writer, layout, rows, vectors);
   }
 
-  /** Adds a block; returns bytes for both files, to be written before the next is added. */
-  add(block: NewBlock): { rows: Uint8Array[]; vectors: Uint8Array[] } {
-    this.#partitions.push(block.partition);
-    this.#counts.push(block.count);
-    const { count, vectors: held } = block;
-    const vectors = this.vectors?.add({ count, rows: vectorValues(held) }) ?? [];
-    return { rows: this.rows.add(rowsBatch(block, this.layout)), vectors };
+  async add(block: NewBlock): Promise<void> {
+    const { count, partition, vectors } = block;
+    this.#partitions.push(partition);
+    this.#counts.push(count);
+    this.rowCount += count;
+    await this.#rows.file.write(this.#rows.table.add(rowsBatch(block, this.#layout)));
+    if (this.#vectors === null) return;
+    const { file, table } = this.#vectors;
+    await file.write(table.add({ count, rows: vectorValues(vectors) }));
   }
 
-  /** The bytes of the table of blocks, once both files have ended. */
-  blocks(): Uint8Array {
-    const [rows, vectors] = [this.rows.bodies, this.vectors?.bodies];
+  /** Ends the files, and writes the table of blocks; returns all of them by kind. */
+  async end(): Promise<SegmentFiles['files']> {
+    // A file has one block at least: where no row is left, or rows without codes have no copies.
+    if (this.#counts.length === 0) await this.add(emptyBlock(this.#layout));
+    const ended = async ({ file, table }: BlockFile) => {
+      await file.write(table.end());
+      return file.end(this.rowCount);
+    };
+    const rows = await ended(this.#rows);
+    const vectors = this.#vectors && (await ended(this.#vectors));
+    // A sealed file holds its last batch back until its end, so only now all blocks have places.
+    const kind = rows.kind === 'copies' ? 'places' : 'blocks';
+    const blocks = await this.#writer.add(kind, this.#table(), this.#counts.length);
+    return { [rows.kind]: rows, ...(vectors && { vectors }), [kind]: blocks };
+  }
+
+  /** The bytes of the table of blocks. */
+  #table(): Uint8Array {
+    const [rows, vectors] = [this.#rows.table.bodies, this.#vectors?.table.bodies];
+    const count = this.#counts.length;
     const big = (of: (i: number) => number | bigint) =>
-      BigUint64Array.from({ length: this.count }, (_, i) => BigInt(of(i)));
+      BigUint64Array.from({ length: count }, (_, i) => BigInt(of(i)));
     const table: TableBatch = {
-      count: this.count,
+      count,
       rows: {
         partition: Uint32Array.from(this.#partitions),
         rows: Uint32Array.from(this.#counts),
@@ -208,8 +265,34 @@ export class BlockTables {
         head_checksum: big((i) => rows[i].headChecksum),
       },
     };
-    return writeTable(BLOCKS, { kind: 'blocks', ...this.layout }, [table]);
+    return writeTable(BLOCKS, { kind: 'blocks', ...this.#layout }, [table]);
   }
+}
+
+/** A block without rows. */
+function emptyBlock({ id, residualBytes, vectors, link }: Layout): NewBlock {
+  const dense = vectors === 'int8' ? new Int8Array() : new Float32Array();
+  const sparse = {
+    offsets: new Int32Array(1),
+    indices: new BigUint64Array(),
+    weights: new Float32Array(),
+  };
+  return {
+    count: 0,
+    partition: NO_PARTITION,
+    rows: new Uint32Array(),
+    ids: idColumn([], id),
+    codes: new Uint8Array(),
+    residuals: residualBytes > 0 ? new Uint8Array() : null,
+    scales: residualBytes > 0 ? new Float32Array() : null,
+    checks: vectors === 'none' ? null : new Uint32Array(),
+    links: link === null ? null : new Uint32Array(),
+    vectors: {
+      vectors: vectors === 'int8' || vectors === 'float32' ? dense : null,
+      scales: vectors === 'int8' ? new Float32Array() : null,
+      sparse: vectors === 'sparse' && link !== 'at' ? sparse : null,
+    },
+  };
 }
 
 function rowsBatch(block: NewBlock, { bits, link }: Layout): TableBatch {

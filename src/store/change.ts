@@ -5,9 +5,10 @@
  */
 
 import { join } from 'node:path';
+import { concatenated } from '../base/arrays';
 import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd, rowsOf } from '../index/add-rows';
-import { duplicate, type Id, IdRules } from '../index/ids';
+import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
@@ -181,8 +182,7 @@ export class FolderChange {
       await new StoredRows(content, 0).eachBlock(({ rows: { rows, ids } }) => {
         for (let i = 0; i < rows.length; i++) hashes[count++] = hashOfId(ids?.at(i) ?? rows[i]);
       });
-      this.#newHashes.push(hashes, new BigUint64Array());
-      this.checkNewIds();
+      refuseEqual(hashes);
     });
   }
 
@@ -194,11 +194,7 @@ export class FolderChange {
     const { count } = addition;
     const checked = core.ids.check(batch.ids, count);
     const { ids } = checked;
-    const inBatch = new Set<Id>();
-    for (const [i, id] of (ids ?? []).entries()) {
-      if (inBatch.has(id) || core.rowOf(id) !== undefined) throw duplicate(i, id, count);
-      inBatch.add(id);
-    }
+    new IdsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined).check(0, ids?.length ?? 0);
     if (ids !== null && this.stored !== null) {
       const found = await this.stored.find(ids, this.call.signal);
       for (const [i, one] of found.entries()) {
@@ -263,18 +259,7 @@ export class FolderChange {
 
   /** Throws where two of the new rows have one id, wherever they are by now: by 64-bit hashes. */
   checkNewIds(): void {
-    if (this.#newHashes.length < 2) return;
-    const total = this.#newHashes.reduce((sum, { length }) => sum + length, 0);
-    const all = new BigUint64Array(total);
-    let at = 0;
-    for (const hashes of this.#newHashes) {
-      all.set(hashes, at);
-      at += hashes.length;
-    }
-    all.sort();
-    for (let i = 1; i < all.length; i++) {
-      if (all[i] === all[i - 1]) throw new Error('two rows have the same id');
-    }
+    if (this.#newHashes.length > 1) refuseEqual(concatenated(this.#newHashes));
   }
 
   /** Removes rows by their ids; returns how many were there. */
@@ -442,5 +427,13 @@ export class FolderChange {
       segments: inFiles,
       files,
     });
+  }
+}
+
+/** Throws where two rows have the hash of one id; sorts the hashes. */
+function refuseEqual(hashes: BigUint64Array): void {
+  hashes.sort();
+  if (hashes.some((hash, i) => i > 0 && hash === hashes[i - 1])) {
+    throw new Error('two rows have the same id');
   }
 }

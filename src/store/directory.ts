@@ -12,6 +12,7 @@ import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/file-checksum';
+import type { FileWriter, OpenFile } from './blocks';
 import { manifestAt } from './content';
 import { headerOf } from './header';
 import { loadIndex } from './load-index';
@@ -31,7 +32,7 @@ import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from 
 import { noManifest } from './place';
 import { spaceToArrow } from './space-file';
 import type { StoredIndex } from './stored-index';
-import { type FileWriter, type OpenFile, writeSegment } from './write-segment';
+import { writeSegment } from './write-segment';
 
 /** What is used of a `FileSystemDirectoryHandle`. */
 export interface Directory {

@@ -22,6 +22,7 @@ import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { ignore, readWhole, syncFolder, writeSynced } from '../formats/file-io';
 import { fileChecksum } from '../table/sealed/file-checksum';
+import type { FileWriter, OpenFile } from './blocks';
 import { GenerationFile } from './generation-file';
 import {
   checkFileChecksum,
@@ -37,7 +38,6 @@ import {
   parseManifest,
 } from './manifest';
 import { type FoundManifest, IS_MISSING, noManifest } from './place';
-import type { FileWriter, OpenFile } from './write-segment';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';

@@ -11,7 +11,8 @@ import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import {
-  BlockTables,
+  BlockWriter,
+  type FileWriter,
   idColumn,
   idType,
   type Layout,
@@ -23,23 +24,7 @@ import {
 } from './blocks';
 import type { IndexHeader } from './header';
 import { hashFiles, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
-import type { FileKind, FolderFile, SegmentFiles } from './manifest';
-
-/** A file of a generation that is being written. */
-export interface OpenFile {
-  /** Appends bytes, which may change once the promise resolves. */
-  write(chunks: readonly Uint8Array[]): Promise<void>;
-  /** Ends the file, which has `rows` rows; returns its entry for the manifest. */
-  end(rows: number): Promise<FolderFile>;
-}
-
-/** Writes the files of a generation, in a folder or a directory of a browser. */
-export interface FileWriter {
-  /** Begins a file that is written in pieces. */
-  create(kind: FileKind): Promise<OpenFile>;
-  /** Writes a whole file. */
-  add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile>;
-}
+import type { SegmentFiles } from './manifest';
 
 /** Which rows a segment has. */
 export interface SegmentRange {
@@ -52,38 +37,26 @@ export interface SegmentRange {
 
 /** The files of one segment: `open`, `add` for each block, `addCopies`, `end`. */
 export class SegmentWriter {
-  readonly layout: Layout;
   readonly #writer: FileWriter;
   readonly #range: SegmentRange;
-  readonly #rows: BlockTables;
-  readonly #rowsFile: OpenFile;
-  readonly #vectorsFile: OpenFile | null;
-  readonly #copies: { readonly tables: BlockTables; readonly file: OpenFile } | null;
-  /** By row, from the first of the segment on, its position; null without copies. */
-  readonly #positions: Uint32Array | null;
+  readonly #rows: BlockWriter;
+  readonly #copies: BlockWriter | null;
+  /** By row, from the first of the segment on, its position; none without copies. */
+  readonly #positions: Uint32Array;
   /** By position the hash of the id; null where there are too few. */
   readonly #hashes: BigUint64Array | null;
-  #count = 0;
-  #copyCount = 0;
 
   private constructor(
     writer: FileWriter,
-    layout: Layout,
     range: SegmentRange,
-    made: {
-      rows: BlockTables;
-      files: readonly [OpenFile, OpenFile | null];
-      copies: { readonly tables: BlockTables; readonly file: OpenFile } | null;
-    },
+    rows: BlockWriter,
+    { copies, isHashed }: { copies: BlockWriter | null; isHashed: boolean },
   ) {
     this.#writer = writer;
-    this.layout = layout;
     this.#range = range;
-    this.#rows = made.rows;
-    [this.#rowsFile, this.#vectorsFile] = made.files;
-    this.#copies = made.copies;
-    this.#positions = made.copies && new Uint32Array(range.endRow - range.firstRow);
-    const isHashed = layout.id !== null && range.count > MIN_HASHED_ROWS;
+    this.#rows = rows;
+    this.#copies = copies;
+    this.#positions = new Uint32Array(copies === null ? 0 : range.endRow - range.firstRow);
     this.#hashes = isHashed ? new BigUint64Array(range.count) : null;
   }
 
@@ -96,74 +69,41 @@ export class SegmentWriter {
   ): Promise<SegmentWriter> {
     const { bits, projection, seed, dimensions, texts } = header;
     const described = { bits, projection, seed, dimensions, texts, firstRow: range.firstRow };
-    const rows = new BlockTables(described, layout);
-    const rowsFile = await writer.create('rows');
-    const vectorsFile = rows.vectors && (await writer.create('vectors'));
+    const rows = await BlockWriter.open(writer, described, layout);
     const copies =
-      layout.link === null ? null : new BlockTables(described, { ...layout, link: 'at' });
-    return new SegmentWriter(writer, layout, range, {
-      rows,
-      files: [rowsFile, vectorsFile],
-      copies: copies && { tables: copies, file: await writer.create('copies') },
-    });
+      layout.link && (await BlockWriter.open(writer, described, { ...layout, link: 'at' }));
+    const isHashed = layout.id !== null && range.count > MIN_HASHED_ROWS;
+    return new SegmentWriter(writer, range, rows, { copies, isHashed });
   }
 
   /** Writes a block. Blocks come by partition, then row; those without a code last. */
   async add(block: NewBlock): Promise<void> {
-    const bytes = this.#rows.add(block);
-    await this.#rowsFile.write(bytes.rows);
-    await this.#vectorsFile?.write(bytes.vectors);
     const { count, rows, ids } = block;
     for (let i = 0; i < count; i++) {
-      const position = this.#count + i;
-      if (this.#positions !== null) this.#positions[rows[i] - this.#range.firstRow] = position;
+      const position = this.#rows.rowCount + i;
+      if (this.#copies !== null) this.#positions[rows[i] - this.#range.firstRow] = position;
       if (this.#hashes !== null) this.#hashes[position] = hashOfId((ids as readonly Id[])[i]);
     }
-    this.#count += count;
+    await this.#rows.add(block);
   }
 
   /** Writes a block of copies of rows that were added. Blocks come by partition, then row. */
   async addCopies(block: NewBlock): Promise<void> {
-    if (this.#copies === null || this.#positions === null) return;
-    const { tables, file } = this.#copies;
-    const positions = this.#positions;
-    const links = block.rows.map((row) => positions[row - this.#range.firstRow]);
-    await file.write(tables.add({ ...block, links, vectors: NO_VECTORS }).rows);
-    this.#copyCount += block.count;
+    const links = block.rows.map((row) => this.#positions[row - this.#range.firstRow]);
+    await this.#copies?.add({ ...block, links, vectors: NO_VECTORS });
   }
 
   /** Ends the files, which have all rows but not their carried columns. */
   async end(): Promise<SegmentFiles> {
     const { firstRow, endRow, count } = this.#range;
-    // A file has one block at least: where no row is left, or rows without codes have no copies.
-    if (this.#rows.count === 0) await this.add(emptyBlock(this.layout));
-    if (this.#copies?.tables.count === 0) await this.addCopies(emptyBlock(this.layout));
-    const files: { [kind in FileKind]?: FolderFile } = {};
-    const add = async (kind: FileKind, bytes: Uint8Array, rows: number) => {
-      files[kind] = await this.#writer.add(kind, bytes, rows);
-    };
-    // A sealed file holds its last batch back until its end, so only now all blocks have places.
-    await this.#rowsFile.write(this.#rows.rows.end());
-    files.rows = await this.#rowsFile.end(count);
-    if (this.#vectorsFile !== null) {
-      await this.#vectorsFile.write(this.#rows.vectors?.end() ?? []);
-      files.vectors = await this.#vectorsFile.end(count);
-    }
-    await add('blocks', this.#rows.blocks(), this.#rows.count);
-    if (this.#copies !== null) {
-      const { tables, file } = this.#copies;
-      await file.write(tables.rows.end());
-      files.copies = await file.end(this.#copyCount);
-      await add('places', tables.blocks(), tables.count);
-    }
-    if (this.#hashes !== null) {
-      const made = hashFiles(this.#hashes);
-      const output = await this.#writer.create('hashes');
-      await output.write(made.hashes);
-      files.hashes = await output.end(count);
-      await add('buckets', made.buckets, made.bucketCount);
-    }
-    return { firstRow, endRow, files };
+    const files = { ...(await this.#rows.end()), ...(await this.#copies?.end()) };
+    if (this.#hashes === null) return { firstRow, endRow, files };
+    const made = hashFiles(this.#hashes);
+    const output = await this.#writer.create('hashes');
+    await output.write(made.hashes);
+    const hashes = await output.end(count);
+    const buckets = await this.#writer.add('buckets', made.buckets, made.bucketCount);
+    return { firstRow, endRow, files: { ...files, hashes, buckets } };
   }
 }
 
@@ -180,32 +120,6 @@ export function layoutOf(
     id,
     residualBytes: space?.bytesPerEntry ?? 0,
     link: copies ? 'second' : null,
-  };
-}
-
-/** A block without rows. */
-function emptyBlock({ id, residualBytes, vectors, link }: Layout): NewBlock {
-  const dense = vectors === 'int8' ? new Int8Array() : new Float32Array();
-  const sparse = {
-    offsets: new Int32Array(1),
-    indices: new BigUint64Array(),
-    weights: new Float32Array(),
-  };
-  return {
-    count: 0,
-    partition: NO_PARTITION,
-    rows: new Uint32Array(),
-    ids: idColumn([], id),
-    codes: new Uint8Array(),
-    residuals: residualBytes > 0 ? new Uint8Array() : null,
-    scales: residualBytes > 0 ? new Float32Array() : null,
-    checks: vectors === 'none' ? null : new Uint32Array(),
-    links: link === null ? null : new Uint32Array(),
-    vectors: {
-      vectors: vectors === 'int8' || vectors === 'float32' ? dense : null,
-      scales: vectors === 'int8' ? new Float32Array() : null,
-      sparse: vectors === 'sparse' ? sparse : null,
-    },
   };
 }
 
