@@ -148,7 +148,9 @@ export class Answer implements Stepped {
     else {
       if (search instanceof CosineSearch)
         this.#method = this.#work.probes > 0 ? 'partitions' : 'scan';
-      this.#found = this.#ofBest(search.best, search instanceof Ranked ? 'exact' : this.#rank);
+      const { rows, cosines: similarities } = search.best;
+      const rank = search instanceof Ranked ? 'exact' : this.#rank;
+      this.#found = { rows, distances: null, similarities, rank };
     }
   }
 
@@ -173,10 +175,6 @@ export class Answer implements Stepped {
       similarities: estimates.subarray(0, count),
       rank: 'hamming',
     };
-  }
-
-  #ofBest({ rows, cosines }: Best, rank: SearchResult['rank']): Found {
-    return { rows, distances: null, similarities: cosines, rank };
   }
 
   #named({ rows, distances, similarities, rank }: Found): SearchResult {

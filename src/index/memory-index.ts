@@ -125,7 +125,7 @@ export class MemoryIndex {
    */
   append(rows: RowsToAppend, isLast = true): void {
     if (this.#tail.rows.count + rows.count > this.#roomOfMemory) this.#seal();
-    this.#tail.append(rows);
+    this.#tail.rows.append(rows);
     if (isLast && this.#tail.rows.count >= this.#tailRows) this.#seal();
   }
 
@@ -182,23 +182,20 @@ export class MemoryIndex {
     return merged(parts, { bytesPerCode, vectors: newVectors?.() ?? null, ...this.layout });
   }
 
-  /** Removes a row; returns false where there is none. */
-  remove(row: number): boolean {
-    const found = this.find(row);
-    if (found === null) return false;
-    const { part, position } = found;
+  /** Removes a row that is there. */
+  remove(row: number): void {
+    const { part, position } = this.find(row) as { part: Placed; position: number };
     part.remove(position);
     const { count, liveCount } = part.rows;
     const removed = count - liveCount;
-    if (removed <= MIN_FREED || removed <= MAX_REMOVED * liveCount) return true;
-    if (removed * (this.segmentCount + 1) <= MAX_REMOVED * this.count) return true;
+    if (removed <= MIN_FREED || removed <= MAX_REMOVED * liveCount) return;
+    if (removed * (this.segmentCount + 1) <= MAX_REMOVED * this.count) return;
     const at = this.#segments.indexOf(part as Segment);
     if (at < 0) this.#seal();
     else {
       const left = liveCount === 0 ? [] : [this.#merged([part])];
       this.#segments = [...this.#segments.slice(0, at), ...left, ...this.#segments.slice(at + 1)];
     }
-    return true;
   }
 
   /** Where a row is that is there. */

@@ -130,40 +130,31 @@ export class Rows {
    * Copies live rows of other parts, in the given order: the first `coded` have codes, the others
    * are null. Numbers from `firstRow` to `endRow - 1` that none of them has were of removed rows.
    */
-  static gathered(from: Gathered, endRow: number, order: Taken): Rows {
-    const { firstRow, bytesPerCode, vectors } = from;
-    const rows = new Rows(firstRow, bytesPerCode, vectors);
-    rows.#take(from.sources, endRow, order);
+  static gathered(
+    { sources, ...to }: Gathered,
+    endRow: number,
+    { source, position, coded }: Taken,
+  ): Rows {
+    const count = position.length;
+    const rows = Rows.toFill(to, endRow, count, coded);
+    const numbers = rows.#rows as Uint32Array;
+    rows.#ids = sources.some((one) => one.#ids !== null) ? new Array(count) : null;
+    for (let at = 0; at < count; at++) {
+      const from = sources[source[at]];
+      const row = from.rowAt(position[at]);
+      numbers[at] = row;
+      rows.codes.codes.set(from.codeAt(position[at]), at * to.bytesPerCode);
+      if (at < coded) rows.codes.rows[at] = row;
+      if (rows.#ids !== null && from.#ids !== null) rows.#ids[at] = from.#ids[position[at]];
+    }
+    rows.#takeVectors(sources, source, position);
+    rows.endFilling();
     return rows;
   }
 
-  #take(sources: readonly Rows[], endRow: number, { source, position, coded }: Taken): void {
-    const count = position.length;
-    this.#reserve(count);
-    this.#rows = new Uint32Array(count);
-    this.#ids = sources.some((one) => one.#ids !== null) ? new Array(count) : null;
-    const { bytesPerCode } = this.codes;
-    for (let to = 0; to < count; to++) {
-      const from = sources[source[to]];
-      const at = position[to];
-      const row = from.rowAt(at);
-      const code = from.codes.codes.subarray(at * bytesPerCode, (at + 1) * bytesPerCode);
-      this.codes.codes.set(code, to * bytesPerCode);
-      this.codes.rows[to] = to < coded ? row : NO_ROW;
-      this.#states[to] = to < coded ? LIVE : NULL;
-      this.#rows[to] = row;
-      if (this.#ids !== null && from.#ids !== null) this.#ids[to] = from.#ids[at];
-    }
-    this.#takeVectors(sources, source, position);
-    this.#findPositions(this.#rows, endRow);
-    this.count = count;
-    this.liveCount = count;
-    this.endRow = endRow;
-  }
-
   /**
-   * Allocates room for the rows of a file. Call `fill` for each of its batches, then `endFilling`,
-   * which makes the rows findable.
+   * Allocates room for rows, of which the first `coded` have codes. Call `fill` for each batch of
+   * them, then `endFilling`, which makes the rows findable.
    */
   static toFill(
     from: Omit<Gathered, 'sources'>,
@@ -231,7 +222,6 @@ export class Rows {
   #takeVectors(sources: readonly Rows[], source: Taken['source'], position: Uint32Array): void {
     const { vectors } = this;
     if (vectors === null) return;
-    vectors.skip(position.length);
     for (const [number, { vectors: from }] of sources.entries()) {
       let to: number[] = [];
       const flush = () => {

@@ -363,7 +363,7 @@ class ByCode {
 
   constructor(index: Searched, query: Query, wanted: number, work: Work) {
     this.#index = index;
-    this.#weights = weightsOf(sumsOf(index, query));
+    this.#weights = weightsOf(query.sums ?? evenSums(query.code, index.bits));
     this.#best = new Smallest(wanted);
     this.#wanted = wanted;
     this.#work = work;
@@ -494,11 +494,6 @@ export class Ranking {
     const { rows, scores } = this.#best.result();
     return { rows, cosines: scores };
   }
-}
-
-/** The accumulators of a query; of a code alone those that weigh each bit alike. */
-function sumsOf({ bits }: { readonly bits: number }, { sums, code }: Query): Float64Array {
-  return sums ?? evenSums(code, bits);
 }
 
 interface Weights extends WeightTables {

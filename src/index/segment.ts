@@ -12,7 +12,7 @@ import { ResidualMemory } from '../kernels/residual-memory';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
 import type { Query } from './query-parts';
-import { Rows, type RowsToAppend } from './rows';
+import { Rows } from './rows';
 import type { MemoryPart } from './searched';
 import type { Probes, Space } from './space';
 import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './space';
@@ -193,10 +193,6 @@ export class Tail extends InMemory implements Placed {
         ? new Entries(new ResidualMemory(space.bytesPerEntry), rows)
         : null;
     this.#seconds = hasCopies ? new Uint32Array(64) : null;
-  }
-
-  append(rows: RowsToAppend): void {
-    this.rows.append(rows);
   }
 
   /** Gives rows that were added since their partitions and entries. */

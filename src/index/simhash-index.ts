@@ -37,9 +37,11 @@ import type { SparseVectors } from './vectors/sparse-vectors';
 
 const CORES = new WeakMap<SimHashIndex, IndexCore>();
 
-/** The state of an index, for the layers above. Not exported to users. */
+/** The state of an index, for the layers above; throws for all else. Not exported to users. */
 export function coreOf(index: SimHashIndex): IndexCore {
-  return CORES.get(index) as IndexCore;
+  const core = CORES.get(index);
+  if (core === undefined) throw wrongType('index', 'a SimHashIndex', index);
+  return core;
 }
 
 /** Rows that are appended between two pauses. */

@@ -43,9 +43,6 @@ export interface SpaceParts {
   readonly tree: TreeState;
 }
 
-/** A row's second centroid; see SecondCentroids. */
-type Seconds = Pick<SecondCentroids, 'of'>;
-
 /** Partitions that a search visits. */
 export interface Probes {
   readonly partitions: Uint32Array;
@@ -67,7 +64,7 @@ export class Space {
   readonly #rotation: Rotation | null;
   /** Rotated and shortened centroids, made when they are first needed. */
   readonly #rotated: (Float32Array | undefined)[] = [];
-  #seconds: Seconds | null = null;
+  #seconds: SecondCentroids | null = null;
   #name: string | null = null;
 
   constructor(parts: SpaceParts) {
@@ -96,11 +93,6 @@ export class Space {
   get error(): number {
     const { nearness } = this.parts;
     return RELATIVE_ERROR * Math.sqrt((1 - nearness * nearness) / (4 * this.bytesPerEntry));
-  }
-
-  /** Writes the point of a vector of this length to `out[at]..`. */
-  pointOfVector(vector: ArrayLike<number>, norm: number, out: Int16Array, at: number): void {
-    roundInto(vector, norm, out, at);
   }
 
   /** Writes the point of a code to `out[at]..`. */
@@ -262,7 +254,7 @@ export function pointsOf(space: Space, { rows, values, norms, codes }: RowsToPla
       space.pointOfCode(code, points, i * width);
     } else {
       const own = (values as Float32Array).subarray(i * dimensions, (i + 1) * dimensions);
-      space.pointOfVector(own, (norms as Float64Array)[i], points, i * width);
+      roundInto(own, (norms as Float64Array)[i], points, i * width);
     }
   }
   return points;

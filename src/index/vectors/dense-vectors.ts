@@ -90,7 +90,7 @@ export class DenseVectors implements RowVectors {
     this.reserve(end - first);
     for (let i = first; i < end; i++) {
       const row = this.#count++;
-      const kept = this.#rowView(row);
+      const kept = this.valuesAt(row);
       if (!isPresent(i)) {
         kept.fill(0);
         this.#norms[row] = 0;
@@ -153,7 +153,7 @@ export class DenseVectors implements RowVectors {
     const Kept = this.kind === 'float32' ? Float32Array : Int8Array;
     const vectors = new Kept(rows.length * dimensions);
     rows.forEach((row, i) => {
-      vectors.set(this.#rowView(row), i * dimensions);
+      vectors.set(this.valuesAt(row), i * dimensions);
     });
     const scales = this.kind === 'int8' ? Float32Array.from(rows, (r) => this.#scales[r]) : null;
     return { vectors, scales, sparse: null };
@@ -185,10 +185,6 @@ export class DenseVectors implements RowVectors {
     return new Int8Array(buffer, byteOffset, length);
   }
 
-  #rowView(row: number): Float32Array | Int8Array {
-    return this.#rowsView(row, 1);
-  }
-
   /** A view of `count` rows of one part. */
   #rowsView(row: number, count: number): Float32Array | Int8Array {
     const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)];
@@ -198,14 +194,14 @@ export class DenseVectors implements RowVectors {
   }
 
   at(row: number): Float32Array {
-    const kept = this.#rowView(row);
+    const kept = this.valuesAt(row);
     if (this.kind === 'float32') return Float32Array.from(kept);
     return Float32Array.from(kept, (value) => value * this.#scales[row]);
   }
 
   /** A view of a row's values as they are held, until the next `append`; int8 without the scale. */
   valuesAt(row: number): Float32Array | Int8Array {
-    return this.#rowView(row);
+    return this.#rowsView(row, 1);
   }
 
   /** The length of `valuesAt(row)`: of int8 without the scale. */
@@ -219,7 +215,7 @@ export class DenseVectors implements RowVectors {
   }
 
   areEqual(row: number, other: number): boolean {
-    const [a, b] = [this.#rowView(row), this.#rowView(other)];
+    const [a, b] = [this.valuesAt(row), this.valuesAt(other)];
     return this.scaleOf(row) === this.scaleOf(other) && a.every((value, i) => value === b[i]);
   }
 
@@ -229,7 +225,7 @@ export class DenseVectors implements RowVectors {
 
   unitOf(row: number): Float64Array {
     const norm = this.#norms[row];
-    return Float64Array.from(this.#rowView(row), (value) => value / norm);
+    return Float64Array.from(this.valuesAt(row), (value) => value / norm);
   }
 
   /** By one call of the kernel for each part; float64 sums, equal on all engines. */
