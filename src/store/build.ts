@@ -21,7 +21,7 @@ import type { TextModel } from '../vectors/text-model';
 import { FolderChange, type NewBatch } from './change';
 import { type Content, openRowless } from './content';
 import { FolderPlace } from './folder-place';
-import { neededManifest, prepareNew, readFolderFile } from './generations';
+import { neededManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
 import type { FileKind, FolderFile, Manifest, TextSettings } from './manifest';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
@@ -123,11 +123,13 @@ export async function buildFolder(
       report = await optimizeStored(change, wanted, model?.space ?? null);
     }
     const files: { [kind in FileKind]?: FolderFile } = {};
-    const counted = frequencies === undefined ? await takenFrom(change, model) : null;
+    const counted = model?.manifest.files.frequencies;
     if (frequencies !== undefined) {
       const bytes = frequenciesToArrow(frequencies);
       files.frequencies = await change.writer.add('frequencies', bytes, frequencies.size);
-    } else if (counted !== null) files.frequencies = counted;
+    } else if (model && counted) {
+      files.frequencies = await change.writer.take(counted, model.place.name);
+    }
     return change.publish({ report, files, text: text ?? model?.manifest.text ?? null });
   });
 }
@@ -136,12 +138,4 @@ export async function buildFolder(
 function checkOptimize(core: IndexCore, optimize: OptimizeOptions): void {
   if (core.dense === null) checkWanted(core, optimize);
   else checkWantedInFiles(core, optimize);
-}
-
-/** The table of frequencies of a model, as a file of this generation. */
-async function takenFrom(change: FolderChange, model: Content | null): Promise<FolderFile | null> {
-  const file = model?.manifest.files.frequencies;
-  if (file === undefined || model === null) return null;
-  const bytes = await readFolderFile(model.place.name, file);
-  return change.writer.add('frequencies', bytes, file.rows);
 }
