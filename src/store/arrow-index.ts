@@ -41,12 +41,11 @@ function maxNextRow(count: number): number {
  * there, in ascending order of rows.
  */
 export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch }): Uint8Array {
-  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  const core = coreOf(index);
   const { columns } = checkOptions('options', options, ['columns']);
   if (columns !== undefined && !(columns instanceof RowBatch)) {
     throw wrongType('columns', 'a RowBatch', columns);
   }
-  const core = coreOf(index);
   core.refuseIfBusy();
   const live = core.rows.liveRows();
   if (columns !== undefined && columns.count !== live.length) {
@@ -165,7 +164,7 @@ function readRows(
       to.skip(count);
       to.restore(given, places);
     };
-    tail.append({ count, codes, isNull: (i) => !isValid(validity, i), ids: own, appendVectors });
+    rows.append({ count, codes, isNull: (i) => !isValid(validity, i), ids: own, appendVectors });
   });
   core.ids = new IdRules(kind);
   if (ids.length > 0) core.ids.take(core.ids.check(ids, ids.length));

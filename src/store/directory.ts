@@ -6,11 +6,13 @@
  * there a manifest gets its name when it is whole.)
  */
 
+import { checkArguments } from '../base/arguments';
 import { concatenated } from '../base/arrays';
 import { checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
-import { coreOf, SimHashIndex } from '../index/simhash-index';
+import type { IndexCore } from '../index/index-core';
+import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/file-checksum';
 import type { FileWriter, OpenFile } from './blocks';
 import { manifestAt } from './content';
@@ -106,19 +108,17 @@ export async function saveIndexDirectory(
   directory: Directory,
   options?: SaveDirectoryOptions,
 ): Promise<void> {
-  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  const core = coreOf(index);
   checkDirectory(directory);
   const { replace, ...given } = checkOptions('options', options, ['replace', ...LONG_CALL]);
   const call = checkLongCall(given);
-  if (replace !== undefined && typeof replace !== 'boolean') {
-    throw wrongType('replace', 'true or false', replace);
-  }
+  checkArguments({ replace: replace ?? false }, { replace: 'boolean' });
   await alone(directory, async () => {
     const files = await filesIn(directory);
     const base = await manifestAt(new BytePlace(files, directory.name));
     if (base !== null && !replace) refuseOthers(index, base, directory.name);
     const writer = new DirectoryWriter(directory, (base?.generation ?? 0) + 1);
-    const manifest = await save(index, writer, base, call).catch(async (error) => {
+    const manifest = await save(core, writer, base, call).catch(async (error) => {
       await writer.abandon();
       throw error;
     });
@@ -178,12 +178,11 @@ function refuseOthers(index: SimHashIndex, base: Manifest, name: string): void {
 
 /** Writes all rows of an index, and then the manifest, which makes them the newest generation. */
 async function save(
-  index: SimHashIndex,
+  core: IndexCore,
   writer: DirectoryWriter,
   base: Manifest | null,
   call: LongCall,
 ): Promise<Manifest> {
-  const core = coreOf(index);
   core.refuseIfBusy();
   const { rows, changes: stamp } = core;
   const { space } = rows.layout;

@@ -209,28 +209,16 @@ class StoredEvaluable extends Evaluable<StoredEvaluable> {
     return this.#place(layout, work);
   }
 
-  /** The vector of a row, which is read alone. */
-  async #vectorOf(row: number, signal?: AbortSignal): Promise<DenseVectors> {
-    const name = await this.#stored.blockOf(row, signal);
-    const vectors = noVectorsOf(this.#content) as DenseVectors;
-    const [columns] = await this.#stored.reader.vectors([name], signal);
-    const { dimensions } = vectors;
-    const { place } = name;
-    vectors.skip(1);
-    const values = columns.vectors?.slice(place * dimensions, (place + 1) * dimensions) ?? null;
-    const scales = columns.scales?.slice(place, place + 1) ?? null;
-    vectors.restore({ vectors: values, scales, sparse: null }, Uint32Array.of(0));
-    return vectors;
-  }
-
   async queryOfRow(row: number, { call }: LongWork): Promise<Query> {
-    return this.queryOfVector(await this.#vectorOf(row, call.signal), 0, row);
+    const { vectors, position } = await this.#stored.vectorOf(row, call.signal);
+    return this.queryOfVector(vectors, position, row);
   }
 
   protected async rowToPlace(row: number, _: Space, { call }: LongWork): Promise<RowsToPlace> {
-    const vectors = await this.#vectorOf(row, call.signal);
-    const norms = Float64Array.of(vectors.normOf(0));
-    return { rows: Uint32Array.of(row), values: vectors.valuesAt(0), norms, codes: null };
+    const { vectors, position } = await this.#stored.vectorOf(row, call.signal);
+    const values = (vectors as DenseVectors).valuesAt(position);
+    const norms = Float64Array.of(vectors.normOf(position));
+    return { rows: Uint32Array.of(row), values, norms, codes: null };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {

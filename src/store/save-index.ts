@@ -5,11 +5,12 @@
  */
 
 import { realpath } from 'node:fs/promises';
+import { checkArguments } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { ignore } from '../formats/file-io';
 import type { Segment } from '../index/segment';
-import { coreOf, SimHashIndex } from '../index/simhash-index';
+import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
@@ -56,9 +57,8 @@ export async function saveIndex(
   folder: string,
   options?: SaveIndexOptions,
 ): Promise<void> {
-  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
-  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const core = coreOf(index);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   core.refuseIfBusy();
   const given = checkLongCall(checkOptions('options', options, OPTIONS));
   checkGiven(given, index.count);
@@ -86,9 +86,7 @@ function checkGiven({ columns, text, frequencies, replace }: SaveIndexOptions, c
   if (frequencies !== undefined && !(frequencies instanceof FrequencyTable)) {
     throw wrongType('frequencies', 'a FrequencyTable', frequencies);
   }
-  if (replace !== undefined && typeof replace !== 'boolean') {
-    throw wrongType('replace', 'true or false', replace);
-  }
+  checkArguments({ replace: replace ?? false }, { replace: 'boolean' });
 }
 
 /** The real path of a folder, one for all names that it has. */

@@ -477,6 +477,15 @@ export class StoredRows implements Searched, SearchedPart {
     return { row, id, code, vector: held.at(place) };
   }
 
+  /**
+   * The vector of a row, by its position among those in memory; valid until the next `load`. Of int8
+   * the scale is not known.
+   */
+  async vectorOf(row: number, signal?: AbortSignal) {
+    await this.#loadVectors(new Set([row]), signal);
+    return this.vectors.at(row);
+  }
+
   /** The block of a row, and its place there. */
   async blockOf(row: number, signal?: AbortSignal): Promise<BlockName & { place: number }> {
     await this.#locate([row], signal);

@@ -153,6 +153,11 @@ export class VectorCache {
     return { ...NO_VECTORS, vectors: values, scales: Float32Array.of(1) };
   }
 
+  /** Where the vector of a row is that is in memory. */
+  at(row: number): { readonly vectors: RowVectors; readonly position: number } {
+    return { vectors: this.#vectors as RowVectors, position: this.#cellOf.get(row) as number };
+  }
+
   /** Exact similarities of rows whose vectors are in memory: valid until the next call. */
   similarities(rows: Uint32Array, query: Query): Float64Array {
     const cells = rows.map((row) => this.#cellOf.get(row) as number);
