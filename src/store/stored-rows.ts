@@ -478,8 +478,8 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   /**
-   * The vector of a row, by its position among those in memory; valid until the next `load`. Of int8
-   * the scale is not known.
+   * The vector of a row, by its position among those in memory; valid until the next `load`. The
+   * scale of int8 is not known.
    */
   async vectorOf(row: number, signal?: AbortSignal) {
     await this.#loadVectors(new Set([row]), signal);
