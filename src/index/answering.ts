@@ -20,7 +20,7 @@ import type { IndexCore } from './index-core';
 import type { Rank, RecallReport } from './index-options';
 import { searchedOf } from './memory-index';
 import { type CodesPart, type Queries, queriesOf } from './query';
-import { QueryParts, queryFields } from './query-parts';
+import { QueryParts } from './query-parts';
 import { type Request, settingOf } from './request';
 import { resultOf, type SearchResult, similaritiesIn } from './result';
 import { Rows } from './rows';
@@ -81,7 +81,7 @@ function answeringState(core: IndexCore, request: Request): AnsweringState {
     count,
     request,
     segments,
-    kernel: kernel as KernelName,
+    kernel,
     tail: tail.count > 0 ? tail.state : null,
   };
 }
@@ -90,7 +90,7 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
   name: 'answering',
   open(state) {
     const { hasher, vectors, kernel, space: parts, hasCopies, tail, request } = state;
-    const core = new QueryParts(queryFields({ hasher, vectors }));
+    const core = new QueryParts({ hasher, vectors });
     core.isForeign = state.isForeign;
     core.report = state.report;
     const space = parts && new Space(parts);

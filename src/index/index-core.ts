@@ -7,16 +7,14 @@
 import { countNulls } from '../base/bitmap';
 import { Codes } from '../codes/codes';
 import { NO_ROW } from '../kernels/hits';
-import type { KernelName } from '../kernels/kernels';
 import type { AnsweredIndex } from './answer';
 import { type Id, IdRules, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
-import { noVectors, QueryParts, queryFields } from './query-parts';
+import { noVectors, QueryParts } from './query-parts';
 import type { RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import type { SpaceOrigin } from './train';
-import { DenseVectors } from './vectors/dense-vectors';
 import type { HeldRows } from './vectors/row-vectors';
 
 /** Rows whose vectors are copied together. */
@@ -33,20 +31,17 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
   #filtering = 0;
 
   constructor(options: CheckedOptions) {
-    super(queryFields(options));
+    super(options);
+    const { vectors } = options;
+    const { kernel } = this;
     const { bits, bytesPerCode, dimensions } = this.hasher;
-    const { kind } = this.vectors ?? {};
-    const kernel = this.kernel as KernelName;
-    const newVectors = () => {
-      if (kind === 'sparse' || kind === undefined) return noVectors(kind ?? 'none', 0, kernel);
-      // Rounded values that became 0 are counted over all segments.
-      return new DenseVectors(kind, dimensions as number, kernel, this.dense?.zeros);
-    };
+    // Rounded values that became 0 are counted over all segments.
+    const newVectors = () => noVectors(vectors, dimensions, kernel, this.dense?.zeros);
     this.rows = new MemoryIndex({
       bits,
       bytesPerCode,
       kernel,
-      newVectors: kind === undefined ? null : (newVectors as MemoryOptions['newVectors']),
+      newVectors: vectors === 'none' ? null : (newVectors as MemoryOptions['newVectors']),
     });
   }
 

@@ -1,7 +1,6 @@
 /** An index in memory as its recall is measured: with trial rows, while they are tried. */
 
 import type { LongWork } from '../base/long-work';
-import type { KernelName } from '../kernels/kernels';
 import type { IndexCore } from './index-core';
 import type { Layout, MemoryIndex } from './memory-index';
 import type { Query } from './query-parts';
@@ -80,9 +79,7 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   }
 
   nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
-    const { kernel: choice, bits } = this.#core;
-    const kernel = choice as KernelName;
-    const { dense } = this.#core;
+    const { kernel, bits, dense } = this.#core;
     if (dense !== null) {
       const { dimensions, kind } = dense;
       const chunks = this.#chunks() as Iterable<VectorChunk<DenseVectors>[]>;

@@ -10,6 +10,7 @@ import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { SparseMatrix } from '../vectors/vectors';
 import type { CheckedOptions, Rank, RecallReport } from './index-options';
 import { DenseVectors } from './vectors/dense-vectors';
+import type { Zeros } from './vectors/rounding';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
@@ -24,12 +25,11 @@ export interface Query {
   readonly set?: SparseMatrix;
 }
 
-type QueryFields = Pick<QueryParts, 'hasher' | 'kernel' | 'vectors'>;
-
 export class QueryParts {
   readonly bits: number;
   readonly hasher: SimHasher;
-  readonly kernel: KernelName | undefined;
+  /** Resolved once, since each search asks for its kernels several times. */
+  readonly kernel: KernelName;
   /** The vectors of rows in memory; where rows are in files an empty container of their kind. */
   vectors: RowVectors | null;
   /** What `optimize` measured, with the rows added and removed since; null before. */
@@ -37,11 +37,13 @@ export class QueryParts {
   /** True if codes were added that other options made: then only codes can be searched for. */
   isForeign = false;
 
-  constructor({ hasher, kernel, vectors }: QueryFields) {
-    this.bits = hasher.bits;
-    this.hasher = hasher;
-    this.kernel = kernel;
-    this.vectors = vectors;
+  /** The parts of an index of these options, without vectors yet. */
+  constructor({ hasher, vectors }: CheckedOptions) {
+    this.hasher = new SimHasher(hasher);
+    const { bits, bytesPerCode, dimensions } = this.hasher;
+    this.bits = bits;
+    this.kernel = hammingKernel(hasher.kernel, bytesPerCode).name as KernelName;
+    this.vectors = noVectors(vectors, dimensions, this.kernel);
   }
 
   /** Takes what holds for all rows of a saved index: of which kind they are, and its report. */
@@ -73,22 +75,15 @@ export class QueryParts {
   }
 }
 
-/** The fields of an index of these options, without vectors yet. */
-export function queryFields({ hasher: given, vectors }: CheckedOptions): QueryFields {
-  const hasher = new SimHasher(given);
-  // Resolved once, since each search asks for its kernels several times.
-  const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
-  return { hasher, kernel, vectors: noVectors(vectors, hasher.dimensions, kernel) };
-}
-
-/** An empty container for vectors of a kind; null for 'none'. */
+/** An empty container for vectors of a kind, which adds what it rounds to 0; null for 'none'. */
 export function noVectors(
   storage: VectorStorage,
   dimensions: number | undefined,
-  kernel: KernelName | undefined,
+  kernel: KernelName,
+  zeros?: Zeros,
 ): RowVectors | null {
   if (storage === 'none') return null;
   return storage === 'sparse'
     ? new SparseVectors()
-    : new DenseVectors(storage, dimensions as number, kernel);
+    : new DenseVectors(storage, dimensions as number, kernel, zeros);
 }

@@ -279,34 +279,6 @@ export class Rows {
     return this.#states[position] === REMOVED;
   }
 
-  /** See `SearchedPart`: cosines, or where the query is a set, Jaccard similarities. */
-  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
-    const { vectors } = this;
-    if (vectors === null) return;
-    const positions = new Uint32Array(rows.length);
-    let isAll = true;
-    for (let i = 0; i < rows.length; i++) {
-      positions[i] = this.positionOf(rows[i]); // NO_ROW where it is elsewhere
-      if (positions[i] === NO_ROW) isAll = false;
-    }
-    if (isAll) {
-      this.similaritiesAt(positions, query, out);
-      return;
-    }
-    const found = similaritiesWith(
-      vectors,
-      positions.filter((position) => position !== NO_ROW),
-      query,
-    );
-    let next = 0;
-    for (let i = 0; i < rows.length; i++) if (positions[i] !== NO_ROW) out[i] = found[next++];
-  }
-
-  /** The same of rows at positions, all of which are there. */
-  similaritiesAt(positions: Uint32Array, query: Query, out: Float64Array): void {
-    if (this.vectors !== null) out.set(similaritiesWith(this.vectors, positions, query));
-  }
-
   codeAt(position: number): Uint8Array {
     const { codes, bytesPerCode } = this.codes;
     return codes.subarray(position * bytesPerCode, (position + 1) * bytesPerCode);

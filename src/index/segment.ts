@@ -12,7 +12,7 @@ import { ResidualMemory } from '../kernels/residual-memory';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
 import type { Query } from './query-parts';
-import { Rows } from './rows';
+import { Rows, similaritiesWith } from './rows';
 import type { MemoryPart } from './searched';
 import type { Probes, Space } from './space';
 import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './space';
@@ -62,8 +62,19 @@ abstract class InMemory {
     out: Float64Array,
     positions: Uint32Array | null,
   ): void {
-    if (positions === null) this.rows.similaritiesInto(rows, query, out);
-    else this.rows.similaritiesAt(positions, query, out);
+    const { vectors } = this.rows;
+    if (vectors === null) return;
+    let own = positions;
+    if (own === null) {
+      own = new Uint32Array(rows.length);
+      for (let i = 0; i < rows.length; i++) own[i] = this.rows.positionOf(rows[i]);
+    }
+    // A row that is elsewhere is at -1, which is NO_ROW.
+    const here = own.includes(NO_ROW) ? own.filter((position) => position !== NO_ROW) : own;
+    const found = similaritiesWith(vectors, here, query);
+    if (here === own) out.set(found);
+    else
+      for (let i = 0, next = 0; i < rows.length; i++) if (own[i] !== NO_ROW) out[i] = found[next++];
   }
 }
 

@@ -8,7 +8,7 @@ import { grown } from '../base/arrays';
 import { checkInteger } from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { IdKind } from '../index/ids';
-import { noVectors } from '../index/query-parts';
+import { noVectors, type QueryParts } from '../index/query-parts';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { fileChecksum } from '../table/sealed/file-checksum';
@@ -47,7 +47,7 @@ export interface Content {
   readonly place: Place;
   readonly manifest: Manifest;
   /** Makes queries, and holds no rows. */
-  readonly parts: ReturnType<typeof queryPartsOf>;
+  readonly parts: QueryParts;
   readonly space: Space | null;
   readonly segments: readonly StoredSegment[];
   /** Rows that files have and that were removed from the index. */

@@ -12,7 +12,7 @@ import {
   type RecallReport,
   type SimHashIndexOptions,
 } from '../index/index-options';
-import { QueryParts, queryFields } from '../index/query-parts';
+import { QueryParts } from '../index/query-parts';
 import { checkReport } from '../index/report';
 import { Zeros } from '../index/vectors/rounding';
 import { VECTOR_STORAGES } from '../index/vectors/row-vectors';
@@ -82,7 +82,7 @@ export function queryPartsOf(header: IndexHeader): QueryParts {
   checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
   if (zeros !== null && !Array.isArray(zeros)) throw wrongType('zeros', 'two numbers', zeros);
   for (const value of zeros ?? []) checkNumber('zeros', value, 0, Number.MAX_SAFE_INTEGER);
-  const parts = new QueryParts(queryFields(checkIndexOptions(optionsOf(header))));
+  const parts = new QueryParts(checkIndexOptions(optionsOf(header)));
   parts.isForeign = isForeign;
   parts.report = report && checkReport(report);
   parts.dense?.zeros.add(new Zeros(...(zeros ?? [])));

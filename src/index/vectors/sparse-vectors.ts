@@ -66,11 +66,6 @@ export class SparseVectors implements RowVectors {
     return this.#rowCount;
   }
 
-  /** Number of entries of all rows. */
-  get entryCount(): number {
-    return this.#entryCount;
-  }
-
   get bytes(): number {
     return BYTES_PER_ENTRY * this.#entryCount + BYTES_PER_ROW * this.#rowCount;
   }
