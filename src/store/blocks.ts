@@ -5,7 +5,7 @@
  * reads one range of a file for a block of a partition.
  */
 
-import { padded, runOf } from '../base/arrays';
+import { padded } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
@@ -226,7 +226,9 @@ export class BlockWriter {
     await this.#rows.file.write(this.#rows.table.add(rowsBatch(block, this.#layout)));
     if (this.#vectors === null) return;
     const { file, table } = this.#vectors;
-    await file.write(table.add({ count, rows: vectorValues(vectors) }));
+    const { vectors: vector, scales: scale, sparse } = vectors;
+    const rows = sparse === null ? { vector, scale } : sparseTable(sparse);
+    await file.write(table.add({ count, rows }));
   }
 
   /** Ends the files, and writes the table of blocks; returns all of them by kind. */
@@ -320,11 +322,6 @@ function rowsBatch(block: NewBlock, { bits, link }: Layout): TableBatch {
   };
 }
 
-function vectorValues({ vectors, scales, sparse }: VectorColumns) {
-  if (sparse === null) return { vector: vectors, scale: scales };
-  return sparseTable(sparse);
-}
-
 /** The low 32 bits of the checksum of each of `count` vectors; null where there are none. */
 export function vectorChecks({ vectors, sparse }: VectorColumns, count: number) {
   if (vectors === null && sparse === null) return null;
@@ -412,17 +409,6 @@ export function headBytes({ layout, rows, bytes }: BlockTable, i: number): numbe
   return Math.max(0, bytes[i] - padded(rows[i] * bytesPerCode(layout.bits)));
 }
 
-/** The block of the row at a position of the segment. */
-export function blockOf({ starts }: BlockTable, position: number): number {
-  return runOf(starts, position);
-}
-
-/** The rows that a block can have. */
-interface RowLimits {
-  readonly firstRow: number;
-  readonly endRow: number;
-}
-
 /**
  * The rows of block `i` from its body, or with `isHead` from the bytes before its codes: views of
  * `body`, which must begin on 8 bytes. Throws where it is too short, rows do not ascend within the
@@ -432,7 +418,7 @@ export function readBlock(
   { layout, rows: counts, partitions }: BlockTable,
   i: number,
   body: Uint8Array,
-  { firstRow, endRow }: RowLimits,
+  { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
   isHead = false,
 ): BlockRows {
   const count = counts[i];

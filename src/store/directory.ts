@@ -81,8 +81,7 @@ export async function openIndexDirectory(
   const call = checkLongCall(given);
   checkDirectory(directory);
   const place = new BytePlace(await filesIn(directory), directory.name);
-  if (memory !== undefined)
-    return openStored(place, { memory, ...(call.signal && { signal: call.signal }) });
+  if (memory !== undefined) return openStored(place, { memory, signal: call.signal });
   const manifest = await manifestAt(place);
   if (manifest === null) throw noManifest(place.name);
   const index = await loadIndex(place, manifest, call);

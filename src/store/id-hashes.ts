@@ -9,7 +9,6 @@ import { ascending, lowerBound } from '../base/arrays';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/source';
 import {
-  type Body,
   type ColumnSchema,
   openTable,
   readBody,
@@ -89,12 +88,9 @@ export function hashFiles(hashes: BigUint64Array): {
     first = end;
   }
   parts.push(...writer.end());
-  return { hashes: parts, buckets: bucketsToArrow(rows, writer.bodies), bucketCount: count };
-}
-
-function bucketsToArrow(rows: Uint32Array, bodies: readonly Body[]): Uint8Array {
+  const { bodies } = writer;
   const batch = {
-    count: bodies.length,
+    count,
     rows: {
       rows,
       at: BigUint64Array.from(bodies, ({ at }) => BigInt(at)),
@@ -102,7 +98,8 @@ function bucketsToArrow(rows: Uint32Array, bodies: readonly Body[]): Uint8Array 
       checksum: BigUint64Array.from(bodies, (body) => body.checksum),
     },
   };
-  return writeTable(BUCKETS, { kind: 'buckets' }, [batch]);
+  const buckets = writeTable(BUCKETS, { kind: 'buckets' }, [batch]);
+  return { hashes: parts, buckets, bucketCount: count };
 }
 
 /** Reads a table of buckets; a FormatError names it. Their number must be a power of two. */

@@ -84,8 +84,7 @@ export async function openIndex(
   const { signal } = checkLongCall(call);
   const { path } = opened;
   if (memory !== undefined) {
-    const own = { memory, generation, segments, ...(signal && { signal }) };
-    return openStored(new FolderPlace(path), own);
+    return openStored(new FolderPlace(path), { memory, generation, segments, signal });
   }
   if (generation !== undefined) return opened.index(call);
   return withNewest(path, TRIES, (manifest) => loadFolder(path, manifest, call));

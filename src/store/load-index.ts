@@ -4,7 +4,6 @@ import { asFormatError } from '../base/format-error';
 import type { LongCall } from '../base/long-work';
 import { Entries, firstEntries } from '../index/entries';
 import { IdRules } from '../index/ids';
-import type { IndexCore } from '../index/index-core';
 import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
 import { Segment } from '../index/segment';
@@ -34,7 +33,20 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
     const core = coreOf(index);
     core.take(content.parts);
     core.ids = new IdRules(manifest.index.ids);
-    const segments = await loadSegments(content, core, call);
+    const segments: Segment[] = [];
+    let done = 0;
+    for (const stored of content.segments) {
+      const vectors = core.rows.options.newVectors?.() ?? null;
+      const segment = await loadSegment(content, stored, vectors, call.signal);
+      const { rows } = segment;
+      if (core.ids.kind === 'bigint') {
+        core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
+      }
+      savedSegments.set(segment, manifest.segments[stored.number]);
+      segments.push(segment);
+      done += stored.count;
+      call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
+    }
     const layout = { space: content.space, hasCopies: manifest.index.copies };
     core.rows = MemoryIndex.of(core.rows.options, layout, segments, manifest.index.nextRow);
     if (index.count !== manifest.rows) {
@@ -46,24 +58,6 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
     if (space && content.space) spaceNames.set(space.checksum, content.space.name);
     return index;
   });
-}
-
-async function loadSegments(content: Content, core: IndexCore, call: LongCall): Promise<Segment[]> {
-  const segments: Segment[] = [];
-  let done = 0;
-  for (const stored of content.segments) {
-    const vectors = core.rows.options.newVectors?.() ?? null;
-    const segment = await loadSegment(content, stored, vectors, call.signal);
-    const { rows } = segment;
-    if (core.ids.kind === 'bigint') {
-      core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
-    }
-    savedSegments.set(segment, content.manifest.segments[stored.number]);
-    segments.push(segment);
-    done += stored.count;
-    call.onProgress?.(Math.min(done, content.manifest.rows), content.manifest.rows);
-  }
-  return segments;
 }
 
 /** Bytes of blocks that are read together. */

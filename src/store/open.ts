@@ -33,7 +33,7 @@ export interface OpenStoredOptions {
    */
   segments?: readonly [first: number, last: number] | undefined;
   /** Stops opening. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How an index on a web host is opened. */

@@ -10,7 +10,7 @@ import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
 import type { Probes } from '../index/space';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
-import { NO_ROW, type RowCodes } from '../kernels/hits';
+import { NO_ROW } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
 import { bytesOfRow } from '../kernels/residuals';
 import type { BlockRows } from './blocks';
@@ -45,7 +45,7 @@ export class PartitionCache {
   readonly #noteRows: (block: LoadedBlock) => void;
   /** Residual codes in a dense space, else codes; the other one has no rows. */
   readonly residuals: ResidualMemory | null;
-  readonly #codes: CodeMemory | null;
+  readonly codes: CodeMemory | null;
   /** By cell its row; NO_ROW where it is free, or its row removed. */
   readonly #rowOf: Uint32Array;
   /** Of each partition its blocks, and its rows. */
@@ -104,14 +104,9 @@ export class PartitionCache {
     this.#pageBytes = this.#page * rowBytes;
     this.#limit = Math.floor(limit);
     this.residuals = residualBytes > 0 ? new ResidualMemory(residualBytes, cells) : null;
-    this.#codes = residualBytes > 0 || count === 0 ? null : new CodeMemory(width, cells);
-    this.#rowOf = this.#codes?.rows ?? new Uint32Array(cells).fill(NO_ROW);
+    this.codes = residualBytes > 0 || count === 0 ? null : new CodeMemory(width, cells);
+    this.#rowOf = this.codes?.rows ?? new Uint32Array(cells).fill(NO_ROW);
     for (let page = this.#pageCount - 1; page >= 0; page--) this.#free.push(page);
-  }
-
-  /** The codes of cells in a space of codes; null elsewhere. */
-  get codes(): RowCodes | null {
-    return this.#codes;
   }
 
   rowAt(cell: number): number {
@@ -235,9 +230,9 @@ export class PartitionCache {
       const own = block.residuals.subarray(first * width, end * width);
       this.residuals.setRows(cell, own, block.scales.subarray(first, end));
     }
-    if (this.#codes !== null) {
-      const width = this.#codes.bytesPerCode;
-      this.#codes.codes.set(block.codes.subarray(first * width, end * width), cell * width);
+    if (this.codes !== null) {
+      const width = this.codes.bytesPerCode;
+      this.codes.codes.set(block.codes.subarray(first * width, end * width), cell * width);
     }
     const { removed } = this.#content;
     if (removed.isEmpty) return;

@@ -3,16 +3,10 @@
  * checksum. It returns views of the bytes that were read.
  */
 
+import { runOf } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checksum } from '../kernels/xxhash';
-import {
-  type BlockRows,
-  blockOf,
-  headBytes,
-  readBlock,
-  readVectors,
-  type VectorColumns,
-} from './blocks';
+import { type BlockRows, headBytes, readBlock, readVectors, type VectorColumns } from './blocks';
 import type { BlockList, Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import type { ByteRange } from './place';
@@ -159,7 +153,7 @@ function checkLinks({ links }: BlockRows, count: number): void {
 /** The block of the row at a position of a segment, and its place in the block. */
 export function placeOf(segment: StoredSegment, position: number): BlockName & { place: number } {
   const { table } = segment.rows;
-  const block = blockOf(table, position);
+  const block = runOf(table.starts, position);
   return { segment, list: segment.rows, block, place: position - table.starts[block] };
 }
 

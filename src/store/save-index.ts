@@ -139,7 +139,9 @@ async function save(
     const before = savedSegments.get(segment);
     if (before && known.has(before.files.rows?.name) && given.columns === undefined) {
       segments.push({ files: before, live });
-      for (const row of removedIn(segment)) change.removed.add(row);
+      const { rows: own } = segment;
+      for (let at = 0; at < own.count; at++)
+        if (own.isRemoved(at)) change.removed.add(own.rowAt(at));
     } else {
       inMemory[i] = rows.compacted(segment);
       segments.push({ files: await written(change, inMemory[i], carried), live });
@@ -193,13 +195,6 @@ async function frequenciesOf(
 ) {
   if (given === undefined) return origin?.files.frequencies;
   return writer.add('frequencies', frequenciesToArrow(given), given.size);
-}
-
-/** The removed rows of a segment. */
-function removedIn({ rows }: Segment): number[] {
-  const removed: number[] = [];
-  for (let at = 0; at < rows.count; at++) if (rows.isRemoved(at)) removed.push(rows.rowAt(at));
-  return removed;
 }
 
 /** Loads the index of a folder's generation. */

@@ -3,7 +3,7 @@
  * then at hand until the next `load`. Also finds rows by id.
  */
 
-import type { Range } from '../base/arrays';
+import { ascending, type Range } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import { bytesPerCode } from '../codes/codes';
 import type { Ranges } from '../index/entries';
@@ -84,7 +84,7 @@ export class StoredRows implements Searched, SearchedPart {
     const { parts, space, segments, place, manifest } = content;
     this.#content = content;
     this.bits = parts.bits;
-    this.kernel = parts.kernel as Searched['kernel'];
+    this.kernel = parts.kernel;
     this.space = space;
     this.hasCopies = manifest.index.copies;
     this.reader = new Reader(content);
@@ -470,10 +470,7 @@ export class StoredRows implements Searched, SearchedPart {
     if (held === null) return { row, id, code, vector: null };
     const [columns] = await this.reader.vectors([{ segment, list: segment.rows, block }], signal);
     held.skip(head.count);
-    held.restore(
-      columns,
-      Uint32Array.from({ length: head.count }, (_, i) => i),
-    );
+    held.restore(columns, ascending(head.count));
     return { row, id, code, vector: held.at(place) };
   }
 
