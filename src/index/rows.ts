@@ -188,28 +188,14 @@ export class Rows {
     for (let i = 0; i < rows.length; i++) this.#ids[at + i] = ids(i);
   }
 
-  /** Widens the range of row numbers to that of a segment in files. */
-  cover(firstRow: number, endRow: number): void {
-    const rows = this.#rows ?? Uint32Array.from({ length: this.count }, (_, at) => this.rowAt(at));
-    this.#rows = rows;
-    this.firstRow = firstRow;
-    this.endRow = endRow;
-    this.#findPositions(rows, endRow);
-  }
-
-  endFilling(): void {
-    this.#findPositions(this.#rows as Uint32Array, this.endRow);
-  }
-
   /**
    * Makes a column from row to position: one a row number, or a sorted one where few are left; none
    * where rows ascend, as they do without partitions.
    */
-  #findPositions(rows: Uint32Array, endRow: number): void {
-    this.#positions = null;
-    this.#ascending = null;
+  endFilling(): void {
+    const rows = this.#rows as Uint32Array;
     if (isAscending(rows)) return;
-    const numbers = endRow - this.firstRow;
+    const numbers = this.endRow - this.firstRow;
     if (numbers > MAX_GAPS * rows.length) {
       this.#ascending = ascending(rows.length).sort((a, b) => rows[a] - rows[b]);
       return;
@@ -314,7 +300,6 @@ export class Rows {
       if (this.codes.rows[position] !== NO_ROW) this.codes.rows[position] = rows[position];
     }
     this.#rows = rows;
-    this.#findPositions(rows, endRow);
     this.endRow = endRow;
   }
 

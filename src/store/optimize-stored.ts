@@ -106,8 +106,7 @@ async function placeAll(
       const own = MemoryIndex.of(core.rows.options, layoutIn(content), [held], part.endRow);
       const index = await own.placed(to, work);
       for (const made of index.sealed()) {
-        made.rows.cover(part.firstRow, part.endRow);
-        pieces.push(await writeSegment(change.writer, change.header, made, space));
+        pieces.push(await writeSegment(change.writer, change.header, made, space, part));
       }
     }
     const files = await joined(change, pieces);

@@ -123,17 +123,18 @@ export function layoutOf(
   };
 }
 
-/** Writes a segment of rows in memory, none of which is removed. */
+/** Writes a segment of rows in memory, none of which is removed; its range of rows may be wider. */
 export async function writeSegment(
   writer: FileWriter,
   header: IndexHeader,
   segment: Segment,
   space: Space | null,
+  { firstRow, endRow }: Pick<SegmentRange, 'firstRow' | 'endRow'> = segment.rows,
 ): Promise<SegmentFiles> {
   const { rows } = segment;
   const ids = rows.hasIds ? Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)) : null;
   const layout = layoutOf(header, space, ids === null ? null : idType(ids));
-  const range = { firstRow: rows.firstRow, endRow: rows.endRow, count: rows.count };
+  const range = { firstRow, endRow, count: rows.count };
   const output = await SegmentWriter.open(writer, header, layout, range);
   const source = new SegmentBlocks(segment, layout, ids);
   const partitions = space?.count ?? 1;
