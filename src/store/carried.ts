@@ -134,12 +134,3 @@ export async function eachBatch(
     await source?.close();
   }
 }
-
-/** The columns of a file without rows, which give a column that is all null its type. */
-export async function withoutRows(path: string): Promise<RowBatch | null> {
-  let none: RowBatch | null = null;
-  await eachBatch(path, async (batch) => {
-    none ??= batch.slice(0, 0);
-  });
-  return none;
-}

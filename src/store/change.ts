@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import { concatenated } from '../base/arrays';
+import { ascending, concatenated } from '../base/arrays';
 import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd, rowsOf } from '../index/add-rows';
 import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
@@ -14,7 +14,8 @@ import { afterChanges, checkIndexOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
-import { ColumnsFile, eachBatch, refuseOthers, withoutRows, writeColumns } from './carried';
+import { ColumnsFile, eachBatch, refuseOthers, writeColumns } from './carried';
+import { StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import { GenerationWriter } from './generations';
@@ -228,9 +229,10 @@ export class FolderChange {
     const isFirst = this.#added === 0 && this.segments.length === 0;
     if (isFirst && this.columns.length === 0) this.columns = batch.select([]).columns;
     else refuseOthers(batch, this.columns);
-    const last = this.content?.segments.at(-1)?.files.columns;
-    if (this.#noColumns === null && last !== undefined) {
-      this.#noColumns = await withoutRows(join(this.folder, last.name));
+    const { content, stored } = this;
+    if (this.#noColumns === null && content && stored && content.segments.length > 0) {
+      const names = this.columns.map(({ name }) => name);
+      this.#noColumns = await new StoredColumns(content, stored).batchOf(names, new Uint32Array());
     }
     this.#waitingColumns.push(batch);
   }
@@ -354,24 +356,21 @@ export class FolderChange {
     const output = new ColumnsFile(await this.writer.create('columns'));
     for (const segment of segments) {
       const rows = await stored.rowsOf(segment, this.call.signal);
+      const path = join(this.folder, (segment.files.columns as FolderFile).name);
       let first = 0;
-      await eachBatch(
-        join(this.folder, (segment.files.columns as FolderFile).name),
-        async (batch) => {
-          const places = Uint32Array.from({ length: batch.count }, (_, place) => place);
-          const live = places.filter((place) => !this.removed.has(rows[first + place]));
-          first += batch.count;
-          if (live.length > 0)
-            await output.add(live.length < batch.count ? batch.select(live) : batch);
-        },
-      );
+      await eachBatch(path, async (batch) => {
+        const live = ascending(batch.count).filter((at) => !this.removed.has(rows[first + at]));
+        first += batch.count;
+        if (live.length === 0) return;
+        await output.add(live.length < batch.count ? batch.select(live) : batch);
+      });
     }
     const columns = await output.end((files.files.rows as FolderFile).rows);
     return { ...files, files: { ...files.files, columns } };
   }
 
   /** A manifest of what was written so far, as it would be read; it is not published. */
-  provisional(others: Manifest['files'] = this.#others()): Manifest {
+  provisional(): Manifest {
     return {
       generation: this.writer.generation,
       previous: null,
@@ -381,7 +380,7 @@ export class FolderChange {
       index: this.header,
       columns: this.columns,
       segments: this.segments.map(({ files }) => files),
-      files: others,
+      files: this.#others(),
     };
   }
 
