@@ -22,12 +22,12 @@ import {
   type FileKind,
   FileNames,
   type FolderFile,
-  filesOf,
   generationOf,
   isEnded,
   type Manifest,
   manifestGeneration,
   manifestName,
+  namesOf,
   newManifest,
 } from './manifest';
 import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from './open';
@@ -128,11 +128,6 @@ export async function saveIndexDirectory(
     await removeAll(directory, others);
   });
 }
-
-const namesOf = (manifest: Manifest) => [
-  manifestName(manifest.generation),
-  ...filesOf(manifest).map(({ name }) => name),
-];
 
 function checkDirectory(directory: Directory): void {
   if (typeof directory?.getFileHandle === 'function') return;

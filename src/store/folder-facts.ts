@@ -42,8 +42,12 @@ export async function readFolder(
     const missing = generation === undefined ? 'manifest' : `generation ${generation}`;
     throw new FormatError(`no index: it has no ${missing}`, folder);
   }
-  const path = (await realpath(folder).catch(ignore(['ENOENT']))) ?? folder;
-  return { path, manifest };
+  return { path: await pathOf(folder), manifest };
+}
+
+/** The real path of a folder, one for all names that it has. */
+export async function pathOf(folder: string): Promise<string> {
+  return (await realpath(folder).catch(ignore(['ENOENT']))) ?? folder;
 }
 
 /** An index folder of which the manifest was read, and nothing else. */

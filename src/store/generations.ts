@@ -29,11 +29,11 @@ import {
   type FileKind,
   FileNames,
   type FolderFile,
-  filesOf,
   generationOf,
   type Manifest,
   manifestGeneration,
   manifestName,
+  namesOf,
   newManifest,
   parseManifest,
 } from './manifest';
@@ -349,10 +349,7 @@ export class GenerationWriter implements FileWriter {
     await this.#addTemporary(bytes)
       .then((temporary) => rename(temporary, join(this.#folder, COPY)))
       .catch(quietly);
-    const needed = new Set([manifestName(this.generation)]);
-    if (this.#base !== null) needed.add(manifestName(this.#base.generation));
-    for (const { name } of filesOf(manifest)) needed.add(name);
-    for (const { name } of this.#base === null ? [] : filesOf(this.#base)) needed.add(name);
+    const needed = new Set([manifest, this.#base].flatMap((one) => (one ? namesOf(one) : [])));
     // Older manifests first: `#claim` relies on it.
     const names = await readdir(this.#folder).catch(() => []);
     const order = (name: string) => manifestGeneration(name) ?? Number.MAX_SAFE_INTEGER;

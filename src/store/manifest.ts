@@ -139,6 +139,11 @@ export function newManifest(content: Omit<Manifest, 'checksum'>) {
   return { bytes, manifest: parseManifest(bytes, manifestName(generation), generation) };
 }
 
+/** The names of all files of a generation, its manifest included. */
+export function namesOf(manifest: Manifest): string[] {
+  return [manifestName(manifest.generation), ...filesOf(manifest).map(({ name }) => name)];
+}
+
 /** The text of a manifest, with its checksum. */
 export function manifestText(manifest: Omit<Manifest, 'checksum'>): string {
   const { generation, ...rest } = manifest;

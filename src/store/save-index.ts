@@ -4,11 +4,9 @@
  * to them. A save over a newer generation than the index knows is refused.
  */
 
-import { realpath } from 'node:fs/promises';
 import { checkArguments } from '../base/arguments';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
-import { ignore } from '../formats/file-io';
 import type { Segment } from '../index/segment';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { RowBatch } from '../table/row-batch';
@@ -17,6 +15,7 @@ import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/text-model';
 import { type CarriedColumns, carriedBy, writeColumns } from './carried';
 import { FolderChange, type NextSegment } from './change';
+import { pathOf } from './folder-facts';
 import { FolderPlace } from './folder-place';
 import { holdsIndex, newestManifest, prepareFolder } from './generations';
 import { loadIndex, savedSegments, spaceNames } from './load-index';
@@ -87,11 +86,6 @@ function checkGiven({ columns, text, frequencies, replace }: SaveIndexOptions, c
     throw wrongType('frequencies', 'a FrequencyTable', frequencies);
   }
   checkArguments({ replace: replace ?? false }, { replace: 'boolean' });
-}
-
-/** The real path of a folder, one for all names that it has. */
-async function pathOf(folder: string): Promise<string> {
-  return (await realpath(folder).catch(ignore(['ENOENT']))) ?? folder;
 }
 
 /**

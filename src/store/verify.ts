@@ -142,18 +142,25 @@ async function healthOf(
   if (manifest === null) {
     return { health: { generation: 0, rows: 0, problems }, manifest, isReadable: false };
   }
-  const progress = new Progress(manifest, call);
+  const total = bytesToRead(manifest);
+  let done = 0;
+  // Counts bytes that were read, at most all but one: only the end of the check reports the total.
+  const passed = (bytes: number) => {
+    call.signal?.throwIfAborted();
+    done = Math.min(done + bytes, total - 1);
+    call.onProgress?.(done, total);
+  };
   const bodies: Bodies = new Map();
   for (const file of filesOf(manifest)) {
     await attempt(file.name, async () => {
-      bodies.set(file.name, await checkFile(folder, file, progress.passed));
+      bodies.set(file.name, await checkFile(folder, file, passed));
     });
   }
   // Relations between files are checked only if every file is sound.
   const isReadable = problems.length === 0;
-  if (isReadable) await checkContent(folder, manifest, bodies, { attempt, progress });
+  if (isReadable) await checkContent(folder, manifest, bodies, { attempt, passed });
   if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
-  progress.end();
+  call.onProgress?.(total, total);
   const { rows } = manifest;
   return { health: { generation: manifest.generation, rows, problems }, manifest, isReadable };
 }
@@ -237,31 +244,11 @@ const STREAMED: { readonly [kind in FileKind]?: string } = {
 /** By name of a file, where the bodies of its batches lie. */
 type Bodies = Map<string, readonly Span[]>;
 
-/** Progress by bytes read: those of segments are read three times, of carried columns twice. */
-class Progress {
-  #done = 0;
-  readonly #total: number;
-
-  constructor(
-    manifest: Manifest,
-    readonly call: LongCall,
-  ) {
-    this.#total = filesOf(manifest).reduce((sum, { kind, bytes }) => {
-      return sum + bytes * (kind === 'columns' ? 2 : kind in STREAMED ? 3 : 1);
-    }, 1);
-  }
-
-  /** Counts bytes that were read; throws where the call was stopped. */
-  readonly passed = (bytes: number): void => {
-    this.call.signal?.throwIfAborted();
-    // At most all but one: only `end` reports the total.
-    this.#done = Math.min(this.#done + bytes, this.#total - 1);
-    this.call.onProgress?.(this.#done, this.#total);
-  };
-
-  end(): void {
-    this.call.onProgress?.(this.#total, this.#total);
-  }
+/** Bytes that a check reads: those of segments three times, of carried columns twice. */
+function bytesToRead(manifest: Manifest): number {
+  return filesOf(manifest).reduce((sum, { kind, bytes }) => {
+    return sum + bytes * (kind === 'columns' ? 2 : kind in STREAMED ? 3 : 1);
+  }, 1);
 }
 
 /**
@@ -334,13 +321,13 @@ async function checkContent(
   folder: string,
   manifest: Manifest,
   bodies: Bodies,
-  { attempt, progress }: { attempt: Attempt; progress: Progress },
+  { attempt, passed }: { attempt: Attempt; passed: (bytes: number) => void },
 ): Promise<void> {
   const name = manifestName(manifest.generation);
   await withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
     const content = await attempt(name, () => openContent(place, manifest));
     if (content === null) return;
-    const check = new ContentCheck(content, progress.passed);
+    const check = new ContentCheck(content, passed);
     let isSound = true;
     for (const segment of content.segments) {
       const { files, rows, copies } = segment;
