@@ -304,13 +304,6 @@ class BlockTables {
     this.#positions = sorted.map(({ positions }) => positions);
   }
 
-  get bytes(): number {
-    return [...this.#starts, ...this.#positions].reduce(
-      (sum, { byteLength }) => sum + byteLength,
-      0,
-    );
-  }
-
   #sorted(codes: Uint8Array, block: { firstBit: number; bits: number }) {
     const starts = new Uint32Array(2 ** block.bits + 1);
     const values = new Uint32Array(this.count);

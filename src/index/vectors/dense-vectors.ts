@@ -87,7 +87,7 @@ export class DenseVectors implements RowVectors {
     isPresent: (row: number) => boolean,
   ): void {
     const { dimensions } = this;
-    this.reserve(end - first);
+    this.#reserve(end - first);
     for (let i = first; i < end; i++) {
       const row = this.#count++;
       const kept = this.valuesAt(row);
@@ -140,7 +140,7 @@ export class DenseVectors implements RowVectors {
   }
 
   skip(count: number): void {
-    this.reserve(count);
+    this.#reserve(count);
     this.#count += count;
   }
 
@@ -159,7 +159,8 @@ export class DenseVectors implements RowVectors {
     return { vectors, scales, sparse: null };
   }
 
-  reserve(more: number): void {
+  /** Allocates room for more rows. */
+  #reserve(more: number): void {
     const count = this.#count + more;
     for (let first = 0, part = 0; first < count; first += this.#rowsPerPart, part++) {
       this.#arenas[part] ??= new Arena(0, true);

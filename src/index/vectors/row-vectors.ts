@@ -61,8 +61,6 @@ export interface RowVectors {
   readonly state: DenseState | SparseState;
   /** Bytes of memory that the rows take. */
   readonly bytes: number;
-  /** Allocates room for more rows, with `entries` entries in all where they are sparse. */
-  reserve(rows: number, entries: number): void;
   /** Appends rows `first` to `end - 1` of a matrix; rows that are not present become zeros. */
   append(
     matrix: DenseMatrix | SparseMatrix,

@@ -78,7 +78,7 @@ export class SparseVectors implements RowVectors {
   ): void {
     const rows = canonicalRows(matrix, first, end);
     const halves = halvesOf(rows.dimensions);
-    this.reserve(rows.count, rows.offsets[rows.count]);
+    this.#reserve(rows.count, rows.offsets[rows.count]);
     for (let row = 0; row < rows.count; row++) {
       const from = rows.offsets[row];
       const to = isPresent(first + row) ? rows.offsets[row + 1] : from;
@@ -89,13 +89,13 @@ export class SparseVectors implements RowVectors {
   restore({ sparse }: VectorColumns, rows: Uint32Array): void {
     const { offsets, indices, weights } = sparse as SparseColumns;
     const halves = halvesOf(indices);
-    this.reserve(0, offsets[rows.length]);
+    this.#reserve(0, offsets[rows.length]);
     for (let i = 0; i < rows.length; i++) {
       if (rows[i] !== NO_ROW) this.#put(rows[i], halves, weights, offsets[i], offsets[i + 1]);
     }
   }
 
-  /** Writes entries `from` to `to - 1` as a row; `reserve` must have made room for them. */
+  /** Writes entries `from` to `to - 1` as a row; `#reserve` must have made room for them. */
   #put(
     row: number,
     halves: Uint32Array,
@@ -120,11 +120,12 @@ export class SparseVectors implements RowVectors {
   }
 
   skip(count: number): void {
-    this.reserve(count, 0);
+    this.#reserve(count, 0);
     this.#rowCount += count;
   }
 
-  reserve(rows: number, entries: number): void {
+  /** Allocates room for more rows, with `entries` entries in all. */
+  #reserve(rows: number, entries: number): void {
     const last = this.#parts[this.#parts.length - 1];
     if (last === undefined || this.#filled + entries > last.weights.length) {
       // Parts double in all, up to MAX_ENTRIES, so that few are made.
