@@ -5,7 +5,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { afterAll, expect, it } from 'vitest';
 import { openRows } from '../../src/node';
 
-/** Structs that may be null, and whose parts may be: a value has a definition level above 1. */
+/** Columns that hyparquet-writer makes: structs that may be null, and whose parts may be; times. */
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-structs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,5 +42,36 @@ it('values of a struct are in the rows that have them', async () => {
     expect(batch.values('of.count')).toEqual([1n, null, null, 4n, null]);
     expect(batch.values('of.name')).toEqual(['a', null, null, 'd', 'e']);
     expect(batch.values('of.inner.flag')).toEqual([true, null, null, null, false]);
+  }
+});
+
+it.each([
+  ['milliseconds, by the old annotation', 3, { type: 'INT32', converted_type: 'TIME_MILLIS' }],
+  ['microseconds, by the old annotation', 6, { type: 'INT64', converted_type: 'TIME_MICROS' }],
+  ['milliseconds', 3, { type: 'INT32', logical_type: { type: 'TIME', unit: 'MILLIS' } }],
+  ['nanoseconds', 9, { type: 'INT64', logical_type: { type: 'TIME', unit: 'NANOS' } }],
+] as const)('times of day are texts, as those of Arrow are: in %s', async (name, digits, given) => {
+  const writer = new ByteWriter();
+  const element = {
+    name: 'at',
+    ...optional,
+    ...given,
+    ...('logical_type' in given && {
+      logical_type: { ...given.logical_type, isAdjustedToUTC: false },
+    }),
+  };
+  const output = new ParquetWriter({
+    writer,
+    schema: [{ name: 'root', num_children: 1 }, element],
+  });
+  // 13:05:09 and half a second.
+  const units = (13 * 3600 + 5 * 60 + 9.5) * 10 ** digits;
+  const value = given.type === 'INT64' ? BigInt(units) : units;
+  output.write({ columnData: [{ name: 'at', data: [value, null] }] });
+  output.finish();
+  const file = join(folder, `${name}.parquet`);
+  writeFileSync(file, writer.getBytes());
+  for await (const batch of await openRows(file)) {
+    expect(batch.values('at')).toEqual([`13:05:09.${'5'.padEnd(digits, '0')}`, null]);
   }
 });

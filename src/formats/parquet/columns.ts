@@ -50,6 +50,11 @@ function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
         kind: 'text',
         turn: (days: number) => timeText(BigInt(days) * 86_400n, 0).slice(0, -9),
       };
+    case 'TIME':
+      return {
+        kind: 'text',
+        turn: (value: number | bigint) => timeText(BigInt(value), digits).slice(11),
+      };
     case 'TIMESTAMP':
       return { kind: 'text', turn: (value: bigint) => timeText(BigInt(value), digits) };
     case 'UNSIGNED':

@@ -170,6 +170,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   4: 'STRING',
   5: 'DECIMAL',
   6: 'DATE',
+  7: 'TIME',
   8: 'TIMESTAMP',
   10: 'INTEGER',
   12: 'JSON',
@@ -185,6 +186,8 @@ const OLD_MEANINGS: Readonly<Record<number, string>> = {
   4: 'STRING',
   5: 'DECIMAL',
   6: 'DATE',
+  7: 'TIME',
+  8: 'TIME',
   9: 'TIMESTAMP',
   10: 'TIMESTAMP',
   19: 'JSON',
@@ -333,7 +336,9 @@ function meaningOf(element: Struct): Pick<Leaf, 'meaning' | 'digits'> {
   const old = Number(element.get(6) ?? -1);
   let meaning = MEANINGS[kind] ?? OLD_MEANINGS[old];
   if (!(details instanceof Map)) {
-    const digits = meaning === 'TIMESTAMP' ? (old === 9 ? 3 : 6) : Number(element.get(7) ?? 0);
+    const isTime = meaning === 'TIME' || meaning === 'TIMESTAMP';
+    // Of each the annotation of milliseconds has an odd number, that of microseconds the next one.
+    const digits = isTime ? (old % 2 === 1 ? 3 : 6) : Number(element.get(7) ?? 0);
     return { meaning, digits };
   }
   if (meaning === 'INTEGER') meaning = details.get(2) === false ? 'UNSIGNED' : meaning;
