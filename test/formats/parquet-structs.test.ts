@@ -45,21 +45,16 @@ it('values of a struct are in the rows that have them', async () => {
   }
 });
 
+const time = { type: 'TIME', isAdjustedToUTC: false } as const;
+
 it.each([
   ['milliseconds, by the old annotation', 3, { type: 'INT32', converted_type: 'TIME_MILLIS' }],
   ['microseconds, by the old annotation', 6, { type: 'INT64', converted_type: 'TIME_MICROS' }],
-  ['milliseconds', 3, { type: 'INT32', logical_type: { type: 'TIME', unit: 'MILLIS' } }],
-  ['nanoseconds', 9, { type: 'INT64', logical_type: { type: 'TIME', unit: 'NANOS' } }],
+  ['milliseconds', 3, { type: 'INT32', logical_type: { ...time, unit: 'MILLIS' } }],
+  ['nanoseconds', 9, { type: 'INT64', logical_type: { ...time, unit: 'NANOS' } }],
 ] as const)('times of day are texts, as those of Arrow are: in %s', async (name, digits, given) => {
   const writer = new ByteWriter();
-  const element = {
-    name: 'at',
-    ...optional,
-    ...given,
-    ...('logical_type' in given && {
-      logical_type: { ...given.logical_type, isAdjustedToUTC: false },
-    }),
-  };
+  const element = { name: 'at', ...optional, ...given };
   const output = new ParquetWriter({
     writer,
     schema: [{ name: 'root', num_children: 1 }, element],
