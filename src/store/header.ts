@@ -49,11 +49,11 @@ export function headerOf(core: IndexCore): IndexHeader {
     zero: hasher.zero,
     vectors: core.vectors?.kind ?? 'none',
     isForeign,
+    report,
+    zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
     ids: ids.kind,
     nextRow: rows.nextRow,
-    report,
     copies: rows.layout.hasCopies,
-    zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
   };
 }
 
