@@ -30,9 +30,10 @@ interface AskedByDistance {
 /** Fewer codes are scanned in the time of some look-ups. */
 const MIN_CODES = 4096;
 /**
- * Codes that a scan compares in the time of one found by tables, which lies at a random place
- * (bench/exact.mjs).
+ * Codes that a scan compares in the time of a look-up in a table, and of a code that is found in
+ * its list: each lies at a random place of memory (bench/exact.mjs, builds.mjs).
  */
+const SCANNED_PER_LOOK_UP = 128;
 const SCANNED_PER_FOUND = 16;
 
 /**
@@ -140,11 +141,11 @@ export class DistanceSearch implements Stepped {
     const isUseless = made === null || (k >= count && maxDistance > made.reach);
     if (isUseless || made.isInUse) return false;
     const near = new Smallest(k);
-    const most = (state.share * count) / SCANNED_PER_FOUND;
+    const most = method === 'bands' ? Number.POSITIVE_INFINITY : state.share * count;
     let isDone = false;
     made.isInUse = true;
     try {
-      isDone = this.#lookUp(part, made, near, method === 'bands' ? count : most);
+      isDone = this.#lookUp(part, made, near, most);
     } finally {
       made.isInUse = false; // also where a filter throws
     }
@@ -161,8 +162,8 @@ export class DistanceSearch implements Stepped {
   }
 
   /**
-   * Offers to `near` the codes that tables find, until no other can enter; false if more than
-   * `most` codes would have to be compared.
+   * Offers to `near` the codes that tables find, until no other can enter; false if that takes
+   * longer than a scan of `most` codes.
    */
   #lookUp(part: MemoryPart, made: BlockTables, near: Smallest, most: number): boolean {
     const { codes, bytesPerCode, rows } = part.codes;
@@ -173,9 +174,10 @@ export class DistanceSearch implements Stepped {
     let left = most;
     made.begin(this.#code);
     for (let radius = 0; radius <= made.reach; radius++) {
-      const count = made.lookUp(radius, left);
+      left -= SCANNED_PER_LOOK_UP * made.lookUpsAt(radius);
+      const count = left < 0 ? -1 : made.lookUp(radius, left / SCANNED_PER_FOUND);
       if (count < 0) return false;
-      left -= count;
+      left -= SCANNED_PER_FOUND * count;
       this.#work.codesCompared += count;
       let limit = Math.min(this.#limit(this.#best), this.#limit(near));
       for (let i = 0; i < count; i++) {
@@ -329,6 +331,12 @@ class BlockTables {
     for (let i = 0; i < this.#blocks.length; i++) {
       this.#values[i] = blockOf(query, 0, this.#blocks[i]);
     }
+  }
+
+  /** How often `lookUp` looks into a table. */
+  lookUpsAt(radius: number): number {
+    const { length } = this.#blocks;
+    return radius < length ? 1 : this.#blocks[radius % length].bits;
   }
 
   /**
