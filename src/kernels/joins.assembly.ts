@@ -103,7 +103,7 @@ export function sortLow(
 }
 
 /** Codes, or cells of a table, whose cache lines are requested together. */
-const AHEAD: u32 = 64;
+const AHEAD: u32 = 128;
 
 /**
  * See `distinctInto` of joins.ts; `a`, `b` and `c` are the secret. A cell of the table has the
@@ -117,12 +117,17 @@ export function distinctInto(
   const cellsEnd = cells + (<usize>cellCount << 2);
   for (let row = first; row < end; row++) {
     if ((row - first) % AHEAD == 0) {
-      // Hashes lie where the numbers will; reading all cells at once starts to load them.
+      // Hashes lie where the numbers will. Reading all cells at once starts to load them, in a loop
+      // so short that many reads are on their way together.
+      const hashes = numbers + (<usize>row << 2);
+      const some = min(AHEAD, end - row);
+      for (let i: u32 = 0; i < some; i++) {
+        const hash = hashOf(codes + <usize>(row + i) * stride, words, a, b, c);
+        store<u32>(hashes + (<usize>i << 2), hash);
+      }
       let sum: u32 = 0;
-      for (let i = row; i < min(row + AHEAD, end); i++) {
-        const hash = hashOf(codes + <usize>i * stride, words, a, b, c);
-        store<u32>(numbers + (<usize>i << 2), hash);
-        sum += load<u32>(cellOf(hash, cells, cellCount));
+      for (let i: u32 = 0; i < some; i++) {
+        sum += load<u32>(cellOf(load<u32>(hashes + (<usize>i << 2)), cells, cellCount));
       }
       store<u32>(sink, sum);
     }
