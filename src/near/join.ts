@@ -5,9 +5,9 @@
  * too large to be compared in pairs are joined by their other bits.
  *
  * Two codes within distance d agree in at least m - d of m blocks (pigeonhole principle), so that a
- * table for each choice of m - d blocks brings every such pair together. Few tables have short keys
- * and many candidates; many tables have long keys and few. Which tables there are, or none, changes
- * the time, never the answer.
+ * table for each choice of m - d blocks brings every such pair together (Manku, Jain & Das Sarma
+ * 2007, section 3). Few tables have short keys and many candidates; many tables have long keys and
+ * few. Which tables there are, or none, changes the time, never the answer.
  */
 
 import { lowerBound } from '../base/arrays';
@@ -43,9 +43,9 @@ interface JoinCodes {
 export interface JoinWanted {
   readonly maxDistance: number;
   /** Bits in which the codes of a pair must agree. */
-  readonly agree?: readonly BitRun[];
+  readonly agree?: readonly number[];
   /** Sets of bits; pairs that agree in all bits of one are left out. */
-  readonly differ?: readonly (readonly BitRun[])[];
+  readonly differ?: TableLayout;
   /**
    * The lower distinct code of a pair must lie in `from` to `to - 1`. Read again for each part, so
    * that callers can narrow it.
@@ -64,9 +64,9 @@ type TakeHits = (hits: Uint32Array, count: number) => void;
  * must not agree entirely, since those tables report them.
  */
 interface Around {
-  readonly runs: readonly BitRun[];
-  readonly required: readonly BitRun[];
-  readonly rejects: readonly (readonly BitRun[])[];
+  readonly bits: readonly number[];
+  readonly required: readonly number[];
+  readonly rejects: TableLayout;
 }
 
 /** Codes that are copied, and comparisons, between two steps: some milliseconds of work. */
@@ -83,12 +83,12 @@ export async function join(
   work: LongWork,
 ): Promise<void> {
   const { agree = [], differ = [], maxDistance } = wanted;
-  const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
   const { memory, count } = codes;
+  const bits = without(Array.from({ length: codes.bits }).keys(), agree);
   // Codes that must agree in some bits need one table, whose large buckets are joined by the rest.
-  const cheapest = () => chooseLayout(memory.words, count, runs, maxDistance);
+  const cheapest = () => chooseLayout(memory.words, count, bits, maxDistance);
   const layout = agree.length > 0 ? [agree] : (wanted.layout ?? cheapest());
-  await joinAs(codes, layout, wanted, { runs, required: agree, rejects: differ }, take, work);
+  await joinAs(codes, layout, wanted, { bits, required: agree, rejects: differ }, take, work);
 }
 
 /** A join of codes of which some bits are known to agree, see `Around`. */
@@ -129,7 +129,7 @@ async function joinTables(
     const job = new BucketJob(memory, count, buckets, client);
     await runJob(job, work);
     for (const [first, end] of job.long) {
-      const inside = { runs: runsWithout(around.runs, table), required, rejects };
+      const inside = { bits: without(around.bits, table), required, rejects };
       await joinLong(codes, first, end, wanted, inside, take, work.quiet());
     }
   }
@@ -138,12 +138,19 @@ async function joinTables(
 /** Writes the masks that kernels read: bits in which pairs must agree, then each reject. */
 function setMasks(
   { arrays: { masks }, words }: JoinMemory,
-  required: readonly BitRun[],
-  rejects: readonly (readonly BitRun[])[],
+  required: readonly number[],
+  rejects: TableLayout,
 ): void {
-  [required, ...rejects].forEach((runs, i) => {
-    masks.set(maskOf(runs, words), i * words);
+  [required, ...rejects].forEach((bits, i) => {
+    const mask = masks.subarray(i * words, (i + 1) * words).fill(0);
+    for (const bit of bits) mask[bit >> 5] |= 1 << (bit & 31);
   });
+}
+
+/** The bits that are not in the key. */
+function without(bits: Iterable<number>, key: readonly number[]): number[] {
+  const taken = new Set(key);
+  return Array.from(bits).filter((bit) => !taken.has(bit));
 }
 
 /** Comparisons between two steps: fewer for wide codes. */
@@ -174,7 +181,7 @@ async function joinLong(
     if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
   const codes = { memory: inner, count: distincts.length, bits };
-  const layout = chooseLayout(words, codes.count, around.runs, wanted.maxDistance);
+  const layout = chooseLayout(words, codes.count, around.bits, wanted.maxDistance);
   // The range is of the outer codes; `distincts` ascend, so bisection finds the inner ones.
   const range = () => {
     const [from, to] = wanted.range();
@@ -246,29 +253,31 @@ const SCANNED_WORD_NS = 0.15;
 const MAX_KEY_BITS = 64;
 
 /**
- * The cheapest layout to join `count` codes of `words` 32-bit words that may differ in the bits of
- * `runs`, as if these were random; without tables to compare all codes with all. Buckets that are
- * larger than chance makes them are joined by their other bits.
+ * The cheapest layout to join `count` codes of `words` 32-bit words that may differ in `bits`, as if
+ * these were random; without tables to compare all codes with all. Buckets that are larger than
+ * chance makes them are joined by their other bits.
  */
 function chooseLayout(
   words: number,
   count: number,
-  runs: readonly BitRun[],
+  bits: readonly number[],
   maxDistance: number,
 ): TableLayout {
   const pairs = (count * (count - 1)) / 2;
   const compared = words === 2 ? COMPARED_NS : COMPARED_WIDE_NS;
-  let best: TableLayout = [];
+  const first = maxDistance + 1;
+  const most = Math.min(bits.length, maxDistance + MAX_BLOCKS_MORE);
+  let best = 0;
   let least = pairs * (SCANNED_NS + words * SCANNED_WORD_NS);
-  for (const layout of layoutsFor(runs, maxDistance)) {
-    const inBuckets = layout.reduce((sum, key) => {
-      const { lowBits, highBits } = joinKeyOf(key, count);
-      return sum + pairs / 2 ** (lowBits + highBits);
-    }, 0);
-    const cost = layout.length * count * ENTRY_NS + inBuckets * compared;
-    if (cost < least) [best, least] = [layout, cost];
+  for (let blocks = first; blocks <= most; blocks++) {
+    const tables = binomial(blocks, maxDistance);
+    if (tables > MAX_TABLES && (blocks > first || blocks > MAX_BLOCKS)) break;
+    const width = Math.floor((bits.length * (blocks - maxDistance)) / blocks);
+    const inBuckets = pairs / 2 ** bucketBitsOf(width, count);
+    const cost = tables * (count * ENTRY_NS + inBuckets * compared);
+    if (cost < least) [best, least] = [blocks, cost];
   }
-  return best;
+  return best === 0 ? [] : choicesOf(blocksOf(bits, best), best - maxDistance);
 }
 
 /** Most tables of any layout for a distance: kernels need a mask for each. */
@@ -276,141 +285,47 @@ export function maxTables(maxDistance: number): number {
   return Math.max(MAX_TABLES, Math.min(MAX_BLOCKS, maxDistance + 1));
 }
 
-/** The layouts that find all pairs within a distance, those with the fewest tables first. */
-function layoutsFor(runs: readonly BitRun[], maxDistance: number): TableLayout[] {
-  const bits = keyBits(runs);
-  const isManku = runs.length === 1 && runs[0].firstBit === 0 && bits === 64;
-  const found = isManku && maxDistance === 3 ? [mankuLayout()] : [];
-  const first = maxDistance + 1;
-  for (let blocks = first; blocks <= maxDistance + MAX_BLOCKS_MORE; blocks++) {
-    const isFew = blocks <= bits && binomial(blocks, maxDistance) <= MAX_TABLES;
-    const isPlain = blocks === first && blocks <= Math.min(bits, MAX_BLOCKS);
-    if (isFew) found.push(choicesOf(blocksOf(runs, blocks), blocks - maxDistance));
-    else if (isPlain) found.push(blocksOf(runs, blocks));
-    if (!isFew) break;
-  }
-  return found;
+/** Bits that tell the buckets of keys of `width` bits: about as many buckets as codes. */
+function bucketBitsOf(width: number, count: number): number {
+  const wanted = Math.max(8, 32 - Math.clz32(count));
+  return Math.min(width, wanted, MAX_BUCKET_BITS);
 }
 
-/** How codes are mapped to the buckets of a table: about as many buckets as codes. */
-function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
+/** How codes are mapped to the buckets of a table. */
+function joinKeyOf(key: readonly number[], count: number): JoinKey {
+  const width = Math.min(key.length, MAX_KEY_BITS);
   const parts: JoinKey['parts'][number][] = [];
-  let left = MAX_KEY_BITS;
-  for (const { firstBit, bits } of key) {
-    const end = firstBit + Math.min(bits, left);
-    left -= end - firstBit;
-    for (let bit = firstBit; bit < end; ) {
-      const length = Math.min(32 - (bit % 32), end - bit);
-      const shift = bit % 32;
-      parts.push({ word: bit >> 5, left: 32 - shift - length, right: 32 - length });
-      bit += length;
+  for (let i = 0; i < width; ) {
+    const shift = key[i] % 32;
+    let length = 1;
+    while (i + length < width && shift + length < 32 && key[i + length] === key[i] + length) {
+      length++;
     }
+    parts.push({ word: key[i] >> 5, left: 32 - shift - length, right: 32 - length });
+    i += length;
   }
-  const width = MAX_KEY_BITS - left;
-  const wanted = Math.max(8, 32 - Math.clz32(count));
-  const bucketBits = Math.min(width, wanted, MAX_BUCKET_BITS);
+  const bucketBits = bucketBitsOf(width, count);
   const lowBits = Math.ceil(bucketBits / 2);
   const hashShift = bucketBits < width ? 32 - bucketBits : 0;
   return { parts, hashShift, lowBits, highBits: bucketBits - lowBits };
 }
 
-/** The bits of `runs` that are not in the key, as runs. */
-function runsWithout(runs: readonly BitRun[], key: readonly BitRun[]): BitRun[] {
-  const bitsOf = ({ firstBit, bits }: BitRun) => range(firstBit, bits);
-  const taken = new Set(key.flatMap(bitsOf));
-  return runsOf(runs.flatMap(bitsOf).filter((bit) => !taken.has(bit)));
-}
+/** For each table its key: bits of a code, counted from 0. */
+export type TableLayout = readonly (readonly number[])[];
 
-/** Ascending bits as runs. */
-export function runsOf(bits: readonly number[]): BitRun[] {
-  const runs: { firstBit: number; bits: number }[] = [];
-  for (const bit of bits) {
-    const last = runs.at(-1);
-    if (last !== undefined && last.firstBit + last.bits === bit) last.bits++;
-    else runs.push({ firstBit: bit, bits: 1 });
-  }
-  return runs;
-}
-
-function range(first: number, count: number): number[] {
-  return Array.from({ length: count }, (_, i) => first + i);
-}
-
-/** The bits of a key as a mask over the words of a code. */
-function maskOf(key: readonly BitRun[], words: number): Uint32Array {
-  const mask = new Uint32Array(words);
-  for (const { firstBit, bits } of key) {
-    for (const bit of range(firstBit, bits)) mask[bit >> 5] |= 1 << (bit & 31);
-  }
-  return mask;
-}
-
-/**
- * Chooses which bits of a code are the key of which hash table, by the pigeonhole principle: of
- * codes cut into m blocks, two within distance m - 1 agree in a whole block, and two within
- * distance r differ in at most floor(r / m) bits of some block (Norouzi, Punjani & Fleet 2012).
- * Keys of several blocks make buckets smaller and need more tables (Manku, Jain & Das Sarma 2007,
- * section 3). Searches by bands and joins, which use the tables, estimate what they cost.
- */
-
-/** Consecutive bits of a code; `firstBit` counts from 0. */
-interface BitRun {
-  readonly firstBit: number;
-  readonly bits: number;
-}
-
-/** For each table, the runs whose bits, one after another, are the table's key. */
-export type TableLayout = readonly (readonly BitRun[])[];
-
-/** Number of key bits of one table. */
-function keyBits(table: readonly BitRun[]): number {
-  return table.reduce((sum, { bits }) => sum + bits, 0);
-}
-
-/**
- * Cuts a run into `parts` runs whose widths differ by at most one bit, the wider ones first. A run
- * of fewer bits than parts gives empty ones.
- */
-function cut({ firstBit, bits }: BitRun, parts: number): BitRun[] {
-  const wider = bits % parts;
-  return Array.from({ length: parts }, (_, part) => ({
-    firstBit: firstBit + part * Math.floor(bits / parts) + Math.min(part, wider),
-    bits: Math.floor(bits / parts) + (part < wider ? 1 : 0),
-  }));
-}
-
-/**
- * The layout of 16 tables by which Manku et al. find all 64-bit codes within distance 3. A key is
- * one of four blocks and one of four parts of the other three, 28 bits. Three differing bits leave
- * one block equal, and one part of the rest.
- */
-export function mankuLayout(): TableLayout {
-  const blocks = cut({ firstBit: 0, bits: 64 }, 4);
-  return blocks.flatMap((block) => {
-    const rest = blocks.filter((other) => other !== block);
-    return blocksOf(rest, 4).map((part) => [block, ...part]);
-  });
-}
-
-/** A table for each choice of `count` of the blocks; its key is all runs of the chosen blocks. */
-export function choicesOf(blocks: TableLayout, count: number): BitRun[][] {
+/** A table for each choice of `count` of the blocks; its key is all bits of the chosen blocks. */
+export function choicesOf(blocks: TableLayout, count: number): number[][] {
   if (count === 0) return [[]];
   return blocks.flatMap((block, i) =>
     choicesOf(blocks.slice(i + 1), count - 1).map((others) => [...block, ...others]),
   );
 }
 
-/** Cuts the bits of some runs, taken one after another, into blocks of nearly equal width. */
-export function blocksOf(runs: readonly BitRun[], blocks: number): BitRun[][] {
-  return cut({ firstBit: 0, bits: keyBits(runs) }, blocks).map((part) => {
-    let before = 0; // bits of the runs before this one
-    return runs.flatMap(({ firstBit, bits }) => {
-      const from = Math.max(0, part.firstBit - before);
-      const to = Math.min(bits, part.firstBit + part.bits - before);
-      before += bits;
-      return from < to ? [{ firstBit: firstBit + from, bits: to - from }] : [];
-    });
-  });
+/** Cuts bits into blocks whose widths differ by at most one, the wider ones first. */
+export function blocksOf(bits: readonly number[], blocks: number): number[][] {
+  const width = Math.floor(bits.length / blocks);
+  const startOf = (block: number) => block * width + Math.min(block, bits.length % blocks);
+  return Array.from({ length: blocks }, (_, i) => bits.slice(startOf(i), startOf(i + 1)));
 }
 
 /**

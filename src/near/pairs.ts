@@ -17,7 +17,6 @@ import { checkLeast } from '../codes/measure';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { distance } from '../kernels/hamming';
 import { distinctOf } from './distinct-codes';
-import { runsOf } from './join';
 import { type OrderedPairs, pairsInOrder, type Send } from './pair-order';
 import {
   checkComparable,
@@ -151,7 +150,8 @@ function requestOf(
   const isExact = isVerified(left, known) && isVerified(right ?? left, known);
   const compared = { ...left, vectors: isExact ? left.vectors : null };
   const maxDistance = checkMaxDistance(maxDistanceOf(compared, known), bits);
-  const [agree = [], ...differ] = (known.cell ?? []).map(runsOf);
+  const [agree = [], ...differ] = known.cell ?? [];
+  const groupBits = Array.from({ length: 32 }, (_, i) => 8 * left.codes.bytesPerCode + i);
   return {
     left,
     right,
@@ -161,8 +161,7 @@ function requestOf(
     isFirstOnly: equal === 'first',
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
     /** Bits in which the codes of a pair must agree, those of the group too. */
-    agree:
-      group === undefined ? agree : [...agree, { firstBit: 8 * left.codes.bytesPerCode, bits: 32 }],
+    agree: group === undefined ? agree : [...agree, ...groupBits],
     differ,
     group,
     /** True if sets are joined by their members: when only `minJaccard` says which are near. */
