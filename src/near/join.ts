@@ -253,8 +253,8 @@ const SCANNED_WORD_NS = 0.15;
 const MAX_KEY_BITS = 64;
 
 /**
- * The cheapest layout to join `count` codes of `words` 32-bit words that may differ in `bits`, as if
- * these were random; without tables to compare all codes with all. Buckets that are larger than
+ * The cheapest layout to join `count` codes of `words` 32-bit words that may differ in `bits`, as
+ * if these were random; without tables to compare all codes with all. Buckets that are larger than
  * chance makes them are joined by their other bits.
  */
 function chooseLayout(
