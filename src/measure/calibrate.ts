@@ -29,7 +29,6 @@ import {
 } from '../near/rows';
 import type { TextHasher } from '../text/text-hasher';
 import { DENSE_LETTER } from '../text/tokens';
-import { packVectors } from '../vectors/vectors';
 
 /** Pair i is row `a[i]` with another row `b[i]`. */
 export interface KnownPairs {
@@ -399,8 +398,7 @@ export async function scoreCopies(
   if (copies.length === 0) return [];
   const all = [...texts, ...copies.map(({ text }) => text)];
   const codes = await hasher.hashAll(all, work.quiet().call);
-  const vectors = packVectors(all.map((text) => hasher.vectorize(text)));
-  const rows = withVectors(rowsOf('texts', codes), vectors);
+  const rows = withVectors(rowsOf('texts', codes), hasher.vectorsOf(all));
   const originals = Uint32Array.from(copies, ({ original }) => original);
   const own = originals.map((_, i) => texts.length + i);
   const measure = measureOf(hasher.hasher.projection);

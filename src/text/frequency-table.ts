@@ -64,7 +64,7 @@ export class FrequencyTable {
   }
 
   /**
-   * A number that changes with every word that is counted, so that cached weights can be checked.
+   * A number that changes with every counted document, so that cached weights can be checked.
    * @internal
    */
   get version(): number {
@@ -85,7 +85,7 @@ export class FrequencyTable {
     this.#documents++;
     this.#version++;
     const { lows, highs } = words;
-    for (const number of numbers) this.#add(lows[number], highs[number], 1);
+    for (const number of numbers) this.#counts.add(lows[number], highs[number], 1);
   }
 
   /**
@@ -104,7 +104,7 @@ export class FrequencyTable {
     this.#counts.reserve(this.size + other.size);
     this.#documents += other.#documents;
     this.#version++; // documents without words change weights too
-    other.#counts.each((low, high, count) => this.#add(low, high, count));
+    other.#counts.each((low, high, count) => this.#counts.add(low, high, count));
   }
 
   /**
@@ -170,13 +170,8 @@ export class FrequencyTable {
     for (let i = 0; i < counts.length; i++) {
       checkInteger(`counts[${i}]`, counts[i], 1, Math.min(documents, 0xffff_ffff));
       const low = Number(dimensions[i] & 0xffff_ffffn);
-      table.#add(low, Number(dimensions[i] >> 32n), counts[i]);
+      table.#counts.add(low, Number(dimensions[i] >> 32n), counts[i]);
     }
     return table;
-  }
-
-  #add(low: number, high: number, count: number): void {
-    this.#version++;
-    this.#counts.add(low, high, count);
   }
 }

@@ -9,6 +9,7 @@
  */
 
 import { checkDeclared } from '../base/arguments';
+import { concatenated, grown } from '../base/arrays';
 import { bitmapOf } from '../base/bitmap';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
@@ -19,10 +20,10 @@ import { SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
-import type { SparseVector } from '../vectors/vectors';
+import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import { hashOfTokens, SetReader } from './text-set';
-import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
+import { checkTexts, HashOrder, logOf, partEnds } from './text-vectors';
 import {
   checkNormalizations,
   type Normalization,
@@ -109,31 +110,6 @@ const DECLARED = {
   kernel: 'any',
 } as const;
 
-/** How a hasher reads texts. */
-interface Reading {
-  readonly tokens: Tokens;
-  /** The recipe by which another thread makes the same tokens; null if it cannot. */
-  readonly recipe: TokenRecipe | null;
-  /** The name of the tokens with the rules: `words without html`. */
-  readonly tokensName: string;
-  readonly rules: readonly Normalization[];
-}
-
-/** Checks the options that say how texts are read. */
-function checkReading(
-  given: Pick<TextHasherOptions, 'tokens'> & Required<Pick<TextHasherOptions, 'normalize'>>,
-): Reading {
-  const { tokens = words } = given;
-  if (typeof tokens !== 'function') {
-    throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
-  }
-  const { kind = 'own' } = tokens;
-  if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
-  const rules = checkNormalizations(given.normalize);
-  const without = rules.length > 0 ? ` without ${rules.join(' and ')}` : '';
-  return { tokens, recipe: recipeOf(tokens), tokensName: kind + without, rules };
-}
-
 /**
  * Turns texts into sparse vectors and codes. A word is the dimension of its hash, weighted by its
  * count and, with `frequencies`, by how rare it is.
@@ -164,54 +140,51 @@ export class TextHasher {
   /** Reads texts if only the set of their shingles counts, not words and weights; else null. */
   readonly #sets: SetReader | null;
   readonly #order = new HashOrder();
+  /** Memory of the matrix that is made: hashes, the low half before the high, and weights. */
+  #halves = new Uint32Array();
+  #values = new Float64Array();
   /** The version of the frequencies by which the vocabulary's weights were computed. */
   #version = 0;
 
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkDeclared(options, DECLARED) };
-    const { frequencies, keywords, stopWords = [] } = given;
-    const { tokens, recipe, tokensName, rules } = checkReading(given);
-    [this.#tokens, this.tokensName, this.#rules] = [tokens, tokensName, rules];
+    const { tokens = words, stopWords = [], frequencies, ...own } = given;
+    const { bits, seed, projection, hash, empty, kernel, keywords } = own;
+    if (typeof tokens !== 'function') {
+      throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
+    }
+    const { kind = 'own' } = tokens;
+    if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
+    const rules = checkNormalizations(own.normalize);
+    const recipe = recipeOf(tokens);
+    this.#tokens = tokens;
+    this.#rules = rules;
+    this.tokensName = kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
     this.#areWords = recipe?.kind === 'words';
-    this.hashName = given.hash;
-    this.#counting = given.counting;
+    this.hashName = hash;
+    this.#counting = own.counting;
     this.#keywords = keywords ?? Number.POSITIVE_INFINITY;
-    const { bits, seed, projection, kernel } = given;
-    this.hasher = new SimHasher({
-      bits,
-      seed,
-      projection,
-      zero: given.empty,
-      ...(kernel !== undefined && { kernel }),
-    });
+    const kernels = kernel === undefined ? {} : { kernel };
+    this.hasher = new SimHasher({ bits, seed, projection, zero: empty, ...kernels });
     if (frequencies !== undefined) {
       if (!(frequencies instanceof FrequencyTable)) {
         throw wrongType('frequencies', 'a FrequencyTable', frequencies);
       }
-      frequencies.checkOrigin({ tokens: this.tokensName, hash: this.hashName });
+      frequencies.checkOrigin({ tokens: this.tokensName, hash });
     }
     this.#frequencies = frequencies ?? null;
     const stops = new Set(checkTexts(stopWords, 'stopWords'));
     this.#stopWords = [...stops];
-    this.#vocabulary = new Vocabulary(hashOfTokens(projection, tokens, this.hashName), stops);
+    this.#vocabulary = new Vocabulary(hashOfTokens(projection, tokens, hash), stops);
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
-    const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
+    const isSet = projection === 'minwise' && hash === 'xxhash64' && isPlain;
     const shingle = isSet ? wordsOfShingle(recipe) : null;
     this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, rules);
-    const { hashName: hash } = this;
-    const { counting, empty } = given;
-    const own = {
-      bits,
-      seed,
-      projection,
-      counting,
-      keywords,
-      hash,
-      empty,
-      kernel,
-      normalize: rules,
+    this.#settings = recipe && {
+      options: { ...own, normalize: rules },
+      recipe,
+      stopWords: this.#stopWords,
     };
-    this.#settings = recipe && { options: own, recipe, stopWords: this.#stopWords };
   }
 
   /** Width of a code. */
@@ -219,14 +192,28 @@ export class TextHasher {
     return this.hasher.bits;
   }
 
-  /** How the codes are made. It has `texts`, which changes when the frequencies change. */
+  /**
+   * How the codes are made. Its `texts`, such as `words, counts raw`, changes when the frequencies
+   * change; where only sets count, it is without the weights.
+   */
   get origin(): CodeOrigin {
-    const { hasher, hashName: hash, tokensName } = this;
-    const keywords = Number.isFinite(this.#keywords) ? this.#keywords : undefined;
-    const [stopWords, counting, frequencies] = [this.#stopWords, this.#counting, this.#frequencies];
-    const { projection } = hasher;
-    const weights = { counting, frequencies, keywords };
-    const texts = textOrigin({ projection, tokensName, stopWords, hash, ...weights });
+    const { hasher, hashName, tokensName } = this;
+    const [stopWords, frequencies, keywords] = [this.#stopWords, this.#frequencies, this.#keywords];
+    const isLimited = Number.isFinite(keywords);
+    const isWeighed = hasher.projection !== 'minwise' || isLimited;
+    const stops = hashWord([...stopWords].sort().join('\n')).toString(16);
+    const texts = [
+      tokensName,
+      stopWords.length > 0 && `without ${stopWords.length} stop words (${stops})`,
+      isWeighed && `counts ${this.#counting}`,
+      isWeighed &&
+        frequencies !== null &&
+        `frequencies of ${frequencies.documents} documents (${frequencies.digest()})`,
+      isLimited && `the ${keywords} heaviest`,
+      hashName !== 'xxhash64' && `hash ${hashName}`,
+    ]
+      .filter((part) => part !== false)
+      .join(', ');
     return { ...(hasher.origin as CodeOrigin), texts };
   }
 
@@ -240,11 +227,52 @@ export class TextHasher {
   /** The weight of each word, at the dimension of its hash. */
   vectorize(text: string): SparseVector {
     if (this.#sets !== null) return this.#sets.vectorOf(text, (n) => this.#countOf(n));
-    const numbers = this.#weighed(text);
-    const halves = new Uint32Array(2 * numbers.length);
-    const values = new Float64Array(numbers.length);
-    this.#write(numbers, { halves, values }, 0);
-    return { indices: new BigUint64Array(halves.buffer), values };
+    const { indices, values } = this.#matrixOf([text]);
+    return { indices, values };
+  }
+
+  /** The vectors of texts as the rows of a matrix. @internal */
+  vectorsOf(texts: readonly string[]): SparseMatrix {
+    if (this.#sets === null) return this.#matrixOf(texts);
+    const offsets = new Uint32Array(texts.length + 1);
+    const rows = texts.map((text, row) => {
+      const vector = this.vectorize(text);
+      offsets[row + 1] = offsets[row] + vector.values.length;
+      return vector;
+    });
+    const indices = rows.map((row) => row.indices as BigUint64Array);
+    const values = rows.map((row) => row.values as Float64Array);
+    return {
+      offsets,
+      indices: concatenated([new BigUint64Array(), ...indices]),
+      values: concatenated([new Float64Array(), ...values]),
+    };
+  }
+
+  /** The same of texts that are read word by word. */
+  #matrixOf(texts: readonly string[]): SparseMatrix {
+    const offsets = new Uint32Array(texts.length + 1);
+    let to = 0;
+    for (let row = 0; row < texts.length; row++) {
+      const numbers = this.#weighed(texts[row]);
+      if (to + numbers.length > this.#values.length) {
+        const room = 2 * (to + numbers.length);
+        this.#halves = grown(this.#halves, 2 * room);
+        this.#values = grown(this.#values, room);
+      }
+      const halves = this.#halves;
+      const values = this.#values;
+      const { lows, highs } = this.#vocabulary;
+      for (let i = 0; i < numbers.length; i++, to++) {
+        const number = numbers[i];
+        halves[2 * to] = lows[number];
+        halves[2 * to + 1] = highs[number];
+        values[to] = this.#weightOf(number);
+      }
+      offsets[row + 1] = to;
+    }
+    const indices = new BigUint64Array(this.#halves.slice(0, 2 * to).buffer);
+    return { offsets, indices, values: this.#values.slice(0, to) };
   }
 
   /** The dimensions of a text's tokens in the order of the text; some may repeat. */
@@ -327,30 +355,11 @@ export class TextHasher {
    */
   codesOfPart({ texts, firstRow, bands }: TextPart): PartCodes {
     const keys = bands ? new BandKeys(bands) : null;
-    const codes = this.#sets?.codesOf(texts, firstRow, keys) ?? this.#codesOf(texts, firstRow);
+    const { hasher } = this;
+    const codes =
+      this.#sets?.codesOf(texts, firstRow, keys) ??
+      hasher.hashRows(this.#matrixOf(texts), firstRow);
     return { ...codes, keys: keys?.all() ?? new Uint32Array() };
-  }
-
-  /** The codes of the vectors of some texts, which are hashed in batches. */
-  #codesOf(texts: readonly string[], firstRow: number): RowCodes {
-    const bytes = new Uint8Array(texts.length * this.hasher.bytesPerCode);
-    const isNull = new Uint8Array(texts.length);
-    const batch = new TextBatch();
-    let row = 0;
-    const hash = () => {
-      const { count } = batch;
-      const codes = this.hasher.hashRows(batch.taken(), firstRow + row);
-      bytes.set(codes.bytes, row * this.hasher.bytesPerCode);
-      isNull.set(codes.isNull, row);
-      row += count;
-    };
-    for (const text of texts) {
-      const numbers = this.#weighed(text);
-      this.#write(numbers, batch, batch.append(numbers.length));
-      if (batch.isFull) hash();
-    }
-    if (batch.count > 0) hash();
-    return { bytes, isNull };
   }
 
   /** Words with their weights, heaviest first. */
@@ -391,21 +400,6 @@ export class TextHasher {
       places.sort((a, b) => a - b),
       (place) => order[place],
     );
-  }
-
-  /** Writes the words' hashes, low half before high, and their weights from entry `from` on. */
-  #write(
-    numbers: Uint32Array,
-    { halves, values }: { halves: Uint32Array; values: Float64Array },
-    from: number,
-  ): void {
-    const { lows, highs } = this.#vocabulary;
-    for (let i = 0, to = from; i < numbers.length; i++, to++) {
-      const number = numbers[i];
-      halves[2 * to] = lows[number];
-      halves[2 * to + 1] = highs[number];
-      values[to] = this.#weightOf(number);
-    }
   }
 
   /** The value of a word of the current text: that of its count times its inverse frequency. */
@@ -464,33 +458,3 @@ export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
     return (part) => hasher.codesOfPart(part);
   },
 };
-
-/** The settings on which the vectors of texts depend. */
-interface TextReading {
-  readonly projection: Projection;
-  readonly tokensName: string;
-  readonly stopWords: readonly string[];
-  readonly counting: Counting;
-  readonly frequencies: FrequencyTable | null;
-  readonly keywords: number | undefined;
-  readonly hash: WordHash;
-}
-
-/** The description, such as `words, counts raw`; without the weights where only sets count. */
-function textOrigin(reading: TextReading): string {
-  const { tokensName, stopWords, counting, frequencies, keywords, hash } = reading;
-  const isWeighed = reading.projection !== 'minwise' || keywords !== undefined;
-  const stops = hashWord([...stopWords].sort().join('\n')).toString(16);
-  return [
-    tokensName,
-    stopWords.length > 0 && `without ${stopWords.length} stop words (${stops})`,
-    isWeighed && `counts ${counting}`,
-    isWeighed &&
-      frequencies !== null &&
-      `frequencies of ${frequencies.documents} documents (${frequencies.digest()})`,
-    keywords !== undefined && `the ${keywords} heaviest`,
-    hash !== 'xxhash64' && `hash ${hash}`,
-  ]
-    .filter((part) => part !== false)
-    .join(', ');
-}

@@ -1,12 +1,10 @@
 /**
- * Helpers that turn the counted words of texts into rows of a sparse matrix: the order of the
- * words, logarithms of their counts, and the matrix. Every operation is exact or in a stated order,
- * so that equal texts have equal sums on every engine.
+ * Helpers that turn the counted words of texts into vectors: the order of the words, logarithms of
+ * their counts, and the parts in which threads take texts. Every operation is exact or in a stated
+ * order, so that equal texts have equal sums on every engine.
  */
 
-import { grown } from '../base/arrays';
 import { wrongType } from '../base/check';
-import type { SparseMatrix } from '../vectors/vectors';
 import type { Vocabulary } from './vocabulary';
 
 /** The natural logarithm of a number from 1 on, by + - * / only: the same on every engine. */
@@ -81,54 +79,6 @@ export function partEnds(texts: readonly string[]): number[] {
     [first, characters] = [i + 1, 0];
   }
   return ends;
-}
-
-/** Limits of a batch, some tens of milliseconds of hashing: texts, and entries. */
-const MAX_TEXTS = 1024;
-const MAX_ENTRIES = 2 ** 17;
-
-/** Collects sparse rows of texts, which are then taken as one matrix. */
-export class TextBatch {
-  /**
-   * Dimensions of the entries as 32-bit halves, low before high, and their values. `append` may
-   * replace both arrays.
-   */
-  halves = new Uint32Array(2048);
-  values = new Float64Array(1024);
-  #offsets = [0];
-
-  get count(): number {
-    return this.#offsets.length - 1;
-  }
-
-  get isFull(): boolean {
-    return this.count === MAX_TEXTS || this.#offsets[this.count] >= MAX_ENTRIES;
-  }
-
-  /** Adds a row of `entries` entries; the caller must write them from the returned entry on. */
-  append(entries: number): number {
-    const from = this.#offsets[this.count];
-    const to = from + entries;
-    if (to > this.values.length) {
-      const length = Math.max(to, 2 * this.values.length);
-      this.halves = grown(this.halves, 2 * length);
-      this.values = grown(this.values, length);
-    }
-    this.#offsets.push(to);
-    return from;
-  }
-
-  /** Returns a copy of the rows as a matrix, and empties the batch. */
-  taken(): SparseMatrix {
-    const end = this.#offsets[this.count];
-    const taken = {
-      offsets: Uint32Array.from(this.#offsets),
-      indices: new BigUint64Array(this.halves.slice(0, 2 * end).buffer),
-      values: this.values.slice(0, end),
-    };
-    this.#offsets = [0];
-    return taken;
-  }
 }
 
 /** Throws unless `texts` is iterable, and for one string, which would be read by characters. */

@@ -204,22 +204,16 @@ export class Vocabulary {
 
 /** Counts the words of a text, split as `words` does it, in their order. */
 export function readWords(text: string, vocabulary: Vocabulary): void {
-  const kinds = kindTable();
   eachStretch(
     text,
-    (from, end) => readPlain(text, { from, end, kinds }, vocabulary),
+    (from, end) => readPlain(text, from, end, vocabulary),
     (word) => vocabulary.count(word),
   );
 }
 
-interface Stretch {
-  readonly from: number;
-  readonly end: number;
-  readonly kinds: Uint32Array;
-}
-
 /** Counts the words of a stretch without odd code units, whose kinds are all in the table. */
-function readPlain(text: string, { from, end, kinds }: Stretch, vocabulary: Vocabulary): void {
+function readPlain(text: string, from: number, end: number, vocabulary: Vocabulary): void {
+  const kinds = kindTable();
   const { keyStart, keyMultiplier } = vocabulary;
   const kindAt = (at: number) => (at < end ? kinds[text.charCodeAt(at)] : APART);
   let { spelled } = vocabulary;

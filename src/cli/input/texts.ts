@@ -25,7 +25,6 @@ import {
   type WordHash,
   words,
 } from '../../node';
-import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
 import { excerpt } from '../output/figures';
 import { batchesOf, type Input, openInput } from './open-input';
@@ -119,15 +118,7 @@ export function vectorsOfTexts(
   hasher: TextHasher,
   texts: readonly (string | null)[],
 ): SparseMatrix {
-  const batch = new TextBatch();
-  for (const text of texts) {
-    const { indices, values } = hasher.vectorize(text ?? '');
-    const from = batch.append(values.length);
-    // The batch holds each index of 64 bits as two halves of 32 bits.
-    batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
-    batch.values.set(values, from);
-  }
-  return batch.taken();
+  return hasher.vectorsOf(texts.map((text) => text ?? ''));
 }
 
 /** Characters of texts that are held whole, in all; of further ones an excerpt is held. */
