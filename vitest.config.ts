@@ -47,7 +47,7 @@ function filesOf(isOwn: (file: string, text: string) => boolean): string[] {
 
 const isCommand = (file: string) => file.startsWith('test/cli/');
 /** Whether a file replaces modules or globals, so that it needs modules of its own. */
-const isAlone = (text: string) => /\bvi\./.test(text);
+const isAlone = (text: string) => /\bvi\.(mock|resetModules|stub|useFake)/.test(text);
 
 export default defineConfig({
   test: {

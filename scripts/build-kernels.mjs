@@ -3,10 +3,12 @@
 // a string of ASCII characters, so that there is no file to serve or to find and one source serves
 // every bundler, and the types of its exports as the compiler states them.
 
+import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import asc from 'assemblyscript/asc';
 
 const kernels = fileURLToPath(new URL('../src/kernels/', import.meta.url));
@@ -45,7 +47,8 @@ async function compiled(name) {
   }
 }
 
-for (const name of ['hash', 'search']) {
+/** Writes NAME.generated.ts. */
+async function build(name) {
   const { wasm, types } = await compiled(name);
   /** Where the module's one imported memory states its limits: flags, then the least and most pages. */
   const limitsAt = wasm.indexOf('memory\x02') + 'memory\x02'.length;
@@ -94,5 +97,15 @@ function hasData(wasm) {
   return false;
 }
 
-// The worker's script has the types of the modules in it.
-await import('./build-worker.mjs');
+const [name] = process.argv.slice(2);
+if (name !== undefined) await build(name);
+else {
+  // Each by a process of its own, at once: the compiler uses one core.
+  const self = fileURLToPath(import.meta.url);
+  const compile = (name) => promisify(execFile)(process.execPath, [self, name]);
+  for (const { stderr } of await Promise.all(['hash', 'search'].map(compile))) {
+    process.stderr.write(stderr);
+  }
+  // The worker's script has the types of the modules in it.
+  await import('./build-worker.mjs');
+}

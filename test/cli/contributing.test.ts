@@ -47,7 +47,9 @@ function roadOf(title: string): { files: string[]; section: string } {
   return { files, section };
 }
 
-it('a query by distance passes the files of the list, and no other that it does not name', async () => {
+it('a query by distance passes the files of the list, and no other that it does not name', {
+  tags: 'thorough',
+}, async () => {
   const { files, section } = roadOf('How a query by distance runs');
   const folder = await ownFolder();
   await bundleInto(folder, pathToFileURL(join(root, 'src/index.ts')));

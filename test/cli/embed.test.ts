@@ -118,7 +118,9 @@ describe('embed', () => {
     expect(await readdir(cwd)).toEqual(before);
   });
 
-  it('goes on where it was stopped, as far as texts and model are the same', async () => {
+  it('goes on where it was stopped, as far as texts and model are the same', {
+    tags: 'thorough',
+  }, async () => {
     const docs = Array.from({ length: 1300 }, (_, id) => ({ id, body: id % 7 ? `t ${id}` : '' }));
     const { cwd, sound, halfspace } = await started(docs);
     await sound(EMBED);

@@ -420,7 +420,7 @@ describe('decisions', () => {
     }
   });
 
-  it('go on with a plan of an index that has removed rows', async () => {
+  it('go on with a plan of an index that has removed rows', { tags: 'thorough' }, async () => {
     const cwd = await ownFolder();
     const draws = new Draws('removed');
     const index = new SimHashIndex<string>({ bits: 64, dimensions: 8, vectors: 'float32' });
@@ -510,7 +510,9 @@ describe('decisions', () => {
     }
   });
 
-  it('of two pages, or of a page and an editor, never overwrite each other', async () => {
+  it('of two pages, or of a page and an editor, never overwrite each other', {
+    tags: 'thorough',
+  }, async () => {
     const cwd = await docs();
     await planned(cwd);
     const served = await explore(WORDS, cwd);

@@ -174,7 +174,7 @@ describe('k-means', () => {
     expect((await cluster(matrix, { clusters: 12, seed: 2n })).labels).not.toEqual(found.labels);
   });
 
-  it('learns on a sample and ends over all rows', async () => {
+  it('learns on a sample and ends over all rows', { tags: 'thorough' }, async () => {
     const vectors = planted(5, 4000, 8, 0.8); // 20,000 rows, of which a start has 16,384
     const found = await cluster(matrixOf(vectors), { clusters: 5 });
     expectNearest(found, vectors);

@@ -278,7 +278,7 @@ describe('lines that do not fit', () => {
     expect(reader.skippedLines.map(({ line }) => line)).toEqual([2, 4]);
   });
 
-  it('are 20 MB long and work', async () => {
+  it('are 20 MB long and work', { tags: 'thorough' }, async () => {
     const long = 'x'.repeat(20_000_000);
     const { text } = await read('long.jsonl', `{"text":"${long}"}\n{"text":"b"}\n`);
     expect([(text[0] as string).length, text[1]]).toEqual([long.length, 'b']);

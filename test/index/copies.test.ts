@@ -107,7 +107,7 @@ describe('rows in second partitions', async () => {
     }
   });
 
-  it('follow rows that come and go', async () => {
+  it('follow rows that come and go', { tags: 'thorough' }, async () => {
     const own = await made({ vectors: 'int8' });
     const more = scattered(3, 900);
     await own.addAll({ values: more, dimensions: DIMENSIONS });

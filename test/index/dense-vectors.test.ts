@@ -33,7 +33,7 @@ it.each(['float32', 'int8'] as const)('of any number and order of rows, %s', (ki
   }
 });
 
-it('of rows in several parts', () => {
+it('of rows in several parts', { tags: 'thorough' }, () => {
   const dimensions = 2 ** 20; // 64 rows in a part
   const vectors = new DenseVectors('float32', dimensions);
   vectors.skip(70);

@@ -42,7 +42,9 @@ describe('an index of many parts', () => {
     }
   });
 
-  it('finds each row once where it is searched while rows get their partitions', async () => {
+  it('finds each row once where it is searched while rows get their partitions', {
+    tags: 'thorough',
+  }, async () => {
     const index = indexOf(1e9);
     await index.addAll(matrix(2000, 2));
     await index.optimize({ partitions: 16 });

@@ -9,6 +9,7 @@ import { openIndexUrl } from '../../src/store/open';
 import { saveIndex } from '../../src/store/save-index';
 import type { StoredIndex } from '../../src/store/stored-index';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 import { startHost } from '../store/web-host';
 import {
   Model,
@@ -303,7 +304,9 @@ async function run(kind: Kind, layout: Layout, operations: number, saveEach: num
 }
 
 describe.each(KINDS)('an index of $name', (kind) => {
-  it('agrees with the model through random operations, in memory, in a folder and on a host', async () => {
+  const title =
+    'agrees with the model through random operations, in memory, in a folder and on a host';
+  it(title, quickIf(kind === KINDS[0]), async () => {
     expect(Math.max(...(await run(kind, FEW, 60, 20)))).toBeGreaterThan(1);
   });
 

@@ -3,7 +3,6 @@ import { SimHashIndex, scanVectors } from '../../src';
 import { coreOf } from '../../src/index/simhash-index';
 import { readVectors } from '../../src/node';
 import { Draws } from '../reference/random';
-import { quickIf } from '../reference/tags';
 import { heldOutRows } from './held-out';
 
 const DIMENSIONS = 16;
@@ -67,7 +66,7 @@ it('reaches a recall for which few candidates are ranked, on word vectors', {
 
 describe('what optimize reports', () => {
   for (const storage of ['float32', 'int8'] as const) {
-    it(`is what new queries find, vectors ${storage}`, quickIf(storage === 'int8'), async () => {
+    it(`is what new queries find, vectors ${storage}`, { tags: 'thorough' }, async () => {
       for (const recall of storage === 'int8' ? [0.9] : [0.8, 0.97]) {
         const index = await made(storage);
         const report = await index.optimize({ ...settings, recall });

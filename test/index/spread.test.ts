@@ -3,6 +3,7 @@ import type { Layout } from '../../src/index/memory-index';
 import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { Draws } from '../reference/random';
+import { quickIf } from '../reference/tags';
 import { denseVectors, segmentsOf, spreadIndex } from './spread';
 
 /** Answers do not depend on how rows are spread over segments, also where searches miss rows. */
@@ -41,7 +42,8 @@ describe.each([
     spread.push(whole, await added(4096, 1500), await added(500, 500), await added(30, 30));
   });
 
-  it('are equal from one segment, a tail, three and fifty, and from a file', async () => {
+  const title = 'are equal from one segment, a tail, three and fifty, and from a file';
+  it(title, quickIf(copies), async () => {
     expect(spread.map(segmentsOf)).toEqual([1, 0, 3, 50]);
     const all = [...spread, indexFromArrow(indexToArrow(spread[2]))];
     for (const removed of [0, 1, 2]) {

@@ -53,13 +53,15 @@ describe('intervals of the cosine, on real vectors', () => {
   ];
 
   // 8 seeds: the planes, by which pairs err together, are drawn eight times.
-  it.each(kinds)('hold with gaussian and hadamard planes, %s', async (_, rows) => {
-    for (const projection of ['gaussian', 'hadamard'] as const) {
-      const widths = [32, 64, 256, 1024];
-      const shares = await Promise.all(widths.map((bits) => coverage(rows, projection, bits)));
-      for (const share of shares) expect(share).toBeGreaterThan(0.89);
-      expect(shares.reduce((sum, share) => sum + share, 0) / 4).toBeGreaterThan(0.925);
-    }
+  describe.each(kinds)('of vectors %s', (name, rows) => {
+    it('hold with gaussian and hadamard planes', quickIf(name === 'of 3 coordinates'), async () => {
+      for (const projection of ['gaussian', 'hadamard'] as const) {
+        const widths = [32, 64, 256, 1024];
+        const shares = await Promise.all(widths.map((bits) => coverage(rows, projection, bits)));
+        for (const share of shares) expect(share).toBeGreaterThan(0.89);
+        expect(shares.reduce((sum, share) => sum + share, 0) / 4).toBeGreaterThan(0.925);
+      }
+    });
   });
 
   it('hold with signs where no coordinate outweighs the rest, and not otherwise', async () => {

@@ -177,7 +177,7 @@ describe('dedup with common text', async () => {
     });
   });
 
-  it('finds all pairs that are near by plain sets', async () => {
+  it('finds all pairs that are near by plain sets', { tags: 'thorough' }, async () => {
     const components = await dedup(codes, { ...near, common, grouping: 'components' });
     for (let a = 0; a < texts.length; a += 7) {
       for (let b = 0; b < texts.length; b++) {

@@ -154,7 +154,7 @@ it('windows of repeated codes are reported once, whatever is held', async () => 
   }
 });
 
-it('windows of repeated codes go on by more than a row', async () => {
+it('windows of repeated codes go on by more than a row', { tags: 'thorough' }, async () => {
   const half = collection('uniform', 800, 64, 5);
   const codes = Codes.from(Uint8Array.from([...half.bytes, ...half.bytes]), { bits: 64 });
   const distinct = await distinctOf(codes, null, 26, new LongWork());

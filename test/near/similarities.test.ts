@@ -190,7 +190,9 @@ describe('groups of rows whose pairs are checked', () => {
     expect((await dedup(equal, near)).kept).toEqual(Uint8Array.of(1, 1, 1, 0));
   });
 
-  it('twenty thousand equal rows are not compared with each other', async () => {
+  it('twenty thousand equal rows are not compared with each other', {
+    tags: 'thorough',
+  }, async () => {
     const count = 20_000;
     const one = sets[0];
     const offsets = Uint32Array.from({ length: count + 1 }, (_, row) => row * one.length);

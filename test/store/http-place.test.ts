@@ -198,7 +198,7 @@ describe('a host that fails for a while', () => {
     expect(host.asked.length).toBe(12);
   });
 
-  it('cannot be reached', async () => {
+  it('cannot be reached', { tags: 'thorough' }, async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as { port: number };

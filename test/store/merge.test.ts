@@ -311,7 +311,7 @@ describe('a merge', () => {
     expect(contentOf(folder)).toEqual(before);
   });
 
-  it('leaves a folder as it was when it is killed or stopped', async () => {
+  it('leaves a folder as it was when it is killed or stopped', { tags: 'thorough' }, async () => {
     const before = contentOf(folder);
     const start = await bundled('merge.child.ts');
     const child = start([folder, ...three]);

@@ -500,7 +500,9 @@ it('saves an empty index, whose copy of the manifest is there too', async () => 
   expect((await openIndex(folder)).count).toBe(0);
 });
 
-it('carries columns of any type through files of several batches', async () => {
+it('carries columns of any type through files of several batches', {
+  tags: 'thorough',
+}, async () => {
   const folder = newFolder();
   const count = 70_001; // more than a batch
   const index = new SimHashIndex({ bits: 16 });

@@ -64,7 +64,7 @@ describe('a folder of equal codes whose first rows were removed', () => {
     expect(found.ids).toEqual(['r2', 'r5']);
   });
 
-  it('stays sound through random changes', async () => {
+  it('stays sound through random changes', { tags: 'thorough' }, async () => {
     const draws = new Draws(20261125);
     for (let sequence = 0; sequence < 3; sequence++) {
       const folder = join(root, `changes-${sequence}.hs`);

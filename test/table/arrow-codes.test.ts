@@ -608,7 +608,9 @@ describe('memory', () => {
    * and the heap, at their highest too. It moves by less than 1 % between runs, `arrayBuffers` and
    * `external` leave the peak within a call unseen.
    */
-  it('reading 1,000,000 codes of 32 bytes takes at most 1.3 times the codes', async () => {
+  it('reading 1,000,000 codes of 32 bytes takes at most 1.3 times the codes', {
+    tags: 'thorough',
+  }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'halfspace-memory-'));
     try {
       const paths = [10_000, 1_000_000].map((count) => {

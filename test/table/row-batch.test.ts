@@ -211,6 +211,7 @@ describe('many columns', () => {
       ...['Int32', 'Utf8', 'Float64'],
     ]);
     expect(assign).not.toHaveBeenCalled();
+    assign.mockRestore();
   });
 });
 

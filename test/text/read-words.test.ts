@@ -47,7 +47,7 @@ describe('the quick way has the words', () => {
     expect(differing.map((point) => point.toString(16))).toEqual([]);
   });
 
-  it('for texts of all that is difficult, side by side', () => {
+  it('for texts of all that is difficult, side by side', { tags: 'thorough' }, () => {
     const pieces = Array.from(
       "ΣσςΑα'.:<=>^´¨…·aBZ09 \n-,()ﬁ½①㈱㍻ⅣİıIßẞÅÅéñͺͅᾳᾼ٣अिन가각ㄱ각がガﾊﾞㇰ々ー〆〇漢字⼀，。！：．Ａ１\u3000\u00ad\u200d\ufeff\u2028\u0301\u0338😀𠀋𝛴",
     ).concat('\ud800', '\udc00', '\u3099', 'e\u0301', '가\u11a8', '=\u0338');
