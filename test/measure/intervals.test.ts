@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { estimateAngle, hammingDistance, type Projection, SimHasher } from '../../src';
 import { readVectors } from '../../src/node';
+import { quickIf } from '../reference/tags';
 
 const { vectors } = await readVectors('datasets/nouns/nouns.arrow', { id: 'word' });
 const { values, dimensions } = vectors as { values: Float32Array; dimensions: number };
