@@ -5,7 +5,7 @@
  * before. A `length` below that of `values` throws.
  */
 export function grown<
-  T extends Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array,
+  T extends Uint8Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array,
 >(values: T, length = 2 * values.length): T {
   const copy = new (values.constructor as new (length: number) => T)(length);
   copy.set(values);

@@ -29,14 +29,25 @@ export class ByteSource implements BytePipe {
   #pending: Uint8Array[] = [];
   #isAtEnd = false;
 
+  /** Reads at any position; null for a stream. */
+  readonly file: ByteFile | null;
+
   private constructor(
     /** Path, or what a stream is called. */
     readonly name: string,
     private readonly pull: NextBytes,
-    /** Reads at any position; null for a stream. */
-    readonly file: ByteFile | null = null,
+    file: ByteFile | null = null,
     private readonly closeFile = async () => {},
-  ) {}
+  ) {
+    this.file = file && {
+      byteCount: file.byteCount,
+      willRead: (ranges) => file.willRead?.(ranges),
+      readInto: async (bytes, at) => {
+        await file.readInto(bytes, at);
+        this.bytesRead += bytes.length;
+      },
+    };
+  }
 
   /** Closes the file, and frees what is held of it. */
   async close(): Promise<void> {
@@ -50,7 +61,11 @@ export class ByteSource implements BytePipe {
    * are those of the files on hosts that were read before.
    */
   static async open(path: string, states: FileStates = new Map()): Promise<ByteSource | null> {
-    if (isAddress(path)) return ByteSource.#onHost(await WebSource.open(path, states));
+    if (isAddress(path)) {
+      const web = await WebSource.open(path, states);
+      const close = () => web.close();
+      return new ByteSource(web.name, () => web.next(), web.ranges, close);
+    }
     const handle = await open(path, 'r');
     try {
       const stat = await handle.stat();
@@ -69,38 +84,13 @@ export class ByteSource implements BytePipe {
           if ((await fill(handle, bytes, at)) < bytes.length) {
             throw new Error('cut short: the file ends before its data');
           }
-          source.bytesRead += bytes.length;
         },
       };
-      const close = () => handle.close();
-      const source = new ByteSource(path, pull, stat.isFile() ? file : null, close);
-      return source;
+      return new ByteSource(path, pull, stat.isFile() ? file : null, () => handle.close());
     } catch (error) {
       await handle.close();
       throw error;
     }
-  }
-
-  static #onHost(web: WebSource): ByteSource {
-    const { name, byteCount } = web;
-    const file =
-      byteCount === null
-        ? null
-        : {
-            byteCount,
-            willRead: (ranges: Parameters<WebSource['willRead']>[0]) => web.willRead(ranges),
-            async readInto(bytes: Uint8Array, at: number) {
-              await web.readInto(bytes, at);
-              source.bytesRead += bytes.length;
-            },
-          };
-    const source = new ByteSource(
-      name,
-      () => web.next(),
-      file,
-      () => web.close(),
-    );
-    return source;
   }
 
   /** The source without its compression, which its first bytes show; itself without one. */

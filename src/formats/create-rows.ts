@@ -7,7 +7,7 @@ import { checkDeclared } from '../base/arguments';
 import { wrongType, wrongValue } from '../base/check';
 import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
-import { type CsvLayout, csvHeader, csvLines } from './csv/csv-rows';
+import { type CsvLayout, csvWriter } from './csv/csv-rows';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
 import { jsonRows } from './jsonl/json-text';
 import { parquetEncoder } from './parquet/parquet-out';
@@ -126,6 +126,8 @@ function checkOutputFormat(format: RowFormat): OutputFormat {
 /** Encodes batches and passes the bytes on. */
 class Rows implements RowWriter {
   #isOpen = true;
+  /** The columns of the first batch, which all others must have. */
+  #names: string | null = null;
   rowCount = 0;
 
   constructor(
@@ -135,7 +137,12 @@ class Rows implements RowWriter {
 
   async write(batch: RowBatch): Promise<void> {
     if (!(batch instanceof RowBatch)) throw wrongType('batch', 'a RowBatch', batch);
-    await this.#step(async () => this.output.write(await this.encoder.encode(batch)));
+    const names = JSON.stringify(batch.columns.map(({ name }) => name));
+    this.#names ??= names;
+    await this.#step(async () => {
+      if (names !== this.#names) throw new Error(`columns ${names} after ${this.#names}`);
+      await this.output.write(await this.encoder.encode(batch));
+    });
     this.rowCount += batch.count;
   }
 
@@ -179,47 +186,37 @@ async function encoderOf(
     }
     case 'parquet':
       return parquetEncoder();
-    case 'csv':
-      return new Lines(
-        (batch) => csvLines(batch, layout),
-        (batch) => csvHeader(batch, layout),
-      );
+    case 'csv': {
+      const { header: names, rows } = csvWriter(layout);
+      return linesOf(rows, names);
+    }
     case 'jsonl':
-      return new Lines(jsonRows);
+      return linesOf(jsonRows);
   }
 }
 
 /** Characters that are encoded at once, far fewer than the longest string has. */
 const MAX_CHARACTERS = 1 << 22;
 
-/** Encodes each row as a line of text; every batch must have the columns of the first. */
-class Lines implements RowEncoder {
-  #names: string | null = null;
-
-  /** `first` is the text before all rows, made of the first batch. */
-  constructor(
-    private readonly rows: (batch: RowBatch) => string[],
-    private readonly first: (batch: RowBatch) => string = () => '',
-  ) {}
-
-  encode(batch: RowBatch): Uint8Array[] {
-    const parts: Uint8Array[] = [];
-    const names = JSON.stringify(batch.columns.map(({ name }) => name));
-    if (this.#names === null) parts.push(Buffer.from(this.first(batch)));
-    else if (this.#names !== names) throw new Error(`columns ${names} after ${this.#names}`);
-    this.#names = names;
-    let text = '';
-    for (const line of this.rows(batch)) {
-      text += `${line}\n`;
-      if (text.length < MAX_CHARACTERS) continue;
-      parts.push(Buffer.from(text));
-      text = '';
-    }
-    parts.push(Buffer.from(text));
-    return parts;
-  }
-
-  finish(): Uint8Array[] {
-    return [];
-  }
+/** Encodes each row as a line of text; `first` is the text before all rows. */
+function linesOf(
+  rows: (batch: RowBatch) => string[],
+  first: (batch: RowBatch) => string = () => '',
+): RowEncoder {
+  let isFirst = true;
+  return {
+    encode(batch) {
+      const parts: Uint8Array[] = [];
+      let text = isFirst ? first(batch) : '';
+      isFirst = false;
+      for (const line of rows(batch)) {
+        text += `${line}\n`;
+        if (text.length < MAX_CHARACTERS) continue;
+        parts.push(Buffer.from(text));
+        text = '';
+      }
+      return [...parts, Buffer.from(text)];
+    },
+    finish: () => [],
+  };
 }

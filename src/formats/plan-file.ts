@@ -27,7 +27,14 @@ import { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows, type RowWriter, writerTo } from './create-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
-import { formatOfPath, OF_LINES, ROW_FORMATS, type RowFormat, type RowReader } from './row-reader';
+import {
+  formatOfPath,
+  OF_LINES,
+  type OpenRows,
+  ROW_FORMATS,
+  type RowFormat,
+  type RowReader,
+} from './row-reader';
 import { shardsOf } from './shards';
 import type { FileStates } from './web-source';
 
@@ -223,40 +230,24 @@ export async function applyChecked(
   output: string,
   given: CheckedOptions,
 ): Promise<Applied> {
-  const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force = true, unchanged: _, deciding, states, ...read } = rest;
+  const { outputFormat, inputs = [], force = true, deciding, ids, states } = given;
   const shards = given.format === 'text' ? null : await shardsOf(source);
-  const name = typeof source === 'string' ? source : source.join(', ');
-  const look = (batch: RowBatch) => {
-    signal?.throwIfAborted();
-    if (ids !== undefined) checkSourceIds(batch, ids, name);
-    onProgress?.(Math.min(batch.firstRow + batch.count, plan.count), plan.count);
-  };
   const files = shards ?? [source].flat();
   const target = await openOutput(output, { force, inputs: [...inputs, ...files] });
   try {
-    const reader = await openRecords(source, read, { states });
+    const reader = await openRecords(source, given, { states });
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     if (format === reader.format && areRecords(reader, shards)) {
       await reader.close();
-      const columns = read.columns ?? deciding ?? (ids === undefined ? [] : [ids.column]);
-      const copied = await copyRecords(plan, source, {
-        read: { ...read, columns, format: shards === null ? format : read.format },
-        target,
-        look,
-        states,
-        isWanted: wantedRows(given, (row) => ids?.values[row] !== undefined),
-      });
+      const columns = given.columns ?? deciding ?? (ids === undefined ? [] : [ids.column]);
+      const read = { ...given, columns, format: shards === null ? format : given.format };
+      const copied = await copyRecords(plan, source, read, target);
       await target.close();
       return copied;
     }
-    const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
-    const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
     const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
     const writer = await writerTo(target, format, { header });
-    const checksIn = (batch: RowBatch) =>
-      code === null ? null : checksOf(batch.codes(code, { bits, bitOrder }));
-    await copyRows(plan, { reader, name, look, checksIn, writer });
+    await copyRows(plan, source, reader, given, writer);
     await writer.close();
     return reader;
   } catch (error) {
@@ -265,32 +256,43 @@ export async function applyChecked(
   }
 }
 
+/** Passes on the batches of a source; fails where it has other ids than the plan, or rows. */
+async function eachBatch(
+  plan: DedupPlan,
+  source: string | readonly string[],
+  reader: RowReader,
+  { signal, ids, onProgress }: CheckedOptions,
+  take: (batch: RowBatch) => Promise<void>,
+): Promise<void> {
+  const name = [source].flat().join(', ');
+  let count = 0;
+  for await (const batch of reader) {
+    signal?.throwIfAborted();
+    if (ids !== undefined) checkSourceIds(batch, ids, name);
+    count += batch.count;
+    onProgress?.(Math.min(count, plan.count), plan.count);
+    if (count <= plan.count) await take(batch);
+  }
+  if (count !== plan.count) asFormatError(name, () => checkPlan(plan, new Uint32Array(count)));
+}
+
 /** Writes the kept rows of a reader, and compares the checksums of codes, if there are any. */
 async function copyRows(
   plan: DedupPlan,
-  copy: {
-    readonly reader: RowReader;
-    readonly name: string;
-    readonly look: (batch: RowBatch) => void;
-    readonly checksIn: (batch: RowBatch) => Uint32Array | null;
-    readonly writer: RowWriter;
-  },
+  source: string | readonly string[],
+  reader: OpenRows,
+  given: CheckedOptions,
+  writer: RowWriter,
 ): Promise<void> {
-  const { reader, name, look, checksIn, writer } = copy;
-  let checks: Uint32Array | null = null;
-  let count = 0;
-  for await (const batch of reader) {
-    count += batch.count;
-    look(batch);
-    if (count > plan.count) continue;
-    const own = checksIn(batch);
-    if (own !== null) {
-      checks ??= new Uint32Array(plan.count);
-      checks.set(own, batch.firstRow);
-    }
+  const { column, bits, bitOrder } = given;
+  const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
+  const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
+  const checks = new Uint32Array(code === null ? 0 : plan.count);
+  await eachBatch(plan, source, reader, given, async (batch) => {
+    if (code !== null) checks.set(checksOf(batch.codes(code, { bits, bitOrder })), batch.firstRow);
     await writer.write(batch.select(keptRows(plan, batch)));
-  }
-  checkRows(plan, { source: name, count, checks });
+  });
+  if (code !== null) asFormatError([source].flat().join(', '), () => checkPlan(plan, checks));
 }
 
 /**
@@ -301,11 +303,6 @@ function areRecords({ format, columns }: RowReader, shards: readonly string[] | 
   if (shards !== null) return shards.every((shard) => formatOfPath(shard) === 'jsonl');
   const isFolder = columns.some(({ name }) => name === 'file');
   return OF_LINES.includes(format) && !(isFolder && format === 'text');
-}
-
-/** Which rows of a source are parsed; undefined for all. */
-function wantedRows({ unchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
-  return unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
 }
 
 /** The column of codes, where there is one. */
@@ -337,36 +334,19 @@ function checkSourceIds(
   }
 }
 
-/** Fails where a source has more or fewer rows than the plan, or other codes. */
-function checkRows(
-  plan: DedupPlan,
-  found: { source: string; count: number; checks: Uint32Array | null },
-): void {
-  const { source, count, checks } = found;
-  asFormatError(source, () => {
-    if (count !== plan.count) checkPlan(plan, new Uint32Array(count));
-    if (checks !== null) checkPlan(plan, checks);
-  });
-}
-
 const LINE_FEED = 10;
 
 /** Copies the bytes of kept records and, of CSV, of the line that names the columns. */
 async function copyRecords(
   plan: DedupPlan,
   source: string | readonly string[],
-  copy: {
-    readonly read: OpenRowsOptions;
-    readonly target: RowOutput;
-    readonly look: (batch: RowBatch) => void;
-    readonly states: FileStates | undefined;
-    readonly isWanted: ((row: number) => boolean) | undefined;
-  },
+  given: CheckedOptions,
+  target: RowOutput,
 ): Promise<Applied> {
-  const { read, target, look, states, isWanted } = copy;
+  const { ids, unchanged, onError, states } = given;
   let kept: Uint8Array[] = [];
   // Row -1 is the line of names.
-  let row = read.format === 'csv' ? -1 : 0;
+  let row = given.format === 'csv' ? -1 : 0;
   // The last line of a shard may have no line feed.
   let isEnded = true;
   // Only the columns that are read decide whether a line is skipped; whole lines are copied.
@@ -378,14 +358,12 @@ async function copyRecords(
     }
     row++;
   };
-  const reader = await openRecords(source, read, { onRecord, isWanted, states });
-  let count = 0;
-  for await (const batch of reader) {
-    count += batch.count;
-    look(batch);
+  const hasId = (at: number) => ids?.values[at] !== undefined;
+  const isWanted = unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
+  const reader = await openRecords(source, given, { onRecord, isWanted, states });
+  await eachBatch(plan, source, reader, given, async () => {
     await target.write([Buffer.concat(kept)]);
     kept = [];
-  }
-  checkRows(plan, { source: [source].flat().join(', '), count, checks: null });
+  });
   return reader;
 }

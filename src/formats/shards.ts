@@ -9,7 +9,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { RowBatch } from '../table/row-batch';
+import type { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { type FormatRows, formatOfPath, OpenRows, type ReadOptions } from './row-reader';
 import { isAddress } from './web-source';
@@ -158,14 +158,7 @@ function sortedNames({ columns }: OpenRows): string {
 
 /** A batch with its columns in the order of these names, as writers need them in each batch. */
 function ordered(batch: RowBatch, names: readonly string[]): RowBatch {
-  if (batch.columns.every(({ name }, i) => name === names[i])) return batch;
-  const { schema, data } = batch.toArrow();
-  const columns = names.map((name) => {
-    const at = schema.fields.findIndex((field) => field.name === name);
-    return { field: schema.fields[at], data: data.children[at] };
-  });
-  const { count, firstRow, file } = batch;
-  return RowBatch.ofColumns(columns, count, { firstRow, file }, schema.metadata);
+  return batch.columns.every(({ name }, i) => name === names[i]) ? batch : batch.only(names);
 }
 
 /**

@@ -9,6 +9,7 @@ import { environmentOf } from '../base/environment';
 import { FormatError } from '../base/format-error';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
 import { type ByteRange, joined } from '../store/place';
+import type { ByteFile } from '../table/arrow/batches';
 
 /** Ranges at most this many bytes apart become one request. */
 const MAX_GAP = 2 ** 16;
@@ -84,9 +85,15 @@ export class WebSource {
     return this.#file.path;
   }
 
-  /** The size of the file; null where the host gives no ranges of it. */
-  get byteCount(): number | null {
-    return this.#stream.hasRanges ? this.#stream.size : null;
+  /** Reads at any position; null where the host gives no ranges of the file. */
+  get ranges(): ByteFile | null {
+    const { hasRanges, size: byteCount } = this.#stream;
+    if (!hasRanges || byteCount === null) return null;
+    return {
+      byteCount,
+      willRead: (ranges) => this.#willRead(ranges, byteCount),
+      readInto: (bytes, at) => this.#readInto(bytes, at, byteCount),
+    };
   }
 
   /** The next bytes of the stream; none only at the end. */
@@ -97,8 +104,8 @@ export class WebSource {
   }
 
   /** Requests ranges at once, in place of those before; the stream ends. */
-  willRead(ranges: readonly ByteRange[]): void {
-    const file = { ...this.#file, fileBytes: this.byteCount };
+  #willRead(ranges: readonly ByteRange[], fileBytes: number): void {
+    const file = { ...this.#file, fileBytes };
     const ended = this.#stream.close();
     this.#ranges = joined(ranges, MAX_GAP).map(({ at, length }) => {
       const bytes = ended.then(() => bytesOf({ ...file, at, length }, this.#stop));
@@ -108,15 +115,14 @@ export class WebSource {
   }
 
   /** Fills `bytes` from `at` on. */
-  async readInto(bytes: Uint8Array, at: number): Promise<void> {
-    const size = this.byteCount ?? 0;
+  async #readInto(bytes: Uint8Array, at: number, size: number): Promise<void> {
     const end = at + bytes.length;
     if (end > size) throw new Error('cut short: the file ends before its data');
     if (bytes.length === 0) return;
     const isAround = (range: ByteRange) => range.at <= at && end <= range.at + range.length;
     if (!this.#ranges.some(isAround)) {
       const from = end === size ? Math.min(at, Math.max(0, size - TAIL_BYTES)) : at;
-      this.willRead([{ at: from, length: end - from }]);
+      this.#willRead([{ at: from, length: end - from }], size);
     }
     const range = this.#ranges.find(isAround) as RequestedRange;
     bytes.set((await range.bytes).subarray(at - range.at, end - range.at));

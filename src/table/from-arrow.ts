@@ -157,11 +157,7 @@ function opened(source: ArrowSource, file: string | undefined) {
 
 /** These columns of all batches; lists with 32-bit offsets then have at most 2^31 - 1 values. */
 function joined(batches: readonly RowBatch[], names: readonly string[]): RowBatch {
-  const parts = batches.map((batch) => {
-    const columns = names.map((name) => batch.column(name));
-    return RowBatch.ofColumns(columns, batch.count, batch);
-  });
-  return RowBatch.join(parts);
+  return RowBatch.join(batches.map((batch) => batch.only(names)));
 }
 
 /** The ids by the name of their column, or of one called "id" that can be one; else null. */

@@ -255,6 +255,18 @@ export class RowBatch {
     return this.#made(all, this.count);
   }
 
+  /**
+   * The columns of these names alone, in the order of the names.
+   * @internal
+   */
+  only(names: readonly string[]): RowBatch {
+    const order = new Map(names.map((name, i) => [name, i]));
+    const placeOf = ({ field }: Column) => order.get(field.name ?? '') ?? -1;
+    const kept = this.#all().filter((column) => placeOf(column) >= 0);
+    kept.sort((a, b) => placeOf(a) - placeOf(b));
+    return this.#made(kept, this.count);
+  }
+
   /** Without these columns. All of them must be there. */
   without(names: readonly string[]): RowBatch {
     if (!Array.isArray(names)) throw wrongType('names', 'an array of names', names);

@@ -2,8 +2,10 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
+  createRows,
   IndexFolder,
   openIndex,
+  RowBatch,
   readVectors,
   SimHashIndex,
   type SparseVector,
@@ -262,6 +264,23 @@ describe('index --append', () => {
     const index = await openIndex(join(cwd, 'v.hs'));
     const id = [3, 3n].find((one) => index.has(one)) as number;
     expect(index.get(id)?.vector).toEqual(Float32Array.of(-1, 2, -3));
+  });
+
+  it('takes carried columns in any order', async () => {
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'a.jsonl'), '{"id":"a","text":"green tea","by":"x","in":"y"}\n');
+    const output = await createRows(join(cwd, 'b.arrow'));
+    await output.write(RowBatch.of({ in: ['q'], id: ['b'], by: ['p'], text: ['black tea'] }));
+    await output.close();
+    await run(['index', 'a.jsonl', '--text', 'text', '-o', 'i.hs', '-q'], { cwd });
+    const args = ['index', 'b.arrow', '--text', 'text', '-o', 'i.hs', '--append', '-q'];
+    expect(await run(args, { cwd })).toMatchObject({ code: 0, stderr: '' });
+    const columns = await (await IndexFolder.open(join(cwd, 'i.hs'))).columns();
+    expect(['text', 'by', 'in'].map((name) => columns?.values(name))).toEqual([
+      ['green tea', 'black tea'],
+      ['x', 'p'],
+      ['y', 'q'],
+    ]);
   });
 
   it('takes integers as the folder has them, whatever they look like in the input', {

@@ -37,7 +37,6 @@ import {
   type TextTerms,
   textHashersOf,
   textSettingsOf,
-  vectorsOfTexts,
 } from './texts';
 
 /** Bits of a code. At a cosine of 0 its estimate has a standard error of .1, near 1 less. */
@@ -290,9 +289,9 @@ export class InputRows {
     const { kind, columns } = this.choice;
     const [first, second] = columns;
     if (kind === 'text') {
-      const all = batch.texts(first);
-      const texts = wanted ? all.map((one, i) => (wanted(batch.firstRow + i) ? one : null)) : all;
-      return vectorsOfTexts(this.textHasher as TextHasher, texts);
+      const isWanted = (i: number) => wanted?.(batch.firstRow + i) ?? true;
+      const texts = batch.texts(first).map((one, i) => (isWanted(i) ? (one ?? '') : ''));
+      return (this.textHasher as TextHasher).vectorsOf(texts);
     }
     if (kind === 'sparse') return batch.sparse(first, second);
     if (kind === 'vector') {

@@ -74,7 +74,7 @@ export async function buildIndex(
     index = await source.addTo(index, batch, source.idsOf(batch), (vectors) =>
       optionsFor(source, vectors, storage),
     );
-    if (carried.length > 0) batches.push(only(batch, carried));
+    if (carried.length > 0) batches.push(batch.only(carried));
   }
   if (index === null) call.fail(`${source.reader.file} has no rows`);
   return { source, index, columns: batches.length > 0 ? RowBatch.join(batches) : undefined };
@@ -140,7 +140,7 @@ function batchesFor(
 ): AsyncIterableIterator<NewBatch> {
   return iterated(async (send) => {
     for await (const batch of source) {
-      const columns = carried.length > 0 ? typed(only(batch, carried)) : undefined;
+      const columns = carried.length > 0 ? typed(batch.only(carried)) : undefined;
       const ids = source.idsOf(batch) ?? undefined;
       const vectors = source.vectorsOf(batch);
       source.takenRow = batch.firstRow;
@@ -296,11 +296,4 @@ function carriedColumns(call: Call, source: InputRows): readonly string[] {
   );
   const others = source.otherColumns.filter((name) => plain.some((column) => column.name === name));
   return [...texts, ...others];
-}
-
-/** A batch with these of its columns. */
-export function only(batch: RowBatch, names: readonly string[]): RowBatch {
-  return batch.without(
-    batch.columns.map(({ name }) => name).filter((name) => !names.includes(name)),
-  );
 }

@@ -14,7 +14,6 @@ import {
   jieba,
   type RowReader,
   type SimHasher,
-  type SparseMatrix,
   segments,
   shingles,
   stopWords,
@@ -111,14 +110,6 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
     return table ?? call.fail(`${path}: this index keeps no table of frequencies`);
   }
   return frequenciesFromArrow(await readFile(path), { file: path });
-}
-
-/** The vectors of texts; a null text, and one without words, becomes a row without entries. */
-export function vectorsOfTexts(
-  hasher: TextHasher,
-  texts: readonly (string | null)[],
-): SparseMatrix {
-  return hasher.vectorsOf(texts.map((text) => text ?? ''));
 }
 
 /** Characters of texts that are held whole, in all; of further ones an excerpt is held. */

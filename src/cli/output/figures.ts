@@ -158,7 +158,8 @@ export function recallWords(
   report: RecallReport,
   asked: { readonly file: string; readonly count: number } | null = null,
 ): string {
-  const { k, truth, queries, source } = report;
+  const { k, truth, queries, source, recall } = report;
+  const [low, high] = report.interval.map(percent);
   let which = source === 'rows' ? `${counted(queries, 'row')} held out` : `${queries} queries`;
   if (asked !== null) {
     which =
@@ -166,15 +167,8 @@ export function recallWords(
         ? `${queries} of ${asked.file}, which chose the setting too`
         : `${queries} of the ${asked.count} queries of ${asked.file}, the others chose the setting`;
   }
-  return shareWords(report, `of the true ${k} nearest ${NEAREST[truth]}`, which);
-}
-
-function shareWords(
-  { recall, interval: [low, high] }: Pick<RecallReport, 'recall' | 'interval'>,
-  of: string,
-  which: string,
-): string {
-  return `${percent(recall)} ${of} (95 %: ${percent(low)} to ${percent(high)}, ${which})`;
+  const found = `${percent(recall)} of the true ${k} nearest ${NEAREST[truth]}`;
+  return `${found} (95 %: ${low} to ${high}, ${which})`;
 }
 
 /** Columns of a terminal below which no column of a table is narrowed. */

@@ -15,7 +15,6 @@ import { Embedder } from '../../text/embed';
 import { hashWord } from '../../text/word-hash';
 import type { Call } from '../call';
 import { chooseSource, namedColumns } from '../input/columns';
-import { only } from '../input/new-index';
 import { batchesOf, openInput, readingOptions } from '../input/open-input';
 import { counted } from '../output/figures';
 import { openOutput, outputFormat } from '../output/rows';
@@ -47,7 +46,7 @@ export async function run(call: Call): Promise<0> {
     const vector = await made.vectorsOf(texts, isThere);
     nullCount += texts.filter((_, row) => !isThere(row)).length;
     const validity = bitmapOf(texts.length, isThere);
-    await out.write(only(batch, carried).with({ vector: { ...vector, validity } }));
+    await out.write(batch.only(carried).with({ vector: { ...vector, validity } }));
   }
   await out.close();
   await made.remove();

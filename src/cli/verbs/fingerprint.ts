@@ -9,7 +9,6 @@ import { freeNames } from '../../table/row-batch';
 import type { Call } from '../call';
 import { namedColumns } from '../input/columns';
 import { openInputRows } from '../input/input-rows';
-import { only } from '../input/new-index';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -32,7 +31,7 @@ export async function run(call: Call): Promise<0 | 1> {
     const renamed = carried.includes('code') && {
       [freeNames(carried, ['code'])[carried.indexOf('code')]]: batch.column('code'),
     };
-    await out.write(only(batch, carried).with({ ...renamed, code }));
+    await out.write(batch.only(carried).with({ ...renamed, code }));
   }
   out ??= await openOutput(call, { inputs: [input], formulas: 'keep' });
   await out.close();

@@ -40,7 +40,7 @@ import {
   type SavedIndex,
   type SearchedIndex,
 } from '../input/saved-index';
-import { textHashersOf, vectorsOfTexts } from '../input/texts';
+import { textHashersOf } from '../input/texts';
 import { openOutput } from '../output/rows';
 
 interface Queries {
@@ -181,7 +181,7 @@ async function textQuery(
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
   const hasherLike = await textHashersOf(call, terms);
-  const vectors = vectorsOfTexts(hasherLike(like), [text]);
+  const vectors = hasherLike(like).vectorsOf([text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
   return { names: [0], kind: 'row', vectors, self: null };
 }

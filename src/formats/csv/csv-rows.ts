@@ -378,30 +378,11 @@ export function textOfFormula(text: string): string {
   return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
 }
 
-/** The line that names the columns. */
-export function csvHeader(batch: RowBatch, layout: CsvLayout): string {
-  const { delimiter } = layout;
-  const cell = cellWriter(layout);
-  return `${batch.columns.map(({ name }) => cell(name)).join(delimiter)}\n`;
-}
-
-/** A line a row, without the line feed. */
-export function csvLines(batch: RowBatch, layout: CsvLayout): string[] {
-  const { delimiter } = layout;
-  const cell = cellWriter(layout);
-  const columns = batch.columns.map(({ name }) => batch.values(name));
-  return Array.from({ length: batch.count }, (_, row) => {
-    const line = columns.map((values) => cell(values[row])).join(delimiter);
-    // A blank line would not be read as a row.
-    return line === '' ? '""' : line;
-  });
-}
-
-/** A function that makes the text of a cell, in quotes where it needs them. */
-function cellWriter({ delimiter, formulas }: CsvLayout): (value: unknown) => string {
+/** Writes batches as lines of CSV: that of the names, and those of rows without line feeds. */
+export function csvWriter({ delimiter, formulas }: CsvLayout) {
   const written = formulas === 'text' ? formulaAsText : (text: string) => text;
   const needsQuotes = new RegExp(`["\\r\\n${delimiter === '\t' ? '\\t' : delimiter}]`);
-  return (value) => {
+  const cell = (value: unknown): string => {
     if (value === null || value === undefined) return '';
     if (value === '') return '""';
     const text =
@@ -413,5 +394,16 @@ function cellWriter({ delimiter, formulas }: CsvLayout): (value: unknown) => str
             ? String(value)
             : exactJson(value);
     return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return {
+    header: ({ columns }: RowBatch) => `${columns.map(({ name }) => cell(name)).join(delimiter)}\n`,
+    rows(batch: RowBatch): string[] {
+      const columns = batch.columns.map(({ name }) => batch.values(name));
+      return Array.from({ length: batch.count }, (_, row) => {
+        const line = columns.map((values) => cell(values[row])).join(delimiter);
+        // A blank line would not be read as a row.
+        return line === '' ? '""' : line;
+      });
+    },
   };
 }

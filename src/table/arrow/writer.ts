@@ -13,9 +13,8 @@ import {
   RecordBatchStreamWriter,
   Schema,
 } from 'apache-arrow';
-import { checkBits, checkOneOf, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
-import { checkTextModel, type TextModel } from '../../vectors/text-model';
+import type { TextModel } from '../../vectors/text-model';
 import { type Column, columnOf, recordBatch } from '../columns/make';
 import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
@@ -94,13 +93,10 @@ export class ArrowEncoder {
   }
 }
 
-/** What the rows of a sealed file can be: rows that must not change or be lost unnoticed. */
-const KINDS = ['plan', 'pairs', 'matches', 'vectors'] as const;
-
 /** What a sealed file says of itself: what its rows are, and how its codes were made. */
 export interface SealHeader extends Partial<CodeOrigin> {
-  /** Not given for a file of codes, which then has `bits`. */
-  readonly kind?: (typeof KINDS)[number];
+  /** Rows that must not change or be lost unnoticed; not given of codes, which have `bits`. */
+  readonly kind?: 'plan' | 'pairs' | 'matches' | 'vectors';
   readonly bits?: number;
   /** For vectors of texts: the model that made them. */
   readonly model?: TextModel | undefined;
@@ -111,7 +107,7 @@ export interface SealHeader extends Partial<CodeOrigin> {
  */
 const MAX_BYTES = 1 << 28;
 
-/** Encodes batches of rows. All have the columns of the first; with a header the file is sealed. */
+/** Encodes batches of rows, all with columns of the same names. With a header it is sealed. */
 export class ArrowWriter {
   /** Null before the first batch, whose columns are those of all. */
   #encoder: ArrowEncoder | null = null;
@@ -123,7 +119,8 @@ export class ArrowWriter {
     readonly layout: ArrowLayout,
     header: SealHeader | string | null,
   ) {
-    this.#header = header === null || typeof header === 'string' ? header : textOf(header);
+    this.#header =
+      header === null || typeof header === 'string' ? header : headerText({ ...header });
   }
 
   /** The bytes that a batch adds: views of its memory, to be written before that changes. */
@@ -142,8 +139,6 @@ export class ArrowWriter {
     }
     const { fields } = this.#encoder.schema;
     const all = fields.map((field, i) => fitted(field, columns[i]));
-    if (columns.length > all.length)
-      throw new Error(`a batch of ${columns.length} columns after batches of ${all.length}`);
     const bytes = all.reduce((sum, one) => sum + one.byteLength, 0);
     const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
     const step = Math.max(1, Math.ceil(batch.count / pieces));
@@ -163,24 +158,8 @@ export class ArrowWriter {
   }
 }
 
-const HEADER_KEYS = ['kind', 'bits', 'projection', 'seed', 'dimensions', 'texts', 'model'];
-
-/** The JSON of a header, whose keys and types are checked. */
-function textOf(header: SealHeader): string {
-  const given = checkOptions('header', header, HEADER_KEYS);
-  const { kind, bits, model } = given;
-  if (kind !== undefined) checkOneOf('header.kind', kind, KINDS);
-  if (kind === undefined || bits !== undefined) checkBits(bits);
-  if (model !== undefined) checkTextModel(model);
-  return headerText({ ...given });
-}
-
 /** A column in the type that it has in the first batch; one of nulls alone takes any type. */
-function fitted(wanted: Field, column: Column | undefined): Data {
-  const { field, data } = column ?? {};
-  if (field === undefined || data === undefined || field.name !== wanted.name) {
-    throw new Error(`expected column "${wanted.name}" as in the first batch, got ${field?.name}`);
-  }
+function fitted(wanted: Field, { field, data }: Column): Data {
   const own = ofType(wanted.type, data);
   if (own !== null) return own;
   throw new Error(

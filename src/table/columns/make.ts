@@ -19,6 +19,7 @@ import {
   Struct,
   Utf8,
 } from 'apache-arrow';
+import { grown } from '../../base/arrays';
 import { bitmapOf, countNulls } from '../../base/bitmap';
 import { checkAttached, wrongType } from '../../base/check';
 import type { Ids } from '../../base/ids';
@@ -169,12 +170,7 @@ function firstOf<T extends Uint8Array | Numbers>(values: T, count: number): T {
 
 /** `old` where it has room for `needed` elements; else a copy of twice the length or more. */
 export function withRoom<T extends Uint8Array | Int32Array | Numbers>(old: T, needed: number): T {
-  if (needed <= old.length) return old;
-  const larger = new (old.constructor as new (length: number) => T)(
-    Math.max(needed, 2 * old.length),
-  );
-  larger.set(old as never);
-  return larger;
+  return needed <= old.length ? old : grown(old, Math.max(needed, 2 * old.length));
 }
 
 /** Numbers, which are copied to one array as they come. */
