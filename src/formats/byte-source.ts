@@ -7,6 +7,7 @@ import { open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
+import { FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
 import {
   COMPRESSION_BYTES,
   compressionOf,
@@ -15,9 +16,8 @@ import {
   unpackedZstd,
 } from './compressed';
 import { fill } from './file-io';
-import { type FileStates, isAddress, WebSource } from './web-source';
+import { type FileStates, isAddress, noteFile, WebSource } from './web-source';
 
-const CHUNK_BYTES = 1 << 20;
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
 const NOTHING = new Uint8Array(0);
@@ -68,25 +68,36 @@ export class ByteSource implements BytePipe {
     }
     const handle = await open(path, 'r');
     try {
-      const stat = await handle.stat();
+      const stat = await handle.stat({ bigint: true });
       if (stat.isDirectory()) {
         await handle.close();
         return null;
       }
+      const isFile = stat.isFile();
+      if (isFile) noteFile(states, path, stat);
+      const sum = new FileChecksum();
       const pull = async () => {
-        const bytes = new Uint8Array(CHUNK_BYTES);
-        const { bytesRead } = await handle.read(bytes, 0, CHUNK_BYTES, null);
-        return bytes.subarray(0, bytesRead);
+        const bytes = new Uint8Array(PIECE_BYTES);
+        let count = 0;
+        let bytesRead = 0;
+        do {
+          ({ bytesRead } = await handle.read(bytes, count, PIECE_BYTES - count, null));
+          count += bytesRead;
+        } while (isFile && bytesRead > 0 && count < PIECE_BYTES); // a pipe gives what it has
+        const known = states.get(path);
+        if (count > 0) sum.add(bytes.subarray(0, count));
+        else if (known !== undefined) states.set(path, { ...known, checksum: sum.text });
+        return bytes.subarray(0, count);
       };
       const file: ByteFile = {
-        byteCount: stat.size,
+        byteCount: Number(stat.size),
         async readInto(bytes, at) {
           if ((await fill(handle, bytes, at)) < bytes.length) {
             throw new Error('cut short: the file ends before its data');
           }
         },
       };
-      return new ByteSource(path, pull, stat.isFile() ? file : null, () => handle.close());
+      return new ByteSource(path, pull, isFile ? file : null, () => handle.close());
     } catch (error) {
       await handle.close();
       throw error;

@@ -4,6 +4,7 @@
  * has them. A file that changes between two answers is an error.
  */
 
+import type { BigIntStats } from 'node:fs';
 import { wrongValue } from '../base/check';
 import { environmentOf } from '../base/environment';
 import { FormatError } from '../base/format-error';
@@ -30,14 +31,31 @@ export function localName(path: string): string {
     .at(-1) as string;
 }
 
-/** What hosts say of a file: its size, and the mark of its state; null for what they do not say. */
+/** The size of a file, and the mark of its state; null for what its host does not say. */
 interface FileState {
   readonly size: number | null;
   readonly version: string | null;
+  /** Of a file here that was read from front to back. */
+  readonly checksum?: string;
 }
 
 /** By name the files that were read: a later reading of one that has changed fails. */
 export type FileStates = Map<string, FileState>;
+
+/** Notes what is known of a file; throws where it has changed since it was noted. */
+function noteState(states: FileStates, path: string, { size, version }: FileState): void {
+  const known = states.get(path) ?? { size: null, version: null };
+  const now = { ...known, size: known.size ?? size, version: known.version ?? version };
+  if (now.size !== (size ?? now.size) || now.version !== (version ?? now.version)) {
+    throw new FormatError('changed while it was read: start again', path);
+  }
+  states.set(path, now);
+}
+
+/** The same for a file here. */
+export function noteFile(states: FileStates, path: string, { size, mtimeNs }: BigIntStats): void {
+  noteState(states, path, { size: Number(size), version: String(mtimeNs) });
+}
 
 interface RequestedRange extends ByteRange {
   readonly bytes: Promise<Uint8Array>;
@@ -61,14 +79,8 @@ export class WebSource {
   #ranges: RequestedRange[] = [];
 
   private constructor(file: WebFile, states: FileStates) {
-    const check = (size: number | null, version: string | null) => {
-      const known = states.get(file.path) ?? { size: null, version: null };
-      const now = { size: known.size ?? size, version: known.version ?? version };
-      if (now.size !== (size ?? now.size) || now.version !== (version ?? now.version)) {
-        throw new FormatError('changed while it was read: start again', file.path);
-      }
-      states.set(file.path, now);
-    };
+    const check = (size: number | null, version: string | null) =>
+      noteState(states, file.path, { size, version });
     this.#file = { ...file, check };
     this.#stream = new WebStream(this.#file, this.#stop);
   }

@@ -1,9 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
+import xxhash from 'xxhash-wasm';
 import { FormatError } from '../../src/base/format-error';
-import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
+import { type OpenRowsOptions, openRecords, openRows } from '../../src/formats/open-rows';
+import type { FileStates } from '../../src/formats/web-source';
 
 /** Files that other programs wrote, and what those programs put in. */
 const fixtures = new URL('../fixtures/formats/', import.meta.url);
@@ -269,4 +272,38 @@ it('texts are never taken for integers: 0.1 read "\\u0000int:5" as 5', async () 
     expect(batch.values('n')).toEqual([9007199254740993n]);
     expect(batch.values('o')).toEqual([nested]);
   }
+});
+
+describe('a file that was read before', () => {
+  const lines = Array.from({ length: 90_000 }, (_, i) => `{"id":${i},"text":"${i * i}"}\n`);
+  const read = async (name: string, states: FileStates) => {
+    const reader = await openRecords(path(name), {}, { states });
+    for await (const batch of reader) expect(batch.count).toBeGreaterThan(0);
+  };
+
+  it.each(['plain.jsonl', 'packed.jsonl.gz'])('has its checksum noted: %s', async (name) => {
+    const { create64 } = await xxhash();
+    const bytes = Buffer.from(lines.join(''));
+    writeFileSync(path(name), name.endsWith('.gz') ? gzipSync(bytes, { level: 0 }) : bytes);
+    const states: FileStates = new Map();
+    await read(name, states);
+    let sum = 0n;
+    const written = readFileSync(path(name));
+    expect(written.length).toBeGreaterThan(2 ** 21);
+    for (let at = 0; at < written.length; at += 2 ** 20) {
+      sum = create64(sum)
+        .update(written.subarray(at, at + 2 ** 20))
+        .digest();
+    }
+    expect(states.get(path(name))?.checksum).toBe(sum.toString(16).padStart(16, '0'));
+  });
+
+  it('is an error where it has changed', async () => {
+    const states: FileStates = new Map();
+    writeFileSync(path('grows.jsonl'), lines.slice(0, 9).join(''));
+    await read('grows.jsonl', states);
+    await read('grows.jsonl', states);
+    writeFileSync(path('grows.jsonl'), lines.slice(0, 10).join(''));
+    await expect(read('grows.jsonl', states)).rejects.toThrow(/grows.jsonl: changed while it was/);
+  });
 });

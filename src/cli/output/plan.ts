@@ -15,7 +15,7 @@ import { textOfFormula } from '../../formats/csv/csv-rows';
 import { checksumOf } from '../../formats/file-io';
 import { isRounded } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';
-import { isAddress, stateOf } from '../../formats/web-source';
+import { isAddress, noteFile, stateOf } from '../../formats/web-source';
 import { doubtfulRows, planBatch } from '../../near/plan-table';
 import { type DedupPlan, openRows, type RowWriter } from '../../node';
 import { isIndexFolder } from '../../store/generations';
@@ -184,8 +184,9 @@ function commonText(commons: Float64Array, groups: Uint32Array): string {
 }
 
 /**
- * Reads the files of an input for their checksums; of an address that of what its host says of the
- * file. Null where there are none to compare: for stdin, pipes, folders of texts and indexes.
+ * The checksums of the files of an input, of which those are read that were not from front to back;
+ * of an address that of what its host says of the file. Null where there are none to compare: for
+ * stdin, pipes, folders of texts and indexes.
  */
 export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
   if ([input].flat().includes('-')) return null;
@@ -196,13 +197,17 @@ export async function marksOf(call: Call, input: Input): Promise<SourceMarks | n
   }
   const sums = new Map<string, string>();
   for (const file of files) {
-    const sum = isAddress(file)
-      ? await sumOfState(call, file)
-      : await checksumOf(file, call.signal);
+    const sum = isAddress(file) ? await sumOfState(call, file) : await checksumOfRead(call, file);
     if (sum === null) return null;
     sums.set(file, sum);
   }
   return new SourceMarks(input, sums);
+}
+
+/** The checksum of a file, which must be as it was where it was read. */
+async function checksumOfRead(call: Call, file: string): Promise<string> {
+  noteFile(call.fileStates, file, await stat(file, { bigint: true }));
+  return call.fileStates.get(file)?.checksum ?? checksumOf(file, call.signal);
 }
 
 /** A checksum of the size and mark that a host gives a file; null where it gives no mark. */

@@ -73,7 +73,6 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const rule = keepRule(call);
   const within = withinOf(call);
   const writer = await openPlan(call, [input].flat());
-  const marks = writer === null ? null : await marksOf(call, input);
   const needs: CollectionNeeds = {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
@@ -85,7 +84,9 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   };
   if (call.has('against')) {
     const made = await planAgainst(call, input, needs, () => rule.keep());
-    if (writer !== null) await writePlan(call, writer, { ...made, marks });
+    if (writer !== null) {
+      await writePlan(call, writer, { ...made, marks: await marksOf(call, input) });
+    }
     return 0;
   }
   const extend = call.text('extend');
@@ -116,7 +117,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const shown = call.has('quiet') ? [] : summary.shown;
   const texts = await (writer === null
     ? rows.texts.of(shown)
-    : writePlan(call, writer, { plan, rows, marks }, shown));
+    : writePlan(call, writer, { plan, rows, marks: await marksOf(call, input) }, shown));
   call.say(`\n${summaryText(plan, summary, rows, texts)}\n`);
   await sayNext(call, rows, summary);
   return 0;

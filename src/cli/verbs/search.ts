@@ -81,7 +81,8 @@ export async function run(call: Call): Promise<0> {
     const { hits, by } = await search(call, index, queries, { ...request, allowed });
     const similarities = Float64Array.from(hits, ({ similarity }) => similarity);
     const distance = Int32Array.from(hits, (hit) => hit.distance);
-    const columns: Record<string, ColumnData> = {
+    // Without a prototype, whose names a column may have.
+    const columns: Record<string, ColumnData> = Object.assign(Object.create(null), {
       query: columnOfIds(
         queries.kind,
         hits.map((hit) => hit.query),
@@ -93,7 +94,7 @@ export async function run(call: Call): Promise<0> {
       ),
       ...(by === 'hamming' && { distance }),
       [by === 'exact' ? measure.name : estimatedName(measure)]: similarities,
-    };
+    });
     const own = await columnsOf(Uint32Array.from(hits, (hit) => hit.row));
     const names = freeNames(shown, Object.keys(columns));
     for (const [i, name] of shown.entries()) columns[names[i]] = own.column(name);
