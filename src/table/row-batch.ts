@@ -12,7 +12,7 @@ import { asFormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import type { Chunk } from './columns/chunk';
+import { bytesOf, type Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import {
   builderOf,
@@ -311,15 +311,6 @@ export class RowBatch {
   #reading<T>(read: () => T): T {
     return asFormatError(this.file, read);
   }
-}
-
-/** Bytes of a column; of texts and lists only those of its rows, since slices share memory. */
-function bytesOf({ length, valueOffsets, children, byteLength }: Data): number {
-  if (!valueOffsets || length === 0) return byteLength;
-  const values = Number(valueOffsets[length]) - Number(valueOffsets[0]);
-  const [items] = children;
-  const perValue = items === undefined ? 1 : bytesOf(items) / Math.max(1, items.length);
-  return valueOffsets.byteLength + values * perValue;
 }
 
 function entriesOf(columns: Record<string, ColumnData>): [string, ColumnData][] {

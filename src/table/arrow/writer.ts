@@ -15,6 +15,7 @@ import {
 } from 'apache-arrow';
 import type { CodeOrigin } from '../../codes/codes';
 import type { TextModel } from '../../vectors/text-model';
+import { bytesOf } from '../columns/chunk';
 import { type Column, columnOf, recordBatch } from '../columns/make';
 import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
@@ -104,8 +105,9 @@ export interface SealHeader extends Partial<CodeOrigin> {
 
 /**
  * A batch with more bytes is cut: the Arrow library loses one of 2 GiB or more without an error.
+ * Carried columns must not be cut, which are read by the numbers of their rows.
  */
-const MAX_BYTES = 1 << 28;
+const MAX_BYTES = 3 * 2 ** 29;
 
 /** Encodes batches of rows, all with columns of the same names. With a header it is sealed. */
 export class ArrowWriter {
@@ -139,7 +141,7 @@ export class ArrowWriter {
     }
     const { fields } = this.#encoder.schema;
     const all = fields.map((field, i) => fitted(field, columns[i]));
-    const bytes = all.reduce((sum, one) => sum + one.byteLength, 0);
+    const bytes = all.reduce((sum, one) => sum + bytesOf(one), 0);
     const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
     const step = Math.max(1, Math.ceil(batch.count / pieces));
     for (let first = 0; first === 0 || first < batch.count; first += step) {

@@ -26,6 +26,19 @@ export function checkBitmaps(data: Data): void {
   for (const child of data.children ?? []) checkBitmaps(child);
 }
 
+/** Bytes of a column; of texts and lists only those of its rows, since slices share memory. */
+export function bytesOf({ length, valueOffsets, children, byteLength }: Data): number {
+  if (!valueOffsets || length === 0) {
+    return children.length === 0
+      ? byteLength
+      : children.reduce((sum, child) => sum + bytesOf(child), 0);
+  }
+  const values = Number(valueOffsets[length]) - Number(valueOffsets[0]);
+  const [items] = children;
+  const perValue = items === undefined ? 1 : bytesOf(items) / Math.max(1, items.length);
+  return valueOffsets.byteLength + values * perValue;
+}
+
 /**
  * Null rows take a bit in a file and a whole row here, so memory may be this many times the bytes
  * in the file.
