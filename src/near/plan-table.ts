@@ -71,7 +71,9 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     distance: Uint16Array.from(rows, (row) => distances[row]),
     ...(cosines !== null && { cosine: rounded(cosines) }),
     ...(jaccards !== null && { jaccard: rounded(jaccards) }),
-    ...(plan.rests && { rest: rounded(plan.rests) }),
+    ...(plan.rests && {
+      rest: Array.from(rounded(plan.rests), (rest) => (Number.isNaN(rest) ? null : rest)),
+    }),
     ...(plan.commons && { common: rounded(plan.commons) }),
     ...(near && { near_to: near }),
     ...(texts && { text: texts }),
@@ -186,12 +188,15 @@ export function planOf(
     inOrder(into, Array.from(values, valueUnlessKept(own)), own);
   const duplicateOf = ofDropped(new Uint32Array(count), integers('duplicate_of'), itself);
   checkDuplicates(duplicateOf, file);
-  const numbers = (name: string) => (names.includes(name) ? finite(valuesOf(name)) : null);
-  const similarities = (name: string) => {
+  const numbers = (name: string) => (names.includes(name) ? valuesOf(name).map(numberOf) : []);
+  const finite = (name: string) => {
     const found = numbers(name);
-    return found && ofDropped(new Float64Array(count), found, () => 1);
+    return found.length > 0 && found.every(Number.isFinite) ? found : null;
   };
-  const [rests, commons] = [similarities('rest'), numbers('common')];
+  const shares = (found: number[] | null) =>
+    found && ofDropped(new Float64Array(count), found, () => 1);
+  const rests = numbers('rest').some(Number.isFinite) ? shares(numbers('rest')) : null;
+  const commons = finite('common');
   // Spreadsheets write TRUE.
   const isMark = (mark: unknown) => Number(mark === 1 || String(mark).toLowerCase() === 'true');
   const areAll = lines.every((line) => line >= 0);
@@ -202,8 +207,8 @@ export function planOf(
     groups: inOrder(new Uint32Array(count), integers('group'), itself),
     checks: inOrder(new Uint32Array(count), integers('check'), () => NULL_CHECK),
     distances: ofDropped(new Uint16Array(count), integers('distance'), () => 0),
-    cosines: similarities('cosine'),
-    jaccards: similarities('jaccard'),
+    cosines: shares(finite('cosine')),
+    jaccards: shares(finite('jaccard')),
     ...(rests && { rests }),
     ...(commons && { commons: inOrder(new Float64Array(count), commons, () => 0) }),
     ...(!areAll && { listed: Uint8Array.from(lines, (line) => Number(line >= 0)) }),
@@ -218,12 +223,6 @@ function checkDuplicates(duplicateOf: Uint32Array, file: string): void {
   const row = duplicateOf.findIndex((other) => other >= length);
   if (row < 0) return;
   throw new FormatError(`row ${row} duplicates row ${duplicateOf[row]} of ${length}`, file);
-}
-
-/** Numbers, unless there are none or one is no finite number. */
-function finite(values: readonly unknown[]): number[] | null {
-  const found = values.map(numberOf);
-  return found.length > 0 && found.every(Number.isFinite) ? found : null;
 }
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;

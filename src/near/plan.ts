@@ -28,7 +28,8 @@ export interface DedupPlan {
   readonly jaccards: Float64Array | null;
   /**
    * With the option `common`: the share that a row and the row it duplicates have in common of what
-   * is left of the shorter one, and the share of each row that is common text.
+   * is left of the shorter one, NaN where it is not known, and the share of each row that is common
+   * text.
    */
   readonly rests?: Float64Array;
   readonly commons?: Float64Array;
@@ -149,9 +150,16 @@ export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
 /** A plan of `count` rows: further rows are kept, alone, and have no checksum. */
 function widened(plan: DedupPlan, count: number): DedupPlan {
   if (plan.count >= count) return plan;
-  const wider = keptAlone(count, plan, plan);
-  if (plan.reviewed === undefined) return wider;
-  const reviewed = new Uint8Array(count);
-  reviewed.set(plan.reviewed);
-  return { ...wider, reviewed };
+  const { rests, commons, reviewed, listed } = plan;
+  const longer = <A extends Uint8Array | Float64Array>(own: A, into: A): A => {
+    into.set(own);
+    return into;
+  };
+  return {
+    ...keptAlone(count, plan, plan),
+    ...(rests && { rests: longer(rests, new Float64Array(count).fill(1)) }),
+    ...(commons && { commons: longer(commons, new Float64Array(count)) }),
+    ...(reviewed && { reviewed: longer(reviewed, new Uint8Array(count)) }),
+    ...(listed && { listed: longer(listed, new Uint8Array(count)) }),
+  };
 }

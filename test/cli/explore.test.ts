@@ -290,6 +290,10 @@ describe('decisions', () => {
         'halfspace dedup docs.jsonl --text body -o docs-plan.jsonl',
     );
     await planned(cwd);
+    // As of a plan of texts with common text: what rows share without it is said of their old pairs.
+    const file = join(cwd, 'docs-plan.jsonl');
+    const withRests = rowsOf(readFileSync(file, 'utf8')).map((row) => ({ ...row, rest: 0.5 }));
+    writeFileSync(file, withRests.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const made = await ask<Review>(served, 'review', null);
     expect(made.groups).toHaveLength(GROUPS + 1);
     const three = made.groups.find(({ size }) => size === 3) as Review['groups'][0];
@@ -304,7 +308,14 @@ describe('decisions', () => {
     // The distance is the one that a plan made by the command has between such rows.
     const lines = rowsOf(readFileSync(join(cwd, 'docs-plan.jsonl'), 'utf8'));
     const line = lines.find(({ row }) => row === first);
-    expect(line).toMatchObject({ id: all.members[0].id, action: 'drop', reviewed: true });
+    expect(line).toMatchObject({
+      id: all.members[0].id,
+      action: 'drop',
+      reviewed: true,
+      rest: null,
+    });
+    const others = lines.filter(({ action, group }) => action === 'drop' && group !== three.group);
+    expect(new Set(others.map(({ rest }) => rest))).toEqual(new Set([0.5]));
     served.child.kill('SIGINT');
     await served.stopped;
     served = await explore(WORDS, cwd);

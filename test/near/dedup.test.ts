@@ -3,7 +3,7 @@ import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
 import { groupRows } from '../../src/near/groups';
-import type { DedupPlan } from '../../src/near/plan';
+import { type DedupPlan, NULL_CHECK, planOfRows } from '../../src/near/plan';
 import { eachPlanBatch, type PlanPart, planOf } from '../../src/near/plan-table';
 import type { RowBatch } from '../../src/table/row-batch';
 import { angleBetween, Draws } from '../reference/random';
@@ -127,12 +127,19 @@ describe('as rows', async () => {
     return batches;
   };
 
-  it.each([plan, { ...plan, cosines }])('comes back as it was', async (given) => {
-    expect(planOf(await batchesOf(given, {}), 'plan')).toEqual(given);
-    const batches = await batchesOf(given, { ids });
-    expect(planOf(batches, 'plan')).toEqual(given);
-    expect(batches[0].texts('id')).toEqual(ids);
-  });
+  // Some shares are not known: those of rows for which a person decided.
+  const rests = cosines.map((cosine, row) => (cosine < 1 && row < 25 ? Number.NaN : cosine));
+  const common = { rests, commons: cosines.map((cosine) => 1 - cosine) };
+
+  it.each([plan, { ...plan, cosines }, { ...plan, ...common }])(
+    'comes back as it was',
+    async (given) => {
+      expect(planOf(await batchesOf(given, {}), 'plan')).toEqual(given);
+      const batches = await batchesOf(given, { ids });
+      expect(planOf(batches, 'plan')).toEqual(given);
+      expect(batches[0].texts('id')).toEqual(ids);
+    },
+  );
 
   it('has the columns that people expect', async () => {
     const [{ columns }] = await batchesOf(plan, { ids });
@@ -158,6 +165,24 @@ describe('rows that are gone', () => {
       });
       for (const row of [40, 42]) expect([grown.kept[row], grown.groups[row]]).toEqual([1, row]);
     }
+  });
+
+  it('a plan that lists a part of the rows is for those of an index that had more', async () => {
+    const index = new SimHashIndex({ bits: 64 });
+    await index.addAll(codes);
+    const made = await dedup(index, { maxDistance: 3 });
+    const listed = made.groups.map((group) => made.groups.filter((one) => one === group).length);
+    const inGroups = Uint8Array.from(listed, (rows) => Number(rows > 1));
+    expect(new Set(inGroups)).toEqual(new Set([0, 1]));
+    const checks = made.checks.map((check, row) => (inGroups[row] === 1 ? check : NULL_CHECK));
+    const plan = { ...made, checks, listed: inGroups };
+    index.remove(index.add(codes.at(0)));
+    const all = planOfRows(plan, index);
+    expect([all.count, all.kept[60], all.groups[60], all.listed?.[60]]).toEqual([61, 1, 60, 0]);
+    expect(all.listed?.subarray(0, 60)).toEqual(inGroups);
+    const other = made.checks.map((check, row) => check + Number(row === made.groups[row]));
+    const wrong = { ...plan, checks: other };
+    expect(() => planOfRows(wrong, index)).toThrow('is not the one that the plan was made for');
   });
 
   it('a plan goes on when its dropped rows were removed', async () => {

@@ -173,6 +173,10 @@ export class Review {
       plan.kept[row] = Number(chosen.has(row));
       const same = { row, distance: 0, similarity: 1 };
       const near = chosen.has(row) ? same : this.#nearest(row, keptRows);
+      // How much the two have in common without common text is not known here.
+      if (plan.rests && near.row !== plan.duplicateOf[row]) {
+        plan.rests[row] = near.row === row ? 1 : Number.NaN;
+      }
       plan.duplicateOf[row] = near.row;
       plan.distances[row] = near.distance;
       if (similarities !== null) similarities[row] = near.similarity;
