@@ -62,6 +62,7 @@ export class Answer implements Stepped {
   #result: SearchResult | null = null;
   readonly #query: Query | null;
   #method: 'scan' | 'bands' | 'partitions' = 'scan';
+  #isOfAccepted = false;
 
   constructor(index: AnsweredIndex, query: Query | null, request: Request) {
     this.#index = index;
@@ -117,7 +118,7 @@ export class Answer implements Stepped {
     return this.#search?.want ?? null;
   }
 
-  /** The entries that its next step looks at; see `together.ts`. */
+  /** The entries that its next step looks at; see `lookTogether`. */
   get looking(): Looking | null {
     return this.#search instanceof CosineSearch ? this.#search.looking : null;
   }
@@ -146,8 +147,11 @@ export class Answer implements Stepped {
     if (search === null || !search.isDone) return;
     if (search instanceof DistanceSearch) this.#endDistance(search);
     else {
-      if (search instanceof CosineSearch)
-        this.#method = this.#work.probes > 0 ? 'partitions' : 'scan';
+      if (search instanceof CosineSearch) {
+        this.#isOfAccepted = search.isOfAccepted;
+        const byPartitions = this.#work.probes > 0 && !this.#isOfAccepted;
+        this.#method = byPartitions ? 'partitions' : 'scan';
+      }
       const { rows, cosines: similarities } = search.best;
       const rank = search instanceof Ranked ? 'exact' : this.#rank;
       this.#found = { rows, distances: null, similarities, rank };
@@ -189,7 +193,7 @@ export class Answer implements Stepped {
         ? this.#request.method === 'auto'
           ? 'by distance, which misses nothing'
           : 'as asked for'
-        : whyByCosine(this.#request, method, report);
+        : whyByCosine(this.#request, method, this.#isOfAccepted, report);
     return explained(result, this.#work, this.#start, { method, why });
   }
 }

@@ -129,17 +129,18 @@ export class DistanceSearch implements Stepped {
   #byTables(part: MemoryPart, count: number): boolean {
     const { method, maxDistance, k } = this.#asked;
     if (method === 'scan' || count < MIN_CODES) return false;
+    const { bits } = this.#index;
+    if (k >= count && maxDistance > reachOf(cutOf(count, bits))) return false;
     const state = tables.get(part) ?? { searches: 0, made: null, share: 1 };
     tables.set(part, state);
     state.searches++;
     const isOld = state.made !== null && count > MAX_GROWTH * state.made.count;
     if (isOld || (state.made === null && (state.searches > 1 || method === 'bands'))) {
-      state.made = BlockTables.of(part.codes.codes, count, this.#index.bits);
+      state.made = BlockTables.of(part.codes.codes, count, bits);
     }
     const { made } = state;
     // A filter may start another search while the tables are in use: that search scans.
-    const isUseless = made === null || (k >= count && maxDistance > made.reach);
-    if (isUseless || made.isInUse) return false;
+    if (made === null || made.isInUse) return false;
     const near = new Smallest(k);
     const most = method === 'bands' ? Number.POSITIVE_INFINITY : state.share * count;
     let isDone = false;
@@ -280,8 +281,7 @@ class BlockTables {
 
   /** Tables of the codes at positions 0 to `count - 1`; null where blocks would be too narrow. */
   static of(codes: Uint8Array, count: number, bits: number): BlockTables | null {
-    const blockBits = Math.min(MAX_BLOCK_BITS, 31 - Math.clz32(Math.max(2, count)));
-    const blocks = Math.min(MAX_BLOCKS, Math.floor(bits / blockBits));
+    const { blocks, blockBits } = cutOf(count, bits);
     // Blocks are wider where their number is limited; a table then has their first bits.
     const most = blocks === MAX_BLOCKS ? blockBits : MAX_BLOCK_BITS;
     return blocks < 2 ? null : new BlockTables(codes, count, { bits, blocks, most });
@@ -322,7 +322,7 @@ class BlockTables {
 
   /** The largest distance within which tables find all codes. */
   get reach(): number {
-    return this.#blocks.length * (MAX_FLIPS + 1) - 1;
+    return reachOf({ blocks: this.#blocks.length });
   }
 
   /** Begins a search for codes near this one, which must stay as it is. */
@@ -375,6 +375,17 @@ class BlockTables {
     }
     return next;
   }
+}
+
+/** How codes are cut into blocks: how many, and their bits at least. */
+function cutOf(count: number, bits: number): { blocks: number; blockBits: number } {
+  const blockBits = Math.min(MAX_BLOCK_BITS, 31 - Math.clz32(Math.max(2, count)));
+  return { blocks: Math.min(MAX_BLOCKS, Math.floor(bits / blockBits)), blockBits };
+}
+
+/** The largest distance within which tables of so many blocks find all codes. */
+function reachOf({ blocks }: { blocks: number }): number {
+  return blocks * (MAX_FLIPS + 1) - 1;
 }
 
 /** The bits of a block of the code that begins at byte `from`, as a number. */

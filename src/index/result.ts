@@ -119,8 +119,9 @@ export function explained(
 
 /** Why a search by cosine used its method. */
 export function whyByCosine(
-  { method, filter }: Request,
+  { method }: Request,
   ran: 'scan' | 'bands' | 'partitions',
+  isOfAccepted: boolean,
   report: RecallReport | null,
 ): string {
   if (method !== 'auto') return 'as asked for';
@@ -129,6 +130,6 @@ export function whyByCosine(
     const found = `${recall.toFixed(3)} of the true ${k} nearest by ${truth}`;
     return `measured by optimize(): finds ${found}`;
   }
-  if (filter !== null && ran === 'scan') return 'the filter leaves few rows';
+  if (isOfAccepted) return 'the filter leaves few rows';
   return report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
 }

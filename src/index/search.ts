@@ -143,6 +143,11 @@ export class CosineSearch implements Stepped {
     return this.#best as Best;
   }
 
+  /** Whether all rows that the filter accepts were compared, and no others. */
+  get isOfAccepted(): boolean {
+    return this.#isExact && (this.#asked.filter?.known ?? null) !== null;
+  }
+
   get want(): Want | null {
     const task = this.#tasks[this.#next];
     if (task === undefined || this.isDone) return null;

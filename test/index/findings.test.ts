@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scanVectors } from '../../src/index';
+import { Codes, scanVectors } from '../../src/index';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, saveIndex } from '../../src/node';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
@@ -161,6 +161,41 @@ it('an index of texts as ids is opened where all rows of a segment were removed'
   }
   await (await IndexFolder.open(folder)).compact();
   expect((await openIndex(folder)).count).toBe(10);
+});
+
+// Tables of all codes were made, and then left aside, for a distance that they do not reach.
+it('makes no tables that could not answer', async () => {
+  const draws = new Draws('no tables');
+  const [count, bytes] = [60_000, 32];
+  const index = new SimHashIndex({ bits: 8 * bytes });
+  await index.addAll(Codes.from(draws.bytes(count * bytes), { bits: 8 * bytes }));
+  const query = draws.bytes(bytes);
+  const held = (maxDistance: number) => {
+    for (let i = 0; i < 3; i++) index.within(query, { maxDistance });
+    return process.memoryUsage().arrayBuffers;
+  };
+  index.within(query, { maxDistance: 60 });
+  const before = process.memoryUsage().arrayBuffers;
+  // A table has the position of each code, 4 bytes.
+  expect(held(60) - before).toBeLessThan(4 * count);
+  expect(held(10) - before).toBeGreaterThan(2 * 4 * count);
+});
+
+// A filter that accepts all rows was said to leave few, one that accepts few not to.
+it('says why a search with a filter compared what it did', async () => {
+  const draws = new Draws('why');
+  const index = new SimHashIndex({ bits: 64, dimensions: 8, vectors: 'float32' });
+  await index.addAll(Array.from({ length: 6000 }, () => draws.gaussians(8)));
+  const query = draws.gaussians(8);
+  const explained = (filter: (id: unknown, row: number) => boolean) => {
+    const { explain } = index.search(query, { filter, explain: true });
+    return [explain?.method, explain?.why];
+  };
+  expect(explained(() => true)).toEqual(['scan', 'not optimized']);
+  await index.optimize({ partitions: 64 });
+  expect(explained(() => true)).toEqual(['partitions', expect.stringContaining('measured by')]);
+  const few = ['scan', 'the filter leaves few rows'];
+  expect(explained((_, row) => row % 3000 === 7)).toEqual(few);
 });
 
 // A filter that few rows pass was asked for rows several times over, more after `optimize`.
