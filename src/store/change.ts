@@ -242,21 +242,25 @@ export class FolderChange {
     const { core, writer } = this;
     if (core.rows.count === 0) return;
     await core.rows.settle(new LongWork(this.call), true);
+    const columns = this.#takeWaiting();
+    let first = 0;
     for (const segment of core.rows.sealed()) {
       const own = await writeSegment(writer, this.header, segment, core.rows.layout.space);
       const live = segment.rows.count;
-      this.segments.push({ files: await this.#withColumns(own, live), live });
+      const carried = columns?.slice(first, first + live);
+      const files = carried && { columns: await writeColumns(writer, carried, live) };
+      this.segments.push({ files: { ...own, files: { ...own.files, ...files } }, live });
+      first += live;
     }
     core.rows = new MemoryIndex(core.rows.options, core.rows.layout, core.rows.nextRow);
   }
 
-  async #withColumns(files: SegmentFiles, rows: number): Promise<SegmentFiles> {
-    if (this.columns.length === 0) return files;
+  /** The carried columns of the rows that wait; null where none are carried. */
+  #takeWaiting(): RowBatch | null {
     const waiting = this.#waitingColumns;
     this.#waitingColumns = [];
-    const all = RowBatch.join([...(this.#noColumns === null ? [] : [this.#noColumns]), ...waiting]);
-    const columns = await writeColumns(this.writer, all, rows);
-    return { ...files, files: { ...files.files, columns } };
+    if (this.columns.length === 0) return null;
+    return RowBatch.join([...(this.#noColumns === null ? [] : [this.#noColumns]), ...waiting]);
   }
 
   /** Throws where two of the new rows have one id, wherever they are by now: by 64-bit hashes. */

@@ -149,9 +149,9 @@ async function filesIn(directory: Directory): Promise<FilesAtHand> {
   for await (const name of directory.keys()) {
     if (generationOf(name) === null) continue;
     // A later save may delete it meanwhile.
-    const handle = await directory.getFileHandle(name).catch(() => null);
-    const file = await handle?.getFile();
-    if (file === undefined) continue;
+    const get = async () => (await directory.getFileHandle(name)).getFile();
+    const file = await get().catch(() => null);
+    if (file === null) continue;
     const isManifest = manifestGeneration(name) !== null;
     if (!isManifest || isEnded(new Uint8Array(await file.arrayBuffer()))) files.set(name, file);
   }

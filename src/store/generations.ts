@@ -50,7 +50,7 @@ const TRIES = 5;
  * Another writer committed first. This writer has deleted its files and may try again on the newest
  * generation.
  */
-class LostError extends Error {}
+export class LostError extends Error {}
 
 /** The files of an older generation were deleted, since newer ones were saved: open it again. */
 class GoneError extends Error {}

@@ -17,7 +17,7 @@ import { type CarriedColumns, carriedBy, writeColumns } from './carried';
 import { FolderChange, type NextSegment } from './change';
 import { pathOf } from './folder-facts';
 import { FolderPlace } from './folder-place';
-import { holdsIndex, newestManifest, prepareFolder } from './generations';
+import { holdsIndex, LostError, newestManifest, prepareFolder } from './generations';
 import { loadIndex, savedSegments, spaceNames } from './load-index';
 import type { Manifest, SegmentFiles, TextSettings } from './manifest';
 import { writeSegment } from './write-segment';
@@ -103,7 +103,7 @@ async function originIn(
   if (origin?.path === (await pathOf(folder))) {
     if (origin.manifest.checksum === base.checksum) return base;
     if (!replace) {
-      throw new Error(
+      throw new LostError(
         `${folder} is at generation ${base.generation}, this index is of generation ` +
           `${origin.manifest.generation}: open it again`,
       );

@@ -477,7 +477,9 @@ class ContentCheck {
     const seen = new Set<Id>();
     await this.#rows.eachBlock(({ rows: { rows, ids, count } }) => {
       for (let i = 0; i < count; i++) {
-        const id = idAt(ids, i, rows[i], false);
+        const given = idAt(ids, i, rows[i], false);
+        // Segments may have the same integers in columns of 32 and of 64 bits.
+        const id = typeof given === 'number' ? BigInt(given) : given;
         if (this.#content.removed.has(rows[i]) || !twice.has(hashOfId(id))) continue;
         if (seen.has(id)) throw new Error(`two rows have the id ${String(id)}`);
         seen.add(id);

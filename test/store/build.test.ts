@@ -1,9 +1,15 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
+import { IndexCore } from '../../src/index/index-core';
+import { checkIndexOptions } from '../../src/index/index-options';
+import { MemoryIndex } from '../../src/index/memory-index';
 import { coreOf } from '../../src/index/simhash-index';
 import type { Space } from '../../src/index/space';
-import { IndexFolder, openIndex, SimHashIndex } from '../../src/node';
+import { IndexFolder, openIndex, RowBatch, SimHashIndex } from '../../src/node';
+import { FolderChange } from '../../src/store/change';
+import { prepareNew } from '../../src/store/generations';
 import { spaceToArrow } from '../../src/store/space-file';
 import { temporaryFolder } from './collection';
 import { clustered, DIMENSIONS, found } from './kinds';
@@ -119,5 +125,33 @@ describe('a build', () => {
       /^"memory" is too small: a partition takes [1-9]\d* bytes, there is room for \d+/,
     );
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  // All columns went to the first segment, and the second failed for want of any.
+  it('carries columns where rows become several segments at once', async () => {
+    const folder = join(root, 'segments.hs');
+    const core = new IndexCore(checkIndexOptions(OPTIONS));
+    const options = { ...core.rows.options, maxSegmentRows: 100 };
+    core.rows = new MemoryIndex(options, core.rows.layout, 0);
+    const how = { memory: 2 ** 26, call: {} };
+    await FolderChange.fresh(folder, await prepareNew(folder, false), core, how, async (change) => {
+      for (const [first, end] of [
+        [0, 90],
+        [90, 170],
+      ]) {
+        const own = values.subarray(first * DIMENSIONS, end * DIMENSIONS);
+        const columns = RowBatch.of({ text: ids.slice(first, end).map((id) => `of ${id}`) });
+        const vectors = { values: own, dimensions: DIMENSIONS };
+        await change.add({ vectors, ids: ids.slice(first, end), columns }, false);
+        await core.rows.settle(new LongWork({}), true);
+      }
+      await change.flush();
+      return change.publish({ report: null, text: null });
+    });
+    const made = await IndexFolder.open(folder);
+    expect(made.files.filter(({ kind }) => kind === 'columns')).toHaveLength(2);
+    const texts = (await made.columns())?.texts('text');
+    expect(texts).toEqual(ids.slice(0, 170).map((id) => `of ${id}`));
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 });

@@ -248,22 +248,26 @@ describe('optimize of a folder', () => {
     }
   });
 
-  it('begins again where another writer is first', { tags: 'thorough' }, async () => {
-    const folder = await writeFolder(kind, 'raced');
-    const other = await IndexFolder.open(folder.path);
-    let isFirst = true;
-    let removing: Promise<number> | null = null;
-    await folder.optimize({
-      ...{ ...OPTIMIZE, memory: '300KB' },
-      onProgress: () => {
-        if (isFirst) removing = other.remove([kind.idOf?.(1) as Id]);
-        isFirst = false;
-      },
-    });
-    expect(await removing).toBe(1);
-    expect(folder.generation).toBe(6);
-    const index = await folder.index();
-    expect(index.has(kind.idOf?.(1) as Id)).toBe(false);
-    expect(index.report?.rowsRemoved).toBe(0);
-  });
+  // In memory it did not, and what had taken minutes was lost.
+  it.each([{ memory: '300KB' }, {}])(
+    'begins again where another writer is first, %o',
+    async (memory) => {
+      const folder = await writeFolder(kind, `raced ${JSON.stringify(memory)}`);
+      const other = await IndexFolder.open(folder.path);
+      let isFirst = true;
+      let removing: Promise<number> | null = null;
+      await folder.optimize({
+        ...{ ...OPTIMIZE, ...memory },
+        onProgress: () => {
+          if (isFirst) removing = other.remove([kind.idOf?.(1) as Id]);
+          isFirst = false;
+        },
+      });
+      expect(await removing).toBe(1);
+      expect(folder.generation).toBe(6);
+      const index = await folder.index();
+      expect(index.has(kind.idOf?.(1) as Id)).toBe(false);
+      expect(index.report?.rowsRemoved).toBe(0);
+    },
+  );
 });

@@ -5,8 +5,8 @@ import { SimHashIndex } from '../../src/index/simhash-index';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import type { FolderFile, Manifest } from '../../src/store/manifest';
+import { mergeFolders } from '../../src/store/merge-folders';
 import { saveIndex } from '../../src/store/save-index';
-
 import { Draws } from '../reference/random';
 import { bundled } from './child';
 import { temporaryFolder } from './collection';
@@ -231,3 +231,19 @@ async function problemsOf(name: string, change: Change) {
   const { problems } = await IndexFolder.verify(folder);
   return problems.map(({ message }) => message.replace(/^.*\.arrow: /, ''));
 }
+
+// 7 of one segment and 7n of another were no equal ids.
+it('one id in columns of 32 and of 64 bits is there twice', async () => {
+  const [a, b, all] = ['a', 'b', 'all'].map((name) => join(root, `${name} twice.hs`));
+  const made = { bits: 64, dimensions: 2, vectors: 'float32', memory: '1MB' } as const;
+  const rows = (ids: number[]) => [{ vectors: ids.map((id) => [id, 1]), ids }];
+  await IndexFolder.build(a, rows([3, 7]), made);
+  await IndexFolder.build(b, rows([7, 2 ** 40]), { memory: '1MB', like: a, firstRow: 2 });
+  for (const part of [a, b])
+    cpSync(part, all, { recursive: true, filter: (path) => !/json$/.test(path) });
+  await mergeFolders(all, [a, b], { manifestsOnly: true, replace: true });
+  const { problems } = await IndexFolder.verify(all);
+  expect(problems.map(({ message }) => message)).toEqual([
+    expect.stringContaining('two rows have the id 7'),
+  ]);
+});
