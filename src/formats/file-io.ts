@@ -175,13 +175,12 @@ async function refuseSame(input: string, output: string): Promise<void> {
   throw new Error(`the output ${output} is the input: nothing was written`);
 }
 
-/** Writes a file whole or not at all; by default one that exists is replaced. */
+/** Writes a file whole or not at all; one that exists is replaced. */
 export async function writeWhole(
   path: string,
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  options: OutputOptions = { force: true, inputs: [] },
 ): Promise<void> {
-  const output = await openOutput(path, options);
+  const output = await openOutput(path, { force: true, inputs: [] });
   try {
     for await (const bytes of chunks) await output.write([bytes]);
   } catch (error) {

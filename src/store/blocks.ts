@@ -527,6 +527,6 @@ export function idColumn(ids: readonly Id[], type: string | null): Ids | null {
 /** Ids of a block as the index names them: numbers where it was given numbers. */
 export function idAt(ids: BlockIds | null, place: number, row: number, isNumber: boolean): Id {
   if (ids === null) return row;
-  const id = ids.at(place);
+  const id = ids.at(place) as Id;
   return isNumber ? Number(id) : id;
 }

@@ -204,7 +204,7 @@ export class PartitionCache {
         if (cell === end) cell = runs[++run]?.first ?? 0;
       }
     }
-    const kept = blocks.map(({ rows: { count, ids } }) => ({ count, ids: ids?.copy() ?? null }));
+    const kept = blocks.map(({ rows: { count, ids } }) => ({ count, ids: ids?.slice() ?? null }));
     this.#partitions[p] = { pages, runs, blocks: kept, wasUsed: true };
     this.#held.push(p);
   }

@@ -222,6 +222,16 @@ export class RowBatch {
     return this.#column(name);
   }
 
+  /**
+   * The columns as files have them: dictionaries and views become plain.
+   * @internal
+   */
+  plainColumns(): Column[] {
+    return this.#all().map(({ field, data }) =>
+      columnOf(field.name, joinedColumn([{ field, data }])),
+    );
+  }
+
   /** These rows of the batch, in this order. */
   select(rows: ArrayLike<number>): RowBatch {
     if (!Array.isArray(rows) && !ArrayBuffer.isView(rows)) {

@@ -7,6 +7,7 @@
 
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { concatenated } from '../../base/arrays';
 import { bitmapOf } from '../../base/bitmap';
 import { LongWork } from '../../base/long-work';
 import { checksum } from '../../kernels/xxhash';
@@ -102,14 +103,13 @@ class MadeVectors {
     const values = new Float32Array(texts.length * dimensions);
     const rows = [...texts.keys()].filter(isThere);
     const known = await this.#known(rows.map((row) => texts[row]));
-    for (const [i, vector] of known.entries()) values.set(vector, rows[i] * dimensions);
-    const left = rows.slice(known.length);
-    if (left.length === 0) return { values, dimensions };
-    const others = left.map((row) => texts[row]);
+    const others = rows.slice(known.length).map((row) => texts[row]);
     const made = (await this.embedder.vectorsOf(others, this.#work)).values as Float32Array;
-    const vectors = left.map((_, i) => made.subarray(i * dimensions, (i + 1) * dimensions));
-    for (const [i, vector] of vectors.entries()) values.set(vector, left[i] * dimensions);
-    await this.#add(others, vectors);
+    const added = others.map((_, i) => made.subarray(i * dimensions, (i + 1) * dimensions));
+    for (const [i, vector] of [...known, ...added].entries()) {
+      values.set(vector, rows[i] * dimensions);
+    }
+    await this.#add(others, added);
     return { values, dimensions };
   }
 
@@ -126,8 +126,8 @@ class MadeVectors {
     const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, at);
     for (let from = 0; from + this.#rowBytes <= bytesRead; from += this.#rowBytes) {
       const vector = new Float32Array(bytes.slice(from + 8, from + this.#rowBytes).buffer);
-      const [check] = new BigUint64Array(bytes.slice(from, from + 8).buffer);
-      if (check !== this.#checkOf(texts[vectors.length], vector)) break;
+      const expected = this.#recordOf(texts[vectors.length], vector);
+      if (Buffer.compare(expected, bytes.subarray(from, from + this.#rowBytes)) !== 0) break;
       vectors.push(vector);
     }
     this.#count += vectors.length;
@@ -140,21 +140,18 @@ class MadeVectors {
   }
 
   async #add(texts: readonly string[], vectors: readonly Float32Array[]): Promise<void> {
-    if (this.#file === null) return;
-    const bytes = new Uint8Array(texts.length * this.#rowBytes);
-    vectors.forEach((vector, i) => {
-      const check = BigUint64Array.of(this.#checkOf(texts[i], vector));
-      bytes.set(new Uint8Array(check.buffer), i * this.#rowBytes);
-      const own = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-      bytes.set(own, i * this.#rowBytes + 8);
-    });
+    if (this.#file === null || texts.length === 0) return;
+    const bytes = concatenated(vectors.map((vector, i) => this.#recordOf(texts[i], vector)));
     await this.#file.write(bytes, 0, bytes.length, this.#count * this.#rowBytes);
     this.#count += texts.length;
   }
 
-  #checkOf(text: string, vector: Float32Array): bigint {
+  /** What the file has of a text: a checksum of model, text and vector, and the vector. */
+  #recordOf(text: string, vector: Float32Array): Uint8Array {
+    const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
     const seed = hashWord(`${JSON.stringify(this.embedder.model)} ${text}`);
-    return checksum(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), seed);
+    const check = BigUint64Array.of(checksum(bytes, seed));
+    return concatenated([new Uint8Array(check.buffer), bytes]);
   }
 
   /** Closes the file; one without vectors is removed. */

@@ -27,7 +27,7 @@ export async function run(call: Call): Promise<0 | 1> {
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
     out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
-    const code = call.text('code-type') === 'int64' ? wordColumn('code', codes) : codes;
+    const code = call.text('code-type') === 'int64' ? wordColumn(codes) : codes;
     const renamed = carried.includes('code') && {
       [freeNames(carried, ['code'])[carried.indexOf('code')]]: batch.column('code'),
     };

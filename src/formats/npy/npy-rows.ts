@@ -96,18 +96,19 @@ function numbersOf(bytes: Uint8Array, type: Header['type']): Numbers {
 async function readHeader(source: ByteSource): Promise<Header> {
   const fail = (message: string) =>
     new FormatError(`no .npy file that can be read: ${message}`, source.name);
-  const magic = Buffer.from(await source.take(MAGIC_BYTES));
-  if (magic.length < MAGIC_BYTES || magic.toString('latin1', 0, 6) !== '\x93NUMPY')
-    throw fail('no magic');
+  const take = async (count: number) => {
+    const bytes = Buffer.from(await source.take(count));
+    if (bytes.length < count) throw fail('cut short');
+    return bytes;
+  };
+  const magic = await take(MAGIC_BYTES);
+  if (magic.toString('latin1', 0, 6) !== '\x93NUMPY') throw fail('no magic');
   const version = magic[6];
   if (version < 1 || version > 3) throw fail(`version ${version} is not known`);
-  const size = Buffer.from(await source.take(version === 1 ? 2 : 4));
-  if (size.length < (version === 1 ? 2 : 4)) throw fail('cut short');
-  const length = version === 1 ? size.readUInt16LE(0) : size.readUInt32LE(0);
+  const sizeBytes = version === 1 ? 2 : 4;
+  const length = (await take(sizeBytes)).readUIntLE(0, sizeBytes);
   if (length > MAX_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
-  const text = Buffer.from(await source.take(length));
-  if (text.length < length) throw fail('cut short');
-  return parseHeader(text.toString('latin1'), fail);
+  return parseHeader((await take(length)).toString('latin1'), fail);
 }
 
 const LITTLE = "array.astype(array.dtype.newbyteorder('<'))";

@@ -101,16 +101,14 @@ function uuid(bytes: Uint8Array): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** The kind of a column; that of lists within lists is only listed. */
-function kindOfLeaf(leaf: Leaf): ColumnKind {
-  const { kind } = leafType(leaf);
-  return [kind, { list: kind }, 'json' as const][Math.min(2, leaf.maxRepetition)];
-}
-
 /** A column of `rows` rows from its values. */
-function columnData(leaf: Leaf, rows: number, values: LeafValues, budget: Budget): Column['data'] {
+function columnData(
+  { leaf, item: { kind } }: { readonly leaf: Leaf; readonly item: LeafType },
+  rows: number,
+  values: LeafValues,
+  budget: Budget,
+): Column['data'] {
   const { name, maxRepetition, maxDefinition } = leaf;
-  const { kind } = leafType(leaf);
   // Of a part of a struct there are several levels below that of a value: the struct may be null.
   const isThere = () => values.definitions?.map((level) => Number(level === maxDefinition)) ?? null;
   const data =
@@ -141,13 +139,8 @@ function leafData(
     for (let row = 0, next = 0; row < length; row++) {
       if (isThere[row] === 1) all[row] = (values as Float64Array)[next++];
     }
-    return numberData(
-      all,
-      nullsOf(
-        bitmapOf(length, (row) => isThere[row] === 1),
-        length,
-      ),
-    );
+    const validity = bitmapOf(length, (row) => isThere[row] === 1);
+    return numberData(all, nullsOf(validity, length));
   }
   let next = 0;
   const rows = Array.from({ length }, (_, row) => {
@@ -170,7 +163,7 @@ function listColumn(
 ): Column['data'] {
   const repetitions = levels.repetitions as Uint8Array;
   // Repetition level 0 begins a new list; only one that has items goes on.
-  const rows = countOf(repetitions, 0);
+  const rows = repetitions.reduce((sum, level) => sum + Number(level === 0), 0);
   const offsets = new Int32Array(rows + 1);
   const isThere = definitions === null ? null : new Uint8Array(levelCount);
   const nulls: number[] = [];
@@ -191,12 +184,6 @@ function listColumn(
   return listData(child, offsets, nullsAt(nulls, rows));
 }
 
-function countOf(levels: Uint8Array, level: number): number {
-  let count = 0;
-  for (let i = 0; i < levels.length; i++) if (levels[i] === level) count++;
-  return count;
-}
-
 /** Reads rows of Parquet; memory holds one row group. */
 export async function parquetRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name: file } = source;
@@ -205,9 +192,13 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
   const names = leaves.map(({ name }) => name);
   const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);
-  const plans = leaves
-    .map((leaf, i) => ({ leaf, i, name: leaf.name, kind: kindOfLeaf(leaf) }))
-    .filter(({ name }) => wanted.has(name));
+  const all = leaves.map((leaf, i) => {
+    const item = leafType(leaf);
+    // The kind of lists within lists is only listed.
+    const kinds = [item.kind, { list: item.kind }, 'json' as const];
+    return { leaf, i, item, name: leaf.name, kind: kinds[Math.min(2, leaf.maxRepetition)] };
+  });
+  const plans = all.filter(({ name }) => wanted.has(name));
   const none = plans.map(({ name, kind }) => plainColumn(name, kind, plainData(kind, [])));
   const empty = RowBatch.ofColumns(none, 0, { file });
 
@@ -225,14 +216,14 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
       const sum = own.reduce((all, { byteCount }) => all + byteCount, 0);
       const budget = new Budget(Math.min(bytes.byteCount, sum));
       const made: Column[] = [];
-      for (const { leaf, name, kind, i } of plans) {
+      for (const plan of plans) {
+        const { leaf, name, kind, i, item } = plan;
         const data = await asParquet(file, async () => {
           const { start, byteCount } = chunks[i];
           const content = new Uint8Array(byteCount);
           await bytes.readInto(content, start);
-          const { turn } = leafType(leaf);
-          const reader = new LeafReader(leaf, chunks[i], turn, new Budget(budget.bytes));
-          return columnData(leaf, rows, reader.read(content), budget);
+          const reader = new LeafReader(leaf, chunks[i], item.turn, new Budget(budget.bytes));
+          return columnData(plan, rows, reader.read(content), budget);
         });
         made.push(plainColumn(name, kind, data));
       }

@@ -8,10 +8,9 @@ import type { ByteFile } from '../../table/arrow/batches';
 
 /** Reads numbers and bytes one after another; throws where they end. */
 export class Cursor {
-  constructor(
-    readonly bytes: Uint8Array,
-    public at = 0,
-  ) {}
+  at = 0;
+
+  constructor(readonly bytes: Uint8Array) {}
 
   get left(): number {
     return this.bytes.length - this.at;

@@ -16,8 +16,8 @@ import {
 import type { CodeOrigin } from '../../codes/codes';
 import type { TextModel } from '../../vectors/text-model';
 import { bytesOf } from '../columns/chunk';
-import { type Column, columnOf, recordBatch } from '../columns/make';
-import { joinedColumn, ofType } from '../columns/pick';
+import { type Column, recordBatch } from '../columns/make';
+import { ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
 import { headerText, KEY, sealedBatch } from '../sealed/seal';
 
@@ -127,14 +127,11 @@ export class ArrowWriter {
 
   /** The bytes that a batch adds: views of its memory, to be written before that changes. */
   write(batch: RowBatch): Uint8Array[] {
-    const { schema, data } = batch.toArrow();
-    // Plain columns: a file cannot replace a dictionary between batches.
-    const columns = schema.fields.map((field, i) => {
-      return columnOf(field.name, joinedColumn([{ field, data: data.children[i] }]));
-    });
+    // A file cannot replace a dictionary between batches.
+    const columns = batch.plainColumns();
     if (this.#encoder === null) {
       const fields = columns.map(({ field }) => field);
-      const metadata = new Map(schema.metadata);
+      const metadata = new Map(batch.toArrow().schema.metadata);
       metadata.delete(KEY);
       if (this.#header !== null) metadata.set(KEY, this.#header);
       this.#encoder = new ArrowEncoder(this.layout, new Schema(fields, metadata));

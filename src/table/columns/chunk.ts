@@ -70,18 +70,18 @@ export function checkOffsets({ data, firstRow }: Chunk, elements: number): void 
   }
 }
 
-/** Where the items of each row of a list column begin and end in its child. */
+/** Where the items or bytes of each row begin and end in the column's child or its values. */
 export interface Ranges {
   start(row: number): number;
   end(row: number): number;
 }
 
-/** The ranges of a list or Map column, which are checked against its items first. */
+/** The ranges of a column of lists, Maps or bytes, which are checked against its items first. */
 export function rangesOf(chunk: Chunk): Ranges {
   const { data, firstRow } = chunk;
   const { typeId, stride, valueOffsets, length } = data;
   const [child] = data.children;
-  const childLength = child?.length ?? 0;
+  const childLength = child?.length ?? data.values?.length ?? 0;
   if (typeId === Type.FixedSizeList) {
     // The length of a child is only a claim; for numbers their bytes are counted too.
     const isNumber = child?.typeId === Type.Float || child?.typeId === Type.Int;

@@ -102,7 +102,7 @@ export function idData(ids: Ids): Data {
  * where codes are wider. The first bits of a code are the lowest of the first integer. A copy;
  * `codesOf` reads them back as codes.
  */
-export function wordColumn(name: string, codes: Codes): Column {
+export function wordColumn(codes: Codes): Column {
   const { bytes, bytesPerCode, count: length, validity } = codes;
   const words = Math.ceil(bytesPerCode / 8);
   const values = new Uint8Array(8 * words * length);
@@ -111,9 +111,9 @@ export function wordColumn(name: string, codes: Codes): Column {
   }
   const integers = new BigInt64Array(values.buffer);
   const nulls = nullsOf(validity, length);
-  if (words === 1) return plainColumn(name, 'int64', numberData(integers, nulls));
+  if (words === 1) return plainColumn('code', 'int64', numberData(integers, nulls));
   const offsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
-  return plainColumn(name, { list: 'int64' }, listData(numberData(integers), offsets, nulls));
+  return plainColumn('code', { list: 'int64' }, listData(numberData(integers), offsets, nulls));
 }
 
 /** Texts and bytes, and items of lists, of one batch stay below 2^31, where 32-bit offsets end. */

@@ -51,7 +51,7 @@ export function taken({ field, data }: Column, rows: ArrayLike<number>): Column 
 }
 
 /** Columns of one type, one after another. Throws where their elements do not fit one column. */
-function joinedData(parts: readonly Data[]): Data {
+export function joinedData(parts: readonly Data[]): Data {
   const type = plainOf(parts[0].type as DataType);
   if (parts.length === 1 && type === parts[0].type) return parts[0];
   const runs = parts.map((data) => ({ data, from: 0, to: data.length }));

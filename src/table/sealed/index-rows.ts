@@ -24,7 +24,6 @@ import {
 } from '../arrow/messages';
 import { type ArrowSource, asArrow } from '../arrow/source';
 import { type Column, columnOf } from '../columns/make';
-import { joinedColumn } from '../columns/pick';
 import { RowBatch } from '../row-batch';
 import { checkColumn, type Header, headerText } from './seal';
 import {
@@ -121,13 +120,12 @@ const OWN = ['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights'];
 
 /** Carried columns; a name that another column of the file has gets a `_` at its end. */
 function carriedColumns(batch: RowBatch): Column[] {
-  const { schema, data } = batch.toArrow();
   const taken = new Set(OWN);
-  return schema.fields.map((field, i) => {
-    let { name } = field;
+  return batch.plainColumns().map((column) => {
+    let { name } = column.field;
     while (taken.has(name)) name += '_';
     taken.add(name);
-    return columnOf(name, joinedColumn([{ field, data: data.children[i] }]));
+    return columnOf(name, column);
   });
 }
 

@@ -368,8 +368,8 @@ export function readBody(
       const kind = checkOneOf('id', id as (typeof ID_TYPES)[number], ID_TYPES);
       if (kind === 'Utf8') {
         const offsets = checkedOffsets(take(Int32Array, count + 1));
-        rows[name] = new Texts(offsets, take(Uint8Array, offsets[count]));
-      } else rows[name] = new Integers(numbers(ID_KINDS[kind], count) as IntegerIds);
+        rows[name] = new TextIds(offsets, take(Uint8Array, offsets[count]));
+      } else rows[name] = numbers(ID_KINDS[kind], count);
     } else if (typeof type === 'string') rows[name] = numbers(type, count);
     else if ('bytes' in type) rows[name] = take(Uint8Array, count * type.bytes);
     else if ('vector' in type) rows[name] = numbers(type.vector, count * (type.width ?? 1));
@@ -392,36 +392,13 @@ function checkedOffsets(offsets: Int32Array): Int32Array {
 
 type IntegerIds = Exclude<Ids, readonly string[]>;
 
-/** The ids of a block, in views of its body. */
-export interface BlockIds {
-  /** The id of the row at a position in the block. */
-  at(place: number): string | number | bigint;
-  /** The ids of all rows; of integers a view. */
-  all(): Ids;
-  /** A copy, so that the body can be freed. */
-  copy(): BlockIds;
-}
-
-class Integers implements BlockIds {
-  constructor(readonly values: IntegerIds) {}
-
-  at(place: number): number | bigint {
-    return this.values[place];
-  }
-
-  all(): Ids {
-    return this.values;
-  }
-
-  copy(): BlockIds {
-    return new Integers(this.values.slice());
-  }
-}
+/** The ids of a block, in views of its body; `slice()` is a copy, so that the body can be freed. */
+export type BlockIds = IntegerIds | TextIds;
 
 const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Texts, which are decoded when they are read. */
-class Texts implements BlockIds {
+class TextIds {
   constructor(
     readonly offsets: Int32Array,
     readonly bytes: Uint8Array,
@@ -431,17 +408,7 @@ class Texts implements BlockIds {
     return decoder.decode(this.bytes.subarray(this.offsets[place], this.offsets[place + 1]));
   }
 
-  all(): string[] {
-    // All texts are decoded by one call where possible.
-    const { offsets, bytes } = this;
-    const places = Array.from({ length: offsets.length - 1 }, (_, place) => place);
-    const text = decoder.decode(bytes);
-    if (text.length < bytes.length) return places.map((place) => this.at(place));
-    // All characters are ASCII, so offsets count characters: one decoding is ten times as fast.
-    return places.map((place) => text.slice(offsets[place], offsets[place + 1]));
-  }
-
-  copy(): BlockIds {
-    return new Texts(this.offsets.slice(), this.bytes.slice());
+  slice(): TextIds {
+    return new TextIds(this.offsets.slice(), this.bytes.slice());
   }
 }
