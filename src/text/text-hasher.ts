@@ -136,7 +136,7 @@ export class TextHasher {
   readonly #stopWords: readonly string[];
   /** What another thread needs to make an equal hasher; null if it cannot have the tokens. */
   readonly #settings: Omit<TextState, 'frequencies'> | null;
-  readonly #vocabulary: Vocabulary;
+  #vocabulary: Vocabulary;
   /** Reads texts if only the set of their shingles counts, not words and weights; else null. */
   readonly #sets: SetReader | null;
   readonly #order = new HashOrder();
@@ -278,8 +278,8 @@ export class TextHasher {
   /** The dimensions of a text's tokens in the order of the text; some may repeat. */
   members(text: string): BigUint64Array {
     if (this.#sets !== null) return this.#sets.membersOf(text);
-    const { lows, highs } = this.#vocabulary;
     const numbers = this.#read(text);
+    const { lows, highs } = this.#vocabulary; // new words may have replaced them
     const halves = new Uint32Array(2 * numbers.length);
     numbers.forEach((number, i) => {
       halves[2 * i] = lows[number];
@@ -305,33 +305,16 @@ export class TextHasher {
     call: LongCall,
   ): Promise<Codes> {
     const list = Array.isArray(texts) ? texts : [...checkTexts(texts)];
+    const settings = this.#settings as Omit<TextState, 'frequencies'>;
+    const frequencies = this.#frequencies;
     // Other threads cannot have tokens of the caller.
     const alone = this.#settings === null && { threads: 1 };
     const work = new LongWork({ ...checkLongCall(call), ...alone });
     const kind = { bits: this.bits, origin: this.origin };
+    const ends = partEnds(list);
     const found: Codes[] = [];
-    const take = ({ bytes, isNull, keys: own }: PartCodes) => {
-      keys?.append(own);
-      const hasNulls = isNull.includes(1);
-      const validity = hasNulls ? bitmapOf(isNull.length, (row) => isNull[row] === 0) : null;
-      const codes = Codes.allocate(isNull.length, { validity, ...kind });
-      codes.bytes.set(bytes);
-      found.push(codes);
-    };
-    await runJob(this.#jobOf(list, keys, take), work);
-    return Codes.join(found, kind);
-  }
-
-  /** Hashes parts of texts by threads, each with an equal hasher and its own vocabulary. */
-  #jobOf(
-    texts: readonly string[],
-    keys: BandKeys | null,
-    take: (codes: PartCodes) => void,
-  ): Job<TextState, TextPart, PartCodes> {
-    const ends = partEnds(texts);
-    const settings = this.#settings as Omit<TextState, 'frequencies'>;
-    const frequencies = this.#frequencies;
-    return {
+    // Each thread has an equal hasher, with its own vocabulary.
+    const job: Job<TextState, TextPart, PartCodes> = {
       task: TEXT_HASHING,
       get state() {
         return { ...settings, frequencies: frequencies?.entries() ?? null };
@@ -339,14 +322,21 @@ export class TextHasher {
       count: ends.length,
       part: (i) => {
         const firstRow = ends[i - 1] ?? 0;
-        return { texts: texts.slice(firstRow, ends[i]), firstRow, bands: keys?.bands };
+        return { texts: list.slice(firstRow, ends[i]), firstRow, bands: keys?.bands };
       },
       here: (part) => this.codesOfPart(part),
-      take(codes, i) {
-        take(codes);
-        return [ends[i], texts.length];
+      take({ bytes, isNull, keys: own }, i) {
+        keys?.append(own);
+        const hasNulls = isNull.includes(1);
+        const validity = hasNulls ? bitmapOf(isNull.length, (row) => isNull[row] === 0) : null;
+        const codes = Codes.allocate(isNull.length, { validity, ...kind });
+        codes.bytes.set(bytes);
+        found.push(codes);
+        return [ends[i], list.length];
       },
     };
+    await runJob(job, work);
+    return Codes.join(found, kind);
   }
 
   /**
@@ -377,6 +367,7 @@ export class TextHasher {
   /** The numbers of a text's distinct words as they come: a view, valid until the next text. */
   #read(given: string): Uint32Array {
     const text = normalized(given, this.#rules);
+    if (this.#vocabulary.isFull) this.#vocabulary = this.#vocabulary.emptied();
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
     if (this.#areWords) readWords(text, vocabulary);
@@ -390,7 +381,8 @@ export class TextHasher {
     const version = this.#frequencies?.version ?? 0;
     if (version !== this.#version) this.#vocabulary.resetWeights();
     this.#version = version;
-    const order = this.#order.of(this.#vocabulary, this.#read(text));
+    const numbers = this.#read(text);
+    const order = this.#order.of(this.#vocabulary, numbers);
     if (order.length <= this.#keywords) return order;
     const places = Array.from(order.keys());
     const weights = Float64Array.from(order, (number) => this.#weightOf(number));

@@ -1,8 +1,7 @@
 /**
  * The words that occurred before, each with a number (its index in the arrays here) and the halves
  * of its 64-bit hash. Words follow Zipf's law, so most words of a text are known and need not be
- * hashed; they are found by their code units, without making a string. Memory is bounded: a full
- * vocabulary is emptied before the next text.
+ * hashed; they are found by their code units, without making a string.
  *
  * UTF-16 code units become the letters of words by a table that is filled as they occur, since most
  * become one letter whatever their neighbours are. Stretches with other code units, called odd, are
@@ -37,7 +36,7 @@ function placeOf(key: number): number {
  */
 export type HashWords = (units: Uint16Array, starts: Uint32Array, hashes: Uint32Array) => void;
 
-/** Callers read the arrays, of which `begin` and each new word may replace some. */
+/** Callers read the arrays, of which each new word may replace some. */
 export class Vocabulary {
   readonly #hash: HashWords;
   readonly #stopWords: ReadonlySet<string>;
@@ -77,12 +76,21 @@ export class Vocabulary {
     this.#stopWords = stopWords;
   }
 
-  /** Begins a text: sets all counts to 0, and empties a full vocabulary. */
+  /** True of one that is left for an empty one before the next text, so that memory is bounded. */
+  get isFull(): boolean {
+    return this.#size >= MAX_WORDS || this.#starts[this.#size] >= MAX_UNITS;
+  }
+
+  /** An empty one for the same words. */
+  emptied(): Vocabulary {
+    return new Vocabulary(this.#hash, this.#stopWords);
+  }
+
+  /** Begins a text: sets all counts to 0. */
   begin(): void {
     const { counts, found, foundCount } = this;
     for (let i = 0; i < foundCount; i++) counts[found[i]] = 0;
     this.foundCount = 0;
-    if (this.#size >= MAX_WORDS || this.#starts[this.#size] >= MAX_UNITS) this.#forget();
   }
 
   /** Counts an occurrence of a word. Throws a TypeError if it is no string. */
@@ -189,16 +197,6 @@ export class Vocabulary {
       this.#places[place] = places[from];
       this.#places[place + 1] = places[from + 1];
     }
-  }
-
-  /** Removes all words, and their memory. */
-  #forget(): void {
-    const empty = new Vocabulary(this.#hash, this.#stopWords);
-    this.#size = 0;
-    this.#hashed = 0;
-    [this.lows, this.highs, this.counts] = [empty.lows, empty.highs, empty.counts];
-    [this.weights, this.found, this.spelled] = [empty.weights, empty.found, empty.spelled];
-    [this.#starts, this.#units, this.#places] = [empty.#starts, empty.#units, empty.#places];
   }
 }
 

@@ -285,6 +285,15 @@ print(sum(1 << bit for bit in range(64) if sums[bit] > 0))`;
   }
 }
 
+it('members are the dimensions of the tokens, of new words too', () => {
+  // More words than the vocabulary has room for at first: its arrays are replaced meanwhile.
+  const words = Array.from({ length: 1500 }, (_, i) => `word${i}`);
+  const hasher = new TextHasher();
+  expect(hasher.members(words.join(' '))).toEqual(
+    BigUint64Array.from(words, (word) => hashWord(word)),
+  );
+});
+
 describe('many texts', () => {
   it('have the codes of each, in order', async () => {
     const hasher = new TextHasher({ bits: 100 });
