@@ -274,6 +274,15 @@ it('texts are never taken for integers: 0.1 read "\\u0000int:5" as 5', async () 
   }
 });
 
+it.each([
+  ['after an empty line', '\nid;text\n1;"tea, black"\n'],
+  ['in names of several lines', '"id";"a\n,b, c"\n1;tea\n'],
+])('the delimiter of CSV is that of its first line with cells: %s', async (_, text) => {
+  writeFileSync(path('first.csv'), text);
+  const { columns } = await openRows(path('first.csv'));
+  expect([columns.length, columns[0].name]).toEqual([2, 'id']);
+});
+
 describe('a file that was read before', () => {
   const lines = Array.from({ length: 90_000 }, (_, i) => `{"id":${i},"text":"${i * i}"}\n`);
   const read = async (name: string, states: FileStates) => {

@@ -188,14 +188,16 @@ class CsvScan extends RecordScan {
   }
 }
 
-/** The delimiter that is most often in the first line, quoted cells left out. */
+/** The delimiter that is most often in the first line with cells, quoted ones left out. */
 function guess(bytes: Buffer): Delimiter {
-  const newline = bytes.indexOf(NEWLINE);
-  const line = bytes.toString('utf8', 0, newline < 0 ? bytes.length : newline);
-  const plain = line.replaceAll(/"(?:[^"]|"")*"/g, '');
-  const counts = DELIMITERS.map((delimiter) => plain.split(delimiter).length);
+  const plain = bytes.toString('utf8', 0, GUESSED_BYTES).replaceAll(/"(?:[^"]|"")*"/g, '');
+  const line = plain.split(/\r?\n/).find((one) => one !== '') ?? '';
+  const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);
   return DELIMITERS[counts.indexOf(Math.max(...counts))];
 }
+
+/** A longer line of names is judged by its beginning. */
+const GUESSED_BYTES = 2 ** 16;
 
 /** Numbers as programs write them. 007 and +1 stay texts: they may be names of something. */
 const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
