@@ -120,7 +120,7 @@ export {
   type WeightedWord,
 } from './text/text-hasher';
 export { characters, shingles, type Tokens, words } from './text/tokens';
-export { hashWord, type WordHash } from './text/word-hash';
+export type { WordHash } from './text/word-hash';
 export { closeThreads } from './threads/parallel';
 export {
   type CosineNeighbors,

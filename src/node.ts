@@ -3,7 +3,7 @@
  * by name and does nothing else; it needs the file system of Node.
  */
 
-export { readCodes, readVectors, writeCodes } from './formats/arrow/arrow-file';
+export { writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
@@ -13,7 +13,6 @@ export {
   applyPlan,
   type ReadPlanOptions,
   readPlan,
-  writePairs,
   writePlan,
 } from './formats/plan-file';
 export type {

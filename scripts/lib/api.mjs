@@ -20,7 +20,7 @@ const TOPICS = {
   Clusters: ['cluster', 'clusterByDensity'],
   Texts: [
     ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],
-    ...['hashWord', 'FrequencyTable', 'embed'],
+    ...['FrequencyTable', 'embed'],
   ],
   Measuring: ['calibrate', 'measureRecall'],
   Threads: ['closeThreads'],
@@ -30,8 +30,8 @@ const TOPICS = {
     'FormatError',
   ],
   'Files (Node)': [
-    ...['openRows', 'createRows', 'RowBatch', 'readCodes', 'writeCodes', 'readVectors'],
-    ...['readPlan', 'writePlan', 'applyPlan', 'writePairs', 'saveIndex'],
+    ...['openRows', 'createRows', 'RowBatch', 'writeCodes', 'readPlan', 'writePlan', 'applyPlan'],
+    ...['saveIndex'],
     ...['openIndex', 'IndexFolder'],
   ],
 };

@@ -1,5 +1,5 @@
 /**
- * Plans and pairs as files: rows like others, in the formats that rows have. A plan is applied by
+ * Plans as files: rows like others, in the formats that rows have. A plan is applied by
  * writing a new file of the rows that it keeps: JSONL, shards of JSONL, CSV and text keep their
  * records byte for byte, Arrow and Parquet all their columns; another format of the output
  * converts.
@@ -11,7 +11,6 @@ import { asFormatError, FormatError } from '../base/format-error';
 import { checkIds } from '../base/ids';
 import { checkLongCall, type LongCall } from '../base/long-work';
 import type { BitOrder } from '../codes/codes';
-import { noPairs, type PairBatch, type Pairs } from '../near/pairs';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import {
   doubtfulRows,
@@ -23,7 +22,7 @@ import {
   planOf,
 } from '../near/plan-table';
 import type { ColumnInfo } from '../table/columns/types';
-import { RowBatch } from '../table/row-batch';
+import type { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows, type RowWriter, writerTo } from './create-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
@@ -37,35 +36,6 @@ import {
 } from './row-reader';
 import { shardsOf } from './shards';
 import type { FileStates } from './web-source';
-
-/**
- * Writes pairs as an Arrow stream of a, b, distance and, if known, cosine or jaccard. Holds one
- * batch in memory.
- *
- * @example
- * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * await writePairs('pairs.arrow', pairs(codes, { maxDistance: 10 }));
- * for await (const batch of await openRows('pairs.arrow')) {
- *   console.log(batch.values('a'), batch.values('b')); // [ 0 ] [ 1 ]
- * }
- */
-export async function writePairs(path: string, found: Pairs): Promise<void> {
-  checkArguments({ path, found }, { path: 'path', found: 'batches' });
-  await writeRows(path, { format: 'arrows', header: { kind: 'pairs' } }, async (writer) => {
-    for await (const batch of found) await writer.write(rowsOf(batch));
-    if (writer.rowCount === 0) await writer.write(rowsOf(noPairs(found)));
-  });
-}
-
-function rowsOf({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
-  return RowBatch.of({
-    a,
-    b,
-    distance: distances,
-    ...(cosines !== null && { cosine: cosines }),
-    ...(jaccards !== null && { jaccard: jaccards }),
-  });
-}
 
 /** Writes a plan, a line for each row, in the format of the path. */
 export async function writePlan(
@@ -194,10 +164,11 @@ export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
  * and must have the rows that the plan was made for.
  *
  * @example
+ * import { readFile } from 'node:fs/promises';
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
  * await writeCodes('codes.arrow', codes);
  * await applyPlan(await dedup(codes, { maxDistance: 10 }), 'codes.arrow', 'kept.arrow');
- * console.log((await readCodes('kept.arrow')).codes.count); // 2
+ * console.log(codesFromArrow(await readFile('kept.arrow')).codes.count); // 2
  */
 export async function applyPlan(
   plan: DedupPlan,

@@ -12,7 +12,8 @@ import {
   shingles,
   TextHasher,
 } from '../../src/index';
-import { readCodes, readPlan, saveIndex, writeCodes } from '../../src/node';
+import { readPlan, saveIndex, writeCodes } from '../../src/node';
+import { readCodes } from '../reference/arrow';
 import { rowsOf, run, runInTerminal } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-dedup-'));

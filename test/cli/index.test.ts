@@ -6,11 +6,11 @@ import {
   IndexFolder,
   openIndex,
   RowBatch,
-  readVectors,
   SimHashIndex,
   type SparseVector,
   TextHasher,
 } from '../../src/node';
+import { readVectors } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { startHost } from '../store/web-host';
 import { ownFolder, root, rowsOf, run } from './run';

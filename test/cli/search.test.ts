@@ -6,10 +6,10 @@ import {
   hammingDistance,
   openIndex,
   openRows,
-  readVectors,
   type SimHashIndex,
   TextHasher,
 } from '../../src/node';
+import { readVectors } from '../reference/arrow';
 import { ownFolder, root, rowsOf, run, runInTerminal } from './run';
 
 const NOUNS = join(root, 'datasets/nouns/nouns.arrow');

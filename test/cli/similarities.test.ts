@@ -2,8 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { IndexFolder, readCodes } from '../../src/node';
+import { IndexFolder } from '../../src/node';
 import { shingles } from '../../src/text/tokens';
+import { readCodes } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { ownFolder, run } from './run';
 

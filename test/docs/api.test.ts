@@ -12,7 +12,10 @@ import { examplesOf, printedBy, promisesOf, root } from './examples';
 // That of `embed` runs without the package, and without a network.
 vi.mock('@huggingface/transformers', () => import('../reference/transformers.mjs'));
 
-const modules = { halfspace: library, 'halfspace/node': nodeLibrary, 'node:fs': fs };
+const modules = {
+  ...{ halfspace: library, 'halfspace/node': nodeLibrary },
+  ...{ 'node:fs': fs, 'node:fs/promises': fs.promises },
+};
 const examples = examplesOf('docs/api.md');
 
 let folder: string;

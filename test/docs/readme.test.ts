@@ -7,13 +7,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { SIMHASHER_DEFAULTS } from '../../src/hashing/simhash';
 import * as library from '../../src/index';
 import * as nodeLibrary from '../../src/node';
+import { readVectors } from '../reference/arrow';
 import { quickIf } from '../reference/tags';
 import { startHost, type WebHost } from '../store/web-host';
 import { examplesOf, printedBy, promisesOf, root } from './examples';
 
 /** The examples of the docs run, and print what the comment behind each console.log says. */
 const options = readFileSync(join(root, 'docs/index.md'), 'utf8');
-const modules = { halfspace: library, 'halfspace/node': nodeLibrary, 'node:fs': fs };
+const modules = {
+  ...{ halfspace: library, 'halfspace/node': nodeLibrary },
+  ...{ 'node:fs': fs, 'node:fs/promises': fs.promises },
+};
 /** The recipes with other programs run in scripts/check-interop.mjs. */
 const isRecipe = (code: string) => code.includes('@energetic-ai');
 
@@ -31,11 +35,11 @@ let host: WebHost;
 beforeAll(async () => {
   published = mkdtempSync(join(tmpdir(), 'halfspace-published-'));
   const nouns = `${root}datasets/nouns/nouns.arrow`;
-  const { vectors, ids } = await nodeLibrary.readVectors<string[]>(nouns, { id: 'word' });
+  const { vectors, ids } = await readVectors(nouns, { id: 'word' });
   const index = new library.SimHashIndex<string>({
     ...{ bits: 256, dimensions: 100, projection: 'hadamard', vectors: 'float32' },
   });
-  await index.addAll(vectors, ids);
+  await index.addAll(vectors, ids as string[]);
   await index.optimize({ queries: 100 });
   await nodeLibrary.saveIndex(index, published);
   host = await startHost(published);

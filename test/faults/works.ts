@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PlanFile } from '../../src/explore/server/review';
 import * as api from '../../src/node';
+import { readCodes } from '../reference/arrow';
 import { Draws } from '../reference/random';
 
 export interface Work {
@@ -342,7 +343,7 @@ const codeFile = file(
   'codes',
   'codes.arrow',
   (path, state) => api.writeCodes(path, codesFor(state)),
-  async (path) => hex((await api.readCodes(path)).codes.bytes),
+  async (path) => hex((await readCodes(path)).codes.bytes),
   (state) => hex(codesFor(state).bytes),
 );
 

@@ -6,7 +6,6 @@ const call = (name: string, ...args: unknown[]) => ({ name, args });
 const codes = await new api.SimHasher({ bits: 16 }).hashAll([[1], [1]]);
 const made = await api.dedup(codes, { maxDistance: 1 });
 const plan = () => made;
-const source = () => api.pairs(codes, { maxDistance: 1 });
 
 it.each([
   [
@@ -18,8 +17,6 @@ it.each([
   [call('openRows', ['a.csv', 3]), '"source"[1] expected a string, got 3'],
   [call('openRows', undefined), '"source" expected a path, paths, or an async iterable of bytes'],
   [call('createRows', 'a.csv', { inputs: [7] }), '"inputs"[0] expected a string, got 7'],
-  [call('writePairs', 'a.arrow', undefined), '"found" expected batches to be read with for await'],
-  [call('writePairs', undefined, source()), '"path" expected a path, got undefined'],
   [call('writePlan', 3, plan()), '"path" expected a path, got 3'],
   [call('readPlan', null), '"path" expected a path, got null'],
   [call('readPlan', 'a.csv', { maxRows: '3' }), '"maxRows" expected a number, got "3"'],
@@ -29,7 +26,6 @@ it.each([
     call('applyPlan', plan(), 'a.csv', 'b.csv', { inputs: 'a' }),
     '"inputs" expected an array of names',
   ],
-  [call('readCodes', undefined), '"path" expected a path, got undefined'],
   [
     call('writeCodes', {}, api.Codes.allocate(1, { bits: 8 })),
     '"path" expected a path, got Object',

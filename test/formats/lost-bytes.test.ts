@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import {
+  createRows,
   FormatError,
   openRows,
   pairs,
+  RowBatch,
   SimHasher,
   vectorsFromArrow,
-  writePairs,
 } from '../../src/node';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-lost-'));
@@ -31,7 +32,11 @@ async function failure(bytes: Uint8Array): Promise<unknown> {
 async function sound(): Promise<Buffer> {
   const vectors = Array.from({ length: 300 }, (_, i) => [Math.cos(i / 10), Math.sin(i / 10)]);
   const codes = await new SimHasher({ bits: 64 }).hashAll(vectors);
-  await writePairs(file, pairs(codes, { maxDistance: 10 }));
+  const rows = await createRows(file, { format: 'arrows', force: true });
+  for await (const { a, b, distances } of pairs(codes, { maxDistance: 10 })) {
+    await rows.write(RowBatch.of({ a, b, distance: distances }));
+  }
+  await rows.close();
   return readFileSync(file);
 }
 

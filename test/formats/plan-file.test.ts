@@ -17,19 +17,12 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import {
-  applyChecked,
-  applyPlan,
-  readPlan,
-  writePairs,
-  writePlan,
-} from '../../src/formats/plan-file';
+import { applyChecked, applyPlan, readPlan, writePlan } from '../../src/formats/plan-file';
 import { dedup } from '../../src/near/dedup';
-import { pairs } from '../../src/near/pairs';
 import { checkPlan } from '../../src/near/plan';
 import { codesFromArrow, codesToArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { collection, pairsByBruteForce } from '../near/collections';
+import { collection } from '../near/collections';
 import { quickIf } from '../reference/tags';
 
 /** Plans as files of their own, read back, edited and applied; the source is only read. */
@@ -311,32 +304,6 @@ describe('rows kept of a file', () => {
       '{"s":{"c":"red"},"l":["red"],"w":"red"}',
       '{"s":{"c":"green"},"l":["green"],"w":"green"}',
     ]);
-  });
-});
-
-describe('pairs', () => {
-  const many = collection('clustered', 3000, 64, 5);
-
-  it('go to a file batch by batch, and nothing else is left', async () => {
-    const expected = pairsByBruteForce(many, null, 5);
-    expect(expected.length).toBeGreaterThan(2 ** 16); // more than one batch
-    await writePairs(path('pairs.arrows'), pairs(many, { maxDistance: 5 }));
-    const table = tableFromIPC(readFileSync(path('pairs.arrows')));
-    expect(table.batches.length).toBeGreaterThan(1);
-    ['a', 'b', 'distance'].forEach((name, i) => {
-      // As text: a deep comparison of so many numbers takes half a minute.
-      const column = Array.from(table.getChild(name)?.toArray() as Uint32Array);
-      expect(column.join() === expected.map((pair) => pair[i]).join()).toBe(true);
-    });
-    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  });
-
-  it('may be none', async () => {
-    const one = Codes.from(many.bytes.slice(0, 8), { bits: 64 });
-    await writePairs(path('none.arrows'), pairs(one, { maxDistance: 5 }));
-    const table = tableFromIPC(readFileSync(path('none.arrows')));
-    expect(table.numRows).toBe(0);
-    expect(table.schema.fields.map(({ name }) => name)).toEqual(['a', 'b', 'distance']);
   });
 });
 

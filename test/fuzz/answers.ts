@@ -7,6 +7,7 @@
 import { PassThrough } from 'node:stream';
 import { COSINE, catchShare } from '../../src/codes/measure';
 import * as api from '../../src/node';
+import { hashWord } from '../../src/text/word-hash';
 import { countDifferentBits, naiveNeighbors } from '../reference/brute-force';
 import type { Draws } from '../reference/random';
 import { check, checkEqual, checkError, textOf } from './check';
@@ -334,7 +335,7 @@ const texts: Run = async (draws) => {
     const code = new SimHasher({ bits: options.bits, zero: 'null' }).hash({ indices, values });
     checkEqual(code, codes.at(row).slice(), 'hash of vectorize');
     const words = [...options.tokens(text)];
-    const dimensions = new Set(words.map((word) => api.hashWord(word, options.hash)));
+    const dimensions = new Set(words.map((word) => hashWord(word, options.hash)));
     checkEqual(indices.length, dimensions.size, 'dimensions of a text');
   });
   const table = hasher.fit(all);

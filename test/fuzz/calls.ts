@@ -238,9 +238,6 @@ const LIBRARY: Record<string, MakeCall> = {
   jieba: call(api.jieba as never),
   stopWords: call(api.stopWords as never, 'en'),
   embed: call(api.embed as never, ['a', 'b'], 'org/model'),
-  hashWord: call(api.hashWord as never, 'tea', (draws: Draws) =>
-    draws.pick(['md5', 'xxhash64', 'fnv1a64']),
-  ),
   estimateJaccard: call(api.estimateJaccard, 20, 256, { confidence: 0.9 }),
   'new FrequencyTable': call(
     (origin) => new api.FrequencyTable(origin),

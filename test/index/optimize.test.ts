@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex, scanVectors } from '../../src';
 import { coreOf } from '../../src/index/simhash-index';
-import { readVectors } from '../../src/node';
+import { readVectors } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { heldOutRows } from './held-out';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { estimateAngle, hammingDistance, type Projection, SimHasher } from '../../src';
-import { readVectors } from '../../src/node';
+import { readVectors } from '../reference/arrow';
 import { quickIf } from '../reference/tags';
 
 const { vectors } = await readVectors('datasets/nouns/nouns.arrow', { id: 'word' });

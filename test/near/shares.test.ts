@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { dedup, distanceFor, pairs, SimHashIndex, scanVectorsAll } from '../../src';
 import { COSINE, catchShare } from '../../src/codes/measure';
-import { readVectors } from '../../src/node';
+import { readVectors } from '../reference/arrow';
 
 // 3,000 nouns: all pairs at the cosine or more by brute force, against what codes of several planes
 // and widths find of them. Pairs above the least cosine are caught more often than those at it.

@@ -39,7 +39,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/bitmap';
 import type { Ids } from '../../src/base/ids';
 import { Codes } from '../../src/codes/codes';
-import { readCodes, readVectors } from '../../src/formats/arrow/arrow-file';
+
 import { createRows } from '../../src/formats/create-rows';
 import { openRows } from '../../src/formats/open-rows';
 import { readPlan } from '../../src/formats/plan-file';
@@ -47,6 +47,7 @@ import { dedup } from '../../src/near/dedup';
 import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import type { DenseMatrix, SparseMatrix } from '../../src/vectors/vectors';
+import { readCodes, readVectors } from '../reference/arrow';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-readers-'));
 afterAll(() => rmSync(folder, { recursive: true }));

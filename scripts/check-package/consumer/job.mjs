@@ -46,7 +46,9 @@ export async function fileJob(library, node, path) {
   const hasher = new library.SimHasher({ bits: 64, seed: 9 });
   const made = await hasher.hashAll({ values: numbers(50 * DIMENSIONS), dimensions: DIMENSIONS });
   await node.writeCodes(path, made);
-  const { codes } = await node.readCodes(path);
+  const batches = [];
+  for await (const batch of await node.openRows(path)) batches.push(batch);
+  const codes = batches[0].codes('code');
   expect(equal(codes.bytes, made.bytes), 'the codes came back from the file changed');
   return { codes: hex(codes.bytes), nearest: plain(library.scan(codes, made.at(0), { k: 3 })) };
 }

@@ -10,7 +10,7 @@ import {
   type SimHasherOptions,
   scan,
 } from 'halfspace';
-import { readCodes, readVectors, writeCodes } from 'halfspace/node';
+import { openRows, writeCodes } from 'halfspace/node';
 
 const options: SimHasherOptions = { bits: 128, seed: 7n, projection: 'gaussian' };
 const hasher = new SimHasher(options);
@@ -27,9 +27,12 @@ export async function first(): Promise<number> {
 }
 
 export async function files(path: string): Promise<Codes> {
-  const { values, dimensions } = (await readVectors(path, { column: 'vector' })).vectors;
-  await writeCodes(path, await hasher.hashAll({ values, dimensions }));
-  return (await readCodes(path)).codes;
+  const all: Codes[] = [];
+  for await (const batch of await openRows(path)) {
+    all.push(await hasher.hashAll(batch.vectors('vector')));
+  }
+  await writeCodes(path, all[0]);
+  return all[0];
 }
 
 export function fileOf(error: unknown): string | undefined {
