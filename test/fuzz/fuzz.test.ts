@@ -43,6 +43,7 @@ describe('the calls that are fuzzed', () => {
         'codesOfPart',
         'vectorsOf',
         'only',
+        'plainColumns',
       ],
     );
     const missing: string[] = [];
