@@ -105,17 +105,12 @@ export function fitter({ name, kind }: ColumnPlan, isAsked: boolean): Fitter {
     (value) =>
       value === null ? null : turn(value);
   if (kind === 'json') return orNull(exactJson);
-  if (kind === 'text') {
+  if (kind === 'text' || kind === 'bool') {
+    const [type, expected] = kind === 'text' ? ['string', 'a text'] : ['boolean', 'true or false'];
     return orNull((value) => {
-      if (typeof value === 'string') return value;
-      if (isAsked) return exactJson(value);
-      throw misfit(name, 'a text', value);
-    });
-  }
-  if (kind === 'bool') {
-    return orNull((value) => {
-      if (typeof value === 'boolean') return value;
-      throw misfit(name, 'true or false', value);
+      if (typeof value === type) return value;
+      if (isAsked && kind === 'text') return exactJson(value);
+      throw misfit(name, expected, value);
     });
   }
   if (typeof kind === 'string') return orNull(numberFitter(name, kind));

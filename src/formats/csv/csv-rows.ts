@@ -230,7 +230,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   await scan.ahead(() => {
     cells.forEach((cell, i) => {
       const text = cell < scan.record.count ? scan.record.text(scan.bytes, cell) : null;
-      first[i].push(text !== null && isNumberText(text) ? numberOf(text) : text);
+      first[i].push(text !== null && NUMBER.test(text) ? numberOf(text) : text);
     });
   });
   const plans = wanted.map((name, i) => {
@@ -301,13 +301,8 @@ function fitText(text: string, { name, kind, turn }: ColumnPlan & { turn: Fitter
     if (numbers !== null) return numbers;
     throw misfit(name, 'a list of numbers as "[0.1, 0.2]"', text);
   }
-  if (isNumberText(text)) return turn(numberOf(text));
+  if (NUMBER.test(text)) return turn(numberOf(text));
   throw misfit(name, 'a number', text);
-}
-
-/** Whether a text becomes a number; leading zeros and plus signs stay texts. */
-function isNumberText(text: string): boolean {
-  return NUMBER.test(text);
 }
 
 /** The number of a text that is one; a bigint where float64 would round an integer. */

@@ -69,6 +69,8 @@ interface HeldCodes extends Chunk, Ranges {
   readonly bytes: Uint8Array;
   /** True of words of 64 bits: little-endian ones are the bytes of a code in their order. */
   readonly areWords: boolean;
+  /** True where all rows have as many bytes, null ones too. */
+  readonly areEven: boolean;
 }
 
 function heldOf({ data: given, firstRow }: Chunk): HeldCodes {
@@ -76,8 +78,8 @@ function heldOf({ data: given, firstRow }: Chunk): HeldCodes {
   const { typeId, stride, children, length } = data;
   const [child] = children;
   const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: size } = (child ?? data).values;
-  const isFixed = typeId === Type.Int || typeId === Type.FixedSizeBinary;
-  const { start, end } = isFixed
+  const isPlain = typeId === Type.Int || typeId === Type.FixedSizeBinary;
+  const { start, end } = isPlain
     ? { start: (row: number) => row * stride, end: (row: number) => (row + 1) * stride }
     : rangesOf({ data, firstRow });
   for (let row = 0; child?.nullCount > 0 && row < length; row++) {
@@ -94,16 +96,16 @@ function heldOf({ data: given, firstRow }: Chunk): HeldCodes {
     start: (row) => size * start(row),
     end: (row) => size * end(row),
     areWords: size === 8,
+    areEven: isPlain || typeId === Type.FixedSizeList,
   };
 }
 
 /** Bytes of a code: given by the type, by `bits`, or by the first code that is not null. */
 function widthOf(chunks: readonly HeldCodes[], name: string, bits: number | undefined): number {
-  const [{ data, areWords }] = chunks;
+  const [{ data, areWords, areEven }] = chunks;
   // An integer has room for 64 bits; `bits` may say that codes have fewer.
   if (data.typeId === Type.Int) return bytesPerCode(bits ?? 64);
-  const isFixed = data.typeId === Type.FixedSizeBinary || data.typeId === Type.FixedSizeList;
-  if (isFixed && !areWords) return data.stride;
+  if (areEven && !areWords) return data.stride;
   if (bits !== undefined) return bytesPerCode(bits);
   for (const { data: own, start, end } of chunks) {
     for (let row = 0; row < own.length; row++) if (own.getValid(row)) return end(row) - start(row);
@@ -116,12 +118,13 @@ function widthOf(chunks: readonly HeldCodes[], name: string, bits: number | unde
  * codes of another width.
  */
 function copyChunk(chunk: HeldCodes, codes: Codes, first: number): void {
-  const { data, firstRow, bytes, start, end, areWords } = chunk;
+  const { data, firstRow, bytes, start, end, areWords, areEven } = chunk;
   const width = codes.bytesPerCode;
   // Words are whole integers, whose bytes after the code must be 0.
   const held = areWords ? padded(width) : width;
   let isDense = held === width;
-  for (let row = 0; row < data.length; row++) {
+  const isRight = areEven && data.length > 0 && end(0) - start(0) === held;
+  for (let row = 0; !isRight && row < data.length; row++) {
     const found = end(row) - start(row);
     if (found === held) continue;
     isDense = false;
