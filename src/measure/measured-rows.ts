@@ -1,7 +1,6 @@
 /**
  * Rows to measure with: rows of a batch, and rows of an index, drawn or all, with their codes and
- * held vectors. An index is read through its public methods alone, so that what measures shares no
- * code with what is measured.
+ * held vectors. An index is read through its public methods alone.
  */
 
 import { isValid } from '../base/bitmap';

@@ -16,9 +16,12 @@ import {
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
+import { MemoryEvaluable } from '../index/memory-evaluable';
 import { isFlat, matrixOf, needComparable, queriesOf } from '../index/query';
+import type { Query } from '../index/query-parts';
 import { recallOf, sharesOf } from '../index/recall';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
+import type { Truth } from '../index/truth';
 import {
   type DenseMatrix,
   packVectors,
@@ -26,7 +29,6 @@ import {
   type VectorBatch,
   vectorAt,
 } from '../vectors/vectors';
-import { trueNeighbors } from './brute-force';
 import { liveRows, sampleOf } from './measured-rows';
 
 /** Options of `measureRecall`; unknown ones throw. */
@@ -55,7 +57,7 @@ const NOT_OF_SEARCH = ['k', 'filter', 'explain'];
 /** A measured recall, with what was measured. */
 export interface MeasuredRecall extends QueryRecall {
   readonly k: number;
-  /** What ranks the true neighbours: cosines of the held vectors, or distances of codes. */
+  /** What ranks the true neighbours: cosines of vectors, or distances of codes. */
   readonly truth: 'cosine' | 'distance';
 }
 
@@ -93,22 +95,40 @@ export async function measureRecall(
   const rank = isByCosine ? search.rank : ('hamming' as const);
   const wanted = self === null ? k : k + 1; // a row of the index finds itself
   const truth = isByCosine
-    ? await trueNeighbors(index, { rows, queries, self, k }, work)
+    ? await nearestByCosine(index, { queries, self, k }, work)
     : (await index.searchAll(queries, { method: 'scan', k: wanted, rank, signal })).map(
-        (exact, query) => new Set(othersOf(exact.rows, self?.[query], k)),
+        (exact, query) => truthOf(othersOf(exact.rows, self?.[query], k)),
       );
   const answers = await index.searchAll(queries, { ...search, k: wanted, rank, signal });
-  await work.step(rows.length + 1, rows.length + 1);
-  const found = answers.map(
-    (answer, query) =>
-      othersOf(answer.rows, self?.[query], k).filter((row) => truth[query].has(row)).length,
-  );
+  await work.step(1, 1);
+  const found = answers.map((answer, query) => {
+    const near = new Set(truth[query].rows);
+    return othersOf(answer.rows, self?.[query], k).filter((row) => near.has(row)).length;
+  });
   const shares = sharesOf(
     found,
     truth.map(({ size }) => size),
   );
   if (shares.length === 0) throw noNeighbours();
   return { ...recallOf(shares), k, truth: isByCosine ? 'cosine' : 'distance' };
+}
+
+/** The true neighbours by cosine, as `optimize` finds them. */
+function nearestByCosine(
+  index: SimHashIndex,
+  asked: { queries: DenseMatrix | SparseMatrix; self: Uint32Array | null; k: number },
+  work: LongWork,
+): Promise<Truth[]> {
+  const core = coreOf(index);
+  const queries = queriesOf(core, asked.queries);
+  const all = Array.from({ length: queries.count }, (_, i) => {
+    return { query: queries.at(i) as Query, row: asked.self?.[i] ?? null };
+  });
+  return new MemoryEvaluable(core, core.rows).nearest(all, asked.k, work);
+}
+
+function truthOf(rows: Uint32Array): Truth {
+  return { rows, size: rows.length };
 }
 
 /** Checked options with defaults; the seed as 32 bits. */

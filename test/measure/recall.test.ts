@@ -87,6 +87,23 @@ describe('recall against brute force', async () => {
     );
   });
 
+  // Of rows that are equally near only the lower ones counted, which optimize counts all.
+  it('counts rows as near as the k-th as found, whichever of them a search returns', async () => {
+    const options = {
+      bits: 64,
+      dimensions: 2,
+      projection: 'gaussian',
+      vectors: 'float32',
+    } as const;
+    const equal = new SimHashIndex(options);
+    await equal.addAll(Array.from({ length: 20 }, (_, i) => [1, i % 2 === 0 ? 1 : -1]));
+    const [search, queries] = [{ rank: 'hamming' } as const, [[1, 0]]];
+    const { rows } = equal.search(queries[0], { k: 10, ...search });
+    expect([...rows]).not.toEqual(Array.from({ length: 10 }, (_, i) => i));
+    const measured = await measureRecall(equal, { k: 10, queries, search });
+    expect(measured.recall).toBe(1);
+  });
+
   it('of sparse vectors is by their cosines', async () => {
     const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     const rows = vectors.map((row) => ({ indices: [...row.keys()], values: [...row] }));
