@@ -26,7 +26,7 @@ export function liveRows(index: SimHashIndex): Uint32Array {
 }
 
 /** Copies of what an index holds of some of its rows, all of which have codes. */
-export interface IndexSample {
+interface IndexSample {
   /** In the order in which they were asked for; ascending if they were drawn. */
   readonly rows: Uint32Array;
   readonly ids: readonly Id[];

@@ -1,9 +1,9 @@
 /**
  * Vectors of a stored index in memory, up to a limit. Dense vectors lie in a WebAssembly memory,
  * where the kernel of an index in memory reads them. Each vector is compared with its checksum when
- * it is read. When memory is full, dense vectors are evicted in turn, and one that was used since its
- * last turn is spared once (second chance). Sparse ones are all given up by the first load that begins
- * above the limit.
+ * it is read. When memory is full, dense vectors are evicted in turn, and one that was used since
+ * its last turn is spared once (second chance). Sparse ones are all given up by the first load that
+ * begins above the limit.
  */
 
 import { FormatError } from '../base/format-error';
