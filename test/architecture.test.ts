@@ -39,6 +39,7 @@ const ON_DISK = [
     'build',
     'carried',
     'change',
+    'evaluated-parts',
     'folder-facts',
     'folder-place',
     'generation-file',

@@ -134,11 +134,11 @@ export const VERBS: readonly Verb[] = [
       optimize: 'recall k queries partitions',
       append: 'replace',
       merge: 'manifests-only',
-      'manifests-only': 'at',
       memory: 'like first-row',
     },
     excludes: {
       'merge append remove compact queries partitions first-row like': '',
+      'like optimize': 'a merge measures recall',
       'queries memory': 'there rows are the queries',
       'output remove compact': 'that is for an index that is there, halfspace index DIR …',
     },
@@ -173,7 +173,8 @@ export const VERBS: readonly Verb[] = [
         '--first-row N: integer 0..2147483647': 'The number of the first row',
         '--merge': 'Make one index of folders that were built --like one folder',
         '--manifests-only': 'With --merge: the files of the folders are elsewhere',
-        '--at URL': 'The files are at this address, where --optimize measures them',
+        '--evaluate FILE':
+          'Evaluation queries: with --like what the rows answer is written, with --merge it counts',
         '--partitions N: integer 1..65535': 'Optimize with N partitions',
       }),
       ...shared('frequencies', { hide: ['frequencies'] }),

@@ -8,7 +8,7 @@
 import type { LongWork } from '../base/long-work';
 import { mean, meanAtLeast } from '../base/mean-limits';
 import { SecondCentroids } from '../k-means/two-level';
-import { type Evaluable, type Evaluated, type Partitions, sharesOf } from './recall';
+import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
 import { MARGIN } from './request';
 import type { Setting } from './search';
 import type { Space } from './space';
@@ -53,7 +53,7 @@ function isEnough(shares: Float64Array, { recall, doubt }: Target): boolean {
 
 /** The cheapest setting that probably finds enough, else the one that finds most. */
 export async function chosen(
-  index: Evaluable,
+  index: Measurable,
   asked: readonly Evaluated[],
   target: Target,
   work: LongWork,
@@ -63,16 +63,14 @@ export async function chosen(
   let best: Choice | null = null;
   if (space !== null) {
     const { count } = space;
-    const visits = asked.map(({ query }) => placesOf(space, query));
-    // For each true neighbour the number of partitions that are visited before its own.
     const places: Uint16Array[] = [];
-    for (const [i, { truth }] of asked.entries()) {
-      places.push(placesAt(visits[i], await index.partitionsOf(truth.rows)));
+    for (const one of asked) {
+      places.push(await index.placesOf(one, one.truth.rows));
       await work.step();
     }
     const least = leastProbes(places, asked, target, count);
     const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
-    const seen = await recorded(index, asked, k, { probes: most, visits }, work);
+    const seen = await recorded(index, asked, k, most, work);
     // More probes than the least can be cheaper, if they need fewer candidates to find enough.
     for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
       best = better(best, candidateWith(index, seen, target, probes));
@@ -80,9 +78,10 @@ export async function chosen(
       await work.step();
     }
     // A scan is tried too, unless less than half of the partitions are enough.
-    if (best?.isEnough && 2 * (best.probes as number) < count) return best;
+    const isFast = best?.isEnough && 2 * (best.probes as number) < count;
+    if (best !== null && (isFast || !index.canScan)) return best;
   }
-  const seen = await recorded(index, asked, k, { probes: null, visits: [] }, work);
+  const seen = await recorded(index, asked, k, null, work);
   return better(best, candidateWith(index, seen, target, null));
 }
 
@@ -111,7 +110,7 @@ function better(a: Choice | null, b: Choice): Choice {
 
 /** A setting with the fewest candidates that find enough, or with as many as allowed. */
 function candidateWith(
-  index: Evaluable,
+  index: Measurable,
   seen: Recording,
   target: Target,
   probes: number | null,
@@ -146,29 +145,13 @@ function leastOf(low: number, high: number, holds: (value: number) => boolean): 
  * re-ranks, in the same unit.
  */
 export function workOf(
-  { layout: { space, hasCopies }, rows, storage }: Pick<Evaluable, 'layout' | 'rows' | 'storage'>,
+  { layout: { space, hasCopies }, rows, storage }: Pick<Measurable, 'layout' | 'rows' | 'storage'>,
   { probes, want }: Pick<Setting, 'probes' | 'want'>,
 ): number {
   const ranked = storage === 'none' ? 0 : RANKED_ENTRIES * want;
   if (probes === null || space === null) return rows + ranked;
   const { count } = space;
   return count + (probes / count) * rows * (hasCopies ? 2 : 1) + ranked;
-}
-
-/** The place of each partition in the order in which a search for the query visits them. */
-function placesOf(space: Space, query: Evaluated['query']): Uint16Array {
-  const places = new Uint16Array(space.count);
-  space.route(query, space.count).partitions.forEach((p, place) => {
-    places[p] = place;
-  });
-  return places;
-}
-
-/** The place at which a search comes to each of some rows first. */
-function placesAt(visits: Uint16Array, { own, seconds }: Partitions): Uint16Array {
-  return Uint16Array.from(own, (p, i) =>
-    seconds === null ? visits[p] : Math.min(visits[p], visits[seconds[i]]),
-  );
 }
 
 /** The candidates of one query. */
@@ -222,19 +205,24 @@ class Recording {
   }
 }
 
+/** Most candidates to re-rank, of searches of the partitions of a space, or of all rows. */
+export function mostCandidates(space: Space | null, k: number): number {
+  const isByEntry = space !== null && space.bytesPerEntry > 0;
+  return k * (isByEntry ? MAX_OVERSAMPLE_OF_ENTRIES : MAX_OVERSAMPLE);
+}
+
 /** Searches for all queries with as many candidates as are allowed. */
 async function recorded(
-  index: Evaluable,
+  index: Measurable,
   asked: readonly Evaluated[],
   k: number,
-  { probes, visits }: { probes: number | null; visits: readonly Uint16Array[] },
+  probes: number | null,
   work: LongWork,
 ): Promise<Recording> {
   const { storage, layout, rows: count } = index;
-  const isByEntry = probes !== null && layout.space !== null && layout.space.bytesPerEntry > 0;
-  const times = isByEntry ? MAX_OVERSAMPLE_OF_ENTRIES : MAX_OVERSAMPLE;
   const isUnranked = storage === 'none';
-  const maxWant = isUnranked ? k : Math.min(times * k, Math.max(k, count));
+  const most = mostCandidates(probes === null ? null : layout.space, k);
+  const maxWant = isUnranked ? k : Math.min(most, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
   const setting = { probes, want, margin: MARGIN };
@@ -242,16 +230,14 @@ async function recorded(
   const seen: Seen[] = [];
   for (const [i, { rows: all }] of found.entries()) {
     const { row: own, truth } = asked[i];
-    const rows = all.filter((row) => row !== own);
+    const rows = Uint32Array.from(new Set(all)).filter((row) => row !== own);
     const near = new Set(truth.rows);
     const hits: number[] = [];
     rows.forEach((row, at) => {
       if (near.has(row)) hits.push(at);
     });
     const places =
-      probes === null
-        ? new Uint16Array(rows.length)
-        : placesAt(visits[i], await index.partitionsOf(rows));
+      probes === null ? new Uint16Array(rows.length) : await index.placesOf(asked[i], rows);
     seen.push({ places, hits: Uint32Array.from(hits) });
     await work.step();
   }
@@ -305,7 +291,7 @@ export function copiesPay(
   const entries = new Float64Array(count + 1);
   let neighbor = 0;
   for (const { query, truth } of asked) {
-    const places = placesOf(space, query);
+    const places = visitsOf(space, query);
     for (let p = 0; p < count; p++) entries[places[p] + 1] += sizes[p] / asked.length;
     for (let i = 0; i < Math.min(COPY_NEIGHBORS, truth.rows.length); i++, neighbor++) {
       const first = places[own[neighbor]];

@@ -151,7 +151,7 @@ export interface RecallReport extends EvaluationRecall {
   readonly warnings: readonly string[];
   readonly k: number;
   readonly rank: Rank;
-  /** Measured on one thread, one query at a time; 0 if searches took no measurable time. */
+  /** Measured on one thread, one query at a time; 0 if it was not measured, or too fast for it. */
   readonly queriesPerSecond: number;
   readonly method: 'scan' | 'partitions';
   /** How many partitions there are and how many a search visits; 0 and 0 for a scan. */

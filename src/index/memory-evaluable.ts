@@ -78,12 +78,13 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
     return { own, seconds };
   }
 
-  nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
+  async nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
     const { kernel, bits, dense } = this.#core;
     if (dense !== null) {
       const { dimensions, kind } = dense;
       const chunks = this.#chunks() as Iterable<VectorChunk<DenseVectors>[]>;
-      return nearestByVectors(chunks, asked, { k, dimensions, kind, total: this.rows }, work);
+      const by = { k, dimensions, kind, total: this.rows };
+      return (await nearestByVectors(chunks, asked, by, work)).map(({ truth }) => truth);
     }
     if (this.storage === 'sparse') {
       const chunks = this.#chunks() as Iterable<VectorChunk<SparseVectors>[]>;

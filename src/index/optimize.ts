@@ -21,7 +21,14 @@ import type { IndexCore } from './index-core';
 import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
 import { MemoryEvaluable } from './memory-evaluable';
 import { needComparable, queriesOf } from './query';
-import { type Evaluable, type Evaluated, type Figures, measured, type QueriesKind } from './recall';
+import {
+  type Evaluable,
+  type Evaluated,
+  type Figures,
+  type Measurable,
+  measured,
+  type QueriesKind,
+} from './recall';
 import { reportOf } from './report';
 import { bytesPerEntryOf, type Space } from './space';
 import {
@@ -115,35 +122,44 @@ export async function optimize(
 }
 
 /**
- * Optimizes an index: trains a space, unless one is given in whose partitions the rows are already,
- * places the rows in it, chooses a setting and measures it. Returns the index as it is then.
+ * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it.
+ * Returns the index as it is then.
  */
 export async function optimized<T extends Evaluable<T>>(
   before: T,
   origin: SpaceOrigin,
-  wanted: Omit<Wanted, 'given'> & { given?: EvaluationSource | null; space?: Space | null },
+  wanted: Omit<Wanted, 'given'> & { given?: EvaluationSource | null },
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
-  const { k, recall, given = null, space: own = null } = wanted;
-  const trained = own === null ? await trainedSpace(before, origin, wanted, work) : null;
-  const hasSpace = own !== null || trained !== null;
-  const source = given ?? (await rowSource(before, trained?.held ?? null, hasSpace, wanted, work));
+  const { recall, given = null } = wanted;
+  const trained = await trainedSpace(before, origin, wanted, work);
+  const source = given ?? (await rowSource(before, trained?.held ?? null, wanted, work));
   let index = before;
   if (trained !== null) {
     const { space } = trained;
     const hasCopies = wanted.copies ?? (await payCopies(before, trained, source, recall, work));
     index = await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, work);
-  } else if (own === null && before.layout.space !== null) {
+  } else if (before.layout.space !== null) {
     index = await before.placed({ space: null, hasCopies: false }, work);
   }
-  const { choice, figures } = await settle(index, source, wanted, work);
-  const seed = seedOf(wanted);
-  const heldOutShare = hasSpace ? 1 / HELD_OUT_CLASSES : 1;
-  const reported = { wanted: { k, recall, seed }, choice, figures, heldOutShare };
-  return { report: reportOf(index, reported), index };
+  return { report: await settled(index, source, wanted, work), index };
 }
 
-const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(32, seed));
+/** Chooses a setting for an index as it is, and measures it. */
+export async function settled(
+  index: Measurable,
+  source: EvaluationSource,
+  wanted: Omit<Wanted, 'given'>,
+  work: LongWork,
+): Promise<RecallReport> {
+  const { choice, figures } = await settle(index, source, wanted, work);
+  const heldOutShare = index.layout.space === null ? 1 : 1 / HELD_OUT_CLASSES;
+  const { k, recall } = wanted;
+  const reported = { wanted: { k, recall, seed: seedOf(wanted) }, choice, figures, heldOutShare };
+  return reportOf(index, reported);
+}
+
+export const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(32, seed));
 
 /** A space, the points on which it was trained, and the rows that are held out. */
 interface Trained {
@@ -228,14 +244,13 @@ async function payCopies(
 async function rowSource(
   index: Evaluable,
   known: HeldOut | null,
-  hasSpace: boolean,
   wanted: Pick<Wanted, 'k' | 'queries' | 'seed'>,
   work: LongWork,
 ): Promise<EvaluationSource> {
   const { k, queries } = wanted;
   const held = known ?? new HeldOut();
   if (known === null) await index.eachRow((row, isHeldOut) => held.take(row, isHeldOut), work);
-  const { rows, isTrained } = held.queries(hasSpace);
+  const { rows, isTrained } = held.queries(known !== null);
   const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
   return new EvaluationSource(
     { source: 'rows', truth: index.storage === 'none' ? 'distance' : 'cosine', isTrained },
@@ -287,7 +302,7 @@ const MAX_OVER = 0.01;
 const MAX_CHOOSING = 2000;
 
 /** Evaluation queries in random order, each given out once; their neighbours are found ahead. */
-class EvaluationSource {
+export class EvaluationSource {
   readonly kind: QueriesKind;
   readonly #order: Uint32Array;
   readonly #ahead: number;
@@ -348,7 +363,7 @@ class EvaluationSource {
 }
 
 /** Numbers in the order of their hashes under a seed: a random order that is always the same. */
-function shuffled(numbers: ArrayLike<number>, seed: number): Uint32Array {
+export function shuffled(numbers: ArrayLike<number>, seed: number): Uint32Array {
   const hashes = Array.from(numbers, (number) => shareAt(seed, number));
   return Uint32Array.from(
     Array.from(hashes.keys()).sort((a, b) => hashes[a] - hashes[b]),
@@ -368,7 +383,7 @@ interface Settled {
  * are none left and too little is found, the first half chooses again with more certainty.
  */
 async function settle(
-  index: Evaluable,
+  index: Measurable,
   source: EvaluationSource,
   target: Omit<Target, 'doubt'> & { readonly queries: number },
   work: LongWork,

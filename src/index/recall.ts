@@ -31,13 +31,33 @@ export interface EvaluationSearch {
   readonly isUnranked: boolean;
 }
 
+/** An index whose searches are measured. */
+export interface Measurable {
+  readonly layout: Layout;
+  readonly storage: VectorStorage;
+  /** Rows that are there, and those of them that have codes: what a scan compares. */
+  readonly count: number;
+  readonly rows: number;
+  /** False where no search looks at all rows. */
+  readonly canScan: boolean;
+  /** For each of some rows how many partitions a search for the query visits before it. */
+  placesOf(asked: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array>;
+  /** For each query what a search finds, the likeliest first; `ms` is the time of one. */
+  search(
+    asked: readonly EvaluationQuery[],
+    how: EvaluationSearch,
+    work: LongWork,
+  ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
+}
+
 /** An index that is optimized and whose searches are measured, in memory or in files. */
-export abstract class Evaluable<Self = unknown> {
+export abstract class Evaluable<Self = unknown> implements Measurable {
   protected readonly parts: QueryParts;
   readonly layout: Layout;
-  /** Rows that are there, and those of them that have codes: what a scan compares. */
   abstract readonly count: number;
   abstract readonly rows: number;
+  readonly canScan = true;
+  readonly #visits = new WeakMap<Query, Uint16Array>();
 
   constructor(parts: QueryParts, layout: Layout) {
     this.parts = parts;
@@ -59,7 +79,6 @@ export abstract class Evaluable<Self = unknown> {
   abstract partitionsOf(rows: Uint32Array): Promise<Partitions>;
   /** The true k nearest of queries. */
   abstract nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]>;
-  /** For each query what a search finds, the likeliest first; `ms` is the time of one. */
   abstract search(
     asked: readonly EvaluationQuery[],
     how: EvaluationSearch,
@@ -73,6 +92,21 @@ export abstract class Evaluable<Self = unknown> {
     space: Space,
     work: LongWork,
   ): Promise<RowsToPlace | null>;
+
+  async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
+    const visits = this.visitsOf(query);
+    const { own, seconds } = await this.partitionsOf(rows);
+    return Uint16Array.from(own, (p, i) =>
+      seconds === null ? visits[p] : Math.min(visits[p], visits[seconds[i]]),
+    );
+  }
+
+  /** The place of each partition in the order in which a search for the query visits them. */
+  visitsOf(query: Query): Uint16Array {
+    const visits = this.#visits.get(query) ?? visitsOf(this.layout.space as Space, query);
+    this.#visits.set(query, visits);
+    return visits;
+  }
 
   /** The points of rows; zeros for a row that has none. */
   async pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array> {
@@ -108,6 +142,15 @@ export abstract class Evaluable<Self = unknown> {
     const how = { ...setting, want, k, filter: null, isUnranked };
     return new CosineSearch(index, query, how, isExact, work);
   }
+}
+
+/** The place of each partition in the order in which a search for the query visits them. */
+export function visitsOf(space: Space, query: Query): Uint16Array {
+  const visits = new Uint16Array(space.count);
+  space.route(query, space.count).partitions.forEach((p, place) => {
+    visits[p] = place;
+  });
+  return visits;
 }
 
 /** An evaluation query with its true neighbours. */
@@ -157,7 +200,7 @@ function withoutOwn({ row: own }: EvaluationQuery, { rows }: Best, k: number): U
 
 /** Measures a setting. Queries that are rows are searched for one row more, which is their own. */
 export async function measured(
-  index: Evaluable,
+  index: Measurable,
   judging: readonly Evaluated[],
   k: number,
   setting: Setting,

@@ -5,7 +5,7 @@
 
 import { checkInteger, checkNumber, checkOneOf, wrongType } from '../base/check';
 import { afterChanges, type QueryRecall, RANKS, type RecallReport } from './index-options';
-import type { Evaluable, Figures } from './recall';
+import type { Figures, Measurable } from './recall';
 import type { Setting } from './search';
 
 /** Fewer queries than this get a warning. */
@@ -20,7 +20,7 @@ interface Reported {
 }
 
 export function reportOf(
-  { storage, layout: { space, hasCopies }, count: rows }: Evaluable,
+  { storage, layout: { space, hasCopies }, count: rows }: Measurable,
   { wanted, choice, figures, heldOutShare }: Reported,
 ): RecallReport {
   const { probes, want } = choice;

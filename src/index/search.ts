@@ -35,7 +35,10 @@ export interface Setting {
 interface Asked extends Setting {
   readonly k: number;
   readonly filter: FilterMemory | null;
-  /** True to get all candidates as they were found, for recall to be measured. */
+  /**
+   * True to get all candidates as they were found, for recall to be measured: a row that is in two
+   * partitions may be there twice.
+   */
   readonly isUnranked?: boolean;
 }
 
@@ -300,7 +303,7 @@ export class CosineSearch implements Stepped {
     const { space, hasCopies } = this.#index;
     const found = this.#entries.found();
     const isAll = found.keys.length < (hasCopies ? 2 : 1) * this.#wanted;
-    const { keys, positions } = hasCopies ? withoutCopies(found) : found;
+    const { keys, positions } = hasCopies && !this.#asked.isUnranked ? withoutCopies(found) : found;
     return { candidates: { keys, positions, cosineOf, error: (space as Space).error }, isAll };
   }
 

@@ -158,13 +158,13 @@ interface NearestBy {
   readonly total: number;
 }
 
-/** The nearest by dense vectors. */
+/** The nearest by dense vectors, for each query. */
 export async function nearestByVectors(
   chunks: Chunks<VectorChunk<DenseVectors>>,
   asked: readonly EvaluationQuery[],
   { k, dimensions, kind, total }: NearestBy,
   work: LongWork,
-): Promise<Truth[]> {
+): Promise<NearVectors[]> {
   const width = integerWidth(dimensions);
   const queries = new Int16Array(asked.length * width);
   for (const [i, { query }] of asked.entries()) {
@@ -199,7 +199,7 @@ export async function nearestByVectors(
       work,
     );
   }
-  return collected.map(({ truth }) => truth);
+  return collected;
 }
 
 /** Points of a chunk; zeros where there is no row. */
@@ -218,15 +218,20 @@ function pointsOfChunk({ rows, vectors, first }: VectorChunk<DenseVectors>, widt
  */
 const SPARE = 4;
 
+/** A row that may be among the nearest. */
+interface NearVector {
+  readonly row: number;
+  /** Its cosine by the vector as it is held, and by the vector as it was given. */
+  readonly cosine: number;
+  readonly given: number;
+}
+
 /** The nearest rows by dense vectors for one query. */
-class NearVectors {
+export class NearVectors {
   readonly #k: number;
   readonly #near: Nearest;
-  /**
-   * For int8 vectors, by row, the score with random digits in place of those that rounding lost;
-   * null for float32.
-   */
-  #given: Map<number, number> | null = null;
+  /** By row the cosine, of int8 vectors with random digits in place of those that rounding lost. */
+  readonly #given = new Map<number, number>();
 
   constructor(k: number, kind: DenseVectors['kind']) {
     this.#k = k;
@@ -246,24 +251,34 @@ class NearVectors {
     const unit = query.unit as Float64Array;
     const positions = there.map((place) => first + place);
     const cosines = vectors.cosinesOf(positions, unit);
-    if (vectors.kind === 'int8') this.#given ??= new Map();
     for (let i = 0; i < there.length; i++) {
       const row = rows[there[i]];
       const cosine = cosines[i];
       if (cosine < this.bound) continue;
-      this.#near.take(cosine, row);
-      this.#given?.set(
-        row,
-        cosine + lostAt(vectors, { row, position: positions[i] }, unit, cosine),
-      );
+      const position = positions[i];
+      const isRounded = vectors.kind === 'int8';
+      const lost = isRounded ? lostAt(vectors, { row, position }, unit, cosine) : 0;
+      this.add({ row, cosine, given: cosine + lost });
     }
+  }
+
+  /** Adds a row, as one that was found among other rows. */
+  add({ row, cosine, given }: NearVector): void {
+    if (cosine < this.bound) return;
+    this.#near.take(cosine, row);
+    this.#given.set(row, given);
+  }
+
+  /** The rows from which the nearest are taken. */
+  get found(): NearVector[] {
+    return this.#near.found.map(({ row, score: cosine }) => {
+      return { row, cosine, given: this.#given.get(row) as number };
+    });
   }
 
   get truth(): Truth {
     const nearest = new Nearest(this.#k);
-    for (const { row, score } of this.#near.found) {
-      nearest.take(this.#given?.get(row) ?? score, row);
-    }
+    for (const { row, given } of this.found) nearest.take(given, row);
     return nearest.truth;
   }
 }

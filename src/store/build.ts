@@ -41,10 +41,7 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   readonly text?: TextSettings | TextModel | undefined;
   /** The table that weighted the texts. */
   readonly frequencies?: FrequencyTable | undefined;
-  /**
-   * Takes options and centroids from this folder, so that folders can be merged. `optimize` then
-   * chooses a setting for it.
-   */
+  /** Takes options and centroids from this folder, so that folders can be merged. */
   readonly like?: string | undefined;
   /**
    * Number of the first row; 0 by default. Folders that will be merged need numbers that do not
@@ -64,7 +61,8 @@ function split(given: BuildOptions) {
     ...(threads !== undefined && { threads }),
   };
   checkLongCall(call);
-  if (like !== undefined) checkOptions('options of a build "like" a folder', options, []);
+  const others = { ...options, ...(optimize && { optimize }) };
+  if (like !== undefined) checkOptions('options of a build "like" a folder', others, []);
   return { options, call, optimize, replace, text, frequencies, like, firstRow };
 }
 
@@ -99,10 +97,6 @@ export async function buildFolder(
   const model = like === undefined ? null : await modelIn(like);
   const own = model === null ? options : optionsOf(model.manifest.index);
   const core = new IndexCore(checkIndexOptions(own));
-  for (const name of ['partitions', 'copies'] as const) {
-    if (model === null || optimize?.[name] === undefined) continue;
-    throw wrongType(name, `nothing: rows go where those of ${like} do`, optimize[name]);
-  }
   const layout = { space: model?.space ?? null, hasCopies: model?.manifest.index.copies ?? false };
   core.rows = new MemoryIndex(core.rows.options, layout, firstRow);
   if (optimize !== undefined) checkOptimize(core, optimize);
@@ -113,14 +107,14 @@ export async function buildFolder(
     change.checkNewIds();
     let report = null;
     const isInMemory = change.segments.length === 0;
-    if (optimize !== undefined && change.added > 0 && isInMemory && model === null) {
+    if (optimize !== undefined && change.added > 0 && isInMemory) {
       report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
       await change.writeSpace(core.rows.layout.space);
     }
     await change.flush();
     if (optimize !== undefined && change.added > 0 && report === null) {
       const wanted = checkWantedInFiles(core, optimize);
-      report = await optimizeStored(change, wanted, model?.space ?? null);
+      report = await optimizeStored(change, wanted);
     }
     const files: { [kind in FileKind]?: FolderFile } = {};
     const counted = model?.manifest.files.frequencies;

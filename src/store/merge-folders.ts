@@ -3,7 +3,7 @@
  * are linked, or copied, into a new folder under one manifest. No row is read.
  */
 
-import { checkByteCount } from '../base/arguments';
+import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import { IdRules } from '../index/ids';
@@ -18,50 +18,45 @@ import { MemoryIndex } from '../index/memory-index';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openRowless } from './content';
+import { type EvaluationRows, measuredParts } from './evaluated-parts';
 import { FolderPlace } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
-import { HttpPlace } from './http-place';
 import type { FileKind, FolderFile, Manifest } from './manifest';
-import { checkWantedInFiles, optimizeStored } from './optimize-stored';
+import { checkWantedInFiles } from './optimize-stored';
 
 export interface MergeOptions extends LongCall {
   /** Replaces the index of the folder. */
   readonly replace?: boolean | undefined;
-  /** Chooses a setting for all rows, and measures it. Without it that of the first part stays. */
-  readonly optimize?: OptimizeOptions | undefined;
-  /** Bytes that measuring may hold. */
-  readonly memory?: number | undefined;
   /**
    * Reads manifests only, and compares no ids: the files of the parts are in the folder, or will
    * be. @internal
    */
   readonly manifestsOnly?: boolean | undefined;
-  /** With `manifestsOnly`: the address of the files, of which measuring reads ranges. @internal */
-  readonly at?: string | undefined;
+  /**
+   * Chooses a setting and measures it by what all parts answer to these queries, as files of this
+   * name in the parts say. Without it the setting of the first part stays. @internal
+   */
+  readonly evaluated?: EvaluatedMerge | undefined;
 }
 
-/** Bytes that measuring holds, where no limit is given. */
-const USUAL_MEMORY = 2 ** 29;
+interface EvaluatedMerge {
+  readonly file: string;
+  readonly rows: EvaluationRows;
+  readonly optimize: OptimizeOptions;
+}
 
 export async function mergeFolders(
   folder: string,
-  given: readonly string[],
+  folders: readonly string[],
   options: MergeOptions | undefined,
 ): Promise<Manifest> {
-  const known = ['replace', 'optimize', 'memory', 'manifestsOnly', 'at', ...LONG_CALL];
-  const {
-    replace = false,
-    optimize,
-    memory = USUAL_MEMORY,
-    manifestsOnly,
-    at,
-    ...rest
-  } = checkOptions('options', options, known);
-  checkByteCount('memory', memory);
+  const known = ['replace', 'manifestsOnly', 'evaluated', ...LONG_CALL];
+  const given = checkOptions('options', options, known);
+  const { replace = false, manifestsOnly, evaluated, ...rest } = given;
   const call = checkLongCall(rest as LongCall);
-  if (!Array.isArray(given) || given.length === 0) throw wrongType('parts', 'folders', given);
-  const { parts, manifests } = await inOrder(given);
+  if (!Array.isArray(folders) || folders.length === 0) throw wrongType('parts', 'folders', folders);
+  const { parts, manifests } = await inOrder(folders);
   checkParts(parts, manifests);
   const [first] = manifests;
   const base = await prepareNew(folder, replace);
@@ -70,13 +65,10 @@ export async function mergeFolders(
   for (const { index } of manifests) core.dense?.zeros.add(new Zeros(...(index.zeros ?? [])));
   const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
   core.ids = new IdRules(withIds.index.ids);
-  const far = at === undefined ? null : new HttpPlace(at);
-  const near = new FolderPlace(manifestsOnly ? folder : parts[0], first.generation);
-  const space = optimize === undefined ? null : (await openRowless(far ?? near, first)).space;
   const nextRow = manifests[manifests.length - 1].index.nextRow;
-  const layout = { space, hasCopies: first.index.copies };
+  const layout = { space: null, hasCopies: first.index.copies };
   core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
-  return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
+  return FolderChange.fresh(folder, base, core, { memory: 0, call }, async (change) => {
     const taken: NextSegment[] = [];
     const take = async (file: FolderFile, part: string) =>
       manifestsOnly ? file : change.writer.take(file, part);
@@ -97,11 +89,40 @@ export async function mergeFolders(
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
     if (!manifestsOnly) await change.checkIds();
     const report =
-      optimize === undefined || taken.length === 0
+      evaluated === undefined || taken.length === 0
         ? reportOfFirst(first, taken)
-        : await optimizeStored(change, checkWantedInFiles(core, optimize), space, far);
+        : await measuredBy(evaluated, {
+            core,
+            parts,
+            manifests,
+            at: new FolderPlace(manifestsOnly ? folder : parts[0], first.generation),
+            call,
+          });
     return change.publish({ report, text: first.text, ...(files && { files }) });
   });
+}
+
+interface Parts {
+  readonly core: IndexCore;
+  readonly parts: readonly string[];
+  readonly manifests: readonly Manifest[];
+  /** Where the files of the first one are. */
+  readonly at: FolderPlace;
+  readonly call: LongCall;
+}
+
+/** The report of what all parts answer. */
+async function measuredBy(
+  { file, rows, optimize }: EvaluatedMerge,
+  { core, parts, manifests, at, call }: Parts,
+): Promise<RecallReport> {
+  const [first] = manifests;
+  const wanted = checkWantedInFiles(core, optimize);
+  const { space } = await openRowless(at, first);
+  const count = manifests.reduce((sum, manifest) => sum + manifest.rows, 0);
+  const layout = { space, hasCopies: first.index.copies };
+  const paths = parts.map((part) => join(part, file));
+  return measuredParts(core, { layout, count }, paths, { rows, wanted }, call);
 }
 
 /** The report of the first part, which counts the rows of the others as added since. */

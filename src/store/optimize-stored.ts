@@ -6,18 +6,20 @@
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LongWork } from '../base/long-work';
+import { checkFilter, FilterMemory, type RowFilter } from '../index/filter';
 import type { IndexCore } from '../index/index-core';
 import type { OptimizeOptions, RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Query } from '../index/query-parts';
 import { Evaluable, type EvaluationSearch, type Partitions } from '../index/recall';
-import type { Best } from '../index/search';
+import { type Best, CosineSearch } from '../index/search';
 import type { RowsToPlace, Space } from '../index/space';
 import { isHeldOut } from '../index/train';
 import {
   chunkStarts,
   type EvaluationQuery,
+  type NearVectors,
   nearestByVectors,
   type Truth,
   type VectorChunk,
@@ -31,7 +33,7 @@ import { FolderPlace } from './folder-place';
 import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
-import { type Place, withPlace } from './place';
+import { withPlace } from './place';
 import { type BlockName, blockGroups } from './reader';
 import { SearchQueue } from './stored-index';
 import { StoredRows } from './stored-rows';
@@ -57,32 +59,23 @@ export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): W
   return checkWanted(core, options);
 }
 
-/**
- * Optimizes the rows of a change, whose segments become others; returns the report. `given` is the
- * space in whose partitions rows are already: then only the setting is chosen and measured, by the
- * files at `far` where these are not in the folder.
- */
-export function optimizeStored(
-  change: FolderChange,
-  wanted: Wanted,
-  given: Space | null = null,
-  far: Place | null = null,
-): Promise<RecallReport> {
+/** Optimizes the rows of a change, whose segments become others; returns the report. */
+export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<RecallReport> {
   const work = new LongWork(change.call);
   const near = new FolderPlace(change.folder, change.base?.generation);
-  return withPlace(far ?? near, async (place) => {
+  return withPlace(near, async (place) => {
     const content = await change.opened(place);
     const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {
       await placeAll(change, content, layout, own);
       const placed = await change.opened(place);
       return new StoredEvaluable(placed, change.memory / 2, neverAgain);
     });
-    const asked = { ...wanted, given: null, space: given };
+    const asked = { ...wanted, given: null };
     return (await optimized(before, change.core.origin, asked, work)).report;
   });
 }
 
-const neverAgain = () => Promise.reject(new Error('rows are placed once'));
+export const neverAgain = () => Promise.reject(new Error('rows are placed once'));
 
 /** Places all rows in a space; neighbours that fit into one segment become one. */
 async function placeAll(
@@ -171,26 +164,28 @@ async function joined(
 /** Bytes of blocks that are read together. */
 const READ_BYTES = 2 ** 24;
 /** Queries that are searched for together. */
-const TOGETHER = 128;
+export const TOGETHER = 128;
 
 /** Writes all rows in the partitions of a space, and opens what was written. */
 type Placing = (layout: Layout, work: LongWork) => Promise<StoredEvaluable>;
 
 /** An index that holds dense vectors, which all rows that are not null have. */
-class StoredEvaluable extends Evaluable<StoredEvaluable> {
+export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   readonly rows: number;
   readonly #content: Content;
-  readonly #stored: StoredRows;
+  readonly stored: StoredRows;
   readonly #queue: SearchQueue;
   readonly #place: Placing;
+  /** Of each row from `first` on its partition, and its second one. */
+  #partitions: { first: number; own: Uint16Array; seconds: Uint16Array | null } | null = null;
 
   /** `memory` is what searches may hold, besides what the content takes. */
   constructor(content: Content, memory: number, place: Placing) {
     super(content.parts, { space: content.space, hasCopies: content.manifest.index.copies });
     this.#content = content;
     this.#place = place;
-    this.#stored = new StoredRows(content, memory);
-    this.#queue = new SearchQueue(this.#stored);
+    this.stored = new StoredRows(content, memory);
+    this.#queue = new SearchQueue(this.stored);
     let rows = 0;
     for (const { rows: list } of content.segments) {
       list.table.partitions.forEach((p, block) => {
@@ -209,30 +204,45 @@ class StoredEvaluable extends Evaluable<StoredEvaluable> {
   }
 
   async queryOfRow(row: number, { call }: LongWork): Promise<Query> {
-    const { vectors, position } = await this.#stored.vectorOf(row, call.signal);
+    const { vectors, position } = await this.stored.vectorOf(row, call.signal);
     return this.queryOfVector(vectors, position, row);
   }
 
   protected async rowToPlace(row: number, _: Space, { call }: LongWork): Promise<RowsToPlace> {
-    const { vectors, position } = await this.#stored.vectorOf(row, call.signal);
+    const { vectors, position } = await this.stored.vectorOf(row, call.signal);
     const values = (vectors as DenseVectors).valuesAt(position);
     const norms = Float64Array.of(vectors.normOf(position));
     return { rows: Uint32Array.of(row), values, norms, codes: null };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
-    const { hasCopies } = this.layout;
-    const own = new Uint32Array(rows.length);
-    const seconds = hasCopies ? new Uint32Array(rows.length) : null;
-    for (let i = 0; i < rows.length; i++) {
-      const name = await this.#stored.blockOf(rows[i]);
-      own[i] = name.list.table.partitions[name.block];
-      if (seconds !== null) seconds[i] = await this.#stored.linkAt(name);
-    }
-    return { own, seconds };
+    this.#partitions ??= await this.#allPartitions();
+    const { first, own, seconds } = this.#partitions;
+    const of = (partitions: Uint16Array) => rows.map((row) => partitions[row - first]);
+    return { own: of(own), seconds: seconds && of(seconds) };
   }
 
-  nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
+  async #allPartitions() {
+    const { segments } = this.#content;
+    const first = segments[0]?.firstRow ?? 0;
+    const count = (segments.at(-1)?.endRow ?? 0) - first;
+    const own = new Uint16Array(count);
+    const seconds = this.layout.hasCopies ? new Uint16Array(count) : null;
+    await this.stored.eachBlock(({ rows: { partition, rows, links } }) => {
+      for (let i = 0; i < rows.length; i++) {
+        own[rows[i] - first] = partition;
+        if (seconds !== null) seconds[rows[i] - first] = links?.[i] ?? 0;
+      }
+    });
+    return { first, own, seconds };
+  }
+
+  async nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
+    return (await this.near(asked, k, work)).map(({ truth }) => truth);
+  }
+
+  /** The same with cosines, so that they can be merged with those among other rows. */
+  near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<NearVectors[]> {
     const { dimensions, kind } = this.#content.parts.dense as DenseVectors;
     const by = { k, dimensions, kind, total: this.rows };
     return nearestByVectors(this.#chunks(work), asked, by, work);
@@ -256,7 +266,7 @@ class StoredEvaluable extends Evaluable<StoredEvaluable> {
     signal: AbortSignal | undefined,
   ): Promise<VectorChunk<DenseVectors>[]> {
     const { removed } = this.#content;
-    const { reader } = this.#stored;
+    const { reader } = this.stored;
     const blocks = await reader.blocks(group, 'head', signal);
     const columns = await reader.vectors(group, signal);
     const vectors = noVectorsOf(this.#content) as DenseVectors;
@@ -311,12 +321,27 @@ class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const found: Best[] = [];
     for (let first = 0; first < asked.length; first += TOGETHER) {
       const some = asked.slice(first, first + TOGETHER).map(async ({ query }) => {
-        const search = this.searchFor(this.#stored, query, how);
+        const search = this.searchFor(this.stored, query, how);
         return (await this.#queue.run(search, work.call.signal)).best;
       });
       found.push(...(await Promise.all(some)));
       await work.step();
     }
     return { found, ms: (performance.now() - start) / Math.max(1, asked.length) };
+  }
+
+  /** The exact cosines of rows, by row. */
+  async cosinesOf(
+    query: Query,
+    rows: Uint32Array,
+    work: LongWork,
+  ): Promise<ReadonlyMap<number, number>> {
+    const k = rows.length;
+    const filter = new FilterMemory(checkFilter(rows, () => true) as RowFilter, rows);
+    const how = { probes: null, want: k, margin: 0, k, filter };
+    const counted = { codesCompared: 0, candidates: 0, probes: 0 };
+    const search = new CosineSearch(this.stored, query, how, true, counted);
+    const { best } = await this.#queue.run(search, work.call.signal);
+    return new Map(Array.from(best.rows, (row, i) => [row, best.cosines[i]]));
   }
 }

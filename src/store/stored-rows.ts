@@ -483,19 +483,6 @@ export class StoredRows implements Searched, SearchedPart {
     return this.vectors.at(row);
   }
 
-  /** The block of a row, and its place there. */
-  async blockOf(row: number, signal?: AbortSignal): Promise<BlockName & { place: number }> {
-    await this.#locate([row], signal);
-    const segment = this.#segmentOf(row);
-    return placeOf(segment, this.#positionOf(segment, row));
-  }
-
-  /** The second partition of the row at a place. */
-  async linkAt(name: BlockName & { place: number }): Promise<number> {
-    const [{ rows }] = await this.reader.blocks([name], 'head');
-    return rows.links?.[name.place] ?? 0;
-  }
-
   /** The rows of a segment, removed ones included, ascending. */
   async rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
     const { firstRow, endRow, count, number } = segment;

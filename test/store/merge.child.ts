@@ -9,8 +9,4 @@ const onProgress = (done: number, total: number) => {
   writeSync(1, 'half\n');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 };
-await IndexFolder.merge(folder, parts, {
-  replace: true,
-  onProgress,
-  optimize: { k: 5, queries: 60 },
-});
+await IndexFolder.merge(folder, parts, { replace: true, onProgress });

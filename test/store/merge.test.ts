@@ -129,19 +129,6 @@ describe('folders that were built apart', () => {
     expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 
-  it('have a setting that is chosen for all rows and measured', async () => {
-    const folder = join(root, 'measured.hs');
-    const seen: number[] = [];
-    const merged = await IndexFolder.merge(folder, three, {
-      optimize: { recall: 0.9, k: 5, queries: 60 },
-      onProgress: (done, total) => seen.push(done / total),
-    });
-    expect(merged.report).toMatchObject({ method: 'partitions', k: 5, rows: COUNT, stale: false });
-    expect(merged.report?.recall).toBeGreaterThan(0.8);
-    expect(Math.max(...seen)).toBeLessThanOrEqual(1);
-    await expectAll(folder, all);
-  });
-
   it('may begin behind more rows than an index of their size could have numbers', {
     tags: 'thorough',
   }, async () => {
@@ -247,15 +234,6 @@ describe('a merge', () => {
     await expect(IndexFolder.merge(folder, [one, two])).rejects.toThrow('holds an index');
     await expect(IndexFolder.merge(folder, [])).rejects.toThrow('"parts"');
     await expect(IndexFolder.merge(folder, [one], { many: 1 } as never)).rejects.toThrow('"many"');
-    const measures: [options: object, message: string][] = [
-      [{ memory: 'much' }, '"memory"'],
-      [{ optimize: { recall: 2 } }, '"recall"'],
-      [{ optimize: { queries: [[1]] } }, '"queries"'],
-    ];
-    for (const [options, message] of measures) {
-      const merging = IndexFolder.merge(folder, three, { replace: true, ...options });
-      await expect(merging).rejects.toThrow(message);
-    }
     const removed = await partOf(own, 9000);
     await (await IndexFolder.open(removed)).remove([idOf(own[0])]);
     await expect(IndexFolder.merge(folder, [one, removed], { replace: true })).rejects.toThrow(
@@ -326,10 +304,7 @@ describe('a merge', () => {
     const stop = new AbortController();
     const onProgress = () => stop.abort();
     const { signal } = stop;
-    const merging = IndexFolder.merge(folder, three, {
-      ...{ replace: true, signal, onProgress },
-      optimize: { recall: 0.9, k: 5, queries: 60 },
-    });
+    const merging = IndexFolder.merge(folder, three, { replace: true, signal, onProgress });
     await expect(merging).rejects.toThrow('abort');
     expect(contentOf(folder)).toEqual(now);
     // The next merge clears away what the killed one left, but for the generation before.
@@ -368,11 +343,11 @@ describe('a merge', () => {
 });
 
 describe('a build like a folder', () => {
-  it('takes no options, and no number of partitions', async () => {
+  it('takes no options, and chooses no setting', async () => {
     const building = (more: object) =>
       IndexFolder.build(join(root, 'no.hs'), batchesOf([1]), { like: model, memory, ...more });
     await expect(building({ bits: 64 })).rejects.toThrow('"bits"');
-    await expect(building({ optimize: { partitions: 8 } })).rejects.toThrow('"partitions"');
+    await expect(building({ optimize: { k: 8 } })).rejects.toThrow('"optimize"');
     await expect(building({ firstRow: -1 })).rejects.toThrow('"firstRow"');
     await expect(building({ like: join(root, 'none.hs') })).rejects.toThrow('no index');
   });

@@ -9,6 +9,7 @@ import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
   type ColumnData,
+  type Id,
   IndexFolder,
   type NewBatch,
   type OptimizeOptions,
@@ -243,6 +244,8 @@ export interface FileQueries {
   readonly file: string;
   /** Vectors, without rows that are null or have no entries; or codes, null ones included. */
   readonly queries: readonly Vector[] | Codes;
+  /** Of vectors their ids, else their rows in the file. */
+  readonly ids: readonly Id[];
   /** Queries that have a code. */
   readonly count: number;
   /** Runs work on the queries; its errors then name the file and the row of a query. */
@@ -250,37 +253,42 @@ export interface FileQueries {
 }
 
 /**
- * Reads the queries of --queries into memory, and hashes texts as `like` does. With `isOther` the
+ * Reads the queries of an option into memory, and hashes texts as `like` does. With `isOther` the
  * options of the call describe another input.
  */
 export async function readQueries(
   call: Call,
+  option: 'queries' | 'evaluate',
   like: Likeness,
   isOther: boolean,
 ): Promise<FileQueries> {
-  const path = call.text('queries') as string;
+  const path = call.text(option) as string;
   const source = await openInputRows(call, path, { like, isOther });
   const { file } = source.reader;
   await source.narrow([]);
   const codes: Codes[] = [];
   const vectors: Vector[] = [];
+  const ids: Id[] = [];
   const rows: number[] = []; // by query its row in the file
   let count = 0;
   for await (const batch of source) {
     const own = source.queriesOf(batch);
+    const named = source.idsOf(batch);
     const isOfCodes = own instanceof Codes;
     if (isOfCodes) codes.push(own);
     for (let i = 0; i < batch.count; i++) {
       const isNull = isMissing(own, i);
       count += Number(!isNull);
       if (!isNull || isOfCodes) rows.push(batch.firstRow + i);
-      if (!isNull && !isOfCodes) vectors.push(vectorAt(own, i));
+      if (isNull || isOfCodes) continue;
+      vectors.push(vectorAt(own, i));
+      ids.push(named?.[i] ?? batch.firstRow + i);
     }
   }
   source.sayNulls();
   if (count === 0) call.fail(`${file} has no queries`);
   const queries = codes.length > 0 ? Codes.join(codes, { bits: codes[0].bits }) : vectors;
-  return { file, queries, count, named: (work) => source.named(0, work, rows) };
+  return { file, queries, ids, count, named: (work) => source.named(0, work, rows) };
 }
 
 /**

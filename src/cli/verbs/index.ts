@@ -5,9 +5,11 @@
  * (`--like` a trained one, from `--first-row` on), which `--merge` makes one.
  */
 
-import { readFile, rmdir, stat } from 'node:fs/promises';
+import { readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isAddress } from '../../formats/web-source';
 import {
+  Codes,
   type Id,
   IndexFolder,
   indexToArrow,
@@ -17,6 +19,7 @@ import {
   type SimHasherOptions,
   saveIndex,
 } from '../../node';
+import { type EvaluationRows, evaluatedPart } from '../../store/evaluated-parts';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import type { Likeness } from '../input/input-rows';
@@ -39,6 +42,8 @@ import {
 import { counted, grouped, percent, recallWords } from '../output/figures';
 import { openBytes } from '../output/rows';
 
+/** The file of a part with what its rows answer to --evaluate. */
+const EVALUATED = 'evaluated.arrow';
 /** Names of a new index that is one file; others are folders. */
 const FILE = /\.(arrow|feather|ipc)$/i;
 
@@ -99,18 +104,22 @@ async function makeFolder(call: Call, input: string, folder: string) {
   }
 }
 
-/**
- * Builds in the folder, within --memory. A part of an index (--like, --first-row) may miss its
- * --recall: the merged index is judged.
- */
+/** Builds in the folder, within --memory; a part of an index (--like) answers --evaluate. */
 async function buildWithin(call: Call, input: string, folder: string) {
   const like = call.text('like');
   const optimize = call.has('optimize') ? wantedOf(call) : undefined;
   await buildFolder(call, input, folder, { optimize, like });
-  if (like !== undefined || call.has('first-row')) return null;
-  const { report } = await IndexFolder.open(folder);
-  if (report !== null) sayReport(call, report, null);
-  return report;
+  const opened = await IndexFolder.open(folder);
+  if (call.has('evaluate')) {
+    const rows = await evaluationRows(call, opened);
+    const { k = 10 } = wantedOf(call);
+    const table = await call.long(`evaluating ${folder}`, (long) =>
+      evaluatedPart(folder, rows, { k, memory: call.number('memory') as number, ...long }),
+    );
+    await writeFile(join(folder, EVALUATED), table);
+  }
+  if (opened.report !== null) sayReport(call, opened.report, null);
+  return opened.report;
 }
 
 async function buildLoaded(call: Call, input: string, folder: string) {
@@ -136,19 +145,30 @@ async function makeFile(call: Call, input: string, file: string): Promise<0> {
   return checkRecall(call, report);
 }
 
+async function evaluationRows(call: Call, folder: IndexFolder): Promise<EvaluationRows> {
+  const { queries, ids } = await readQueries(call, 'evaluate', await likenessOf(folder), false);
+  if (queries instanceof Codes) call.fail('--evaluate expected vectors, got codes');
+  return { vectors: queries, ids };
+}
+
 /** One index of folders that were built --like one folder. */
 async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
   if (call.args.length === 0 || output === undefined) {
     call.misuse('say which folders to merge, and where to: index A B --merge -o DIR');
   }
   await refuseOther(call, output);
+  const evaluated = call.has('evaluate')
+    ? {
+        file: EVALUATED,
+        rows: await evaluationRows(call, await openFolder(call, call.args[0])),
+        optimize: wantedOf(call),
+      }
+    : undefined;
   const { report } = await call.long(`merging ${output}`, (long) =>
     IndexFolder.merge(output, call.args, {
       replace: call.has('force'),
       manifestsOnly: call.has('manifests-only'),
-      at: call.text('at'),
-      optimize: call.has('optimize') ? wantedOf(call) : undefined,
-      memory: call.number('memory'),
+      evaluated,
       ...long,
     }),
   );
@@ -222,7 +242,9 @@ async function optimized(
   isOther: boolean,
   optimize: (options: OptimizeOptions & LongCall) => Promise<RecallReport>,
 ): Promise<RecallReport> {
-  const own = call.has('queries') ? await readQueries(call, await like(), isOther) : null;
+  const own = call.has('queries')
+    ? await readQueries(call, 'queries', await like(), isOther)
+    : null;
   const wanted = { ...wantedOf(call), ...(own !== null && { queries: own.queries }) };
   const work = () => call.long('optimizing', (long) => optimize({ ...wanted, ...long }));
   const report = await (own === null ? work() : own.named(work));
@@ -238,8 +260,9 @@ function wantedOf(call: Call): OptimizeOptions {
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */
 function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
-  const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
-  call.say(`finds ${recallWords(report, own)}; ${speed}`);
+  const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s `;
+  const how = `${report.queriesPerSecond > 0 ? speed : ''}by ${report.method}`;
+  call.say(`finds ${recallWords(report, own)}; ${how}`);
   for (const warning of report.warnings) call.say(warning);
   if (report.truth === 'distance') {
     call.say('this says nothing of the nearest by cosine: an index that holds vectors does');

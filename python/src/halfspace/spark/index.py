@@ -1,20 +1,22 @@
 """An index in one folder, whose segments tasks write and search, and the nearest rows over all of them.
 
 Rows with equal codes are in one segment. A task puts its files into the folder under names of their
-own and hands over the manifest of its part. The manifests are merged, with a recall in a task that
-measures searches of all rows, and the driver writes the one of the folder last: before, there is no
-index. It then deletes what tasks left that were tried again.
+own and hands over the manifest of its part. For a recall it also answers evaluation queries by its
+rows. The manifests are merged, with what the queries found everywhere, and the driver writes the one of
+the folder last: before, there is no index. It then deletes the answers, and what tasks left that were
+tried again.
 """
 
 from __future__ import annotations
 
-import contextlib
+import io
 import json
 import math
 import os
 import re
+import secrets
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,10 @@ OF_TASKS = re.compile(r"[a-z]+-000001-\d+-[0-9a-f]{12}\.arrow")
 #: Fewer rows are all looked at; `halfspace index --optimize` makes so many partitions of others, and
 #: trains each with so many rows.
 MIN_ROWS, PER_ROOT, MOST_PARTITIONS, SAMPLE = 4096, 3.5, 8192, 40
+#: One vector of so many trains nothing; about so many of these are evaluation queries.
+HELD_OUT, QUERIES = 32, 1500
+#: What a part answers to them, as the command calls it.
+ANSWERS = "evaluated.arrow"
 
 
 def build_index(
@@ -49,12 +55,10 @@ def build_index(
     text: str | None = None,
     segments: int | None = None,
     recall: float | None = None,
-    together: bool = True,
     **hashing: Any,
 ) -> None:
     """Makes an index folder at a path of Spark's: the command opens it as any other.
-    `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours:
-    one task measures searches of all rows, with `together=False` each task those of its own.
+    `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours.
     Further options are those of `halfspace index`: vectors, bits, tokens.
 
     >>> build_index(rows, "s3a://bucket/docs.hs", vector="embedding", vectors="float32", recall=0.95)
@@ -74,10 +78,13 @@ def build_index(
     check_ids(chosen, id)
     words = ["index", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
     model: dict[str, bytes] = {}
+    queries = b""
     optimize = options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
-        model = _trained(chosen, total, [*words, *optimize])
-        words += [] if together else optimize
+        is_held = F.pmod(F.xxhash64("source"), F.lit(HELD_OUT)) == 0
+        queries = _queries(chosen.where(is_held & F.col("source").isNotNull()), total)
+        if queries:
+            model = _trained(chosen.where(~is_held), total, [*words, *optimize])
     tasks = segments or -(-total // SEGMENT_ROWS)
     codes = {name: value for name, value in hashing.items() if name != "vectors"}
     # Rows with equal codes meet; those without a code go anywhere.
@@ -93,25 +100,26 @@ def build_index(
             with tempfile.TemporaryDirectory() as folder:
                 made = f"{folder}/part.hs"
                 where = ["-o", made, "--memory", MEMORY, "--first-row", str(starts[number])]
-                if model:
+                if queries:
                     where += ["--like", _written(f"{folder}/like.hs", model)]
+                    where += _asked(folder, queries)
                 chosen = (one.select(["id", "source"]) for one in own)
                 for _ in stream([*words, *where], chosen, has_output=False):
                     pass
                 manifest = Path(made, MANIFEST).read_bytes()
                 for name in (MANIFEST, "manifest.json"):
                     os.remove(f"{made}/{name}")
+                answers = f"evaluated-000001-{starts[number]}-{secrets.token_hex(6)}.arrow"
+                if queries:
+                    os.rename(f"{made}/{ANSWERS}", f"{made}/{answers}")
                 storage.put(made)
-            yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
+            yield pa.RecordBatch.from_pylist([{"manifest": manifest, "answers": answers}])
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
     parts = to_tasks(parted, tasks, "task", "id")
-    made = blobs(parts.mapInArrow(build, "manifest binary"))
-
-    words = [*optimize, "--memory", MEMORY]
-    is_measured = bool(model) and together
-    [merged] = storage.in_task(lambda: [_merged(made, words, storage)]) if is_measured else [_merged(made)]
-    storage.in_task(lambda: _published(storage, merged))
+    found = parts.mapInArrow(build, "manifest binary, answers string").collect()
+    made = [(bytes(row[0]), str(row[1])) for row in found]
+    storage.in_task(lambda: _published(storage, _merged(made, storage, optimize, queries)))
 
 
 def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
@@ -144,17 +152,49 @@ def _written(folder: str, files: dict[str, bytes]) -> str:
     return folder
 
 
-def _merged(manifests: list[bytes], words: Iterable[str] = (), storage: Storage | None = None) -> bytes:
-    """The manifest over those of parts. With a storage all rows are measured, by the files there."""
+def _merged(made: list[tuple[bytes, str]], storage: Storage, words: list[str], queries: bytes) -> bytes:
+    """The manifest over those of parts. With queries it has the recall that their answers show."""
     with tempfile.TemporaryDirectory() as folder:
-        paths = [_written(f"{folder}/{i}.hs", {MANIFEST: one}) for i, one in enumerate(manifests)]
-        made = _written(f"{folder}/all.hs", {})
-        with contextlib.ExitStack() as stack:
-            if storage:
-                names = {name for one in manifests for name in _files(json.loads(one))}
-                words = [*words, *stack.enter_context(reading(storage, names, made))]
-            run("index", *paths, "--merge", "--manifests-only", *words, "-q", "-o", made)
-        return Path(made, MANIFEST).read_bytes()
+        output = _written(f"{folder}/all.hs", {})
+        parts = [_written(f"{folder}/{i}.hs", {MANIFEST: manifest}) for i, (manifest, _) in enumerate(made)]
+        measure = []
+        if queries:
+            for part, (_, answers) in zip(parts, made, strict=True):
+                storage.bring([answers], part)
+                os.rename(f"{part}/{answers}", f"{part}/{ANSWERS}")
+            manifests = [json.loads(manifest) for manifest, _ in made]
+            first = min(manifests, key=lambda one: one["segments"][0]["firstRow"])
+            storage.bring(_files(first, []), output)
+            measure = [*words, *_asked(folder, queries), "--id", "id", "--vector", "source"]
+        run("index", *parts, "--merge", "--manifests-only", *measure, "-q", "-o", output)
+        return Path(output, MANIFEST).read_bytes()
+
+
+def _asked(folder: str, queries: bytes) -> list[str]:
+    Path(folder, "asked.arrows").write_bytes(queries)
+    return ["--evaluate", f"{folder}/asked.arrows"]
+
+
+def _queries(held: DataFrame, total: int) -> bytes:
+    """Evaluation queries, each vector once, as an Arrow stream; empty without any."""
+
+    def pack(batches: Batches) -> Batches:
+        all_rows = [*batches]
+        if not all_rows:
+            return
+        rows = pa.Table.from_batches(all_rows)
+        firsts: dict[tuple[float, ...], int] = {}
+        for i, values in enumerate(rows.column("source").to_pylist()):
+            firsts.setdefault(tuple(values), i)
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows.take(list(firsts.values())))
+        yield pa.RecordBatch.from_pylist([{"value": sink.getvalue()}])
+
+    # In the order of ids: however rows come from the shuffle, they measure the same.
+    sample = held.sample(fraction=min(1.0, QUERIES * HELD_OUT / total), seed=1)
+    ordered = sample.repartition(1).sortWithinPartitions("id")
+    return b"".join(blobs(ordered.mapInArrow(pack, "value binary")))
 
 
 def _newest(storage: Storage) -> list[bytes]:

@@ -1,0 +1,347 @@
+/**
+ * The recall of an index whose parts are made apart, as by tasks of Spark: each part answers the
+ * same evaluation queries, and what it finds becomes a table; a merge chooses the setting and
+ * measures it by these tables alone. What a search finds does not depend on how rows are spread
+ * over segments, so the figures are those of one index, though nothing has read all of its vectors.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { type LongCall, LongWork } from '../base/long-work';
+import { Highest, keyOf } from '../base/top-k';
+import { mostCandidates } from '../index/choice';
+import type { Id } from '../index/ids';
+import type { RecallReport } from '../index/index-options';
+import type { Layout } from '../index/memory-index';
+import { EvaluationSource, seedOf, settled, shuffled, type Wanted } from '../index/optimize';
+import { queryOf } from '../index/query';
+import type { Query, QueryParts } from '../index/query-parts';
+import type { EvaluationSearch, Measurable } from '../index/recall';
+import { MARGIN } from '../index/request';
+import { type Best, Ranking } from '../index/search';
+import type { SearchedPart } from '../index/searched';
+import type { Space } from '../index/space';
+import { type EvaluationQuery, NearVectors } from '../index/truth';
+import type { DenseVectors } from '../index/vectors/dense-vectors';
+import type { VectorStorage } from '../index/vectors/row-vectors';
+import { numberType } from '../table/columns/types';
+import { openTable, readNumbers, type TableBatch, writeTable } from '../table/sealed/sealed-table';
+import type { Vector } from '../vectors/vectors';
+import { openContent } from './content';
+import { FolderPlace } from './folder-place';
+import { neededManifest } from './generations';
+import { neverAgain, StoredEvaluable, TOGETHER } from './optimize-stored';
+import { withPlace } from './place';
+
+/** Evaluation queries, in the same order for all parts, and the ids of the rows that they are. */
+export interface EvaluationRows {
+  readonly vectors: readonly Vector[];
+  readonly ids: readonly Id[];
+}
+
+/**
+ * A row that may be a true neighbour, whose `score` is its cosine as it was given; or an entry that
+ * a search may rank, whose `score` is the cosine that it estimates.
+ */
+interface Line {
+  readonly row: number;
+  /** The number of partitions that a search for the query visits before. */
+  readonly place: number;
+  /** The exact cosine as the row is held. */
+  cosine: number;
+  readonly score: number;
+}
+
+const COLUMNS = [
+  { name: 'query', type: 'uint32' },
+  { name: 'isNear', type: 'uint8' },
+  { name: 'row', type: 'uint32' },
+  { name: 'place', type: 'uint16' },
+  { name: 'cosine', type: 'float64' },
+  { name: 'score', type: 'float64' },
+] as const;
+
+type Columns = Readonly<Record<(typeof COLUMNS)[number]['name'], Float64Array>>;
+
+const KIND = 'evaluated';
+
+/** What the rows of a folder answer to evaluation queries, as the bytes of a table. */
+export async function evaluatedPart(
+  folder: string,
+  rows: EvaluationRows,
+  { k, memory, ...call }: { k: number; memory: number } & LongCall,
+): Promise<Uint8Array> {
+  const manifest = await neededManifest(folder);
+  const work = new LongWork(call);
+  return withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
+    const content = await openContent(place, manifest, { signal: call.signal });
+    const index = new StoredEvaluable(content, memory / 2, neverAgain);
+    const found = await index.stored.find(rows.ids, call.signal);
+    const numbers = found.map((one) => one?.row ?? null);
+    const asked = askedOf(content.parts, rows, numbers);
+    const near = await index.near(asked, k, work);
+    const batches: TableBatch[] = [];
+    for (let first = 0; first < asked.length; first += TOGETHER) {
+      const some = asked.slice(first, first + TOGETHER);
+      const answers: Answer[] = [];
+      for (const [i, entries] of (await entriesOf(index, some, k, work)).entries()) {
+        const nearest = near[first + i].found;
+        const places = await index.placesOf(
+          some[i],
+          Uint32Array.from(nearest, ({ row }) => row),
+        );
+        const lines = nearest.map(({ row, cosine, given: score }, at) => {
+          return { row, place: places[at], cosine, score };
+        });
+        answers.push({ query: first + i, near: lines, entries });
+      }
+      batches.push(batchOf(answers));
+    }
+    const own = asked.map(({ row }) => row);
+    return writeTable(COLUMNS, { kind: KIND, rows: index.rows, own }, [...batches, batchOf([])]);
+  });
+}
+
+/** The queries that have a code. */
+function askedOf(
+  parts: QueryParts,
+  { vectors }: EvaluationRows,
+  rows: readonly (number | null)[],
+): EvaluationQuery[] {
+  return vectors.flatMap((vector, i) => {
+    const query = queryOf(parts, vector);
+    return query === null ? [] : [{ query, row: rows[i] ?? null }];
+  });
+}
+
+/**
+ * For each query the entries that a search of any number of probes may rank. They are found with 1,
+ * 2, 4 and so on probes: one that is among the last candidates of numbers between these alone may
+ * be missing, and of two entries of a row that come together the better one counts as the nearer.
+ */
+async function entriesOf(
+  index: StoredEvaluable,
+  asked: readonly EvaluationQuery[],
+  k: number,
+  work: LongWork,
+): Promise<Line[][]> {
+  const space = index.layout.space as Space;
+  const want = mostWanted(space, k);
+  // By row the entry that was found first, and its other one.
+  const seen = asked.map(() => [new Map<number, Line>(), new Map<number, Line>()] as const);
+  for (let before = 0, probes = 1; before < space.count; before = probes, probes *= 2) {
+    const setting = { probes: Math.min(probes, space.count), want, margin: MARGIN };
+    const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
+    for (const [i, { rows, cosines: scores }] of found.entries()) {
+      const [firsts, others] = seen[i];
+      const visits = index.visitsOf(asked[i].query);
+      const { own, seconds } = await index.partitionsOf(rows);
+      for (let at = 0; at < rows.length; at++) {
+        const [row, score] = [rows[at], scores[at]];
+        const known = firsts.get(row);
+        if (known?.score === score) continue;
+        const places = [visits[own[at]], visits[(seconds ?? own)[at]]].sort((a, b) => a - b);
+        // An entry that was not found before is of a partition that was not visited before.
+        const place = places.find((one) => one >= before && one !== known?.place) ?? places[0];
+        (known === undefined ? firsts : others).set(row, { row, place, cosine: 0, score });
+      }
+    }
+  }
+  const all: Line[][] = [];
+  for (const [i, { query }] of asked.entries()) {
+    const entries = seen[i].flatMap((some) => [...some.values()]);
+    const lines = kept(entries, entriesFor(index.layout, want));
+    const rows = Uint32Array.from(new Set(lines.map(({ row }) => row)));
+    const cosines = await index.cosinesOf(query, rows, work);
+    for (const line of lines) line.cosine = cosines.get(line.row) as number;
+    all.push(lines);
+  }
+  return all;
+}
+
+/** Most candidates of a search that is measured, among which its own row may be. */
+function mostWanted(space: Space, k: number): number {
+  return mostCandidates(space, k) + 1;
+}
+
+/** How many entries a search takes for so many candidates. */
+function entriesFor({ hasCopies }: Layout, want: number): number {
+  return hasCopies ? 2 * want : want;
+}
+
+/**
+ * The best first; without entries that no search for `most` of them takes, since so many better
+ * ones are in partitions that it visits no later.
+ */
+function kept(lines: Line[], most: number): Line[] {
+  const places = new Highest(most);
+  let [last, bound] = [Number.NaN, 0];
+  lines.sort((a, b) => b.score - a.score || a.row - b.row);
+  return lines.filter(({ place, row, score }) => {
+    // A search takes all entries of its lowest score.
+    if (score !== last) [last, bound] = [score, places.bound];
+    places.take(-place, row);
+    return -place > bound;
+  });
+}
+
+interface Answer {
+  readonly query: number;
+  readonly near: readonly Line[];
+  readonly entries: readonly Line[];
+}
+
+function batchOf(answers: readonly Answer[]): TableBatch {
+  const count = answers.reduce((sum, { near, entries }) => sum + near.length + entries.length, 0);
+  const columns = COLUMNS.map(({ name, type }) => [name, new (numberType(type).Values)(count)]);
+  const rows = Object.fromEntries(columns) as Columns;
+  let at = 0;
+  for (const { query, near, entries } of answers) {
+    for (const [i, line] of [...near, ...entries].entries()) {
+      rows.query[at] = query;
+      rows.isNear[at] = Number(i < near.length);
+      for (const name of ['row', 'place', 'cosine', 'score'] as const) rows[name][at] = line[name];
+      at++;
+    }
+  }
+  return { count, rows };
+}
+
+/** What rows of all parts answer to a query. */
+interface Answers extends EvaluationQuery {
+  /** Its own row, once the part was added that has it. */
+  row: number | null;
+  readonly near: NearVectors;
+  readonly places: Map<number, number>;
+  /** The best first. */
+  entries: Line[];
+}
+
+/** What all parts answer to evaluation queries, as one index. */
+class EvaluatedParts implements Measurable {
+  readonly canScan = false;
+  readonly storage: VectorStorage;
+  readonly answers: readonly Answers[];
+  rows = 0;
+  readonly #space: Space;
+  readonly #byQuery: ReadonlyMap<Query, Answers>;
+
+  constructor(
+    readonly layout: Layout,
+    readonly count: number,
+    parts: QueryParts,
+    asked: readonly EvaluationQuery[],
+    readonly k: number,
+  ) {
+    const { kind } = parts.dense as DenseVectors;
+    this.storage = kind;
+    this.#space = layout.space as Space;
+    this.answers = asked.map(({ query, row }) => {
+      return { query, row, near: new NearVectors(k, kind), places: new Map(), entries: [] };
+    });
+    this.#byQuery = new Map(this.answers.map((one) => [one.query, one]));
+  }
+
+  /** Adds the table of a part. */
+  add(bytes: Uint8Array, name: string): void {
+    const table = openTable(bytes, name, { kind: KIND });
+    const { rows, own } = table.header as unknown as { rows: number; own: (number | null)[] };
+    this.rows += rows;
+    const columns = COLUMNS.map((column) => [column.name, readNumbers(table, column)]);
+    const { query, isNear, ...values } = Object.fromEntries(columns) as Columns;
+    for (let i = 0; i < query.length; i++) {
+      const answers = this.answers[query[i]];
+      const [row, place, score] = [values.row[i], values.place[i], values.score[i]];
+      const cosine = values.cosine[i];
+      if (isNear[i] === 0) answers.entries.push({ row, place, cosine, score });
+      else {
+        answers.near.add({ row, cosine, given: score });
+        answers.places.set(row, place);
+      }
+    }
+    const most = entriesFor(this.layout, mostWanted(this.#space, this.k));
+    for (const [i, answers] of this.answers.entries()) {
+      answers.row ??= own[i];
+      answers.entries = kept(answers.entries, most);
+    }
+  }
+
+  async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
+    const answers = this.#byQuery.get(query) as Answers;
+    const places = new Map(answers.places);
+    for (const { row, place } of answers.entries) {
+      places.set(row, Math.min(place, places.get(row) ?? place));
+    }
+    return Uint16Array.from(rows, (row) => places.get(row) as number);
+  }
+
+  async search(asked: readonly EvaluationQuery[], how: EvaluationSearch) {
+    const best = ({ query }: EvaluationQuery) =>
+      this.#best(this.#byQuery.get(query) as Answers, how);
+    return { found: asked.map(best), ms: 0 };
+  }
+
+  /** What `CosineSearch` finds. */
+  #best({ query, entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
+    const { count, bytesPerEntry, error } = this.#space;
+    const most = entriesFor(this.layout, Math.max(k, setting.want));
+    let lines: Line[] = [];
+    const byRow = new Map<number, Line>();
+    for (let probes = setting.probes ?? count; ; probes *= 2) {
+      lines = entries.filter(({ place }) => place < probes);
+      const least = bytesPerEntry > 0 ? lines[most - 1]?.score : undefined;
+      if (least !== undefined) lines = lines.filter(({ score }) => score >= least);
+      else lines = lines.slice(0, most);
+      // Of two entries of a row the better one counts.
+      for (const line of lines) if (!byRow.has(line.row)) byRow.set(line.row, line);
+      if (byRow.size >= k || probes >= count) break;
+      byRow.clear();
+    }
+    const rows = Uint32Array.from(lines, ({ row }) => row);
+    const scores = Float64Array.from(lines, ({ score }) => score);
+    if (isUnranked) return { rows, cosines: scores };
+    const estimates = [...new Set(scores)];
+    const weights = new Map(estimates.map((score, weight) => [score, weight]));
+    const keys = Float64Array.from(byRow.values(), ({ row, score }) =>
+      keyOf(weights.get(score) as number, row),
+    );
+    const part: Pick<SearchedPart, 'similaritiesInto'> = {
+      similaritiesInto(some, _, out) {
+        for (const [i, row] of some.entries()) out[i] = byRow.get(row)?.cosine as number;
+      },
+    };
+    const ranking = new Ranking(
+      { parts: [part as SearchedPart], vectorsAhead: null },
+      query,
+      {
+        keys,
+        positions: null,
+        cosineOf: (weight) => estimates[weight],
+        error: bytesPerEntry > 0 ? error : Number.POSITIVE_INFINITY,
+      },
+      { k, margin: setting.margin },
+      { codesCompared: 0, candidates: 0, probes: 0 },
+    );
+    ranking.step();
+    return ranking.best;
+  }
+}
+
+/** Chooses a setting by the tables of all parts, at these paths, and measures it. */
+export async function measuredParts(
+  parts: QueryParts,
+  { layout, count }: { layout: Layout; count: number },
+  tables: readonly string[],
+  { rows, wanted }: { rows: EvaluationRows; wanted: Wanted },
+  call: LongCall,
+): Promise<RecallReport> {
+  const index = new EvaluatedParts(layout, count, parts, askedOf(parts, rows, []), wanted.k);
+  for (const path of tables) index.add(await readFile(path), path);
+  const { answers } = index;
+  const source = new EvaluationSource(
+    { source: 'rows', truth: 'cosine', isTrained: false },
+    shuffled([...answers.keys()], seedOf(wanted)),
+    { ahead: answers.length, queryAt: async (i) => answers[i] },
+    async (some) => some.map((one) => (one as Answers).near.truth),
+  );
+  return settled(index, source, wanted, new LongWork(call));
+}
