@@ -175,21 +175,6 @@ async function refuseSame(input: string, output: string): Promise<void> {
   throw new Error(`the output ${output} is the input: nothing was written`);
 }
 
-/** Writes a file whole or not at all; one that exists is replaced. */
-export async function writeWhole(
-  path: string,
-  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-): Promise<void> {
-  const output = await openOutput(path, { force: true, inputs: [] });
-  try {
-    for await (const bytes of chunks) await output.write([bytes]);
-  } catch (error) {
-    await output.abort();
-    throw error;
-  }
-  await output.close();
-}
-
 /** Writes and syncs a file that must not exist yet; the caller makes it visible by a link. */
 export async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'wx');

@@ -279,8 +279,9 @@ it.each([
   ['in names of several lines', '"id";"a\n,b, c"\n1;tea\n'],
 ])('the delimiter of CSV is that of its first line with cells: %s', async (_, text) => {
   writeFileSync(path('first.csv'), text);
-  const { columns } = await openRows(path('first.csv'));
-  expect([columns.length, columns[0].name]).toEqual([2, 'id']);
+  const reader = await openRows(path('first.csv'));
+  await reader.close();
+  expect([reader.columns.length, reader.columns[0].name]).toEqual([2, 'id']);
 });
 
 describe('a file that was read before', () => {

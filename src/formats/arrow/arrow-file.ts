@@ -7,7 +7,7 @@ import type { Codes } from '../../codes/codes';
 import { openArrowFile, openArrowStream } from '../../table/arrow/batches';
 import { type CodesToArrowOptions, codesToArrow } from '../../table/from-arrow';
 import type { ByteSource } from '../byte-source';
-import { writeWhole } from '../file-io';
+import { openOutput } from '../file-io';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 /**
@@ -26,7 +26,13 @@ export async function writeCodes(
   options?: CodesToArrowOptions,
 ): Promise<void> {
   checkArguments({ path }, { path: 'path' });
-  await writeWhole(path, [codesToArrow(codes, options)]);
+  const bytes = codesToArrow(codes, options);
+  const output = await openOutput(path, { force: true, inputs: [] });
+  await output.write([bytes]).catch(async (error) => {
+    await output.abort();
+    throw error;
+  });
+  await output.close();
 }
 
 /** Rows of an Arrow file or stream, told apart by the first bytes. One batch is in memory. */
