@@ -15,8 +15,7 @@ const root = resolve(site, '..');
 process.env.VITE_EXTRA_EXTENSIONS = 'arrow,jsonl';
 const NODE_STAND_IN = join(site, 'demo/node-stand-in.mjs');
 
-const PAGE =
-  /^(docs\/[^/]+|site\/[^/]+|(bench|datasets|datasets\/\w+)\/README|SECURITY|CHANGELOG)\.md$/;
+const PAGE = /^(docs\/[^/]+|site\/[^/]+|(bench|datasets|datasets\/\w+)\/README|CHANGELOG)\.md$/;
 
 /** Where a page of the repository is on the site. `docs/index.md` is a guide, not the home. */
 function pageOf(path) {
@@ -102,7 +101,6 @@ const reference = [
   { text: 'Performance', link: '/performance' },
   { text: 'Files and formats', link: '/format' },
   { text: 'Reliability', link: '/reliability' },
-  { text: 'Security', link: '/SECURITY' },
 ];
 const tryIt = [
   { text: 'Search without a server', link: '/try-search' },
