@@ -103,7 +103,7 @@ describe('embed', () => {
     expect(await halfspace(line)).toMatchObject({ code: 2 });
   });
 
-  it('leaves nothing where it is stopped', async () => {
+  it('leaves nothing where it is stopped', { tags: 'thorough' }, async () => {
     const many = Array.from({ length: 3000 }, (_, id) => ({ id, body: `text ${id}` }));
     const { cwd } = await started(many);
     const before = await readdir(cwd);

@@ -620,7 +620,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     return { drawn, wanted };
   };
 
-  it('searches, filters, and draws around rows', async () => {
+  it('searches, filters, and draws around rows', { tags: 'thorough' }, async () => {
     const { page, requests, problems } = await open();
     expect(await status(page)).toBe(`${GROUPS * 2 + 8 + 4} rows`);
     expect(await layoutShift(page)).toBeLessThan(0.01);

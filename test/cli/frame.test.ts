@@ -3,7 +3,6 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMON_OPTIONS, VERBS } from '../../src/cli/verbs';
-import { quickIf } from '../reference/tags';
 import { command, ownFolder, root, rowsOf, run, runChild } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
@@ -169,7 +168,7 @@ describe('Ctrl-C', () => {
   const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const title = `${signal} ends with ${CODES[signal]} and leaves no output`;
-    it(title, quickIf(signal === 'SIGINT'), async () => {
+    it(title, { tags: 'thorough' }, async () => {
       const folder = await ownFolder();
       const outcome = await runChild(['fingerprint', '-', '--from', 'jsonl', '-o', 'out.arrow'], {
         cwd: folder,

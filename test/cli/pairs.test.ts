@@ -171,7 +171,7 @@ describe('halfspace pairs', () => {
     expect(bare(linesOf(stdout))).toEqual(allPairs(codes, others, 2));
   });
 
-  it('goes by exact cosines where vectors are given', async () => {
+  it('goes by exact cosines where vectors are given', { tags: 'thorough' }, async () => {
     const args = ['pairs', at('vectors.jsonl'), '--min-cosine', '0.97'];
     const { code, stdout } = await run(args);
     expect(code).toBe(0);

@@ -229,7 +229,7 @@ function ranged(
 }
 
 describe('a host that fails for a while', () => {
-  it('is asked again, for what is behind the bytes that came', async () => {
+  it('is asked again, for what is behind the bytes that came', { tags: 'thorough' }, async () => {
     host.behave = ({ count }, response, { socket }) => {
       if (count === 1) return Boolean(response.writeHead(503).end());
       if (count > 4) return false;

@@ -70,7 +70,9 @@ describe('recall', () => {
     }
   });
 
-  it('is measured with rows that trained nothing, alike after rows were added and removed', async () => {
+  it('is measured with rows that trained nothing, alike after rows were added and removed', {
+    tags: 'thorough',
+  }, async () => {
     const some = { ...vectors, values: vectors.values.subarray(0, 8000 * DIMENSIONS) };
     const index = await made('float32', some);
     const { rows } = coreOf(index);

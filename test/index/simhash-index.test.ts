@@ -154,7 +154,7 @@ describe('in turns with the event loop', () => {
     },
   );
 
-  it('no more than k are told when rows come on the way', async () => {
+  it('no more than k are told when rows come on the way', { tags: 'thorough' }, async () => {
     const codes = many(200_000, 'more');
     const index = new SimHashIndex({ bits: BITS_64 });
     await index.addAll(codes);
@@ -208,7 +208,9 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
   });
 });
 
-it('estimates cosines without bias, and better than the distance alone', async () => {
+it('estimates cosines without bias, and better than the distance alone', {
+  tags: 'thorough',
+}, async () => {
   const draws = new Draws(11);
   const dimensions = 64;
   const index = new SimHashIndex({ bits: 256, dimensions, projection: 'gaussian' });

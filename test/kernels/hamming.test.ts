@@ -226,10 +226,9 @@ describe.each(KERNELS)('$name', (kernel) => {
       return queries;
     }
 
-    // The scalar kernel takes all widths alike.
-    const few = [1, 8, 9, 33, 257];
+    const few = [1, 8, 9, 33, 128, 257];
     for (const width of [...WIDTHS.filter((one) => one <= 128), 255, 256, 257]) {
-      const options = quickIf(kernel.name !== 'scalar' || few.includes(width));
+      const options = quickIf(few.includes(width));
       it(`find what one at a time find: codes of ${width} bytes`, options, () => {
         const { codes } = caseOf(width);
         const count = 300;

@@ -129,7 +129,7 @@ describe('dedup with the text of templates', async () => {
     }
   });
 
-  it('holds for components, and for a number of rows', async () => {
+  it('holds for components, and for a number of rows', { tags: 'thorough' }, async () => {
     const all = await dedup(codes, { ...near, common: byTexts, grouping: 'components' });
     expect(joined(all.groups)).toEqual([]);
     // Where all duplicates go, nothing else changes: versions of one text stay one group.

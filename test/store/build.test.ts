@@ -38,7 +38,9 @@ const queries = Array.from({ length: 20 }, (_, i) => {
 });
 
 describe('a build', () => {
-  it('has the centroids and the partitions of an index in memory, and answers like it', async () => {
+  it('has the centroids and the partitions of an index in memory, and answers like it', {
+    tags: 'thorough',
+  }, async () => {
     const folder = join(root, 'equal.hs');
     const built = await IndexFolder.build(folder, batches(), {
       ...{ ...OPTIONS, optimize: OPTIMIZE, memory: '300KB' },

@@ -195,7 +195,9 @@ describe('a merge', () => {
   const folder = join(root, 'before.hs');
   const others = [1, 2, 3];
 
-  it('refuses what does not belong together, names both, and changes nothing', async () => {
+  it('refuses what does not belong together, names both, and changes nothing', {
+    tags: 'thorough',
+  }, async () => {
     await IndexFolder.build(folder, batchesOf(others), { ...OPTIONS, memory });
     const before = contentOf(folder);
     const [one, two] = three;

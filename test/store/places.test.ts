@@ -95,7 +95,7 @@ describe.each([
 });
 
 // Rows that are sparse, or lack vectors; ids of each kind, in a column or not.
-const QUICK = ['int8, copies, texts as ids', 'sparse', 'no vectors'];
+const QUICK = ['sparse', 'no vectors'];
 describe.each(KINDS)('segments of $name', (kind) => {
   const title = 'answers alike in memory, from a folder with and without room, and from a host';
   it(title, quickIf(QUICK.includes(kind.name)), async () => {

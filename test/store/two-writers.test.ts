@@ -11,7 +11,10 @@ import { codesFor, temporaryFolder } from './collection';
 
 const root = await temporaryFolder();
 
-it('two processes that save at once: one wins, the other is told', async () => {
+it('two processes that save at once: one wins, the other is told', {
+  tags: 'thorough',
+  timeout: 120_000,
+}, async () => {
   const folder = join(root, 'docs.hs');
   const first = new SimHashIndex({ bits: 40 });
   first.add(Uint8Array.of(9, 9, 9, 9, 9), 'first');
@@ -45,7 +48,7 @@ it('two processes that save at once: one wins, the other is told', async () => {
       );
     }
   }
-}, 120_000);
+});
 
 it('a writer that slept through three generations does not take a name that is free again', async () => {
   const folder = join(root, 'late.hs');
