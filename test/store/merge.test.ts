@@ -195,9 +195,7 @@ describe('a merge', () => {
   const folder = join(root, 'before.hs');
   const others = [1, 2, 3];
 
-  it('refuses what does not belong together, names both, and changes nothing', {
-    tags: 'thorough',
-  }, async () => {
+  it('refuses what does not belong together, names both, and changes nothing', async () => {
     await IndexFolder.build(folder, batchesOf(others), { ...OPTIONS, memory });
     const before = contentOf(folder);
     const [one, two] = three;
