@@ -621,6 +621,8 @@ describe('changes to an index', () => {
 
   it.each([
     [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
+    [['docs.hs', '--merge', '-o', 'new.hs', '--optimize'], 'halfspace index new.hs --optimize'],
+    [['a.jsonl', '-o', 'new.hs', '--evaluate', 'q'], '--evaluate is for a part of an index'],
     [['docs.hs', '--merge', '-o', 'new.hs', '--append'], '--merge does not go with --append'],
     [['docs.hs', '--merge', '-o', 'new.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],

@@ -80,6 +80,9 @@ async function checkOptions(call: Call, input: string, output: string | undefine
   if (output === undefined && (call.has('append') || !isChange)) {
     call.misuse('say where to with -o DIR, or what to do: --remove IDS, --optimize, --compact');
   }
+  if (call.has('evaluate') && !(call.has('like') && call.has('memory'))) {
+    call.misuse('--evaluate is for a part of an index: give --like and --memory too');
+  }
   const file = call.text('queries');
   if (file === undefined) return;
   if (file === '-' && input === '-') call.misuse('stdin has the input or the queries, not both');
@@ -155,6 +158,12 @@ async function evaluationRows(call: Call, folder: IndexFolder): Promise<Evaluati
 async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
   if (call.args.length === 0 || output === undefined) {
     call.misuse('say which folders to merge, and where to: index A B --merge -o DIR');
+  }
+  if (call.has('optimize') && !call.has('evaluate')) {
+    call.misuse(
+      '--merge --optimize counts what parts found (--evaluate); else merge first, then optimize: ' +
+        `halfspace index ${output} --optimize`,
+    );
   }
   await refuseOther(call, output);
   const evaluated = call.has('evaluate')
