@@ -195,7 +195,8 @@ export function planOf(
   };
   const shares = (found: number[] | null) =>
     found && ofDropped(new Float64Array(count), found, () => 1);
-  const rests = numbers('rest').some(Number.isFinite) ? shares(numbers('rest')) : null;
+  const given = numbers('rest');
+  const rests = given.some(Number.isFinite) ? shares(given) : null;
   const commons = finite('common');
   // Spreadsheets write TRUE.
   const isMark = (mark: unknown) => Number(mark === 1 || String(mark).toLowerCase() === 'true');

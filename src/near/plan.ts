@@ -3,7 +3,7 @@
  * duplicates, with a checksum, so that a plan is never applied to other rows.
  */
 
-import { ascending } from '../base/arrays';
+import { ascending, grown } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import type { SimHashIndex } from '../index/simhash-index';
@@ -151,15 +151,11 @@ export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
 function widened(plan: DedupPlan, count: number): DedupPlan {
   if (plan.count >= count) return plan;
   const { rests, commons, reviewed, listed } = plan;
-  const longer = <A extends Uint8Array | Float64Array>(own: A, into: A): A => {
-    into.set(own);
-    return into;
-  };
   return {
     ...keptAlone(count, plan, plan),
-    ...(rests && { rests: longer(rests, new Float64Array(count).fill(1)) }),
-    ...(commons && { commons: longer(commons, new Float64Array(count)) }),
-    ...(reviewed && { reviewed: longer(reviewed, new Uint8Array(count)) }),
-    ...(listed && { listed: longer(listed, new Uint8Array(count)) }),
+    ...(rests && { rests: grown(rests, count).fill(1, plan.count) }),
+    ...(commons && { commons: grown(commons, count) }),
+    ...(reviewed && { reviewed: grown(reviewed, count) }),
+    ...(listed && { listed: grown(listed, count) }),
   };
 }

@@ -82,7 +82,7 @@ export async function evaluatedPart(
     const batches: TableBatch[] = [];
     for (let first = 0; first < asked.length; first += TOGETHER) {
       const some = asked.slice(first, first + TOGETHER);
-      const answers: Answer[] = [];
+      const answers: PartAnswer[] = [];
       for (const [i, entries] of (await entriesOf(index, some, k, work)).entries()) {
         const nearest = near[first + i].found;
         const places = await index.placesOf(
@@ -149,7 +149,7 @@ async function entriesOf(
   const all: Line[][] = [];
   for (const [i, { query }] of asked.entries()) {
     const entries = seen[i].flatMap((some) => [...some.values()]);
-    const lines = kept(entries, entriesFor(index.layout, want));
+    const lines = takeable(entries, entriesFor(index.layout, want));
     const rows = Uint32Array.from(new Set(lines.map(({ row }) => row)));
     const cosines = await index.cosinesOf(query, rows, work);
     for (const line of lines) line.cosine = cosines.get(line.row) as number;
@@ -169,10 +169,10 @@ function entriesFor({ hasCopies }: Layout, want: number): number {
 }
 
 /**
- * The best first; without entries that no search for `most` of them takes, since so many better
- * ones are in partitions that it visits no later.
+ * The entries that a search for `most` of them may take, the best first: there are not so many
+ * better ones in partitions that it visits no later.
  */
-function kept(lines: Line[], most: number): Line[] {
+function takeable(lines: Line[], most: number): Line[] {
   const places = new Highest(most);
   let [last, bound] = [Number.NaN, 0];
   lines.sort((a, b) => b.score - a.score || a.row - b.row);
@@ -184,13 +184,14 @@ function kept(lines: Line[], most: number): Line[] {
   });
 }
 
-interface Answer {
+/** What the rows of a part answer to a query. */
+interface PartAnswer {
   readonly query: number;
   readonly near: readonly Line[];
   readonly entries: readonly Line[];
 }
 
-function batchOf(answers: readonly Answer[]): TableBatch {
+function batchOf(answers: readonly PartAnswer[]): TableBatch {
   const count = answers.reduce((sum, { near, entries }) => sum + near.length + entries.length, 0);
   const columns = COLUMNS.map(({ name, type }) => [name, new (numberType(type).Values)(count)]);
   const rows = Object.fromEntries(columns) as Columns;
@@ -261,7 +262,7 @@ class EvaluatedParts implements Measurable {
     const most = entriesFor(this.layout, mostWanted(this.#space, this.k));
     for (const [i, answers] of this.answers.entries()) {
       answers.row ??= own[i];
-      answers.entries = kept(answers.entries, most);
+      answers.entries = takeable(answers.entries, most);
     }
   }
 

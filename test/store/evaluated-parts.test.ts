@@ -8,6 +8,7 @@ import { queryOf } from '../../src/index/query';
 import { coreOf } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, SimHashIndex, saveIndex } from '../../src/node';
 import { evaluatedPart } from '../../src/store/evaluated-parts';
+import { dot } from '../reference/random';
 import { quickIf } from '../reference/tags';
 import { temporaryFolder } from './collection';
 import { clustered, DIMENSIONS } from './kinds';
@@ -83,15 +84,7 @@ async function recallOf(folder: string) {
   const index = await openIndex(folder);
   // One candidate more than what was chosen, since the own row is one.
   const oversample = (K * (index.report?.oversample as number) + 0.9) / (K + 1);
-  const cosine = (a: Float32Array, b: Float32Array) => {
-    let [dot, aa, bb] = [0, 0, 0];
-    for (let i = 0; i < a.length; i++) {
-      dot += a[i] * b[i];
-      aa += a[i] * a[i];
-      bb += b[i] * b[i];
-    }
-    return dot / Math.sqrt(aa * bb);
-  };
+  const cosine = (a: Float32Array, b: Float32Array) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
   let sum = 0;
   const judging = shuffled([...evaluations.keys()], 0).subarray(EVALUATIONS / 2);
   for (const i of judging) {
