@@ -195,9 +195,7 @@ export function planOf(
   };
   const shares = (found: number[] | null) =>
     found && ofDropped(new Float64Array(count), found, () => 1);
-  const given = numbers('rest');
-  const rests = given.some(Number.isFinite) ? shares(given) : null;
-  const commons = finite('common');
+  const [rests, commons] = [numbers('rest'), finite('common')];
   // Spreadsheets write TRUE.
   const isMark = (mark: unknown) => Number(mark === 1 || String(mark).toLowerCase() === 'true');
   const areAll = lines.every((line) => line >= 0);
@@ -210,7 +208,7 @@ export function planOf(
     distances: ofDropped(new Uint16Array(count), integers('distance'), () => 0),
     cosines: shares(finite('cosine')),
     jaccards: shares(finite('jaccard')),
-    ...(rests && { rests }),
+    ...(rests.some(Number.isFinite) && { rests: shares(rests) as Float64Array }),
     ...(commons && { commons: inOrder(new Float64Array(count), commons, () => 0) }),
     ...(!areAll && { listed: Uint8Array.from(lines, (line) => Number(line >= 0)) }),
     ...(names.includes('reviewed') && {
