@@ -91,9 +91,6 @@ export const VERBS: readonly Verb[] = [
       ...options({
         '--columns NAMES: list':
           'Carry only these columns along, or none (all but the one that becomes codes)',
-        '--code-type TYPE: bytes|int64 = bytes':
-          'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
-          'engines such as Spark SQL',
       }),
       ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
       ...shared('counting frequencies stop-words hash from types'),

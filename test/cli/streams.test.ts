@@ -191,7 +191,6 @@ describe('a stream without rows, into every verb that writes rows', () => {
   const search = ['search', 'INDEX', ...shown];
   const calls = [
     ['fingerprint'],
-    ['fingerprint', '--code-type', 'int64', '--bits', '64'],
     ['pairs', '--max-distance', '3'],
     ['dedup', '--max-distance', '3'],
     ['cluster', '--clusters', '3'],
@@ -292,34 +291,12 @@ it('an Arrow stream on stdin is refused without its end mark: its writer died', 
   ]);
 });
 
-describe('--code-type int64', () => {
-  for (const bits of [64, 100]) {
-    it(
-      `writes codes of ${bits} bits that are read back as they were`,
-      quickIf(bits === 64),
-      async () => {
-        const folder = await ownFolder();
-        const found: string[] = [];
-        for (const type of ['bytes', 'int64']) {
-          const codes = join(folder, `${type}.arrow`);
-          const made = ['fingerprint', DOCS, '-q', '--bits', String(bits), '--code-type', type];
-          expect((await run([...made, '-o', codes])).code).toBe(0);
-          found.push((await run(['pairs', codes, '--max-distance', '20', '-q'])).stdout);
-        }
-        expect(found[0].split('\n').length).toBeGreaterThan(8);
-        expect(found[1]).toBe(found[0]);
-        const words = ['int64.arrow', '--columns', 'id', '--code-type', 'int64', '-q'];
-        const [{ code }] = rowsOf((await run(['fingerprint', ...words], { cwd: folder })).stdout);
-        expect(Array.isArray(code)).toBe(bits > 64);
-      },
-    );
-  }
-
-  it('needs --bits or --code where no program said that the integers are codes', async () => {
-    const input = '{"id":1,"code":5}\n{"id":2,"code":4}\n';
-    const args = ['-', '--from', 'jsonl', '--to', 'arrows', '--types', 'code=number'];
-    expect((await run(['pairs', ...args, '--max-distance', '1'], { input })).code).toBe(1);
-  });
+it('64-bit integers are codes where --bits says so', async () => {
+  const input = '{"id":1,"code":5}\n{"id":2,"code":4}\n';
+  const args = ['-', '--from', 'jsonl', '--max-distance', '1'];
+  expect((await run(['pairs', ...args], { input })).code).toBe(1);
+  const { code, stdout } = await run(['pairs', ...args, '--bits', '64', '-q'], { input });
+  expect([code, rowsOf(stdout)]).toMatchObject([0, [{ a: 0, b: 1, distance: 1 }]]);
 });
 
 describe('--on-error null', () => {

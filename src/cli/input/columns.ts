@@ -81,12 +81,9 @@ function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColu
 
 /** The candidate with a usual name, else the only one; null for none, a misuse for several. */
 function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly string[] | null {
-  // 64-bit integers are codes only if --bits or the file's header gives a width: else a column
-  // called "code" may hold anything.
-  const { header = '' } = reader as { header?: string };
-  const hasWidth = call.has('bits') || header.includes('"bits":');
+  // 64-bit integers are codes only with --bits: else a column called "code" may hold anything.
   const isMeant = ({ type }: ColumnInfo) =>
-    kind !== 'code' || hasWidth || !/\bInt64|<Uint64/.test(type);
+    kind !== 'code' || call.has('bits') || !/\bInt64|<Uint64/.test(type);
   const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));
   const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
   if (usual !== undefined) return [usual];

@@ -4,7 +4,6 @@
  */
 
 import type { RowWriter } from '../../node';
-import { wordColumn } from '../../table/columns/make';
 import { freeNames } from '../../table/row-batch';
 import type { Call } from '../call';
 import { namedColumns } from '../input/columns';
@@ -23,11 +22,10 @@ export async function run(call: Call): Promise<0 | 1> {
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {
-    const codes = await source.hash(batch);
-    width = ` of ${codes.bits} bits`;
-    const header = { bits: codes.bits, ...codes.origin };
+    const code = await source.hash(batch);
+    width = ` of ${code.bits} bits`;
+    const header = { bits: code.bits, ...code.origin };
     out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
-    const code = call.text('code-type') === 'int64' ? wordColumn(codes) : codes;
     const renamed = carried.includes('code') && {
       [freeNames(carried, ['code'])[carried.indexOf('code')]]: batch.column('code'),
     };

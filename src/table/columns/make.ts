@@ -97,25 +97,6 @@ export function idData(ids: Ids): Data {
   return ArrayBuffer.isView(ids) ? numberData(ids as NumberArray) : plainData('text', ids);
 }
 
-/**
- * Codes as signed integers of 64 bits, which every engine has: one for each row, or a list of them
- * where codes are wider. The first bits of a code are the lowest of the first integer. A copy;
- * `codesOf` reads them back as codes.
- */
-export function wordColumn(codes: Codes): Column {
-  const { bytes, bytesPerCode, count: length, validity } = codes;
-  const words = Math.ceil(bytesPerCode / 8);
-  const values = new Uint8Array(8 * words * length);
-  for (let row = 0; row < length; row++) {
-    values.set(bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), 8 * words * row);
-  }
-  const integers = new BigInt64Array(values.buffer);
-  const nulls = nullsOf(validity, length);
-  if (words === 1) return plainColumn('code', 'int64', numberData(integers, nulls));
-  const offsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
-  return plainColumn('code', { list: 'int64' }, listData(numberData(integers), offsets, nulls));
-}
-
 /** Texts and bytes, and items of lists, of one batch stay below 2^31, where 32-bit offsets end. */
 const MAX_OFFSET = 0x7fff_ffff;
 
