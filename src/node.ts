@@ -38,8 +38,6 @@ export type {
   FolderHealth,
   FolderProblem,
   OpenIndexOptions,
-  RepairLoss,
-  RepairOptions,
 } from './store/verify';
 export type { SealHeader } from './table/arrow/writer';
 export type { Column, ColumnData } from './table/columns/make';

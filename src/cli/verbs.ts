@@ -360,16 +360,9 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'verify',
-    needs: { repair: 'yes' },
     summary: 'every checksum and invariant of an index or a file',
     usage: 'DIR|FILE',
-    options: [
-      ...options({
-        '--repair': 'Go back to the newest sound state of a damaged index',
-        '--yes': 'With --repair: also where rows are discarded that were saved since',
-      }),
-      ...shared(`json ${IN}`),
-    ],
+    options: shared(`json ${IN}`),
     example: 'halfspace verify datasets/sample/docs.jsonl',
     load: () => import('./verbs/verify'),
   },

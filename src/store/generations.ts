@@ -175,17 +175,6 @@ export async function missingFile(
 }
 
 /**
- * Renames the manifest of a damaged generation, so that readers ignore it. Deletes `manifest.json`,
- * which may be a copy of it.
- */
-export async function setAside(folder: string, generation: number): Promise<void> {
-  const path = join(folder, manifestName(generation));
-  await rename(path, `${path}.damaged`);
-  await rm(join(folder, COPY), { force: true });
-  await syncFolder(folder);
-}
-
-/**
  * Makes a folder ready for an index: creates it, or accepts it if it is empty or has an index.
  * Throws otherwise.
  */

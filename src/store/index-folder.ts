@@ -32,13 +32,7 @@ import { withPlace } from './place';
 import { loadFolder, saveIndex } from './save-index';
 import type { StoredIndex } from './stored-index';
 import { StoredRows } from './stored-rows';
-import {
-  type FolderHealth,
-  type OpenIndexOptions,
-  type RepairOptions,
-  repairFolder,
-  verifyFolder,
-} from './verify';
+import { type FolderHealth, type OpenIndexOptions, verifyFolder } from './verify';
 
 const TRIES = 5;
 /** How many other writers may be first, one after another, before a change gives up. */
@@ -147,16 +141,6 @@ export class IndexFolder extends FolderFacts {
    */
   static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
     return verifyFolder(folder, options);
-  }
-
-  /**
-   * Goes back to the newest sound generation. Sets the manifests of newer ones aside
-   * (`manifest-000007.json.damaged`). Returns its health, with what was wrong with the others. Only
-   * generations with damaged or missing bytes are set aside, after `confirm` has returned true, if
-   * given. Throws, and changes nothing, where no generation is sound.
-   */
-  static repair(folder: string, options?: RepairOptions): Promise<FolderHealth> {
-    return repairFolder(folder, options);
   }
 
   /** The index, loaded. */

@@ -26,7 +26,6 @@ import {
   newestManifest,
   readFolderFile,
   readManifest,
-  setAside,
 } from './generations';
 import { bucketsFromArrow, hashOfId } from './id-hashes';
 import {
@@ -58,25 +57,6 @@ export interface FolderHealth {
   readonly problems: readonly FolderProblem[];
 }
 
-/** What going back to an older generation discards. */
-export interface RepairLoss {
-  /** The sound generation that becomes the newest. */
-  readonly generation: number;
-  /**
-   * At most so many rows are discarded: those that were added or replaced since. Null where the
-   * newest manifest cannot be read.
-   */
-  readonly rows: number | null;
-}
-
-export interface RepairOptions extends LongCall {
-  /**
-   * Must return true before a generation is discarded. Without it, generations with damaged files
-   * are discarded.
-   */
-  confirm?: (loss: RepairLoss) => boolean | Promise<boolean>;
-}
-
 export interface FolderProblem {
   /** The file's name in the folder. */
   readonly file: string;
@@ -103,7 +83,7 @@ export async function verifyFolder(
   const { generation, call } = await checkVerify(folder, options);
   for (let left = MAX_TRIES; left > 0; left--) {
     const newest = (await generationsIn(folder)).at(-1);
-    const { health } = await healthOf(folder, generation, call);
+    const health = await healthOf(folder, generation, call);
     if (health.problems.length === 0 || generation !== undefined) return health;
     if ((await generationsIn(folder)).at(-1) === newest) return health;
   }
@@ -118,15 +98,12 @@ async function checkVerify(folder: string, options: OpenIndexOptions | undefined
   return { generation, call };
 }
 
-/**
- * The health of one generation, the newest by default. `isReadable` is true where every file passes
- * its checksums: whatever problem there is, is one of what the files say of each other.
- */
+/** The health of one generation, the newest by default. */
 async function healthOf(
   folder: string,
   generation: number | undefined,
   call: LongCall,
-): Promise<{ health: FolderHealth; manifest: Manifest | null; isReadable: boolean }> {
+): Promise<FolderHealth> {
   const problems: FolderProblem[] = [];
   const attempt: Attempt = async (file, work) => {
     try {
@@ -139,9 +116,7 @@ async function healthOf(
   };
   const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
   const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
-  if (manifest === null) {
-    return { health: { generation: 0, rows: 0, problems }, manifest, isReadable: false };
-  }
+  if (manifest === null) return { generation: 0, rows: 0, problems };
   const total = bytesToRead(manifest);
   let done = 0;
   // Counts bytes that were read, at most all but one: only the end of the check reports the total.
@@ -157,64 +132,10 @@ async function healthOf(
     });
   }
   // Relations between files are checked only if every file is sound.
-  const isReadable = problems.length === 0;
-  if (isReadable) await checkContent(folder, manifest, bodies, { attempt, passed });
+  if (problems.length === 0) await checkContent(folder, manifest, bodies, { attempt, passed });
   if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
   call.onProgress?.(total, total);
-  const { rows } = manifest;
-  return { health: { generation: manifest.generation, rows, problems }, manifest, isReadable };
-}
-
-/**
- * Goes back to the newest generation that is sound: the manifests of newer ones get another name.
- * Returns its health, with what was wrong with the newer ones as problems. A generation is
- * discarded only if the bytes of a file are damaged or missing: where all pass their checksums its
- * rows are there, whatever else is wrong, and going back would lose them. Throws then, where no
- * generation is sound, and where `confirm` returns false; nothing is changed.
- */
-export async function repairFolder(
-  folder: string,
-  options: RepairOptions | undefined,
-): Promise<FolderHealth> {
-  const { confirm, ...rest } = checkOptions('options', options, [...LONG_CALL, 'confirm']);
-  if (confirm !== undefined && typeof confirm !== 'function') {
-    throw wrongType('confirm', 'a function', confirm);
-  }
-  const { call } = await checkVerify(folder, rest);
-  const problems: FolderProblem[] = [];
-  const damaged: number[] = [];
-  let newest: Manifest | null | undefined;
-  for (const generation of (await generationsIn(folder)).reverse()) {
-    const { health, manifest, isReadable } = await healthOf(folder, generation, call);
-    newest = newest === undefined ? manifest : newest;
-    problems.push(...health.problems);
-    if (manifest !== null && health.problems.length === 0) {
-      if (damaged.length === 0) return { ...health, problems };
-      const loss = { generation, rows: rowsSince(newest, manifest) };
-      if (confirm !== undefined && (await confirm(loss)) !== true) {
-        throw new Error(`${folder}: not repaired, since "confirm" did not return true`);
-      }
-      for (const one of damaged) await setAside(folder, one);
-      return { ...health, problems };
-    }
-    if (isReadable) {
-      const [{ file, message }] = health.problems;
-      const why =
-        'every file passes its checksums, so going back would discard rows that are there';
-      throw new FormatError(`not repaired: ${why}; ${file}: ${message}`, folder);
-    }
-    damaged.push(generation);
-  }
-  const [first] = problems;
-  const why = first === undefined ? 'it has no manifest' : `${first.file}: ${first.message}`;
-  throw new FormatError(`no generation is sound: ${why}`, folder);
-}
-
-/** At most how many rows `newest` has that `sound` has not; null where `newest` is unreadable. */
-function rowsSince(newest: Manifest | null | undefined, sound: Manifest): number | null {
-  if (!newest) return null;
-  const added = newest.index.nextRow - sound.index.nextRow;
-  return Math.min(newest.rows, added >= 0 ? added : newest.rows); // fewer row numbers: all are new
+  return { generation: manifest.generation, rows: manifest.rows, problems };
 }
 
 /** The message of an error without the path, since problems name their file. */

@@ -73,26 +73,6 @@ describe('verify', () => {
     expect(json.problems).toHaveLength(damaged.length);
   });
 
-  it('goes back to the newest sound state with --repair', async () => {
-    const cwd = await docsIndex();
-    await writeFile(join(cwd, 'more.jsonl'), '{"id":"new","title":"tea","body":"more of it"}\n');
-    await run(['index', 'more.jsonl', '-o', 'docs.hs', '--append', '-q'], { cwd });
-    const [name] = (await readdir(join(cwd, 'docs.hs'))).filter((one) =>
-      one.startsWith('rows-000002'),
-    );
-    await writeFile(join(cwd, 'docs.hs', name), 'damaged');
-    expect((await run(['verify', 'docs.hs'], { cwd })).code).toBe(1);
-    const asked = await run(['verify', 'docs.hs', '--repair'], { cwd });
-    expect(asked.code).toBe(1);
-    expect(asked.stderr).toContain(
-      'going back to generation 1 discards up to 1 row saved since; nothing was changed. Add --yes',
-    );
-    const { code, stdout } = await run(['verify', 'docs.hs', '--repair', '--yes'], { cwd });
-    expect([code, stdout]).toEqual([0, expect.stringContaining('docs.hs: repaired, 40 rows')]);
-    expect((await run(['verify', 'docs.hs'], { cwd })).stdout).toBe('docs.hs: sound, 40 rows\n');
-    expect((await run(['verify', DOCS, '--repair'], { cwd })).code).toBe(2);
-  });
-
   it('finds a code that was changed in a file of codes', async () => {
     const cwd = await ownFolder();
     await run(['fingerprint', DOCS, '--columns', 'id', '-o', 'codes.arrow', '-q'], { cwd });

@@ -2,14 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  FormatError,
-  IndexFolder,
-  openIndex,
-  RowBatch,
-  SimHashIndex,
-  saveIndex,
-} from '../../src/node';
+import { IndexFolder, openIndex, RowBatch, SimHashIndex, saveIndex } from '../../src/node';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import type { Manifest } from '../../src/store/manifest';
 
@@ -32,7 +25,7 @@ vi.mock('../../src/store/generation-file', async (original) => {
   return { GenerationFile: { create } };
 });
 
-const root = mkdtempSync(join(tmpdir(), 'halfspace-repair-'));
+const root = mkdtempSync(join(tmpdir(), 'halfspace-generations-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 let folder = '';
@@ -96,14 +89,13 @@ describe('an older generation', () => {
   });
 
   it.each(['manifest', 'rows', 'columns'])(
-    'takes the place of a newer one with a damaged file of %s',
+    'takes the place of a newer one with a damaged file of %s, whose manifest is deleted',
     async (kind) => {
       damage(kind, 2);
-      const health = await IndexFolder.repair(folder);
-      expect([health.generation, health.rows, health.problems.length]).toEqual([1, 2, 1]);
-      expect(health.problems[0].file).toContain(`${kind}-000002`);
+      expect((await IndexFolder.verify(folder)).problems).toHaveLength(1);
+      for (const name of ['manifest-000002.json', 'manifest.json']) rmSync(join(folder, name));
+      expect(await IndexFolder.verify(folder)).toEqual({ generation: 1, rows: 2, problems: [] });
       expect(await idsOf()).toBe('ab');
-      expect(readdirSync(folder)).toContain('manifest-000002.json.damaged');
       const columns = RowBatch.of({ size: [5], title: ['v'] });
       await (await IndexFolder.open(folder)).append([[3, 1]], ['e'], { columns });
       expect(await idsOf()).toBe('abe');
@@ -118,44 +110,14 @@ describe('an older generation', () => {
     expect(problems[0].file).toBe('manifest-000002.json');
   });
 
-  it('does not where none is sound: nothing changes', async () => {
-    damage('manifest', 2);
-    damage('rows', 1);
-    const before = readdirSync(folder).sort();
-    await expect(IndexFolder.repair(folder)).rejects.toThrow(FormatError);
-    expect(readdirSync(folder).sort()).toEqual(before);
-  });
-
-  it('asks before it discards rows, and says how many', async () => {
-    damage('rows', 2);
-    const before = readdirSync(folder).sort();
-    const asked: unknown[] = [];
-    const confirm = (loss: unknown) => asked.push(loss) > 1;
-    await expect(IndexFolder.repair(folder, { confirm })).rejects.toThrow('not repaired');
-    expect(readdirSync(folder).sort()).toEqual(before);
-    expect((await IndexFolder.repair(folder, { confirm })).generation).toBe(1);
-    expect(asked).toEqual([
-      { generation: 1, rows: 1 },
-      { generation: 1, rows: 1 },
-    ]);
-  });
-
-  it('never discards a generation all of whose files pass their checksums', async () => {
+  it('is not sound where its manifest states another kind of ids', async () => {
     const newest = (await newestManifest(folder)) as Manifest;
     const { rows, text, columns, segments, files, index } = newest;
     const writer = new GenerationWriter(folder, newest);
     const other = { ...index, ids: 'number' } as const;
     await writer.commit({ rows, text, columns, segments, files, index: other });
-    expect((await IndexFolder.verify(folder)).problems).not.toEqual([]);
-    const before = readdirSync(folder).sort();
-    await expect(IndexFolder.repair(folder)).rejects.toThrow(
-      /every file passes its checksums.*ids are of kind number/,
-    );
-    expect(readdirSync(folder).sort()).toEqual(before);
-  });
-
-  it('is left alone where the newest is sound', async () => {
-    expect(await IndexFolder.repair(folder)).toEqual({ generation: 2, rows: 3, problems: [] });
+    const [{ message }] = (await IndexFolder.verify(folder)).problems;
+    expect(message).toContain('ids are of kind number');
   });
 });
 
