@@ -8,6 +8,7 @@
 import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
+import { MAX_RESIDUAL_BYTES } from '../kernels/residuals';
 import type { RowsToAdd } from './add-rows';
 import {
   type Choice,
@@ -93,12 +94,16 @@ export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
 }
 
 /**
- * Throws where copies are asked for without dense vectors: a copy is an entry, and only these have
- * entries.
+ * Throws where copies are asked for without dense vectors, or with too wide ones: a copy is an
+ * entry, and only vectors of some widths have entries.
  */
 function checkCopies({ vectors, dense }: IndexCore, copies: unknown): boolean {
   if (typeof copies !== 'boolean') throw wrongType('copies', 'true or false', copies);
   if (!copies || hasEntries(dense)) return copies;
+  if (dense !== null) {
+    const most = 4 * MAX_RESIDUAL_BYTES;
+    throw wrongValue('copies', `false for vectors of more than ${most} dimensions`, copies);
+  }
   const kind = vectors?.kind ?? 'none';
   throw wrongValue('vectors', "'int8' or 'float32', which copies need", kind);
 }

@@ -229,8 +229,8 @@ function blankPlan(added: Rows, known: Known | null) {
   const exact = (name: Measure['name'], before: Float64Array | null | undefined) =>
     measure?.name === name && before !== null ? (before ?? new Float64Array()) : null;
   const similarities = {
-    cosines: exact('cosine', old?.cosines),
-    jaccards: exact('jaccard', old?.jaccards),
+    cosines: exact('cosine', old && (old.cosines ?? null)),
+    jaccards: exact('jaccard', old && (old.jaccards ?? null)),
   };
   return keptAlone(count, similarities, old);
 }

@@ -96,6 +96,25 @@ describe('search by row', () => {
     }
   });
 
+  it('writes Arrow where only one of several rows has an id beyond 63 bits', async () => {
+    const ids = ['1', '2', String(2n ** 64n - 1n), '4'];
+    const lines = ids.map((id, i) => `${id},"[1,${i}]"`);
+    await writeFile(join(cwd, 'big.csv'), ['id,v', ...lines, ''].join('\n'));
+    const index = ['index', 'big.csv', '--vector', 'v', '--id', 'id', '-o', 'big.hs', '-q'];
+    expect(await run(index, { cwd })).toMatchObject({ code: 0, stderr: '' });
+    const rows = ids.slice(0, 3).flatMap((id) => ['--row-id', id]);
+    const asked = ['search', 'big.hs', ...rows, '-k', '1', '-q'];
+    const csv = await run([...asked, '--to', 'csv'], { cwd });
+    expect(csv.stdout.split('\n')[3]).toMatch(/^18446744073709551615,1,4,/);
+    const arrow = await run([...asked, '-o', 'big.arrow'], { cwd });
+    expect(arrow).toMatchObject({ code: 0, stderr: '' });
+    const found = [];
+    for await (const batch of await openRows(join(cwd, 'big.arrow'))) {
+      found.push(...batch.values('query'));
+    }
+    expect(found).toEqual([1n, 2n, 2n ** 64n - 1n]);
+  });
+
   it('within a distance finds all, and with -k the nearest of them', {
     tags: 'thorough',
   }, async () => {

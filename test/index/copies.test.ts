@@ -145,6 +145,11 @@ describe('rows in second partitions', async () => {
     await expect(made({}, { copies: 'yes' })).rejects.toThrow(
       '"copies" expected true or false, got "yes"',
     );
+    const wide = new SimHashIndex({ dimensions: 4097, vectors: 'float32' });
+    wide.add(new Float32Array(4097).fill(1));
+    await expect(wide.optimize({ copies: true })).rejects.toThrow(
+      '"copies" expected false for vectors of more than 4096 dimensions, got true',
+    );
   });
 
   it('are made by default where they save much of what a search looks at', {

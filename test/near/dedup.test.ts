@@ -292,6 +292,18 @@ it('refuses groups of another length, and what a plan that grows does not record
   );
 });
 
+it('extends a plan that leaves similarities out as one that has none', async () => {
+  const codes = collection('clustered', 60, 64, 1);
+  const vectors = { values: Float32Array.from({ length: 120 }, (_, i) => i + 1), dimensions: 2 };
+  const plan = await dedup(codes, { maxDistance: 3 });
+  const { cosines: _, jaccards: __, ...without } = plan;
+  const grown = (own: object) => {
+    const extend = { plan: own as DedupPlan, source: codes, vectors };
+    return dedup(codes, { maxDistance: 3, vectors, extend });
+  };
+  expect(await grown(without)).toEqual(await grown(plan));
+});
+
 it.each([
   [{ count: Symbol('3') }, TypeError, 'extend.plan."count" expected a number'],
   [{ count: -1 }, RangeError, 'extend.plan."count" expected'],

@@ -77,14 +77,14 @@ export async function run(call: Call): Promise<0> {
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
-  const answer = async (queries: Queries) => {
-    const { hits, by } = await search(call, index, queries, { ...request, allowed });
+  const found = (queries: Queries) => search(call, index, queries, { ...request, allowed });
+  const write = async (kind: IdKind | null, { hits, by }: Found) => {
     const similarities = Float64Array.from(hits, ({ similarity }) => similarity);
     const distance = Int32Array.from(hits, (hit) => hit.distance);
     // Without a prototype, whose names a column may have.
     const columns: Record<string, ColumnData> = Object.assign(Object.create(null), {
       query: columnOfIds(
-        queries.kind,
+        kind,
         hits.map((hit) => hit.query),
       ),
       rank: Int32Array.from(hits, (hit) => hit.rank),
@@ -102,9 +102,15 @@ export async function run(call: Call): Promise<0> {
     if (batch.count === 0) empty ??= batch;
     else await out.write(batch);
   };
+  const answer = async (queries: Queries) => write(queries.kind, await found(queries));
   if (call.has('query')) await answer(await textQuery(call, folder, index));
-  else if (call.has('row-id')) await rowQueries(call, folder, index, answer);
-  else await fileQueries(call, folder, answer);
+  else if (call.has('row-id')) {
+    // In one batch, so that one type of integers holds all ids.
+    const all: Found[] = [];
+    for await (const one of rowQueries(call, folder, index)) all.push(await found(one));
+    const { by } = all.find(({ hits }) => hits.length > 0) ?? all[0];
+    await write(folder.idKind, { hits: all.flatMap(({ hits }) => hits), by });
+  } else await fileQueries(call, folder, answer);
   if (out.rowCount === 0 && empty !== null) await out.write(empty);
   await out.close();
   if (!(index instanceof SimHashIndex)) await index.close();
@@ -191,12 +197,11 @@ async function textQuery(
  * The rows of --row-id, each searched for by the vector that the index holds of it, else by its
  * code. Fails for an id that the index does not have, and for a row without a code.
  */
-async function rowQueries(
+async function* rowQueries(
   call: Call,
   { idKind: kind }: SavedIndex,
   index: SearchedIndex,
-  answer: (queries: Queries) => Promise<void>,
-): Promise<void> {
+): AsyncIterable<Queries> {
   for (const word of call.list('row-id')) {
     // `12` can be a text, a number or a bigint; which ids a stored index has, only a look-up says.
     const found = await Promise.all(idsNamed(word).map((id) => index.get(id)));
@@ -206,7 +211,7 @@ async function rowQueries(
     const { code, vector } = row;
     const vectors =
       vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
-    await answer({ names: [row.id], kind, vectors, self: row.row });
+    yield { names: [row.id], kind, vectors, self: row.row };
   }
 }
 
@@ -236,6 +241,8 @@ function kindOf(ids: Ids | null): IdKind {
   if (Array.isArray(ids)) return 'string';
   return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
+
+type Found = Awaited<ReturnType<typeof search>>;
 
 /** The rows near each query, at most `k`, and what ranks them, which decides the columns. */
 async function search(
