@@ -153,7 +153,9 @@ export function settingOf(
   const isPartitioned = partitions > 0 && (method === 'partitions' || isAuto);
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
-  const want = Math.min(Math.ceil(times * most), Math.max(most, rows));
+  // A search for fewer neighbours than were measured ranks as many candidates, to find as much.
+  const ranked = oversample === null && measured !== null ? Math.max(most, measured.k) : most;
+  const want = Math.min(Math.ceil(times * ranked), Math.max(most, rows));
   return {
     k: most,
     probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,

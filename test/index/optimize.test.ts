@@ -52,6 +52,14 @@ function recallBy(index: SimHashIndex, queries: ReturnType<typeof clustered>, k:
 
 const settings = { partitions: 64, queries: 400 };
 
+it('finds as much of fewer neighbours than it was measured with', async () => {
+  const index = await made();
+  const report = await index.optimize({ recall: 0.95, k: 10, queries: 400, partitions: 1 });
+  expect(report.reached).toBe(true);
+  const queries = clustered(300);
+  for (const k of [1, 3]) expect(recallBy(index, queries, k)).toBeGreaterThan(0.95);
+});
+
 // Searches for few candidates ended early by gaps that were measured with 100: .70 in place of .8.
 it('reaches a recall for which few candidates are ranked, on word vectors', {
   tags: 'thorough',
