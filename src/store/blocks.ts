@@ -384,26 +384,6 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
   });
 }
 
-/** Fails where a table does not state where the bodies in the files of its segment lie. */
-export function checkBlocks(
-  table: BlockTable,
-  rows: readonly Span[],
-  vectors: readonly Span[] | null,
-): void {
-  const said = [
-    [rows, table.at, table.bytes],
-    [vectors, table.vectorsAt, table.vectorsBytes],
-  ] as const;
-  for (const [bodies, at, lengths] of said) {
-    if (bodies === null) continue;
-    if (bodies.length !== table.count) {
-      throw new Error(`${table.count} blocks, the files have ${bodies.length}`);
-    }
-    const other = bodies.findIndex((body, i) => body.at !== at[i] || body.length !== lengths[i]);
-    if (other >= 0) throw new Error(`block ${other} is not in the files as it says`);
-  }
-}
-
 /** Bytes of block `i` before its codes, which are the last column. */
 export function headBytes({ layout, rows, bytes }: BlockTable, i: number): number {
   return Math.max(0, bytes[i] - padded(rows[i] * bytesPerCode(layout.bits)));

@@ -66,7 +66,7 @@ export class StoredColumns {
     }
     const chosen: RowBatch[] = [];
     for (const { segment, places } of parts) {
-      chosen.push(await this.#columnsOf(segment, names, places, signal));
+      chosen.push(await this.at(segment, places, names, signal));
     }
     // Parts come in the order of segments; other orders of rows are restored at the end.
     const isInOrder = order.every((place, i) => place === i);
@@ -85,10 +85,10 @@ export class StoredColumns {
   }
 
   /** Columns of the rows at some places of a segment. */
-  async #columnsOf(
+  async at(
     segment: StoredSegment,
-    names: readonly string[],
     places: Uint32Array,
+    names: readonly string[],
     signal?: AbortSignal,
   ): Promise<RowBatch> {
     const file = segment.files.columns as FolderFile;

@@ -1,7 +1,7 @@
 /**
- * Checks an index folder: every checksum of files, batches and columns, and every invariant that
- * opening takes on trust. Problems are listed by file; nothing is changed. Files are read batch by
- * batch and block by block; of all rows memory holds some bytes each.
+ * Checks an index folder: the checksum of every file, and every invariant that opening takes on
+ * trust. Problems are listed by file; nothing is changed. Files are read piece by piece, then block
+ * by block; of all rows memory holds some bytes each.
  */
 
 import { stat } from 'node:fs/promises';
@@ -9,15 +9,12 @@ import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { asFormatError, FormatError, messageOf } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
-import { ByteSource } from '../formats/byte-source';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
-import { type ByteFile, openArrowFile } from '../table/arrow/batches';
-import type { Span } from '../table/arrow/messages';
 import { FileChecksum } from '../table/sealed/file-checksum';
-import { openTable } from '../table/sealed/sealed-table';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { blocksFromArrow, checkBlocks, idAt, NO_PARTITION, vectorChecks } from './blocks';
+import { idAt, NO_PARTITION, vectorChecks } from './blocks';
+import { StoredColumns } from './columns';
 import { type Content, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import {
@@ -27,10 +24,9 @@ import {
   readFolderFile,
   readManifest,
 } from './generations';
-import { bucketsFromArrow, hashOfId } from './id-hashes';
+import { hashOfId } from './id-hashes';
 import {
   checkFileChecksum,
-  type FileKind,
   type FolderFile,
   filesOf,
   type Manifest,
@@ -38,7 +34,6 @@ import {
 } from './manifest';
 import { withPlace } from './place';
 import { blockGroups, type LoadedBlock, Reader } from './reader';
-import { removedFromArrow } from './space-file';
 import { StoredRows } from './stored-rows';
 
 /** Which generation is opened, and how. */
@@ -68,8 +63,9 @@ type Attempt = <T>(file: string, work: () => T | Promise<T>) => Promise<T | null
 
 /** A folder may change this often while it is checked. */
 const MAX_TRIES = 20;
-/** Bytes of blocks that are read together. */
+/** Bytes of blocks, and rows of carried columns, that are read together. */
 const READ_BYTES = 2 ** 22;
+const COLUMN_ROWS = 2 ** 13;
 
 /**
  * Checks all files of a generation, the newest by default. Where another process saves a generation
@@ -117,7 +113,8 @@ async function healthOf(
   const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
   const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
   if (manifest === null) return { generation: 0, rows: 0, problems };
-  const total = bytesToRead(manifest);
+  // Each file is read for its checksum, then as searches read it.
+  const total = filesOf(manifest).reduce((sum, { bytes }) => sum + 2 * bytes, 1);
   let done = 0;
   // Counts bytes that were read, at most all but one: only the end of the check reports the total.
   const passed = (bytes: number) => {
@@ -125,14 +122,11 @@ async function healthOf(
     done = Math.min(done + bytes, total - 1);
     call.onProgress?.(done, total);
   };
-  const bodies: Bodies = new Map();
   for (const file of filesOf(manifest)) {
-    await attempt(file.name, async () => {
-      bodies.set(file.name, await checkFile(folder, file, passed));
-    });
+    await attempt(file.name, () => checkFile(folder, file, passed));
   }
   // Relations between files are checked only if every file is sound.
-  if (problems.length === 0) await checkContent(folder, manifest, bodies, { attempt, passed });
+  if (problems.length === 0) await checkContent(folder, manifest, { attempt, passed });
   if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
   call.onProgress?.(total, total);
   return { generation: manifest.generation, rows: manifest.rows, problems };
@@ -153,109 +147,43 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
   return manifest;
 }
 
-/** Files of any size, which are checked batch by batch, and the kinds that their schemas state. */
-const STREAMED: { readonly [kind in FileKind]?: string } = {
-  rows: 'segment',
-  copies: 'copies',
-  vectors: 'vectors',
-  hashes: 'hashes',
-  columns: 'columns',
-};
-
-/** By name of a file, where the bodies of its batches lie. */
-type Bodies = Map<string, readonly Span[]>;
-
-/** Bytes that a check reads: those of segments three times, of carried columns twice. */
-function bytesToRead(manifest: Manifest): number {
-  return filesOf(manifest).reduce((sum, { kind, bytes }) => {
-    return sum + bytes * (kind === 'columns' ? 2 : kind in STREAMED ? 3 : 1);
-  }, 1);
-}
-
-/**
- * Checks the size and checksum of a file, those of its batches and columns, and its number of rows;
- * throws what is wrong. Returns where the bodies of its batches lie, if it is read batch by batch.
- */
+/** Compares the size and checksum of a file with the manifest; throws what is wrong. */
 export async function checkFile(
   folder: string,
   file: FolderFile,
   passed: (bytes: number) => void = () => undefined,
-): Promise<readonly Span[]> {
+): Promise<void> {
   const path = join(folder, file.name);
-  const isStreamed = file.kind in STREAMED;
-  const { rows, bodies } = isStreamed
-    ? await batchesOf(path, file, passed)
-    : { rows: rowsIn(await readFolderFile(folder, file), file, path), bodies: [] };
-  if (!isStreamed) passed(file.bytes);
-  if (rows === file.rows) return bodies;
-  throw new FormatError(`${rows} rows, the manifest says ${file.rows}`, path);
-}
-
-/**
- * Reads a file twice: for its checksum, then batch by batch for those of its columns. Memory holds
- * one batch.
- */
-async function batchesOf(
-  path: string,
-  file: FolderFile,
-  passed: (bytes: number) => void,
-): Promise<{ rows: number; bodies: readonly Span[] }> {
   const checksum = new FileChecksum();
   await eachPiece(path, file.bytes, (piece) => {
     passed(piece.length);
     checksum.add(piece);
   });
   checkFileChecksum(checksum.text, file, path);
-  const source = await ByteSource.open(path);
-  try {
-    const opened = await openArrowFile((await source?.randomAccess()) as ByteFile, path);
-    const header = JSON.parse(opened.header ?? '{}');
-    if (header.kind !== STREAMED[file.kind]) {
-      throw new FormatError(`it holds no ${file.kind}, its schema does not say so`, path);
-    }
-    let [rows, rowsOfFirst] = [0, 0];
-    await opened.read(async (batch) => {
-      rowsOfFirst ||= batch.count;
-      if (file.kind === 'columns' && rows % Math.max(1, rowsOfFirst) !== 0) {
-        throw new FormatError('only the last of its batches may have fewer rows', path);
-      }
-      rows += batch.count;
-      passed((file.bytes * batch.count) / Math.max(1, file.rows));
-    });
-    return { rows, bodies: opened.bodies };
-  } finally {
-    await source?.close();
-  }
 }
 
-/** How many rows a file has that is read as a whole; reading it compares its checksums. */
-function rowsIn(bytes: Uint8Array, { kind }: FolderFile, path: string): number {
-  if (kind === 'blocks' || kind === 'places') return blocksFromArrow(bytes, path).count;
-  if (kind === 'buckets') return bucketsFromArrow(bytes, path).count;
-  if (kind === 'removed') return removedFromArrow(bytes, path).length;
-  if (kind === 'frequencies') return frequenciesFromArrow(bytes, { file: path }).size;
-  return openTable(bytes, path, { kind: 'space' }).count;
-}
-
-/** Checks what files say of each other. */
+/** Checks what files say of each other, read as searches read them. */
 async function checkContent(
   folder: string,
   manifest: Manifest,
-  bodies: Bodies,
   { attempt, passed }: { attempt: Attempt; passed: (bytes: number) => void },
 ): Promise<void> {
   const name = manifestName(manifest.generation);
+  const { frequencies } = manifest.files;
+  if (frequencies !== undefined) {
+    await attempt(frequencies.name, async () => {
+      frequenciesFromArrow(await readFolderFile(folder, frequencies), {
+        file: join(folder, frequencies.name),
+      });
+    });
+  }
   await withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
     const content = await attempt(name, () => openContent(place, manifest));
     if (content === null) return;
     const check = new ContentCheck(content, passed);
     let isSound = true;
     for (const segment of content.segments) {
-      const { files, rows, copies } = segment;
-      const found = await attempt((files.blocks as FolderFile).name, async () => {
-        const vectors = files.vectors && (bodies.get(files.vectors.name) ?? []);
-        checkBlocks(rows.table, bodies.get(rows.file.name) ?? [], vectors ?? null);
-        if (copies) checkBlocks(copies.table, bodies.get(copies.file.name) ?? [], null);
+      const found = await attempt((segment.files.blocks as FolderFile).name, async () => {
         await check.segment(segment);
         return true;
       });
@@ -270,6 +198,7 @@ class ContentCheck {
   readonly #content: Content;
   readonly #reader: Reader;
   readonly #rows: StoredRows;
+  readonly #columns: StoredColumns;
   readonly #passed: (bytes: number) => void;
   /** Of all live rows the hashes of their ids. */
   readonly #hashes: BigUint64Array;
@@ -279,6 +208,7 @@ class ContentCheck {
     this.#content = content;
     this.#reader = new Reader(content);
     this.#rows = new StoredRows(content, 0);
+    this.#columns = new StoredColumns(content, this.#rows);
     this.#passed = passed;
     this.#hashes = new BigUint64Array(content.manifest.rows);
   }
@@ -304,6 +234,18 @@ class ContentCheck {
     }
     if (segment.copies !== null) await this.#checkCopies(segment, rowAt, secondAt);
     if (segment.files.hashes !== undefined) await this.#checkHashes(segment, hashes);
+    if (segment.files.columns !== undefined) await this.#checkColumns(segment);
+  }
+
+  /** Reads the carried columns, whose checksums are compared. */
+  async #checkColumns(segment: StoredSegment): Promise<void> {
+    const names = this.#content.manifest.columns.map(({ name }) => name);
+    for (let first = 0; first < segment.count; first += COLUMN_ROWS) {
+      const count = Math.min(COLUMN_ROWS, segment.count - first);
+      const places = Uint32Array.from({ length: count }, (_, i) => first + i);
+      await this.#columns.at(segment, places, names);
+      this.#passed(((segment.files.columns as FolderFile).bytes * count) / segment.count);
+    }
   }
 
   #checkBlock(
@@ -370,6 +312,7 @@ class ContentCheck {
     const file = segment.files.hashes as FolderFile;
     const sorted = await this.#rows.hashesOf(segment);
     asFormatError(this.#reader.pathOf(file), () => {
+      if (sorted.length !== hashes.length) throw new Error(`${sorted.length} hashes of ids`);
       const seen = new RowSet();
       let before = 0n;
       for (const { hash, position } of sorted) {

@@ -68,8 +68,6 @@ interface Messages {
   /** Batches and rows of a file; null for a stream, which does not say how many it has. */
   readonly batchCount: number | null;
   readonly rowCount: number | null;
-  /** Where the bodies of the batches lie in a file; empty for a stream. */
-  readonly bodies: readonly Span[];
 }
 
 /** A file or stream that was opened; its batches can be read once. */
@@ -79,8 +77,6 @@ class ArrowRows {
   readonly rowCount: number | null;
   /** The JSON in the schema of our own files, not parsed. */
   readonly header: string | undefined;
-  /** Where the bodies of the batches lie in a file; empty for a stream. */
-  readonly bodies: readonly Span[];
   readonly #schema: Schema;
   readonly #seals: SealChecker;
   #dictionaries: Message[] = [];
@@ -94,7 +90,6 @@ class ArrowRows {
     this.columns = this.#schema.fields.map(columnInfo);
     this.header = this.#schema.metadata.get(KEY);
     this.rowCount = messages.rowCount;
-    this.bodies = messages.bodies;
   }
 
   /** Sends the batches as they were written, each after the promise of the one before. */
@@ -223,18 +218,16 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
     const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
     const said = readFooter(footer, start);
     const { blocks, columns } = said;
-    const bodies: Span[] = [];
-    let rowCount = 0;
+    let [batchCount, rowCount] = [0, 0];
     file.willRead?.(blocks.map(({ offset: at, metadataBytes: length }) => ({ at, length })));
-    // Checks each message that the footer names, and notes where its body lies.
+    // Checks each message that the footer names.
     for (const block of blocks) {
       const head = await headFrom(takeFrom(file, block.offset, start));
       checkBlock(head, block);
-      const at = head.parts.reduce((sum, part) => sum + part.length, block.offset);
-      if (block.header === BATCH_MESSAGE) bodies.push({ at, length: head.bodyBytes });
+      if (block.header === BATCH_MESSAGE) batchCount++;
       rowCount += head.rows;
     }
-    if (bodies.length === 0) await checkUnnamed(file, start);
+    if (batchCount === 0) await checkUnnamed(file, start);
     let index = 0;
     const next = async () => {
       if (index === blocks.length) return null;
@@ -244,8 +237,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
       return messageFrom(take, await headFrom(take), columns);
     };
     const schema = [schemaOfFooter(footer, said)];
-    const batchCount = bodies.length;
-    return new ArrowRows({ schema, next, batchCount, rowCount, bodies }, name);
+    return new ArrowRows({ schema, next, batchCount, rowCount }, name);
   });
 }
 
@@ -279,7 +271,7 @@ export async function openArrowStream(
       checkLeft(pipe.bytesLeft ?? 0);
       return null;
     };
-    const unknown = { batchCount: null, rowCount: null, bodies: [] };
+    const unknown = { batchCount: null, rowCount: null };
     return new ArrowRows({ schema: schema.parts, next, ...unknown }, name);
   });
 }
