@@ -7,7 +7,7 @@
 // "then exact": pairs within a distance that is set beforehand, by the exact measure.
 
 import { createRequire } from 'node:module';
-import { distanceFor, pairs, shingles, TextHasher, words } from '../dist/index.js';
+import { distanceFor, pairs, TextHasher } from '../dist/index.js';
 import { announce, isSmall, mustHold, printTable, sized } from './lib/bench.mjs';
 import { isThere, matrixOf, textsOf } from './lib/data-sets.mjs';
 
@@ -31,12 +31,12 @@ const SETS = [
   {
     name: 'licences',
     set: 'licences',
-    tokens: shingles(3),
+    tokens: { shingles: 3 },
     make: () => textsOf('licences'),
   },
-  { name: 'mail', set: 'mail', tokens: shingles(3), make: () => textsOf('mail') },
-  { name: 'Tang poems', set: 'poems', tokens: words, make: somePoems },
-  { name: 'messages', set: 'messages', tokens: words, make: messages },
+  { name: 'mail', set: 'mail', tokens: { shingles: 3 }, make: () => textsOf('mail') },
+  { name: 'Tang poems', set: 'poems', tokens: 'words', make: somePoems },
+  { name: 'messages', set: 'messages', tokens: 'words', make: messages },
 ];
 
 await announce();
@@ -45,8 +45,9 @@ for (const one of SETS) {
 }
 
 async function measure({ name, tokens, make }) {
-  const texts = make().filter((text) => [...tokens(text)].length > 0);
-  const rows = tfidfRows(texts, tokens);
+  const splitter = new TextHasher({ tokens }); // a keyword is a token, its weight its count
+  const texts = make().filter((text) => splitter.keywords(text).length > 0);
+  const rows = tfidfRows(texts, splitter);
   const codesByWidth = [];
   for (const bits of WIDTHS) codesByWidth.push(await codesOf(texts, tokens, bits));
   const most = distanceFor(COSINE, EXACT, CAUGHT);
@@ -60,7 +61,7 @@ async function measure({ name, tokens, make }) {
     rows,
     (cosine, jaccard) => cosine >= COSINE - 1e-9 || jaccard >= JACCARD,
   );
-  const signatures = VALUES.map((values) => signaturesOf(texts, tokens, values));
+  const signatures = VALUES.map((values) => signaturesOf(texts, splitter, values));
   checkEstimates(alike, signatures[0]);
 
   const truths = [
@@ -113,7 +114,7 @@ async function measure({ name, tokens, make }) {
     ({ what, isTrue }) => `${alike.filter(isTrue).length.toLocaleString('en-US')} at ${what}`,
   );
   printTable(
-    `${name}: ${texts.length.toLocaleString('en-US')} texts by ${tokens.kind}, pairs ${counts.join(', ')}`,
+    `${name}: ${texts.length.toLocaleString('en-US')} texts by ${splitter.tokensName}, pairs ${counts.join(', ')}`,
     ['true', 'method', 'bytes', 'threshold', 'precision', 'recall', 'F1'],
     table,
     2,
@@ -145,11 +146,11 @@ async function listed(codes, maxDistance) {
 }
 
 /** The values of all texts one after another. */
-function signaturesOf(texts, tokens, values) {
+function signaturesOf(texts, splitter, values) {
   const words = new Uint32Array(values * texts.length);
   texts.forEach((text, row) => {
     const one = new Minhash({ numPerm: values });
-    for (const token of new Set(tokens(text))) one.update(token);
+    for (const { word } of splitter.keywords(text)) one.update(word);
     words.set(one.hashvalues, values * row);
   });
   return { words, values, count: texts.length };
@@ -225,14 +226,14 @@ function messages() {
 // --- How alike texts are, in plain loops and without codes.
 
 /** By text the numbers of its different tokens and their weights, scaled to length 1. */
-function tfidfRows(texts, tokens) {
+function tfidfRows(texts, splitter) {
   const numbers = new Map();
   const counted = texts.map((text) => {
     const counts = new Map();
-    for (const token of tokens(text)) {
-      const number = numbers.get(token) ?? numbers.size;
-      numbers.set(token, number);
-      counts.set(number, (counts.get(number) ?? 0) + 1);
+    for (const { word, weight } of splitter.keywords(text)) {
+      const number = numbers.get(word) ?? numbers.size;
+      numbers.set(word, number);
+      counts.set(number, weight);
     }
     return counts;
   });

@@ -5,7 +5,7 @@
 // persons and restaurants, whose truth is known, and documents that share a template.
 
 import { planted } from '../datasets/edits/plant.mjs';
-import { characters, pairs, shingles, TextHasher, words } from '../dist/index.js';
+import { pairs, TextHasher } from '../dist/index.js';
 import { announce, isSmall, printTable, sized } from './lib/bench.mjs';
 import { isThere, matrixOf, passagesOf, textsOf } from './lib/data-sets.mjs';
 import { generator } from './lib/random.mjs';
@@ -31,25 +31,25 @@ const SETTINGS = [
   {
     name: 'words, TF-IDF, within 17 of 128',
     tfidf: true,
-    tokens: words,
+    tokens: 'words',
     bits: 128,
     maxDistance: 17,
   },
   ...[0.8, 0.85, 0.9].map((minCosine) => ({
     name: `words, TF-IDF, cosine ${minCosine}`,
-    ...{ tfidf: true, tokens: words, bits: 256, minCosine },
+    ...{ tfidf: true, tokens: 'words', bits: 256, minCosine },
   })),
   ...[0.65, 0.75].map((minCosine) => ({
     name: `shingles:2, TF-IDF, cosine ${minCosine}`,
-    ...{ tfidf: true, ...log, tokens: shingles(2), bits: 256, minCosine },
+    ...{ tfidf: true, ...log, tokens: { shingles: 2 }, bits: 256, minCosine },
   })),
   ...[0.5, 0.6, 0.7].map((minJaccard) => ({
     name: `shingles:2, Jaccard ${minJaccard}`,
-    ...{ projection: 'minwise', tokens: shingles(2), bits: 256, minJaccard },
+    ...{ projection: 'minwise', tokens: { shingles: 2 }, bits: 256, minJaccard },
   })),
   ...[0.7, 0.8].map((minJaccard) => ({
     name: `words, Jaccard ${minJaccard}`,
-    ...{ projection: 'minwise', tokens: words, bits: 256, minJaccard },
+    ...{ projection: 'minwise', tokens: 'words', bits: 256, minJaccard },
   })),
 ];
 
@@ -89,12 +89,12 @@ async function printPlanted() {
 async function printRecords() {
   const sets = ['people', 'restaurants'].filter((set) => !isSmall && isThere(set));
   const settings = [
-    { name: 'words, Jaccard .5', projection: 'minwise', tokens: words, minJaccard: 0.5 },
+    { name: 'words, Jaccard .5', projection: 'minwise', tokens: 'words', minJaccard: 0.5 },
     {
       ...{ name: 'characters:3, Jaccard .3', projection: 'minwise' },
-      ...{ tokens: characters(3), minJaccard: 0.3 },
+      ...{ tokens: { characters: 3 }, minJaccard: 0.3 },
     },
-    { name: 'words, TF-IDF, cosine .7', tfidf: true, tokens: words, minCosine: 0.7 },
+    { name: 'words, TF-IDF, cosine .7', tfidf: true, tokens: 'words', minCosine: 0.7 },
   ];
   const rows = settings.map(({ name }) => [name]);
   for (const set of sets) {
@@ -136,7 +136,7 @@ async function printTemplates() {
     const texts = [...originals, ...copies].map((own) => own.join(' '));
     const cells = [];
     for (const minJaccard of thresholds) {
-      const setting = { projection: 'minwise', tokens: shingles(2), bits: 256, minJaccard };
+      const setting = { projection: 'minwise', tokens: { shingles: 2 }, bits: 256, minJaccard };
       const found = await foundBy(texts, setting);
       const right = found.filter(([a, b]) => Math.abs(a - b) === originals.length).length;
       const others = (texts.length * (texts.length - 1)) / 2 - originals.length;
@@ -193,9 +193,10 @@ function withCopies(texts) {
 }
 
 function nearness(texts) {
+  const shingles = new TextHasher({ tokens: { shingles: 3 } });
   const sets = new Map();
   const setOf = (row) => {
-    if (!sets.has(row)) sets.set(row, new Set(shingles(3)(texts[row])));
+    if (!sets.has(row)) sets.set(row, new Set(shingles.members(texts[row])));
     return sets.get(row);
   };
   return (a, b) => {

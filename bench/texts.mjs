@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { characters, shingles, TextHasher } from '../dist/index.js';
+import { TextHasher } from '../dist/index.js';
 import { announce, measured, printTable, short, sized, summary, times } from './lib/bench.mjs';
 import { isThere, textsOf } from './lib/data-sets.mjs';
 import { findPython, pythonChild } from './lib/python.mjs';
@@ -45,16 +45,20 @@ async function rates(texts) {
   const rival = new SimHash();
   const theirs = (engine) => async (some) =>
     (await child.ask('run', { engine, count: some.length })).seconds;
-  const sets = { bits: 256, projection: 'minwise', tokens: shingles(5) };
+  const sets = { bits: 256, projection: 'minwise', tokens: { shingles: 5 } };
   const methods = [
     { name: '64 bits, words by TF-IDF', work: ours({ frequencies }), group: 0 },
     {
       ...{ name: 'simhash-js', group: 0, part: SLOW },
       work: async (some) => (await measured(() => some.map((text) => rival.hash(text)))).cpu,
     },
-    { name: '64 bits, shingles(3)', work: ours({ tokens: shingles(3) }), part: SLOW },
-    { name: '64 bits, characters(4)', work: ours({ tokens: characters(4) }), part: SLOW },
-    { name: '256 bits, sets of shingles(5)', work: ours(sets), group: 1 },
+    { name: '64 bits, shingles of 3 words', work: ours({ tokens: { shingles: 3 } }), part: SLOW },
+    {
+      name: '64 bits, runs of 4 characters',
+      work: ours({ tokens: { characters: 4 } }),
+      part: SLOW,
+    },
+    { name: '256 bits, sets of shingles of 5 words', work: ours(sets), group: 1 },
     ...['rensa', 'datasketch']
       .filter(() => child)
       .map((engine) => ({ name: engine, work: theirs(engine), group: 1, part: SLOW })),

@@ -109,7 +109,7 @@ export {
   type VectorsWithIds,
   vectorsFromArrow,
 } from './table/from-arrow';
-export { jieba, segments, stopWords } from './text/dictionaries';
+export { jieba, stopWords } from './text/dictionaries';
 export { embed } from './text/embed';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
@@ -119,7 +119,7 @@ export {
   type TextHasherOptions,
   type WeightedWord,
 } from './text/text-hasher';
-export { characters, shingles, type Tokens, words } from './text/tokens';
+export type { Tokenizer, Tokens } from './text/tokens';
 export type { WordHash } from './text/word-hash';
 export { closeThreads } from './threads/parallel';
 export {

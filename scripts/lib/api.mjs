@@ -18,10 +18,7 @@ const TOPICS = {
   Index: ['SimHashIndex', 'openIndexUrl', 'saveIndexDirectory', 'openIndexDirectory'],
   'Pairs and groups': [...['pairs', 'groupRows', 'dedup']],
   Clusters: ['cluster', 'clusterByDensity'],
-  Texts: [
-    ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],
-    ...['FrequencyTable', 'embed'],
-  ],
+  Texts: ['TextHasher', 'jieba', 'stopWords', 'FrequencyTable', 'embed'],
   Measuring: ['calibrate', 'measureRecall'],
   Threads: ['closeThreads'],
   Arrow: [

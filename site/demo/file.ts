@@ -10,7 +10,6 @@ import {
   dedup,
   type LongCall,
   SimHasher,
-  shingles,
   TextHasher,
 } from '../../src/index';
 import { RowBatch } from '../../src/table/row-batch';
@@ -98,7 +97,7 @@ export async function findDuplicates(
 async function ofTexts(texts: readonly (string | null)[], call: LongCall) {
   const hasher = new TextHasher({
     bits: BITS,
-    tokens: shingles(2),
+    tokens: { shingles: 2 },
     projection: 'minwise',
     empty: 'null',
   });

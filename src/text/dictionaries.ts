@@ -1,46 +1,11 @@
 /**
- * Tokens and stop words by dictionaries that are not part of this library: those of the engine, and
- * those of optional packages. A package is loaded when its function is called, and the error for a
- * missing one says what to install. Other versions of a dictionary may split texts differently.
+ * Tokens and stop words by dictionaries of optional packages. A package is loaded when its function
+ * is called, and the error for a missing one says what to install. Other versions of a dictionary
+ * may split texts differently.
  */
 
 import { wrongType, wrongValue } from '../base/check';
-import { named, normal, type Tokens } from './tokens';
-
-/**
- * Words by the engine's own dictionaries (Intl.Segmenter). These differ between engines and
- * versions: compare only codes that one engine made.
- *
- * @example
- * console.log(...segments('de')('Das ist gut.')); // das ist gut
- */
-export function segments(locale: string): Tokens {
-  if (typeof locale !== 'string') throw wrongType('locale', 'a string such as "en"', locale);
-  const segmenter = segmenterOf(locale);
-  return named(`segments(${locale})`, (text) =>
-    pieces(normal(text))
-      .flatMap((piece) => Array.from(segmenter.segment(piece)))
-      .filter(({ isWordLike }) => isWordLike)
-      .map(({ segment }) => segment),
-  );
-}
-
-function segmenterOf(locale: string): Intl.Segmenter {
-  try {
-    return new Intl.Segmenter(locale, { granularity: 'word' });
-  } catch {
-    throw wrongValue('locale', 'a language tag such as "en" or "zh-Hant"', locale);
-  }
-}
-
-/**
- * Cuts a text into lines and sentences, and those of more than 500 characters further, between
- * characters, because some engines' segmenter takes time quadratic in the length of its text.
- */
-function pieces(text: string): string[] {
-  const sentences = text.match(/[^\n。！？.!?]+[\n。！？.!?]*/gu) ?? [];
-  return sentences.flatMap((sentence) => sentence.match(/[\s\S]{1,500}/gu) ?? []);
-}
+import { normal, type Tokenizer } from './tokens';
 
 /** Loads the first of `packages` that is installed; `what` names the caller in the error. */
 export async function loadOptional(
@@ -103,13 +68,14 @@ const IS_WORD = /[\p{L}\p{N}]/u;
  * Chinese words by jieba's dictionary: `@node-rs/jieba` where installed, else `jieba-wasm`.
  *
  * @example
- * const chinese = await jieba();
- * console.log(...chinese('我们喝绿茶')); // 我们 喝 绿茶
+ * const hasher = new TextHasher({ tokens: await jieba() });
+ * console.log(hasher.keywords('我们喝绿茶').map(({ word }) => word)); // [ '喝', '我们', '绿茶' ]
  */
-export async function jieba(): Promise<Tokens> {
+export async function jieba(): Promise<Tokenizer> {
   const { name, module } = await loadOptional('jieba()', ['@node-rs/jieba', 'jieba-wasm']);
   const cut = name === 'jieba-wasm' ? await wasmCut(module) : await nativeCut(module);
-  return named('jieba', (text) => cut(normal(text), true).filter((word) => IS_WORD.test(word)));
+  const split = (text: string) => cut(normal(text), true).filter((word) => IS_WORD.test(word));
+  return Object.assign(split, { kind: 'jieba' });
 }
 
 async function wasmCut(module: Record<string, unknown>): Promise<Cut> {

@@ -28,13 +28,9 @@ import {
   checkNormalizations,
   type Normalization,
   normalized,
-  recipeOf,
-  type TokenRecipe,
+  type Splitter,
+  splitterOf,
   type Tokens,
-  tokensOf,
-  tokensOfRecipe,
-  words,
-  wordsOfShingle,
 } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
 import { hashWord, WORD_HASHES, type WordHash } from './word-hash';
@@ -58,7 +54,10 @@ export interface TextHasherOptions {
    * codes of the set of words, whose distance estimates the Jaccard similarity.
    */
   projection?: Exclude<Projection, 'hadamard'>;
-  /** A function from a text to its tokens. Frequency tables record its `kind`, if it has one. */
+  /**
+   * How a text is split: 'words', `{ shingles: 3 }`, `{ characters: 4 }`, `{ segments: 'th' }` by
+   * dictionaries of the engine, or a function from text to strings, as `jieba()` gives.
+   */
   tokens?: Tokens;
   /** Parts of a text that become a blank before it is split. */
   normalize?: readonly Normalization[];
@@ -81,13 +80,12 @@ export interface TextHasherOptions {
   kernel?: KernelName;
 }
 
-const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
-
 /** The options that a hasher uses where none are given. */
 const TEXT_HASHER_DEFAULTS = {
   bits: 64,
   seed: 0,
   projection: 'signs',
+  tokens: 'words',
   counting: 'raw',
   hash: 'xxhash64',
   normalize: [],
@@ -115,7 +113,7 @@ const DECLARED = {
  * count and, with `frequencies`, by how rare it is.
  *
  * @example
- * const hasher = new TextHasher({ bits: 256, tokens: shingles(2) });
+ * const hasher = new TextHasher({ bits: 256, tokens: { shingles: 2 } });
  * const codes = await hasher.hashAll(['a cup of green tea', 'a cup of black tea', 'rain again']);
  * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
  */
@@ -126,16 +124,15 @@ export class TextHasher {
   readonly tokensName: string;
   /** The hash of words. @internal */
   readonly hashName: WordHash;
-  readonly #tokens: Tokens;
-  /** True where tokens are `words`, which are counted without making strings. */
-  readonly #areWords: boolean;
+  /** Splits texts; null where tokens are words, which are counted without making strings. */
+  readonly #split: Splitter['split'] | null;
   readonly #rules: readonly Normalization[];
   readonly #counting: Counting;
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
   readonly #stopWords: readonly string[];
-  /** What another thread needs to make an equal hasher; null if it cannot have the tokens. */
-  readonly #settings: Omit<TextState, 'frequencies'> | null;
+  /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
+  readonly #options: TextState['options'] | null;
   #vocabulary: Vocabulary;
   /** Reads texts if only the set of their shingles counts, not words and weights; else null. */
   readonly #sets: SetReader | null;
@@ -148,19 +145,13 @@ export class TextHasher {
 
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkDeclared(options, DECLARED) };
-    const { tokens = words, stopWords = [], frequencies, ...own } = given;
-    const { bits, seed, projection, hash, empty, kernel, keywords } = own;
-    if (typeof tokens !== 'function') {
-      throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
-    }
-    const { kind = 'own' } = tokens;
-    if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
+    const { stopWords = [], frequencies, ...own } = given;
+    const { bits, seed, projection, tokens, hash, empty, kernel, keywords } = own;
+    const splitter = splitterOf(tokens);
     const rules = checkNormalizations(own.normalize);
-    const recipe = recipeOf(tokens);
-    this.#tokens = tokens;
+    this.#split = tokens === 'words' ? null : splitter.split;
     this.#rules = rules;
-    this.tokensName = kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
-    this.#areWords = recipe?.kind === 'words';
+    this.tokensName = splitter.kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
     this.hashName = hash;
     this.#counting = own.counting;
     this.#keywords = keywords ?? Number.POSITIVE_INFINITY;
@@ -175,16 +166,13 @@ export class TextHasher {
     this.#frequencies = frequencies ?? null;
     const stops = new Set(checkTexts(stopWords, 'stopWords'));
     this.#stopWords = [...stops];
-    this.#vocabulary = new Vocabulary(hashOfTokens(projection, tokens, hash), stops);
+    this.#vocabulary = new Vocabulary(hashOfTokens(projection, splitter, hash), stops);
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
     const isSet = projection === 'minwise' && hash === 'xxhash64' && isPlain;
-    const shingle = isSet ? wordsOfShingle(recipe) : null;
+    const shingle = isSet ? splitter.wordsInToken : null;
     this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, rules);
-    this.#settings = recipe && {
-      options: { ...own, normalize: rules },
-      recipe,
-      stopWords: this.#stopWords,
-    };
+    const settings = { ...own, normalize: rules, stopWords: this.#stopWords };
+    this.#options = splitter.isData ? settings : null;
   }
 
   /** Width of a code. */
@@ -305,10 +293,10 @@ export class TextHasher {
     call: LongCall,
   ): Promise<Codes> {
     const list = Array.isArray(texts) ? texts : [...checkTexts(texts)];
-    const settings = this.#settings as Omit<TextState, 'frequencies'>;
+    const options = this.#options as TextState['options'];
     const frequencies = this.#frequencies;
     // Other threads cannot have tokens of the caller.
-    const alone = this.#settings === null && { threads: 1 };
+    const alone = this.#options === null && { threads: 1 };
     const work = new LongWork({ ...checkLongCall(call), ...alone });
     const kind = { bits: this.bits, origin: this.origin };
     const ends = partEnds(list);
@@ -317,7 +305,7 @@ export class TextHasher {
     const job: Job<TextState, TextPart, PartCodes> = {
       task: TEXT_HASHING,
       get state() {
-        return { ...settings, frequencies: frequencies?.entries() ?? null };
+        return { options, frequencies: frequencies?.entries() ?? null };
       },
       count: ends.length,
       part: (i) => {
@@ -370,8 +358,8 @@ export class TextHasher {
     if (this.#vocabulary.isFull) this.#vocabulary = this.#vocabulary.emptied();
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
-    if (this.#areWords) readWords(text, vocabulary);
-    else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(token);
+    if (this.#split === null) readWords(text, vocabulary);
+    else for (const token of this.#split(text)) vocabulary.count(token);
     vocabulary.hashNew();
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
@@ -423,9 +411,7 @@ export class TextHasher {
 
 /** What another thread makes an equal hasher of. */
 interface TextState {
-  readonly options: Omit<TextHasherOptions, 'tokens' | 'stopWords' | 'frequencies'>;
-  readonly recipe: TokenRecipe;
-  readonly stopWords: readonly string[];
+  readonly options: Omit<TextHasherOptions, 'frequencies'>;
   readonly frequencies: FrequencyEntries | null;
 }
 
@@ -440,11 +426,9 @@ type PartCodes = RowCodes & { readonly keys: Uint32Array };
 /** The task that hashes some texts; `worker.ts` lists it, so that worker threads can run it. */
 export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
   name: 'text hashing',
-  open({ options, recipe, stopWords, frequencies }) {
+  open({ options, frequencies }) {
     const hasher = new TextHasher({
       ...options,
-      tokens: tokensOfRecipe(recipe),
-      stopWords,
       ...(frequencies && { frequencies: FrequencyTable.of(frequencies) }),
     });
     return (part) => hasher.codesOfPart(part);

@@ -17,7 +17,7 @@ import {
 } from '../kernels/minwise';
 import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
-import { areShingles, type Normalization, normalized, type Tokens, words } from './tokens';
+import { type Normalization, normalized, type Splitter, words } from './tokens';
 import { APART, eachStretch, type HashWords, kindTable } from './vocabulary';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
@@ -150,8 +150,12 @@ function lettersInto(
  * The function from tokens to their dimensions: their hashes, or for shingles with 'minwise' the
  * numbers that `SetReader` computes. The kernel hashes many in one call.
  */
-export function hashOfTokens(projection: Projection, tokens: Tokens, hash: WordHash): HashWords {
-  const areNumbers = projection === 'minwise' && areShingles(tokens);
+export function hashOfTokens(
+  projection: Projection,
+  { areShingles }: Splitter,
+  hash: WordHash,
+): HashWords {
+  const areNumbers = projection === 'minwise' && areShingles;
   if (!areNumbers && hash === 'xxhash64' && hasKernels()) return hashWords;
   const hashOne = areNumbers ? hashShingle : hashUnits;
   return (units, starts, hashes) => {

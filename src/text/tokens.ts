@@ -1,51 +1,79 @@
 /**
- * Splits texts into tokens. A kind of tokens is a function from a text to strings; callers may pass
- * their own. `words`, the default, uses no dictionary, so a text has the same tokens on every
- * engine: scripts written without spaces become overlapping pairs of characters. HTML, numbers or
- * punctuation can be taken out before: each rule replaces what it removes by a blank and takes
- * linear time on any text, and rules apply in one order, whatever the order of their names.
+ * Splits texts into tokens, by an option that is plain data or a function of the caller. 'words',
+ * the default, uses no dictionary, so a text has the same tokens on every engine: scripts written
+ * without spaces become overlapping pairs of characters. HTML, numbers or punctuation can be taken
+ * out before: each rule replaces what it removes by a blank and takes linear time on any text, and
+ * rules apply in one order, whatever the order of their names.
  */
 
-import { checkInteger, checkOneOf, wrongType } from '../base/check';
+import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { segmenterOf } from './segments';
 
-/** `kind` is the name that frequency tables and codes record for these tokens. */
-export type Tokens = ((text: string) => Iterable<string>) & { readonly kind?: string };
+/** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
+export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?: string };
 
-/** Gives a token function the name that frequency tables record; changes the function itself. */
-export function named(kind: string, tokens: (text: string) => Iterable<string>): Tokens {
-  return Object.assign(tokens, { kind });
+/**
+ * How a text is split. 'words': runs of letters and digits in lower case, and pairs of neighbouring
+ * characters in scripts without spaces. `characters`: overlapping runs of so many; white space is
+ * one blank. `shingles`: overlapping runs of so many words or other tokens. Runs have 1 to 1,000
+ * parts; a shorter text is one token. `segments`: words by the dictionaries of the engine for a
+ * locale (Intl.Segmenter), which differ between engines: compare only codes that one engine made.
+ */
+export type Tokens =
+  | 'words'
+  | { readonly characters: number }
+  | { readonly shingles: number; readonly of?: Tokens }
+  | { readonly segments: string }
+  | Tokenizer;
+
+/** How texts are split, checked. */
+export interface Splitter {
+  /** The name that frequency tables and codes record. */
+  readonly kind: string;
+  readonly split: Tokenizer;
+  /** The number of words of a token, where tokens are words or shingles of them; else null. */
+  readonly wordsInToken: number | null;
+  /** True for shingles of any tokens, which are joined by blanks. */
+  readonly areShingles: boolean;
+  /** False where a function of the caller splits, which another thread cannot have. */
+  readonly isData: boolean;
 }
 
-/** A description of tokens of this file, from which another thread can make the same function. */
-export type TokenRecipe =
-  | { readonly kind: 'words' }
-  | { readonly kind: 'characters'; readonly count: number }
-  | { readonly kind: 'shingles'; readonly count: number; readonly of: TokenRecipe };
-const recipes = /* @__PURE__ */ new WeakMap<Tokens, TokenRecipe>();
-
-const shingled = /* @__PURE__ */ new WeakSet<Tokens>();
-
-/** True for shingles of any tokens, which are joined by blanks. */
-export function areShingles(tokens: Tokens): boolean {
-  return shingled.has(tokens);
+/** Checks how texts are split. */
+export function splitterOf(tokens: Tokens): Splitter {
+  const plain = { wordsInToken: null, areShingles: false, isData: true };
+  if (tokens === 'words') return { ...plain, kind: tokens, split: words, wordsInToken: 1 };
+  if (typeof tokens === 'function') {
+    const { kind = 'own' } = tokens;
+    if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
+    return { ...plain, kind, split: (text) => tokensOf(tokens, text), isData: false };
+  }
+  if (typeof tokens !== 'object' || tokens === null) throw notTokens(tokens);
+  const given: { characters?: number; shingles?: number; of?: Tokens; segments?: string } =
+    checkOptions('tokens', tokens, ['characters', 'shingles', 'of', 'segments']);
+  const names = Object.keys(given).filter((name) => name !== 'of');
+  if (names.length !== 1 || ('of' in given && names[0] !== 'shingles')) throw notTokens(tokens);
+  const { characters, shingles, of = 'words', segments } = given;
+  if (segments !== undefined) {
+    const segment = segmenterOf(segments);
+    return { ...plain, kind: `segments(${segments})`, split: (text) => segment(normal(text)) };
+  }
+  if (characters !== undefined) {
+    checkInteger('tokens.characters', characters, 1, 1000);
+    return { ...plain, kind: `characters(${characters})`, split: charactersBy(characters) };
+  }
+  const count = checkInteger('tokens.shingles', shingles, 1, 1000);
+  const { kind, split, wordsInToken, isData } = splitterOf(of);
+  return {
+    ...{ kind: `shingles(${count}, ${kind})`, isData, areShingles: true },
+    split: (text) => runsOf(Array.from(split(text)), count, ' '),
+    wordsInToken: of === 'words' ? count * (wordsInToken as number) : null,
+  };
 }
 
-/** The number of words of a token, where tokens are `words` or shingles of them; else null. */
-export function wordsOfShingle(recipe: TokenRecipe | null): number | null {
-  if (recipe?.kind === 'words') return 1;
-  return recipe?.kind === 'shingles' && recipe.of.kind === 'words' ? recipe.count : null;
-}
-
-/** The recipe of a token function; null for segments, jieba and those of callers. */
-export function recipeOf(tokens: Tokens): TokenRecipe | null {
-  return tokens === words ? { kind: 'words' } : (recipes.get(tokens) ?? null);
-}
-
-/** The token function of a recipe. */
-export function tokensOfRecipe(recipe: TokenRecipe): Tokens {
-  if (recipe.kind === 'words') return words;
-  if (recipe.kind === 'characters') return characters(recipe.count);
-  return shingles(recipe.count, tokensOfRecipe(recipe.of));
+function notTokens(given: unknown): TypeError {
+  const known = "'words', { shingles: n }, { characters: n }, { segments: locale } or a function";
+  return wrongType('tokens', `${known} from a text to strings, such as that of jieba()`, given);
 }
 
 /** Scripts written without spaces, called dense: Han, Hiragana and Katakana. */
@@ -60,7 +88,7 @@ export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`,
 export const DENSE_LETTER = /* @__PURE__ */ new RegExp(`^[${DENSE}]`, 'u');
 
 /** Calls a token function; throws a TypeError if the result is not iterable. */
-export function tokensOf(tokens: Tokens, text: string): Iterable<string> {
+function tokensOf(tokens: Tokenizer, text: string): Iterable<string> {
   const found: unknown = tokens(text);
   if (typeof (found as Iterable<string> | null)?.[Symbol.iterator] === 'function') {
     return found as Iterable<string>;
@@ -77,13 +105,8 @@ export function normal(text: string): string {
 /**
  * Runs of letters and digits in lower case. Of dense scripts, each pair of neighbouring characters,
  * or the character itself where it has no neighbour.
- *
- * @example
- * console.log(...words('A Cup of Tea, 東京')); // a cup of tea 東京
  */
-export const words: Tokens = /* @__PURE__ */ named('words', wordsIn);
-
-function wordsIn(text: string): string[] {
+export function words(text: string): string[] {
   const plain = normal(text);
   if (IS_ASCII.test(plain)) return plain.match(ASCII_RUN) ?? [];
   const found: string[] = [];
@@ -109,36 +132,9 @@ function runsOf(parts: readonly string[], count: number, separator: string): str
   return Array.from({ length: runs }, (_, i) => parts.slice(i, i + count).join(separator));
 }
 
-/**
- * Overlapping runs of `count` characters; white space is one blank. `count` is 1 to 1,000; a
- * shorter text is one token.
- *
- * @example
- * console.log([...characters(4)('green tea')].join('|')); // gree|reen|een |en t|n te| tea
- */
-export function characters(count: number): Tokens {
-  checkInteger('count', count, 1, 1000);
-  const tokens = named(`characters(${count})`, (text) =>
-    runsOf(Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim()), count, ''),
-  );
-  recipes.set(tokens, { kind: 'characters', count });
-  return tokens;
-}
-
-/**
- * Overlapping runs of `count` words or other tokens; a shorter text is one token. `count` is 1 to
- * 1,000.
- */
-export function shingles(count: number, of: Tokens = words): Tokens {
-  checkInteger('count', count, 1, 1000);
-  if (typeof of !== 'function') throw wrongType('of', 'a function from a text to texts', of);
-  const tokens = named(`shingles(${count}, ${of.kind ?? 'own'})`, (text) =>
-    runsOf(Array.from(tokensOf(of, text)), count, ' '),
-  );
-  shingled.add(tokens);
-  const recipe = recipeOf(of);
-  if (recipe !== null) recipes.set(tokens, { kind: 'shingles', count, of: recipe });
-  return tokens;
+/** Splits a text into overlapping runs of `count` characters; white space is one blank. */
+function charactersBy(count: number): Tokenizer {
+  return (text) => runsOf(Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim()), count, '');
 }
 
 const NORMALIZATIONS = ['html', 'numbers', 'punctuation'] as const;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Codes, dedup, shingles, TextHasher } from '../../src/node';
+import { type Codes, dedup, TextHasher } from '../../src/node';
 import { Draws } from '../reference/random';
 import { rowsOf, run } from './run';
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
   expect(made.code === 0 ? 0 : made.stderr).toBe(0);
   rmSync(at('old.jsonl'));
   codes = await new TextHasher({
-    ...{ bits: 256, tokens: shingles(2), projection: 'minwise' },
+    ...{ bits: 256, tokens: { shingles: 2 }, projection: 'minwise' },
   }).hashAll(texts);
 });
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shingles } from '../../src/index';
+
 import { frequenciesToArrow, SimHasher, TextHasher } from '../../src/node';
 import { readCodes } from '../reference/arrow';
 import { ownFolder, root, rowsOf, run } from './run';
@@ -159,7 +159,7 @@ describe('fingerprint of texts', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('reading the texts twice');
     const bodies = (await docs()).map(({ body }) => body);
-    const tokens = shingles(2);
+    const tokens = { shingles: 2 };
     const frequencies = new TextHasher({ tokens, hash: 'fnv1a64' }).fit(bodies);
     const hasher = new TextHasher({
       ...{ tokens, frequencies, counting: 'log', hash: 'fnv1a64' },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { IndexFolder } from '../../src/node';
-import { shingles } from '../../src/text/tokens';
+import { splitterOf } from '../../src/text/tokens';
 import { readCodes } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { ownFolder, run } from './run';
@@ -22,7 +22,7 @@ function textsOf(count: number): string[] {
 }
 
 const texts = textsOf(120);
-const sets = texts.map((text) => new Set(shingles(2)(text)));
+const sets = texts.map((text) => new Set(splitterOf({ shingles: 2 }).split(text)));
 const jaccardOf = (a: number, b: number) => {
   const common = [...sets[a]].filter((token) => sets[b].has(token)).length;
   return common / (sets[a].size + sets[b].size - common);

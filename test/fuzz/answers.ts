@@ -7,6 +7,7 @@
 import { PassThrough } from 'node:stream';
 import { COSINE, catchShare } from '../../src/codes/measure';
 import * as api from '../../src/node';
+import { splitterOf } from '../../src/text/tokens';
 import { hashWord } from '../../src/text/word-hash';
 import { countDifferentBits, naiveNeighbors } from '../reference/brute-force';
 import type { Draws } from '../reference/random';
@@ -317,7 +318,7 @@ const texts: Run = async (draws) => {
       empty: 'null' as const,
       counting: draws.pick(['raw', 'log', 'binary'] as const),
     },
-    tokens: draws.pick([api.words, api.characters(3), api.shingles(2)]),
+    tokens: draws.pick(['words' as const, { characters: 3 }, { shingles: 2 }]),
     hash: draws.pick(['xxhash64', 'fnv1a64', 'md5'] as const),
   };
   const hasher = new TextHasher(options);
@@ -334,7 +335,7 @@ const texts: Run = async (draws) => {
     if (codes.isNull(row)) return;
     const code = new SimHasher({ bits: options.bits, zero: 'null' }).hash({ indices, values });
     checkEqual(code, codes.at(row).slice(), 'hash of vectorize');
-    const words = [...options.tokens(text)];
+    const words = [...splitterOf(options.tokens).split(text)];
     const dimensions = new Set(words.map((word) => hashWord(word, options.hash)));
     checkEqual(indices.length, dimensions.size, 'dimensions of a text');
   });

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import * as api from '../../src/node';
 import type { Draws } from '../reference/random';
 import { check, checkEqual, checkError, textOf } from './check';
-import { hostileArguments, TEXTS } from './mutate';
+import { hostileArguments } from './mutate';
 import type { MakeTarget } from './readers';
 
 const { Codes, RowBatch, SimHasher, SimHashIndex, TextHasher } = api;
@@ -213,7 +213,12 @@ const LIBRARY: Record<string, MakeCall> = {
     (draws: Draws) => ({
       ...{ bits: 20, seed: 1, stopWords: ['a'], counting: 'log', keywords: 3, empty: 'null' },
       ...{
-        tokens: draws.pick([api.words, api.characters(3)]),
+        tokens: draws.pick([
+          'words',
+          { characters: 3 },
+          { shingles: 2, of: (text: string) => [text] },
+          { segments: 'ja' },
+        ]),
         hash: draws.pick(['xxhash64', 'md5']),
       },
     }),
@@ -224,17 +229,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hash': onTexts('hash', TEXT),
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
-  words: call(api.words as never, (draws: Draws) => draws.pick([TEXT, ...TEXTS])),
-  characters: call((count) => api.characters(count)(TEXT), 3),
-  'characters of a text': call(api.characters(3) as never, TEXT),
-  shingles: call(
-    (count, of) => api.shingles(count, of)(TEXT),
-    2,
-    () => api.words,
-  ),
-  'shingles of a text': call(api.shingles(2) as never, TEXT),
-  segments: call((locale) => api.segments(locale)(TEXT), 'de'),
-  'segments of a text': call(api.segments('ja') as never, TEXT),
   jieba: call(api.jieba as never),
   stopWords: call(api.stopWords as never, 'en'),
   embed: call(api.embed as never, ['a', 'b'], 'org/model'),

@@ -3,7 +3,7 @@ import { hammingDistance } from '../../src/codes/codes';
 import { estimateJaccard } from '../../src/codes/measure';
 import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher } from '../../src/text/text-hasher';
-import { shingles } from '../../src/text/tokens';
+
 import { Draws } from '../reference/random';
 
 const MASK = 0xffff_ffffn;
@@ -126,7 +126,7 @@ describe('codes by minwise', () => {
 });
 
 it('a text is the set of its tokens', () => {
-  const tokens = shingles(2);
+  const tokens = { shingles: 2 };
   const options = { bits: 256, tokens, projection: 'minwise' } as const;
   const hasher = new TextHasher({ ...options, counting: 'log' });
   const [one, other] = ['to be or not to be that is', 'to be or not to be this is'];

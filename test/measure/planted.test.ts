@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { shingles, TextHasher } from '../../src';
+import { TextHasher } from '../../src';
 import { LongWork } from '../../src/base/long-work';
 import { plantCopies, scoreCopies } from '../../src/measure/calibrate';
+import { splitterOf } from '../../src/text/tokens';
 import { Draws } from '../reference/random';
 
 const draws = new Draws('outcomes');
@@ -66,11 +67,17 @@ describe('planted copies', () => {
   });
 
   it('are compared with their originals as sets are by the definition', async () => {
-    const hasher = new TextHasher({ tokens: shingles(2), projection: 'minwise', empty: 'null' });
+    const hasher = new TextHasher({
+      tokens: { shingles: 2 },
+      projection: 'minwise',
+      empty: 'null',
+    });
     const scored = await scoreCopies(texts, hasher, { share, seed: 'a' }, new LongWork());
     expect(scored.length).toBe(copies.length);
     for (const [i, { original, text, isSame }] of copies.entries()) {
-      const [one, other] = [texts[original], text].map((own) => new Set(shingles(2)(own)));
+      const [one, other] = [texts[original], text].map(
+        (own) => new Set(splitterOf({ shingles: 2 }).split(own)),
+      );
       const common = [...one].filter((token) => other.has(token)).length;
       expect(scored[i].similarity).toBeCloseTo(common / (one.size + other.size - common), 12);
       expect(scored[i].isSame).toBe(isSame);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
 import type { EachText } from '../../src/near/common-text';
 import { dedup } from '../../src/near/dedup';
-import { shingles, TextHasher } from '../../src/node';
+import { TextHasher } from '../../src/node';
 import { Draws } from '../reference/random';
 
 /** Near-duplicates without the text that many texts share: templates that are filled differently. */
@@ -57,7 +57,7 @@ for (let i = 0; i < 15; i++) {
   texts.push([...some(12), ...inside, ...some(6)]);
 }
 
-const hasher = new TextHasher({ bits: 256, tokens: shingles(2), projection: 'minwise' });
+const hasher = new TextHasher({ bits: 256, tokens: { shingles: 2 }, projection: 'minwise' });
 const codes = await hasher.hashAll(texts.map((text) => text.join(' ')));
 const rows = texts.map((text) => hasher.vectorize(text.join(' ')));
 const offsets = new Uint32Array(rows.length + 1);

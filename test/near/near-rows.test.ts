@@ -4,7 +4,7 @@ import { Codes } from '../../src/codes/codes';
 import { BandKeys, bandsFor, caughtBy, type MinBands } from '../../src/hashing/min-bands';
 import { nearRows } from '../../src/near/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
-import { shingles } from '../../src/text/tokens';
+
 import { Draws } from '../reference/random';
 
 /** Rows that share a key with a row within a distance, by all pairs. */
@@ -77,7 +77,12 @@ describe('bands of min-hashes', () => {
     'are shared as often as they say, %s',
     async (kernel) => {
       const draws = new Draws('bands');
-      const options = { bits: 256, tokens: shingles(1), projection: 'minwise', kernel } as const;
+      const options = {
+        bits: 256,
+        tokens: { shingles: 1 },
+        projection: 'minwise',
+        kernel,
+      } as const;
       const hasher = new TextHasher({ ...options, empty: 'null' });
       const bands = { width: 3, count: 4 };
       const texts = Array.from({ length: 400 }, () => {
@@ -104,7 +109,7 @@ describe('bands of min-hashes', () => {
     const texts = ['', 'one', 'a few words of a text', `${'many words '.repeat(400)} and others`];
     const keysOf = async (kernel: 'scalar' | 'popcnt64') => {
       const keys = new BandKeys({ width: 2, count: 5 });
-      const options = { bits: 64, tokens: shingles(2), projection: 'minwise', kernel } as const;
+      const options = { bits: 64, tokens: { shingles: 2 }, projection: 'minwise', kernel } as const;
       await new TextHasher({ ...options, empty: 'null' }).hashWithKeys(texts, keys, {});
       return keys.all();
     };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
-import { segments, stopWords } from '../../src/text/dictionaries';
+import { stopWords } from '../../src/text/dictionaries';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import { FrequencyTable } from '../../src/text/frequency-table';
 import { TextHasher } from '../../src/text/text-hasher';
-import { characters, shingles, words } from '../../src/text/tokens';
+import { splitterOf, type Tokens, words } from '../../src/text/tokens';
 import { hashWord } from '../../src/text/word-hash';
 import { runInChild } from '../table/in-child';
 import type { LongLineReport } from './long-line.child';
@@ -62,7 +62,7 @@ describe('lone surrogates', () => {
   });
 
   it('are characters of n-grams', () => {
-    const hasher = new TextHasher({ tokens: characters(2) });
+    const hasher = new TextHasher({ tokens: { characters: 2 } });
     expect(wordsOf(hasher, 'a\ud800b').sort()).toEqual(['a\ud800', '\ud800b']);
   });
 });
@@ -112,7 +112,7 @@ describe('a table of frequencies', () => {
   const own = Object.assign((text: string) => text.split(' '), {});
 
   it.each([
-    ['tokens', { tokens: shingles(2) }, "tokens 'words', not 'shingles(2, words)'"],
+    ['tokens', { tokens: { shingles: 2 } }, "tokens 'words', not 'shingles(2, words)'"],
     ['tokens of your own', { tokens: own }, "tokens 'words', not 'own'"],
     [
       'tokens of your own by name',
@@ -158,11 +158,13 @@ describe('weights that are no numbers', () => {
 describe('what is not known is refused, and what is known listed', () => {
   const make = (options: object) => () => new TextHasher(options as never);
   it.each<[object, string]>([
-    [{ tokens: 'words' }, '"tokens" expected a function from text to strings'],
-    [
-      { tokens: 'bigrams' },
-      'such as words, characters(n), shingles(n), segments(locale) or jieba()',
-    ],
+    [{ tokens: 'bigrams' }, '"tokens" expected \'words\', { shingles: n }, { characters: n }'],
+    [{ tokens: null }, 'or a function from a text to strings, such as that of jieba(), got null'],
+    [{ tokens: {} }, '"tokens" expected \'words\''],
+    [{ tokens: { shingles: 2, characters: 3 } }, '"tokens" expected \'words\''],
+    [{ tokens: { characters: 2, of: 'words' } }, '"tokens" expected \'words\''],
+    [{ tokens: { shingle: 2 } }, '"tokens" has no option "shingle", did you mean "shingles"?'],
+    [{ tokens: { shingles: 2, of: 'word' } }, '"tokens" expected \'words\''],
     [{ hash: 'sha1' }, `"hash" expected one of 'xxhash64', 'fnv1a64', 'md5', got "sha1"`],
     [{ counting: 'sqrt' }, `"counting" expected one of 'raw', 'log', 'binary', got "sqrt"`],
     [{ projection: 'hadamard' }, `"projection" expected one of 'signs', 'gaussian', 'direct'`],
@@ -185,7 +187,7 @@ describe('what is not known is refused, and what is known listed', () => {
   });
 
   it('words are what they are by default', () => {
-    expect(new TextHasher().tokensName).toBe(words.kind);
+    expect(new TextHasher().tokensName).toBe('words');
   });
 });
 
@@ -197,6 +199,7 @@ describe('arguments of the wrong type', () => {
       return typeof answer === 'bigint' ? answer : [...(answer as string[])];
     };
   };
+  const splitBy = (tokens: Tokens) => splitterOf(tokens).split;
   const hasher = new TextHasher();
   const unnamed = Object.assign((text: string) => [text], { kind: 1n as never });
   const detached = new Uint8Array(3);
@@ -204,12 +207,19 @@ describe('arguments of the wrong type', () => {
 
   it.each<[string, () => unknown, string]>([
     ['words', of(words, 7), '"text" expected a string, got 7'],
-    ['characters', of(characters(2), null), '"text" expected a string, got null'],
-    ['shingles', of(shingles(2), {}), '"text" expected a string, got Object'],
-    ['shingles of no function', of(shingles, 2, 'words'), '"of" expected a function'],
-    ['shingles of nothing', of(shingles, 2, () => 1), '"tokens" expected a function from a text'],
-    ['segments', of(segments('en'), 1n), '"text" expected a string, got 1n'],
-    ['a locale', of(segments, Symbol('en')), '"locale" expected a string such as "en"'],
+    ['characters', of(splitBy({ characters: 2 }), null), '"text" expected a string, got null'],
+    ['shingles', of(splitBy({ shingles: 2 }), {}), '"text" expected a string, got Object'],
+    [
+      'shingles of nothing',
+      of(splitBy({ shingles: 2, of: (() => 1) as never }), 'a'),
+      '"tokens" expected a function from a text',
+    ],
+    ['segments', of(splitBy({ segments: 'en' }), 1n), '"text" expected a string, got 1n'],
+    [
+      'a locale',
+      () => splitBy({ segments: 7 as never }),
+      'tokens."segments" expected a language tag such as "en"',
+    ],
     ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
     ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],
     ['stop words', () => new TextHasher({ stopWords: {} as never }), '"stopWords" expected texts'],
@@ -223,8 +233,10 @@ describe('arguments of the wrong type', () => {
 
   it('a locale that is no language tag, in our words: 0.1 passed on those of the engine', () => {
     for (const locale of ['', 'xx-bad-locale!', 'e', '__proto__']) {
-      const message = `"locale" expected a language tag such as "en" or "zh-Hant", got "${locale}"`;
-      expect(() => segments(locale)).toThrow(new RangeError(message));
+      const message = `tokens."segments" expected a language tag such as "en" or "zh-Hant", got "${locale}"`;
+      expect(() => new TextHasher({ tokens: { segments: locale } })).toThrow(
+        new RangeError(message),
+      );
     }
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { characters, FrequencyTable, pairs, shingles, TextHasher, words } from '../../src';
-import { normalized } from '../../src/text/tokens';
+import { FrequencyTable, pairs, TextHasher } from '../../src';
+import { normalized, type Tokens } from '../../src/text/tokens';
 
 /** What is taken out of texts before they become tokens. */
 
@@ -52,11 +52,11 @@ describe.each(['signs', 'minwise'] as const)('a hasher of %s', (projection) => {
   const left = ['page of the report its annex seen', 'page of the report its annex seen'];
   const normalize = ['punctuation', 'html', 'numbers'] as const;
 
-  it.each([
-    ['words', words],
-    ['shingles', shingles(2)],
-    ['shingles of characters', shingles(2, characters(3))],
-    ['characters', characters(4)],
+  it.each<[string, Tokens]>([
+    ['words', 'words'],
+    ['shingles', { shingles: 2 }],
+    ['shingles of characters', { shingles: 2, of: { characters: 3 } }],
+    ['characters', { characters: 4 }],
     ['tokens of the caller', (text: string) => text.toLowerCase().match(/\S+/g) ?? []],
   ])('reads %s of texts without them, in every call', async (_, tokens) => {
     const hasher = new TextHasher({ bits: 64, projection, tokens, normalize });

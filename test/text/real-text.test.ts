@@ -11,7 +11,7 @@ import { SimHashIndex } from '../../src/index/simhash-index';
 import { pairs } from '../../src/near/pairs';
 import { jieba, stopWords } from '../../src/text/dictionaries';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
-import { characters, shingles, type Tokens, words } from '../../src/text/tokens';
+import { splitterOf, type Tokens } from '../../src/text/tokens';
 
 const dataset = (name: string) => readFileSync(new URL(`../../datasets/${name}`, import.meta.url));
 const mean = (numbers: readonly number[]) =>
@@ -60,42 +60,45 @@ function differing(a: Uint8Array, b: Uint8Array): number {
   return (numberOf(a) ^ numberOf(b)).toString(2).replaceAll('0', '').length;
 }
 
-const KINDS: Tokens[] = [words, shingles(3), characters(4)];
+const KINDS: Tokens[] = ['words', { shingles: 3 }, { characters: 4 }];
 
-describe.each(KINDS.map((tokens) => [tokens.kind, tokens] as const))('edits by %s', (_, tokens) => {
-  const texts = edited.map(({ text }) => text);
-  const vectorsOf = texts.map(weigher(texts, tokens));
+describe.each(KINDS.map((tokens) => [splitterOf(tokens).kind, tokens] as const))(
+  'edits by %s',
+  (_, tokens) => {
+    const texts = edited.map(({ text }) => text);
+    const vectorsOf = texts.map(weigher(texts, splitterOf(tokens).split));
 
-  it.each([64, 128, 256])('move a code of %i bits as the cosine says', (bits) => {
-    const frequencies = new TextHasher({ tokens }).fit(texts);
-    const hasher = new TextHasher({ bits, tokens, frequencies, seed: 7 });
-    const codes = texts.map((text) => hasher.hash(text));
-    const means = SHARES.map((share) => {
-      const copies = edited.flatMap((one, row) => (one.share === share ? [row] : []));
-      expect(copies).toHaveLength(48);
-      const [distances, expected] = [[], []] as [number[], number[]];
-      for (const row of copies) {
-        const original = row - 1 - SHARES.indexOf(share);
-        expect(edited[original]).toMatchObject({ passage: edited[row].passage, share: 0 });
-        distances.push(differing(codes[original], codes[row]));
-        expected.push(bits * shareOf(cosineOf(vectorsOf[original], vectorsOf[row])));
-      }
-      // Bits are as coins: five standard errors of the mean of all copies.
-      const variance = mean(expected.map((distance) => distance * (1 - distance / bits)));
-      const error = Math.sqrt(variance / copies.length);
-      expect(Math.abs(mean(distances) - mean(expected))).toBeLessThan(5 * error);
-      return mean(distances);
+    it.each([64, 128, 256])('move a code of %i bits as the cosine says', (bits) => {
+      const frequencies = new TextHasher({ tokens }).fit(texts);
+      const hasher = new TextHasher({ bits, tokens, frequencies, seed: 7 });
+      const codes = texts.map((text) => hasher.hash(text));
+      const means = SHARES.map((share) => {
+        const copies = edited.flatMap((one, row) => (one.share === share ? [row] : []));
+        expect(copies).toHaveLength(48);
+        const [distances, expected] = [[], []] as [number[], number[]];
+        for (const row of copies) {
+          const original = row - 1 - SHARES.indexOf(share);
+          expect(edited[original]).toMatchObject({ passage: edited[row].passage, share: 0 });
+          distances.push(differing(codes[original], codes[row]));
+          expected.push(bits * shareOf(cosineOf(vectorsOf[original], vectorsOf[row])));
+        }
+        // Bits are as coins: five standard errors of the mean of all copies.
+        const variance = mean(expected.map((distance) => distance * (1 - distance / bits)));
+        const error = Math.sqrt(variance / copies.length);
+        expect(Math.abs(mean(distances) - mean(expected))).toBeLessThan(5 * error);
+        return mean(distances);
+      });
+      for (let i = 1; i < means.length; i++) expect(means[i]).toBeGreaterThan(means[i - 1]);
+      expect(means[0]).toBeGreaterThan(0);
     });
-    for (let i = 1; i < means.length; i++) expect(means[i]).toBeGreaterThan(means[i - 1]);
-    expect(means[0]).toBeGreaterThan(0);
-  });
-});
+  },
+);
 
 describe('thresholds', () => {
   /** What docs/text.md recommends for passages of hundreds of words, and for short ones. */
   const RECOMMENDED = [
-    { bits: 256, tokens: shingles(3), isWeighed: false, usual: 54, short: 59 },
-    { bits: 128, tokens: words, isWeighed: true, usual: 17, short: 21 },
+    { bits: 256, tokens: { shingles: 3 } as Tokens, isWeighed: false, usual: 54, short: 59 },
+    { bits: 128, tokens: 'words' as Tokens, isWeighed: true, usual: 17, short: 21 },
   ];
 
   it.each(RECOMMENDED)('of $bits bits find copies and nothing else', async (one) => {
@@ -151,13 +154,13 @@ describe('thresholds', () => {
       );
     };
     const frequencies = new TextHasher().fit(edited.map(({ text }) => text));
-    expect(beyond({ tokens: shingles(3) }, 0.01)).toBeGreaterThan(0.5);
-    expect(beyond({ tokens: shingles(3) }, 0.02)).toBeGreaterThan(0.75);
+    expect(beyond({ tokens: { shingles: 3 } }, 0.01)).toBeGreaterThan(0.5);
+    expect(beyond({ tokens: { shingles: 3 } }, 0.02)).toBeGreaterThan(0.75);
     expect(beyond({ frequencies }, 0.02)).toBeGreaterThan(0.1);
   });
 
   it('by cosine catch the share of real near-duplicates that they promise', () => {
-    const vectors = messages.map(weigher(messages, words));
+    const vectors = messages.map(weigher(messages, splitterOf('words').split));
     const frequencies = new TextHasher().fit(messages);
     const hasher = new TextHasher({ bits: 256, frequencies, seed: 7 });
     const codes = messages.map((text) => hasher.hash(text));

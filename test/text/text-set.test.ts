@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
-import { shingles, type Tokens, words } from '../../src/text/tokens';
+import { type Tokens, words } from '../../src/text/tokens';
 import { hashWord } from '../../src/text/word-hash';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
@@ -54,7 +54,7 @@ describe.each(KERNELS)('texts as sets, %s kernel', (kernel) => {
     for (let trial = 0; trial < 300; trial++) {
       const text = randomText(draws.integer(60));
       for (const width of [1, 2, 5]) {
-        const tokens = width === 1 ? words : shingles(width);
+        const tokens = width === 1 ? 'words' : { shingles: width };
         expect(setOf(hasherOf(tokens, { kernel }), text), text).toEqual(naiveSet(text, width));
       }
     }
@@ -70,7 +70,7 @@ describe.each(KERNELS)('texts as sets, %s kernel', (kernel) => {
       `${'a '.repeat(40_000)}${'y'.repeat(70_000)} ${'東'.repeat(66_000)} b c`,
     ];
     for (const text of texts) {
-      expect(setOf(hasherOf(shingles(3), { kernel }), text)).toEqual(naiveSet(text, 3));
+      expect(setOf(hasherOf({ shingles: 3 }, { kernel }), text)).toEqual(naiveSet(text, 3));
     }
   });
 
@@ -80,23 +80,23 @@ describe.each(KERNELS)('texts as sets, %s kernel', (kernel) => {
     for (let length = 0; length < 200; length++) {
       const letters = 'aZ09'.repeat(length).slice(0, length);
       for (const text of [ascii(length), letters, `${letters} ${ascii(20)}`, ` ${letters}-`]) {
-        const hasher = hasherOf(shingles(2), { kernel });
+        const hasher = hasherOf({ shingles: 2 }, { kernel });
         expect(setOf(hasher, text), text).toEqual(naiveSet(text, 2));
       }
     }
     // The longest text that is read at once, one more, and the same as words of one letter.
     for (const text of ['b'.repeat(65_536), 'b'.repeat(65_537), 'c '.repeat(32_768)]) {
-      expect(setOf(hasherOf(shingles(2), { kernel }), text)).toEqual(naiveSet(text, 2));
+      expect(setOf(hasherOf({ shingles: 2 }, { kernel }), text)).toEqual(naiveSet(text, 2));
     }
   });
 
   it('have the codes of their vectors, whichever way they are read', async () => {
     const texts = Array.from({ length: 1500 }, () => randomText(draws.integer(30)));
-    const hasher = hasherOf(shingles(2), { kernel });
+    const hasher = hasherOf({ shingles: 2 }, { kernel });
     const codes = await hasher.hashAll(texts);
     expect(codes.count).toBe(1500);
     // A stop word that never occurs: read by way of strings.
-    const spelled = await hasherOf(shingles(2), { kernel, stopWords: ['\n'] }).hashAll(texts);
+    const spelled = await hasherOf({ shingles: 2 }, { kernel, stopWords: ['\n'] }).hashAll(texts);
     expect(spelled.bytes).toEqual(codes.bytes);
     texts.forEach((text, row) => {
       const vector = hasher.vectorize(text);
@@ -108,14 +108,14 @@ describe.each(KERNELS)('texts as sets, %s kernel', (kernel) => {
 
 it('stop words, keywords and other tokens give the numbers of the rule too', () => {
   const text = 'a cup of tea and a cup of milk';
-  const all = setOf(hasherOf(shingles(2)), text).map(([number]) => number);
-  const some = setOf(hasherOf(shingles(2), { stopWords: ['a cup'] }), text);
+  const all = setOf(hasherOf({ shingles: 2 }), text).map(([number]) => number);
+  const some = setOf(hasherOf({ shingles: 2 }, { stopWords: ['a cup'] }), text);
   expect(some.map(([number]) => number)).toEqual(
     all.filter((one) => one !== numberOf(['a', 'cup'])),
   );
-  const own = shingles(2, (one) => one.split(' '));
+  const own = { shingles: 2, of: (one: string) => one.split(' ') };
   expect(setOf(hasherOf(own), text)).toEqual(naiveSet(text, 2));
-  const simhash = new TextHasher({ tokens: shingles(2) }).vectorize('green tea');
+  const simhash = new TextHasher({ tokens: { shingles: 2 } }).vectorize('green tea');
   expect([...(simhash.indices as BigUint64Array)]).toEqual([hashWord('green tea')]);
 });
 

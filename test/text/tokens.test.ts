@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { segments } from '../../src/text/dictionaries';
-import { characters, shingles, words } from '../../src/text/tokens';
+import { splitterOf, type Tokens, words } from '../../src/text/tokens';
 
 /** Tokens of each kind, by examples of several scripts. */
 
-const of = (tokens: Iterable<string>) => [...tokens];
+const splitBy = (tokens: Tokens, text: string) => [...splitterOf(tokens).split(text)];
 
 describe('words', () => {
   it.each([
@@ -21,52 +20,56 @@ describe('words', () => {
     ['... — !', []],
     ['a\ud800b', ['a', 'b']],
   ])('%s', (text, expected) => {
-    expect(of(words(text))).toEqual(expected);
+    expect(words(text)).toEqual(expected);
   });
 
   it('ASCII text takes the quick way to the same tokens', () => {
     const text = 'It is 10 o’clock, Mr. Smith-Jones said "no_way".';
-    expect(of(words(`${text.replace('’', "'")}`))).toEqual(of(words(text)));
-    expect(of(words(`${text} é`))).toEqual([...of(words(text)), 'é']);
+    expect(words(`${text.replace('’', "'")}`)).toEqual(words(text));
+    expect(words(`${text} é`)).toEqual([...words(text), 'é']);
   });
 });
 
 describe('characters and shingles', () => {
   it('overlap', () => {
-    expect(of(characters(3)('Ab  cd'))).toEqual(['ab ', 'b c', ' cd']);
-    expect(of(characters(2)('😀😁x'))).toEqual(['😀😁', '😁x']);
-    expect(of(shingles(2)('a b c d'))).toEqual(['a b', 'b c', 'c d']);
-    expect(of(shingles(2, characters(2))('abcd'))).toEqual(['ab bc', 'bc cd']);
+    expect(splitBy({ characters: 3 }, 'Ab  cd')).toEqual(['ab ', 'b c', ' cd']);
+    expect(splitBy({ characters: 2 }, '😀😁x')).toEqual(['😀😁', '😁x']);
+    expect(splitBy({ shingles: 2 }, 'a b c d')).toEqual(['a b', 'b c', 'c d']);
+    expect(splitBy({ shingles: 2, of: { characters: 2 } }, 'abcd')).toEqual(['ab bc', 'bc cd']);
   });
 
   it('a shorter text is one', () => {
-    expect(of(characters(9)('abc'))).toEqual(['abc']);
-    expect(of(shingles(3)('a b'))).toEqual(['a b']);
-    expect(of(shingles(3)(''))).toEqual([]);
-    expect(of(characters(4)('  '))).toEqual([]);
+    expect(splitBy({ characters: 9 }, 'abc')).toEqual(['abc']);
+    expect(splitBy({ shingles: 3 }, 'a b')).toEqual(['a b']);
+    expect(splitBy({ shingles: 3 }, '')).toEqual([]);
+    expect(splitBy({ characters: 4 }, '  ')).toEqual([]);
   });
 
   it('refuse no characters', () => {
-    expect(() => characters(0)).toThrow('"count" expected an integer in 1..1000, got 0');
-    expect(() => shingles(1.5)).toThrow('"count" expected');
+    const expected = 'tokens."characters" expected an integer in 1..1000, got 0';
+    expect(() => splitterOf({ characters: 0 })).toThrow(expected);
+    expect(() => splitterOf({ shingles: 1.5 })).toThrow('tokens."shingles" expected');
   });
 });
 
 describe('segments', () => {
   it('are words of the engine', () => {
-    expect(of(segments('en')('Hello, world'))).toEqual(['hello', 'world']);
-    expect(of(segments('ja')('私は学生です')).join('')).toBe('私は学生です');
+    expect(splitBy({ segments: 'en' }, 'Hello, world')).toEqual(['hello', 'world']);
+    expect(splitBy({ segments: 'ja' }, '私は学生です').join('')).toBe('私は学生です');
   });
 
   it('a long line does not take the square of its time', () => {
     const text = 'これは試験です'.repeat(20_000);
-    expect(of(segments('ja')(text)).join('').length).toBe(text.length);
+    expect(splitBy({ segments: 'ja' }, text).join('').length).toBe(text.length);
   });
 });
 
 it('kinds name themselves', () => {
-  const kinds = [words, characters(4), shingles(3), shingles(2, characters(2)), segments('ja')];
-  expect(kinds.map(({ kind }) => kind)).toEqual([
+  const kinds: Tokens[] = [
+    ...['words' as const, { characters: 4 }, { shingles: 3 }],
+    ...[{ shingles: 2, of: { characters: 2 } }, { segments: 'ja' }],
+  ];
+  expect(kinds.map((tokens) => splitterOf(tokens).kind)).toEqual([
     ...['words', 'characters(4)', 'shingles(3, words)', 'shingles(2, characters(2))'],
     'segments(ja)',
   ]);

@@ -10,7 +10,7 @@ import { dedup } from '../../src/near/dedup';
 import { groupRows } from '../../src/near/groups';
 import { pairs } from '../../src/near/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
-import { shingles } from '../../src/text/tokens';
+
 import { closeThreads } from '../../src/threads/parallel';
 import { collected } from '../reference/collected';
 import { quickIf } from '../reference/tags';
@@ -91,7 +91,7 @@ const ONE = { threads: 1 };
 const hashers = {
   signs: new SimHasher({ bits: 128 }),
   hadamard: new SimHasher({ bits: 128, dimensions: 32, projection: 'hadamard' }),
-  texts: new TextHasher({ bits: 128, tokens: shingles(2) }),
+  texts: new TextHasher({ bits: 128, tokens: { shingles: 2 } }),
 };
 const scans = { k: 7, rank: 'hamming', method: 'scan' } as const;
 const bands = { maxDistance: 8, method: 'bands' } as const;

@@ -4,7 +4,7 @@ import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
 import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
-import { characters, shingles } from '../../src/text/tokens';
+
 import { closeThreads, runJob, threadsFor } from '../../src/threads/parallel';
 import { quickIf } from '../reference/tags';
 
@@ -152,7 +152,11 @@ describe('hashAll of texts', () => {
   const kinds: [string, TextHasherOptions][] = [
     ['words', { stopWords: words.slice(0, 9), counting: 'log', empty: 'null' }],
     ['keywords by frequency', { frequencies: table, keywords: 12, projection: 'direct' }],
-    ['shingles of characters', { tokens: shingles(2, characters(3)), bits: 256, seed: 9n }],
+    [
+      'shingles of characters',
+      { tokens: { shingles: 2, of: { characters: 3 } }, bits: 256, seed: 9n },
+    ],
+    ['segments', { tokens: { segments: 'en' } }],
     ['own tokens', { tokens: (text) => text.split('a'), hash: 'md5' }],
   ];
 

@@ -7,22 +7,18 @@ import { readFile, stat } from 'node:fs/promises';
 import { ascending } from '../../base/arrays';
 import {
   type Counting,
-  characters,
   type FrequencyTable,
   frequenciesFromArrow,
   IndexFolder,
   jieba,
   type RowReader,
   type SimHasher,
-  segments,
-  shingles,
   stopWords,
   TextHasher,
   type TextHasherOptions,
   type TextSettings,
   type Tokens,
   type WordHash,
-  words,
 } from '../../node';
 import type { Call } from '../call';
 import { excerpt } from '../output/figures';
@@ -78,11 +74,11 @@ async function tokensOf(call: Call, text: string): Promise<Tokens> {
   const [kind, detail] = text.split(/:(.*)/s);
   const count = Number(detail);
   const isCounted = Number.isInteger(count) && count > 0;
-  if (text === 'words') return words;
+  if (text === 'words') return text;
   if (text === 'jieba') return jieba();
-  if (kind === 'characters' && isCounted) return characters(count);
-  if (kind === 'shingles' && isCounted) return shingles(count);
-  if (kind === 'segments' && detail) return segments(detail);
+  if (kind === 'characters' && isCounted) return { characters: count };
+  if (kind === 'shingles' && isCounted) return { shingles: count };
+  if (kind === 'segments' && detail) return { segments: detail };
   const known = 'words, characters:N, shingles:N, segments:LOCALE or jieba';
   return call.misuse(`--tokens expected ${known}, got "${text}"`);
 }
