@@ -8,6 +8,7 @@ import { reaches } from '../base/length';
 import { DistanceSearch, type NearRows } from './distance';
 import { FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';
+import type { RecallReport } from './index-options';
 import type { Query } from './query-parts';
 import {
   methodByDistance,
@@ -36,6 +37,8 @@ export interface AnsweredIndex extends RequestedIndex {
   /** The number of the next row, and how many rows there are. */
   readonly nextRow: number;
   readonly count: number;
+  /** What `optimize` measured; null before. */
+  readonly report: RecallReport | null;
   /**
    * Those of the given rows that exist and have a code; null where files would have to be read to
    * know.
@@ -79,11 +82,11 @@ export class Answer implements Stepped {
   }
 
   #byCosine(query: Query): CosineSearch {
-    const { parts, nextRow: rows } = this.#index;
+    const { report, nextRow: rows } = this.#index;
     const searched = this.#index.searched();
     const partitions = searched.space?.count ?? 0;
     const rank = this.#rank as 'estimate' | 'exact';
-    const setting = settingOf(this.#request, rank, { report: parts.report, partitions, rows });
+    const setting = settingOf(this.#request, rank, { report, partitions, rows });
     const asked = { ...setting, filter: this.#filter() };
     return new CosineSearch(searched, query, asked, rank === 'exact', this.#work);
   }
@@ -184,8 +187,8 @@ export class Answer implements Stepped {
   #named({ rows, distances, similarities, rank }: Found): SearchResult {
     const ids: Id[] = [];
     for (const row of rows) ids.push(this.#index.idOf(row));
-    const { measure, report } = this.#index.parts;
-    const result = resultOf(measure, { rows, ids, distances }, similarities, rank);
+    const { report, parts } = this.#index;
+    const result = resultOf(parts.measure, { rows, ids, distances }, similarities, rank);
     if (!this.#request.isExplained) return result;
     const method = this.#method;
     const why =

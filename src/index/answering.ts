@@ -62,9 +62,12 @@ interface Answers {
   readonly ranks: readonly string[];
 }
 
+type Version = ReturnType<IndexCore['version']>;
+
 /** The state of an index; rows of a tail become a segment first, where there is a space. */
-function answeringState(core: IndexCore, request: Request): AnsweringState {
-  const { hasher, vectors, isForeign, report, kernel, rows: held } = core;
+function answeringState(version: Version, request: Request): AnsweringState {
+  const { parts: core, report, rows: held } = version;
+  const { hasher, vectors, isForeign, kernel } = core;
   const { space, hasCopies } = held.layout;
   if (space !== null) held.sealed();
   const { parts, nextRow, count } = held;
@@ -92,7 +95,6 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
     const { hasher, vectors, kernel, space: parts, hasCopies, tail, request } = state;
     const core = new QueryParts({ hasher, vectors });
     core.isForeign = state.isForeign;
-    core.report = state.report;
     const space = parts && new Space(parts);
     const placed: Placed[] = state.segments.map((one) => Segment.over(one));
     if (tail !== null) placed.push(new Tail(Rows.over(tail), null, false));
@@ -101,6 +103,7 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
       parts: core,
       nextRow: state.nextRow,
       count: state.count,
+      report: state.report,
       accepts: () => true,
       searched: () => searched,
       withCodes: () => null,
@@ -216,22 +219,23 @@ export async function answers(
 ): Promise<SearchResult[]> {
   const queries = queriesOf(core, given);
   const { changes } = core;
+  const version = core.version();
   // A filter function and `explain` work on the calling thread alone.
   const isShared = queries.count > 1 && request.filter === null && !request.isExplained;
-  const results = await (isShared ? inParts : oneByOne)(core, queries, request, work);
+  const results = await (isShared ? inParts : oneByOne)(version, queries, request, work);
   // Rows that were removed meanwhile have no ids.
-  return core.changes === changes ? results : oneByOne(core, queries, request, work);
+  return core.changes === changes ? results : oneByOne(core.version(), queries, request, work);
 }
 
 async function oneByOne(
-  core: IndexCore,
+  index: AnsweredIndex,
   queries: Queries,
   request: Request,
   work: LongWork,
 ): Promise<SearchResult[]> {
   const results: SearchResult[] = [];
   for (let i = 0; i < queries.count; i++) {
-    results.push(answer(core, queries.at(i), request));
+    results.push(answer(index, queries.at(i), request));
     await work.step(i + 1, queries.count);
   }
   return results;
@@ -239,14 +243,14 @@ async function oneByOne(
 
 /** Parts of some milliseconds, which threads share. */
 async function inParts(
-  core: IndexCore,
+  version: Version,
   queries: Queries,
   request: Request,
   work: LongWork,
 ): Promise<SearchResult[]> {
   const { count, slice } = queries;
-  const bytesPerEntry = core.rows.layout.space?.bytesPerEntry ?? 0;
-  const each = queriesPerPart(core, request);
+  const bytesPerEntry = version.rows.layout.space?.bytesPerEntry ?? 0;
+  const each = queriesPerPart(version, request);
   const results: SearchResult[] = [];
   /** What the calling thread found itself, which needs no ids. */
   let here: SearchResult[] | null = null;
@@ -254,7 +258,7 @@ async function inParts(
     {
       task: { name: ANSWERING.name },
       get state() {
-        return answeringState(core, request);
+        return answeringState(version, request);
       },
       count: Math.ceil(count / each),
       scratchBytes:
@@ -264,7 +268,7 @@ async function inParts(
         return { batch: slice(first, Math.min(count, first + each)), first };
       },
       here({ first }) {
-        here = answersTogether(core, queries, [first, Math.min(count, first + each)], request);
+        here = answersTogether(version, queries, [first, Math.min(count, first + each)], request);
         return null;
       },
       take(found: ReturnType<ReturnType<typeof ANSWERING.open>> | null) {
@@ -278,9 +282,9 @@ async function inParts(
               ids: [] as never[],
               distances: ranks[i] === 'hamming' ? distances.slice(from, end) : null,
             };
-            const ids = Array.from(near.rows, (row) => core.idOf(row));
+            const ids = Array.from(near.rows, (row) => version.idOf(row));
             const own = similarities.slice(from, end);
-            results.push(resultOf(core.measure, { ...near, ids }, own, ranks[i] as Rank));
+            results.push(resultOf(version.parts.measure, { ...near, ids }, own, ranks[i] as Rank));
           }
         }
         return [results.length, count];
@@ -291,15 +295,15 @@ async function inParts(
   return results;
 }
 
-function queriesPerPart(core: IndexCore, request: Request): number {
-  const { report, nextRow: rows, rows: held } = core;
+function queriesPerPart(version: Version, request: Request): number {
+  const { parts, report, nextRow: rows, rows: held } = version;
   const { layout } = held;
   const isByDistance = request.rank === 'hamming' || request.method === 'bands';
   const partitions = layout.space?.count ?? 0;
   const setting = isByDistance
     ? { probes: null, want: 0 }
     : settingOf(request, 'exact', { report, partitions, rows });
-  const storage = core.vectors?.kind ?? 'none';
+  const storage = parts.vectors?.kind ?? 'none';
   const entries = workOf({ layout, rows, storage }, setting);
   const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
   const shared = setting.probes === null ? 0 : Math.min(MAX_TOGETHER, SHARED * usual);

@@ -71,6 +71,23 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     return this.rows.searched();
   }
 
+  /** The index as it is now, for searches that run while `optimize` replaces rows and report. */
+  version(): AnsweredIndex & { readonly parts: IndexCore; readonly rows: MemoryIndex } {
+    const { rows, report } = this;
+    const { nextRow, count } = rows;
+    return {
+      parts: this,
+      rows,
+      report,
+      nextRow,
+      count,
+      searched: () => rows.searched(),
+      accepts: (filter, row) => this.accepts(filter, row),
+      withCodes: (some) => this.withCodes(some),
+      idOf: (row) => this.idOf(row),
+    };
+  }
+
   withCodes(rows: readonly number[]): Uint32Array {
     return Uint32Array.from(rows.filter((row) => this.rows.hasCode(row)));
   }

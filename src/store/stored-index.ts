@@ -248,6 +248,7 @@ function answeredBy({ parts, manifest }: Content, rows: StoredRows): AnsweredInd
     parts,
     nextRow: manifest.index.nextRow,
     count: manifest.rows,
+    report: parts.report,
     accepts: (filter, row) => Boolean(filter(rows.idOf(row), row)),
     searched: () => rows,
     withCodes: () => null,

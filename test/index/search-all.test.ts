@@ -91,6 +91,27 @@ it('rows that are removed while threads search are in no answer', async () => {
   }
 });
 
+it('answers all queries by the setting that it began with, where optimize ends meanwhile', {
+  tags: 'thorough',
+}, async () => {
+  const draws = new Draws('optimize meanwhile');
+  const own = { dimensions: DIMENSIONS, vectors: 'float32', zero: 'null' } as const;
+  const index = new SimHashIndex({ bits: 64, ...own });
+  await index.addAll(denseVectors(draws, 200, DIMENSIONS));
+  const queries = denseVectors(draws, 6000, DIMENSIONS);
+  const before = await index.searchAll(queries, { k: 3, threads: 1 });
+  let done = 0;
+  const onProgress = (count: number) => {
+    done = count;
+  };
+  const searching = index.searchAll(queries, { k: 3, threads: 1, onProgress });
+  await index.optimize({ recall: 0.1, queries: 2, threads: 1 });
+  expect(done).toBeGreaterThan(0);
+  expect(done).toBeLessThan(queries.length);
+  expect(await searching).toEqual(before);
+  expect(await index.searchAll(queries, { k: 3, threads: 1 })).not.toEqual(before);
+});
+
 it('an index of which null rows alone are left has no answers', async () => {
   const options = { bits: 64, dimensions: 4, vectors: 'float32', zero: 'null' } as const;
   const index = new SimHashIndex(options);
