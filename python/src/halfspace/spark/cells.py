@@ -115,11 +115,11 @@ def between(
 
     def of_turn(turn: int) -> DataFrame:
         some = coded.rows.where(F.pmod(F.xxhash64("id"), F.lit(turns)) == turn)
-        parts = blobs(some.mapInArrow(lambda batches: map(_column, _gathered(batches)), "rows binary"))
+        parts = blobs(some.mapInArrow(packed, "rows binary"))
 
         def join(batches: Batches) -> Batches:
-            for piece in _pieces(batches, cell_rows):
-                yield from _near_of_two(_opened(parts), piece, words)
+            for piece in pieces(batches, cell_rows):
+                yield from near_of_two(opened(parts), piece, words)
 
         return there.mapInArrow(join, schema)
 
@@ -254,7 +254,7 @@ def _column(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["rows"])
 
 
-def _opened(values: Iterable[Any]) -> Batches:
+def opened(values: Iterable[Any]) -> Batches:
     """The rows of such values."""
     for rows in itertools.chain.from_iterable(map(pa.ipc.open_stream, values)):
         known = rows.schema.metadata
@@ -265,16 +265,21 @@ def _opened(values: Iterable[Any]) -> Batches:
 
 
 def _rows(batches: Batches) -> Batches:
-    return _opened(value.as_buffer() for batch in batches for value in batch.column("rows"))
+    return opened(value.as_buffer() for batch in batches for value in batch.column("rows"))
+
+
+def packed(batches: Batches) -> Batches:
+    """The rows as few values of bytes."""
+    return map(_column, _gathered(batches))
 
 
 def _gathered(batches: Batches) -> Batches:
     """The rows of many small batches as fewer large ones."""
-    for piece in _pieces(batches, SENT_ROWS):
+    for piece in pieces(batches, SENT_ROWS):
         yield pa.Table.from_batches(piece).combine_chunks().to_batches()[0]
 
 
-def _pieces(batches: Batches, rows: int) -> Iterator[Batches]:
+def pieces(batches: Batches, rows: int) -> Iterator[Batches]:
     """Batches in runs of about so many rows."""
     seen = 0
 
@@ -300,10 +305,10 @@ def _near_of_sides(batches: Batches, words: list[str]) -> Batches:
     side, left = next(sides, (1, iter(())))
     if side == 0:
         right = (value.as_buffer() for _, some in sides for _, value in some)
-        yield from _near_of_two(_opened(value.as_buffer() for _, value in left), _opened(right), words)
+        yield from near_of_two(opened(value.as_buffer() for _, value in left), opened(right), words)
 
 
-def _near_of_two(left: Batches, right: Batches, words: list[str]) -> Batches:
+def near_of_two(left: Batches, right: Batches, words: list[str]) -> Batches:
     """The near pairs of a row of each, of one value of `within` where they have it: the command does
     not compare it of two inputs. The left rows become a file."""
     seen: tuple[list[pa.Array], list[pa.Array]] = ([], [])

@@ -9,14 +9,17 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
 
+from ..command import stream
 from . import layout
-from .cells import between
+from .cells import near_of_two, opened, packed, pieces
+from .fingerprint import options
 from .stages import Checkpoint
-from .tasks import Batches
+from .tasks import Batches, blobs
 
-#: Makes the plan of rows, those of a component in one task.
-Planned = Callable[[DataFrame], DataFrame]
+#: For a row that is near to no head.
+NONE = np.iinfo(np.int64).max
 
 
 def order_of(rule: str, kind: str) -> list[Column]:
@@ -44,39 +47,93 @@ def numbered(rows: DataFrame, order: list[Column], name: str, stages: Checkpoint
     return ordered.withColumn(name, F.col("at") + F.coalesce(*shifts)).drop("at", "part")
 
 
-def heads_of_stars(
-    rows: DataFrame, planned: Planned, max_distance: int, cell_rows: int, stages: Checkpoint
-) -> DataFrame:
+def heads_of_stars(rows: DataFrame, words: list[str], cell_rows: int, stages: Checkpoint) -> DataFrame:
     """The row that each of some ranked rows duplicates, itself where it stays: id, head and distance.
-    One task plans the first `cell_rows` of them; what is near to a row that stays there is a duplicate
-    of the first such, wherever it is; the rest goes on."""
+    In turns: one task plans the first `cell_rows` of them, and tasks with the others get those that
+    stay; what is near to one is a duplicate of the first such, the rest goes on. There are at most as
+    many turns as `cell_rows` go into the rows, and what they find is not shuffled."""
+    kind = rows.schema["id"].dataType
+    schema = StructType([*rows.schema, StructField("head", kind), StructField("distance", IntegerType())])
     compared = [name for name in ("id", "code", "within") if name in rows.columns]
-    step, left = max(1, cell_rows // 8), rows
-    found: list[DataFrame] = []
-    while True:
-        block = F.floor(F.col("rank") / step).alias("block")
-        counts = left.groupBy(block).count().orderBy("block").collect()
-        if not counts:
-            every: DataFrame = functools.reduce(DataFrame.unionByName, found)
-            return every
-        total, end = 0, 0
-        for number, count in counts:
-            total += count
-            if total > cell_rows and end > 0:
-                break
-            end = (number + 1) * step
+    within = options(within="within" if "within" in compared else None)
+    left, found = rows, []
+    while (end := _end(left, cell_rows)) > 0:
         first, rest = left.where(F.col("rank") < end), left.where(F.col("rank") >= end)
-        plan = stages.keep(planned(first.drop("rank")), "first rows")
-        found.append(plan.select("id", F.col("duplicate_of").alias("head"), "distance"))
-        stay = plan.where("action = 'keep'").select("id")
-        heads = stages.keep(first.join(stay, "id", "left_semi"), "rows that stay")
-        near = between(heads.select(compared), rest.select(compared), max_distance, cell_rows, stages)
-        near = near.join(heads.select(F.col("id").alias("id_a"), "rank"), "id_a")
-        least = F.min(F.struct("rank", "id_a", "distance")).alias("least")
-        nearest = near.groupBy(F.col("id_b").alias("id")).agg(least)
-        nearest = nearest.select("id", F.col("least.id_a").alias("head"), "least.distance")
-        found.append(stages.keep(nearest, "near rows"))
-        left = stages.keep(rest.join(found[-1].select("id"), "id", "left_anti"), "other rows")
+        ordered = first.repartition("component").sortWithinPartitions("rank")
+        plan = stages.keep(ordered.mapInArrow(_planned([*words, *within]), schema), "first rows")
+        stay = plan.where("id = head").coalesce(1).sortWithinPartitions("rank").select(compared)
+        heads = blobs(stay.mapInArrow(packed, "rows binary"))
+        known = stages.keep(rest.mapInArrow(_near(heads, words, cell_rows), schema), "rows near to these")
+        found += [plan, known.where("head is not null")]
+        left = known.where("head is null").select(rows.columns)
+    every = functools.reduce(DataFrame.unionByName, found)
+    return every.select("id", "head", "distance")
+
+
+def _end(rows: DataFrame, cell_rows: int) -> int:
+    """The rank at which the first `cell_rows` rows end, or some of them less; 0 without rows."""
+    step = max(1, cell_rows // 8)
+    block = F.floor(F.col("rank") / step).alias("block")
+    total, end = 0, 0
+    for number, count in sorted(map(tuple, rows.groupBy(block).count().collect())):
+        total += count
+        if total > cell_rows and end > 0:
+            break
+        end = (number + 1) * step
+    return end
+
+
+def _numbered(rows: pa.RecordBatch | pa.Table, first: int) -> pa.RecordBatch:
+    """What the command compares of some rows, with numbers from `first` on as ids."""
+    names = [name for name in ("code", "within") if name in rows.schema.names]
+    ids = pa.array(np.arange(first, first + rows.num_rows))
+    return pa.RecordBatch.from_arrays([ids, *(rows.column(name) for name in names)], ["id", *names])
+
+
+def _planned(words: list[str]) -> Callable[[Batches], Batches]:
+    """Plans rows in the order of their ranks."""
+
+    def plan(batches: Batches) -> Batches:
+        rows: list[pa.RecordBatch] = []
+
+        def seen() -> Batches:
+            count = 0
+            for batch in batches:
+                rows.append(batch)
+                yield _numbered(batch, count)
+                count += batch.num_rows
+
+        for found in stream(["dedup", "-", "-q", *words], seen()):
+            known = pa.Table.from_batches(rows)
+            own, heads = (known.take(found.column(name)) for name in ("row", "duplicate_of"))
+            yield from _with_heads(own, heads.column("id"), found.column("distance"))
+
+    return plan
+
+
+def _near(heads: list[bytes], words: list[str], cell_rows: int) -> Callable[[Batches], Batches]:
+    """Gives rows the first of the heads that they are near to, and the distance from it, or nulls."""
+
+    def find(batches: Batches) -> Batches:
+        known = pa.Table.from_batches(opened(heads))
+        left = _numbered(known.combine_chunks().to_batches()[0], 0)
+        for piece in pieces(batches, cell_rows):
+            rows = pa.Table.from_batches(piece).combine_chunks()
+            right = _numbered(rows.to_batches()[0], 0)
+            nearest = np.full(rows.num_rows, NONE)
+            for near in near_of_two(iter([left]), iter([right]), words):
+                head, row, distance = map(np.asarray, near.columns)
+                np.minimum.at(nearest, row, head << 16 | distance)
+            is_far, found = nearest == NONE, (nearest >> 16, nearest & 0xFFFF)
+            first, distance = (pa.array(values, mask=is_far) for values in found)
+            yield from _with_heads(rows, known.column("id").take(first), distance)
+
+    return find
+
+
+def _with_heads(rows: pa.Table, heads: pa.ChunkedArray, distance: pa.Array) -> Batches:
+    made = rows.append_column("head", heads).append_column("distance", distance.cast(pa.int32()))
+    yield from made.combine_chunks().to_batches()
 
 
 def heads_of_components(rows: DataFrame) -> DataFrame:

@@ -3,7 +3,6 @@ group, so the command makes the plan of whole components, many in a task."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,11 +116,12 @@ def dedup(
     coded = Coded.of(codes.drop("value"), stages)
     grouped = components(edges(coded, max_distance, cell_rows), checkpoint=stages)
     words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule)]
+    alike = [*coded.words(), *options(max_distance=max_distance)]
     if source.least:
         words += source.exact_words(within)
         compared = source.compared(rows, codes, id)
     else:
-        words += [*coded.words(), *options(max_distance=max_distance, within=within and "within")]
+        words += [*alike, *options(within=within and "within")]
         compared = codes
     compared = compared.join(grouped, "id")
     counts = grouped.groupBy("component").count().where(F.col("count") > cell_rows)
@@ -130,8 +130,7 @@ def dedup(
         order = order_of(rule, codes.schema["value"].dataType.simpleString())
         ranked = numbered(compared.where(F.col("component").isin(giants)), order, "rank", stages)
         if grouping == "star":
-            planned = functools.partial(_planned, words=words, from_file=False)
-            heads = heads_of_stars(ranked, planned, max_distance, cell_rows, stages)
+            heads = heads_of_stars(ranked, alike, cell_rows, stages)
         else:
             heads = heads_of_components(ranked)
         parts.append(plan_of(heads, ranked, keep_at_most or 1))
