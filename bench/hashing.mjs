@@ -1,5 +1,5 @@
 // How fast do vectors become codes? Sparse vectors of 200 entries and dense ones, by each projection,
-// next to the scalar kernels, stored Gaussian vectors, and NumPy's and FAISS's products on one thread.
+// next to stored Gaussian vectors, and NumPy's and FAISS's products on one thread.
 
 import { Codes, SimHasher } from '../dist/index.js';
 import {
@@ -88,15 +88,12 @@ async function dense() {
   );
 }
 
-/** Each projection by its best kernel and by the scalar one, which must give the same codes. */
 function contestantsOf(projections, options, first) {
-  return projections.flatMap((projection) =>
-    ['auto', 'scalar'].map((kernel) => {
-      const hasher = new SimHasher({ ...options, seed: SEED, projection, kernel });
-      const name = `'${projection}'${kernel === 'scalar' ? ', scalar kernel' : ''}`;
-      return { name, hash: async (count) => (await hasher.hashAll(first(count))).bytes };
-    }),
-  );
+  return projections.map((projection) => {
+    const hasher = new SimHasher({ ...options, seed: SEED, projection });
+    const hash = async (count) => (await hasher.hashAll(first(count))).bytes;
+    return { name: `'${projection}'`, hash };
+  });
 }
 
 /** The usual method: a Gaussian vector for each bit, stored. `each` gives all entries of the rows. */
@@ -117,14 +114,6 @@ function storedGaussian(dimensions, bits, each) {
 }
 
 async function raced(contestants, most, rate) {
-  for (
-    let i = 0;
-    i + 1 < contestants.length && contestants[i + 1].name.includes('scalar');
-    i += 2
-  ) {
-    const [ours, scalar] = await Promise.all(contestants.slice(i, i + 2).map((one) => one.hash(4)));
-    mustHold(Buffer.from(ours).equals(scalar), contestants[i + 1].name);
-  }
   const paced = [];
   for (const one of contestants) {
     if (one.run) paced.push(one);

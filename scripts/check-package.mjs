@@ -309,19 +309,17 @@ async function main() {
     return browser.version;
   });
   const { page, strictPage, problems, requests } = browser;
-  for (const kernel of ['auto', ...KERNELS]) {
-    await check(`gives equal results in a page with the kernel '${kernel}'`, async () => {
-      checkReport(await page.evaluate((name) => globalThis.packed.report(name), kernel), problems);
-    });
-  }
+  await check('gives equal results in a page', async () => {
+    checkReport(await page.evaluate(() => globalThis.packed.report()), problems);
+  });
   await check('gives equal results in a Web Worker', async () => {
-    checkReport(await page.evaluate(() => globalThis.packed.reportOfWorker('auto')), problems);
+    checkReport(await page.evaluate(() => globalThis.packed.reportOfWorker()), problems);
   });
   await check('gives equal results where a page forbids WebAssembly', async () => {
-    const forced = await strictPage.evaluate(() => globalThis.packed.force('popcnt64'));
-    assert.match(forced, /needs WebAssembly/, 'the policy does not forbid WebAssembly');
+    const said = await strictPage.evaluate(() => globalThis.packed.missing());
+    assert.match(said, /needs WebAssembly/, 'the policy does not forbid WebAssembly');
     const withoutSets = Object.entries(golden).filter(([name]) => !name.startsWith('minwise'));
-    const report = await strictPage.evaluate(() => globalThis.packed.report('auto', false));
+    const report = await strictPage.evaluate(() => globalThis.packed.report(false));
     checkReport(report, [], Object.fromEntries(withoutSets));
   });
   // Shared memory, none, and a policy that forbids workers.
@@ -380,7 +378,7 @@ async function main() {
     await check('gives equal results in a headless Firefox, bundled and bare', async () => {
       firefox = await openFirefox();
       const { origin } = browser;
-      checkReport(await firefox.run(`${origin}/`, "packed.report('auto')"));
+      checkReport(await firefox.run(`${origin}/`, 'packed.report()'));
       const threads = await firefox.run(`${origin}/`, 'packed.threads()');
       assert.deepEqual(threads, { isEqual: true, workers: 3, isIsolated: false });
       const { digests, count } = await firefox.run(`${origin}/bare`, 'packed');

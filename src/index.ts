@@ -59,7 +59,6 @@ export type {
 } from './index/result';
 export { type IdList, SimHashIndex } from './index/simhash-index';
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
-export type { KernelName } from './kernels/kernels';
 export {
   type CalibrateOptions,
   type Calibration,

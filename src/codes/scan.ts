@@ -10,7 +10,7 @@ import { grown, toStarts } from '../base/arrays';
 import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import type { HammingKernel } from '../kernels/hamming';
-import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { hammingKernel } from '../kernels/kernels';
 import { Codes } from './codes';
 import { checkLeast, type LeastSimilarity, widestAt } from './measure';
 
@@ -23,13 +23,10 @@ export interface ScanOptions {
   minCosine?: number;
   /** Lowest Jaccard similarity that a distance of 'minwise' codes estimates. */
   minJaccard?: number;
-  /** Forces a kernel; all give equal results. */
-  kernel?: KernelName;
 }
 
-export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
-
-const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard', 'kernel'];
+const DEFAULT_K = 10;
+const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard'];
 
 /** Bytes of codes, and queries, that are compared in a step: some milliseconds. */
 const STEP_BYTES = 1 << 21;
@@ -102,10 +99,10 @@ class Scan {
   constructor(codes: Codes, queries: Codes, given: ScanOptions) {
     const widest = widestOf(codes, given);
     const most = widest ?? codes.bits;
-    const k = checkK(given.k ?? (widest === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER));
+    const k = checkK(given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER));
     this.#codes = codes;
     this.#queries = queries;
-    this.#hamming = hammingKernel(given.kernel, codes.bytesPerCode);
+    this.#hamming = hammingKernel(codes.bytesPerCode);
     const collectors = Array.from({ length: queries.count }, () => {
       return new Nearest(k, most, codes.count);
     });

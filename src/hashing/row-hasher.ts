@@ -8,16 +8,9 @@
 import { bitsOf, isValid } from '../base/bitmap';
 import { describe } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
-import { type KernelName, sumsKernel } from '../kernels/kernels';
+import { sumsKernel } from '../kernels/kernels';
 import { minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
-import {
-  ALL_ZERO,
-  type DenseRows,
-  NOT_FINITE,
-  type Rule,
-  type SparseRows,
-  type SumsKernel,
-} from '../kernels/sums';
+import { ALL_ZERO, type DenseRows, NOT_FINITE, type Rule, type SparseRows } from '../kernels/sums';
 import { badValue, canonicalRows, wideDimensions } from '../vectors/sparse-rows';
 import {
   checkEntries,
@@ -48,7 +41,6 @@ export interface HashSettings {
   readonly dimensions?: number | undefined;
   readonly zero: 'error' | 'null';
   readonly pattern?: PatternFunction | undefined;
-  readonly kernel: KernelName;
   readonly texts?: string | undefined;
 }
 
@@ -67,18 +59,17 @@ const PART_ENTRIES = 65_536;
 const PART_WORDS = 2 ** 19;
 
 /**
- * Hashes rows by the kernel of its settings. Holds no state between calls, so that equal settings
+ * Hashes rows. Holds no state between calls, so that equal settings
  * make equal codes wherever they run.
  */
 export class RowHasher {
   readonly settings: HashSettings;
-  readonly #kernel: SumsKernel;
+  readonly #kernel = sumsKernel();
   /** 'direct' and the caller's patterns are projection 'given': patterns come with the rows. */
   readonly #rule: Rule;
 
   constructor(settings: HashSettings) {
     this.settings = settings;
-    this.#kernel = sumsKernel(settings.kernel);
     const { bits, seed, projection, pattern } = settings;
     const isGiven = pattern !== undefined || projection === 'direct';
     this.#rule = { projection: isGiven ? 'given' : projection, bits, seed } as Rule;

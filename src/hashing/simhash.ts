@@ -17,7 +17,6 @@ import {
 } from '../base/check';
 import { type LongCall, LongWork } from '../base/long-work';
 import { bytesPerCode, type CodeOrigin, Codes } from '../codes/codes';
-import { type KernelName, resolveKernel } from '../kernels/kernels';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import {
@@ -63,8 +62,6 @@ export interface SimHasherOptions {
   zero?: 'error' | 'null';
   /** The caller's own patterns, in place of a projection. */
   pattern?: PatternFunction;
-  /** Forces a kernel; all give equal results. */
-  kernel?: KernelName;
   /**
    * The `origin.texts` of the `TextHasher` that made the vectors. It is recorded with the codes,
    * and comparing them with codes of texts that were read otherwise is refused.
@@ -78,10 +75,9 @@ export const SIMHASHER_DEFAULTS = {
   seed: 0,
   projection: 'signs',
   zero: 'error',
-  kernel: 'auto',
 } as const;
 
-const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel', 'texts'];
+const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'texts'];
 /** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB for this many. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 
@@ -116,7 +112,6 @@ export class SimHasher {
     this.projection = checkOneOf('projection', given.projection, PROJECTIONS);
     this.zero = checkOneOf('zero', given.zero, ['error', 'null']);
     this.bytesPerCode = bytesPerCode(this.bits);
-    const kernel = resolveKernel(given.kernel);
     if (given.dimensions !== undefined) {
       this.dimensions = checkInteger('dimensions', given.dimensions, 1, Number.MAX_SAFE_INTEGER);
     }
@@ -140,7 +135,7 @@ export class SimHasher {
       checkInteger('dimensions', given.dimensions, 1, MAX_HADAMARD_DIMENSIONS);
     }
     const { bits, seed, projection, dimensions, zero } = this;
-    const settings = { bits, seed, projection, dimensions, zero, kernel, texts };
+    const settings = { bits, seed, projection, dimensions, zero, texts };
     this.#rows = new RowHasher({ ...settings, pattern: this.#pattern });
   }
 

@@ -6,7 +6,6 @@
 import type { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import type { SimHasherOptions } from '../hashing/simhash';
-import type { KernelName } from '../kernels/kernels';
 import { SCAN_BYTES } from '../kernels/memory';
 import { type EntryList, EntryRooms } from '../kernels/residuals';
 import type { Task } from '../threads/job';
@@ -37,7 +36,6 @@ interface AnsweringState {
   readonly report: RecallReport | null;
   readonly space: SpaceParts | null;
   readonly hasCopies: boolean;
-  readonly kernel: KernelName;
   readonly nextRow: number;
   readonly count: number;
   readonly segments: readonly Segment['state'][];
@@ -67,7 +65,7 @@ type Version = ReturnType<IndexCore['version']>;
 /** The state of an index; rows of a tail become a segment first, where there is a space. */
 function answeringState(version: Version, request: Request): AnsweringState {
   const { parts: core, report, rows: held } = version;
-  const { hasher, vectors, isForeign, kernel } = core;
+  const { hasher, vectors, isForeign } = core;
   const { space, hasCopies } = held.layout;
   if (space !== null) held.sealed();
   const { parts, nextRow, count } = held;
@@ -84,7 +82,6 @@ function answeringState(version: Version, request: Request): AnsweringState {
     count,
     request,
     segments,
-    kernel,
     tail: tail.count > 0 ? tail.state : null,
   };
 }
@@ -92,13 +89,13 @@ function answeringState(version: Version, request: Request): AnsweringState {
 export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
   name: 'answering',
   open(state) {
-    const { hasher, vectors, kernel, space: parts, hasCopies, tail, request } = state;
+    const { hasher, vectors, space: parts, hasCopies, tail, request } = state;
     const core = new QueryParts({ hasher, vectors });
     core.isForeign = state.isForeign;
     const space = parts && new Space(parts);
     const placed: Placed[] = state.segments.map((one) => Segment.over(one));
     if (tail !== null) placed.push(new Tail(Rows.over(tail), null, false));
-    const searched = searchedOf({ bits: core.bits, kernel }, { space, hasCopies }, placed);
+    const searched = searchedOf(core.bits, { space, hasCopies }, placed);
     const index = {
       parts: core,
       nextRow: state.nextRow,

@@ -33,14 +33,12 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
   constructor(options: CheckedOptions) {
     super(options);
     const { vectors } = options;
-    const { kernel } = this;
     const { bits, bytesPerCode, dimensions } = this.hasher;
     // Rounded values that became 0 are counted over all segments.
-    const newVectors = () => noVectors(vectors, dimensions, kernel, this.dense?.zeros);
+    const newVectors = () => noVectors(vectors, dimensions, this.dense?.zeros);
     this.rows = new MemoryIndex({
       bits,
       bytesPerCode,
-      kernel,
       newVectors: vectors === 'none' ? null : (newVectors as MemoryOptions['newVectors']),
     });
   }

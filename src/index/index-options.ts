@@ -185,17 +185,7 @@ export function afterChanges(
   return { ...report, rowsAdded: added, rowsRemoved: removed, stale };
 }
 
-const OPTIONS = [
-  'bits',
-  'seed',
-  'projection',
-  'dimensions',
-  'zero',
-  'kernel',
-  'pattern',
-  'texts',
-  'vectors',
-];
+const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'texts', 'vectors'];
 
 /** Checked options of an index: those of its hasher, and its own with defaults filled in. */
 export interface CheckedOptions {

@@ -79,7 +79,7 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   }
 
   async nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
-    const { kernel, bits, dense } = this.#core;
+    const { bits, dense } = this.#core;
     if (dense !== null) {
       const { dimensions, kind } = dense;
       const chunks = this.#chunks() as Iterable<VectorChunk<DenseVectors>[]>;
@@ -90,7 +90,7 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
       const chunks = this.#chunks() as Iterable<VectorChunk<SparseVectors>[]>;
       return nearestBySparse(chunks, asked, k, work);
     }
-    return nearestByCodes([this.#codeChunks()], asked, { k, bits, kernel }, work);
+    return nearestByCodes([this.#codeChunks()], asked, { k, bits }, work);
   }
 
   /** Chunks of the held vectors, those of a part as one group. */

@@ -8,7 +8,6 @@
 import type { LongWork } from '../base/long-work';
 import { mostCodes } from '../kernels/code-memory';
 import { NO_ROW } from '../kernels/hits';
-import type { KernelName } from '../kernels/kernels';
 import { mostRows } from '../kernels/residual-memory';
 import { BLOCK_ROWS } from '../kernels/residuals';
 import type { Id } from './ids';
@@ -37,7 +36,6 @@ const MIN_FREED = 16;
 export interface MemoryOptions {
   readonly bits: number;
   readonly bytesPerCode: number;
-  readonly kernel: KernelName;
   /** Makes an empty place for vectors; null where the index holds none. */
   readonly newVectors: (() => RowVectors) | null;
   /**
@@ -113,9 +111,8 @@ export class MemoryIndex {
     const own = this.#searched;
     const hasTail = this.#tail.rows.count > 0;
     if (own !== null && own.segments === this.#segments && own.hasTail === hasTail) return own.as;
-    const { bits, kernel } = this.options;
     const parts = hasTail ? this.parts : this.#segments;
-    const as = searchedOf({ bits, kernel }, this.layout, parts);
+    const as = searchedOf(this.options.bits, this.layout, parts);
     this.#searched = { segments: this.#segments, hasTail, as };
     return as;
   }
@@ -316,13 +313,9 @@ export class MemoryIndex {
 }
 
 /** What a search reads of parts that are all at hand. */
-export function searchedOf(
-  own: Pick<MemoryOptions, 'bits' | 'kernel'>,
-  layout: Layout,
-  parts: readonly Placed[],
-): Searched {
+export function searchedOf(bits: number, layout: Layout, parts: readonly Placed[]): Searched {
   return {
-    ...own,
+    bits,
     ...layout,
     parts,
     blockCount: parts.length,

@@ -6,7 +6,6 @@
 
 import { type Measure, measureOf } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
-import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { SparseMatrix } from '../vectors/vectors';
 import type { CheckedOptions, Rank, RecallReport } from './index-options';
 import { DenseVectors } from './vectors/dense-vectors';
@@ -28,8 +27,6 @@ export interface Query {
 export class QueryParts {
   readonly bits: number;
   readonly hasher: SimHasher;
-  /** Resolved once, since each search asks for its kernels several times. */
-  readonly kernel: KernelName;
   /** The vectors of rows in memory; where rows are in files an empty container of their kind. */
   vectors: RowVectors | null;
   /** What `optimize` measured, with the rows added and removed since; null before. */
@@ -40,10 +37,8 @@ export class QueryParts {
   /** The parts of an index of these options, without vectors yet. */
   constructor({ hasher, vectors }: CheckedOptions) {
     this.hasher = new SimHasher(hasher);
-    const { bits, bytesPerCode, dimensions } = this.hasher;
-    this.bits = bits;
-    this.kernel = hammingKernel(hasher.kernel, bytesPerCode).name as KernelName;
-    this.vectors = noVectors(vectors, dimensions, this.kernel);
+    this.bits = this.hasher.bits;
+    this.vectors = noVectors(vectors, this.hasher.dimensions);
   }
 
   /** Takes what holds for all rows of a saved index: of which kind they are, and its report. */
@@ -79,11 +74,10 @@ export class QueryParts {
 export function noVectors(
   storage: VectorStorage,
   dimensions: number | undefined,
-  kernel: KernelName,
   zeros?: Zeros,
 ): RowVectors | null {
   if (storage === 'none') return null;
   return storage === 'sparse'
     ? new SparseVectors()
-    : new DenseVectors(storage, dimensions as number, kernel, zeros);
+    : new DenseVectors(storage, dimensions as number, zeros);
 }

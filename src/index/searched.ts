@@ -6,7 +6,6 @@
 
 import type { Range } from '../base/arrays';
 import type { RowCodes } from '../kernels/hits';
-import type { KernelName } from '../kernels/kernels';
 import type { EntryList } from '../kernels/residuals';
 import type { Ranges } from './entries';
 import type { Query } from './query-parts';
@@ -59,7 +58,6 @@ export interface MemoryPart extends SearchedPart {
 /** One version of an index. */
 export interface Searched {
   readonly bits: number;
-  readonly kernel: KernelName;
   /** Null in an index without partitions. */
   readonly space: Space | null;
   readonly hasCopies: boolean;

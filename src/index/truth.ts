@@ -14,7 +14,7 @@ import { alea, mixed } from '../base/random';
 import { Highest } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
-import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { hammingKernel } from '../kernels/kernels';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
@@ -363,11 +363,11 @@ export interface CodeChunk extends RowCodes {
 export async function nearestByCodes(
   chunks: Chunks<CodeChunk>,
   asked: readonly EvaluationQuery[],
-  { k, bits, kernel: choice }: { k: number; bits: number; kernel: KernelName },
+  { k, bits }: { k: number; bits: number },
   work: LongWork,
 ): Promise<Truth[]> {
   const collected = asked.map(() => new Nearest(k));
-  const kernel = hammingKernel(choice, Math.ceil(bits / 8));
+  const kernel = hammingKernel(Math.ceil(bits / 8));
   for await (const group of chunks) {
     for (const chunk of group) {
       for (const [i, { query, row: own }] of asked.entries()) {

@@ -1,8 +1,8 @@
 /**
  * Chooses the kernel that hashes vectors and the one that scans codes. Each family has a kernel in
- * WebAssembly and a scalar one for engines without WebAssembly SIMD and pages that forbid it; one
- * can be forced by an option `kernel`, or for a whole process by the environment variable
- * HALFSPACE_KERNEL. Every choice gives equal results. All other kernels need WebAssembly.
+ * WebAssembly and a scalar one for engines without WebAssembly SIMD and pages that forbid it, which
+ * gives equal results. Tests and benchmarks force one, by `forceKernel` or for a whole process by
+ * the environment variable HALFSPACE_KERNEL. All other kernels need WebAssembly.
  */
 
 import { checkOneOf } from '../base/check';
@@ -18,35 +18,26 @@ import { wasmSums } from './sums.wasm';
  * set bits of 64-bit words, or of 16 bytes at once. 'auto': WebAssembly, the faster of the two.
  */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
-/** Forces a kernel; all give equal results. */
 export type KernelName = (typeof KERNELS)[number];
 
-/**
- * The kernel that runs: the option, else that of the environment, else 'auto', which becomes
- * 'scalar' where there is no WebAssembly. Throws for an unknown name, and for a kernel that is
- * named but cannot run here.
- */
-export function resolveKernel(choice: KernelName = 'auto'): KernelName {
-  checkOneOf('kernel', choice, KERNELS);
-  if (choice !== 'auto') return refuseMissing(choice);
-  environment ??= environmentOf('HALFSPACE_KERNEL');
-  if (environment) return refuseMissing(checkOneOf('HALFSPACE_KERNEL', environment, KERNELS));
-  return !hasKernels() ? 'scalar' : 'auto';
+let forced: KernelName | undefined;
+
+/** Forces the kernel of hashers and scans that this thread makes later; undefined ends it. */
+export function forceKernel(name: KernelName | undefined): void {
+  forced = name;
 }
 
-/** The value of HALFSPACE_KERNEL when a kernel was first chosen; '' where there is none. */
-let environment: string | undefined;
-
-/** Returns the choice if it can run here, and 'scalar' for 'auto' if not; else throws. */
-function refuseMissing(choice: KernelName): KernelName {
-  if (choice === 'scalar' || hasKernels()) return choice;
-  if (choice === 'auto') return 'scalar';
-  throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
+/** 'scalar' where there is no WebAssembly, else what is forced, or 'auto'. */
+function chosen(): KernelName {
+  if (!hasKernels()) return 'scalar';
+  const name = 'HALFSPACE_KERNEL';
+  forced ??= checkOneOf(name, environmentOf(name) || 'auto', KERNELS);
+  return forced;
 }
 
-/** The kernel that hashes vectors: WebAssembly for every name but 'scalar'. */
-export function sumsKernel(choice?: KernelName): SumsKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarSums : wasmSums;
+/** The kernel that hashes vectors. */
+export function sumsKernel(): SumsKernel {
+  return chosen() === 'scalar' ? scalarSums : wasmSums;
 }
 
 const HAMMING: Record<Exclude<KernelName, 'auto'>, HammingKernel> = {
@@ -55,18 +46,12 @@ const HAMMING: Record<Exclude<KernelName, 'auto'>, HammingKernel> = {
   popcnt8: popcnt8Hamming,
 };
 
-/** The Hamming kernel for codes of a width, on which the faster one of 'auto' may depend. */
-export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKernel {
-  const resolved = resolveKernel(choice);
-  if (resolved !== 'auto') return HAMMING[resolved];
+/** The Hamming kernel for codes of a width, on which the faster one may depend. */
+export function hammingKernel(bytesPerCode: number): HammingKernel {
+  const name = chosen();
+  if (name !== 'auto') return HAMMING[name];
   // Widths are rounded up to whole words, and to 64 bytes at most, so that few are timed.
   return fasterHamming(Math.min(64, 8 * Math.ceil(bytesPerCode / 8)));
-}
-
-/** Every Hamming kernel that runs on this engine, for tests and benchmarks. */
-export function hammingKernels(): HammingKernel[] {
-  if (!hasKernels()) return [scalarHamming];
-  return Object.values(HAMMING);
 }
 
 /** The faster kernel by bytes of a code, for widths that were timed. */

@@ -231,8 +231,8 @@ function checkIdType(type: string | null, kind: IdKind | null): void {
 }
 
 /** An empty place for vectors as the index holds them; null where it holds none. */
-export function noVectorsOf({ parts: { vectors, hasher, kernel } }: Content): RowVectors | null {
-  return vectors && noVectors(vectors.kind, hasher.dimensions, kernel);
+export function noVectorsOf({ parts: { vectors, hasher } }: Content): RowVectors | null {
+  return vectors && noVectors(vectors.kind, hasher.dimensions);
 }
 
 /** Memory grows with the highest number. */

@@ -56,7 +56,6 @@ interface Known {
 
 export class StoredRows implements Searched, SearchedPart {
   readonly bits: number;
-  readonly kernel: Searched['kernel'];
   readonly space: Searched['space'];
   readonly hasCopies: boolean;
   readonly parts: readonly SearchedPart[] = [this];
@@ -84,7 +83,6 @@ export class StoredRows implements Searched, SearchedPart {
     const { parts, space, segments, place, manifest } = content;
     this.#content = content;
     this.bits = parts.bits;
-    this.kernel = parts.kernel;
     this.space = space;
     this.hasCopies = manifest.index.copies;
     this.reader = new Reader(content);

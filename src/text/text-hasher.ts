@@ -17,7 +17,6 @@ import { type CodeOrigin, Codes } from '../codes/codes';
 import { BandKeys, type MinBands } from '../hashing/min-bands';
 import type { Projection, RowCodes } from '../hashing/row-hasher';
 import { SimHasher } from '../hashing/simhash';
-import type { KernelName } from '../kernels/kernels';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseMatrix, SparseVector } from '../vectors/vectors';
@@ -73,11 +72,6 @@ export interface TextHasherOptions {
   hash?: WordHash;
   /** What a text without words becomes. */
   empty?: 'error' | 'null';
-  /**
-   * Forces a kernel; all give equal results.
-   * @default 'auto'
-   */
-  kernel?: KernelName;
 }
 
 /** The options that a hasher uses where none are given. */
@@ -105,7 +99,6 @@ const DECLARED = {
   keywords: { min: 1 },
   hash: WORD_HASHES,
   empty: ['error', 'null'],
-  kernel: 'any',
 } as const;
 
 /**
@@ -146,7 +139,7 @@ export class TextHasher {
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkDeclared(options, DECLARED) };
     const { stopWords = [], frequencies, ...own } = given;
-    const { bits, seed, projection, tokens, hash, empty, kernel, keywords } = own;
+    const { bits, seed, projection, tokens, hash, empty, keywords } = own;
     const splitter = splitterOf(tokens);
     const rules = checkNormalizations(own.normalize);
     this.#split = tokens === 'words' ? null : splitter.split;
@@ -155,8 +148,7 @@ export class TextHasher {
     this.hashName = hash;
     this.#counting = own.counting;
     this.#keywords = keywords ?? Number.POSITIVE_INFINITY;
-    const kernels = kernel === undefined ? {} : { kernel };
-    this.hasher = new SimHasher({ bits, seed, projection, zero: empty, ...kernels });
+    this.hasher = new SimHasher({ bits, seed, projection, zero: empty });
     if (frequencies !== undefined) {
       if (!(frequencies instanceof FrequencyTable)) {
         throw wrongType('frequencies', 'a FrequencyTable', frequencies);

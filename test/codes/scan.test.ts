@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Codes } from '../../src/codes/codes';
-import { SCAN_DEFAULTS, type ScanOptions, scan, scanAll } from '../../src/codes/scan';
+import { type ScanOptions, scan, scanAll } from '../../src/codes/scan';
 import { SimHasher } from '../../src/hashing/simhash';
 import { KERNELS } from '../../src/kernels/kernels';
 import { naiveNeighbors } from '../reference/brute-force';
 import { difference } from '../reference/difference';
+import { useKernel } from '../reference/kernels';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 
@@ -98,6 +99,7 @@ function manyQueries(width: number) {
 }
 
 describe.each(KERNELS)('%s kernels', (kernel) => {
+  useKernel(kernel);
   it('find what a full sort finds: ties, duplicates, null rows, more wanted than there is', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -118,17 +120,13 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
           const nearest = queries.map((query) => naiveNeighbors(rows, query, { k }));
           const within = queries.map((query) => naiveNeighbors(rows, query, { maxDistance }));
           const both = queries.map((query) => naiveNeighbors(rows, query, { k, maxDistance }));
-          expect(await scanAll(codes, codesOf(queries, bits), { k, maxDistance, kernel })).toEqual(
-            both,
-          );
-          expect(await scanAll(codes, codesOf(queries, bits), { k, kernel })).toEqual(nearest);
-          expect(await scanAll(codes, codesOf(queries, bits), { maxDistance, kernel })).toEqual(
-            within,
-          );
+          expect(await scanAll(codes, codesOf(queries, bits), { k, maxDistance })).toEqual(both);
+          expect(await scanAll(codes, codesOf(queries, bits), { k })).toEqual(nearest);
+          expect(await scanAll(codes, codesOf(queries, bits), { maxDistance })).toEqual(within);
           queries.forEach((query, i) => {
             if (query === null) return;
-            expect(scan(codes, query, { k, kernel })).toEqual(nearest[i]);
-            expect(scan(codes, query, { maxDistance, kernel })).toEqual(within[i]);
+            expect(scan(codes, query, { k })).toEqual(nearest[i]);
+            expect(scan(codes, query, { maxDistance })).toEqual(within[i]);
           });
         },
       ),
@@ -141,13 +139,13 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     (width) => {
       for (const { codes, query, all } of manyRows(width)) {
         for (const k of [1, 10, 1500]) {
-          const found = scan(codes, query, { k, kernel });
+          const found = scan(codes, query, { k });
           expect(difference(found.rows, all.rows.subarray(0, k))).toBeNull();
           expect(difference(found.distances, all.distances.subarray(0, k))).toBeNull();
         }
         const maxDistance = all.distances[300];
         const end = all.distances.findIndex((distance) => distance > maxDistance);
-        const found = scan(codes, query, { maxDistance, kernel });
+        const found = scan(codes, query, { maxDistance });
         expect(difference(found.rows, all.rows.subarray(0, end))).toBeNull();
       }
     },
@@ -159,8 +157,8 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       const { rows, queries, nearest, within, maxDistance } = manyQueries(width);
       const codes = codesOf(rows, 8 * width);
       const asked = codesOf(queries, 8 * width);
-      const found = await scanAll(codes, asked, { k: 20, kernel });
-      const near = await scanAll(codes, asked, { maxDistance, kernel });
+      const found = await scanAll(codes, asked, { k: 20 });
+      const near = await scanAll(codes, asked, { maxDistance });
       found.forEach((one, i) => {
         expect(one).toEqual(nearest[i]);
       });
@@ -183,7 +181,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
         { length: k },
         (_, i) => 30_000 - 60 * (1 + Math.floor(i / 60)) + (i % 60),
       );
-      const found = scan(codes, query, { k, kernel });
+      const found = scan(codes, query, { k });
       expect([...found.rows]).toEqual(rows);
       expect([...found.distances]).toEqual(rows.map((row) => distances[row]));
     }
@@ -191,18 +189,16 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it('find the first rows where all are equal', () => {
     const codes = atDistances(new Array(20_000).fill(3), 64);
-    const { rows, distances } = scan(codes, new Uint8Array(8), { k: 3000, kernel });
+    const { rows, distances } = scan(codes, new Uint8Array(8), { k: 3000 });
     expect([...rows]).toEqual(Array.from({ length: 3000 }, (_, row) => row));
     expect(new Set(distances)).toEqual(new Set([3]));
-    expect(scan(codes, new Uint8Array(8), { maxDistance: 3, kernel }).rows.length).toBe(20_000);
-    expect(scan(codes, new Uint8Array(8), { maxDistance: 2, kernel }).rows.length).toBe(0);
+    expect(scan(codes, new Uint8Array(8), { maxDistance: 3 }).rows.length).toBe(20_000);
+    expect(scan(codes, new Uint8Array(8), { maxDistance: 2 }).rows.length).toBe(0);
   });
 
   it('count maxDistance in, and 0 is equal codes only', () => {
     const codes = atDistances([4, 0, 3, 2, 0, 5, 3], 10);
-    const rows = (maxDistance: number) => [
-      ...scan(codes, new Uint8Array(2), { maxDistance, kernel }).rows,
-    ];
+    const rows = (maxDistance: number) => [...scan(codes, new Uint8Array(2), { maxDistance }).rows];
     expect(rows(0)).toEqual([1, 4]);
     expect(rows(2)).toEqual([1, 4, 3]);
     expect(rows(3)).toEqual([1, 4, 3, 2, 6]);
@@ -212,9 +208,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
   it('take a similarity in place of a distance, and the stricter of both', () => {
     // Of 10 bits cos(π d / 10) is 1, .95, .81, .59, .31 and 0 at the distances 0 to 5.
     const codes = atDistances([4, 0, 3, 2, 0, 5, 3], 10);
-    const rows = (options: ScanOptions) => [
-      ...scan(codes, new Uint8Array(2), { ...options, kernel }).rows,
-    ];
+    const rows = (options: ScanOptions) => [...scan(codes, new Uint8Array(2), { ...options }).rows];
     expect(rows({ minCosine: 1 })).toEqual([1, 4]);
     expect(rows({ minCosine: 0.8 })).toEqual([1, 4, 3]);
     expect(rows({ minCosine: 0.3 })).toEqual([1, 4, 3, 2, 6, 0]);
@@ -226,13 +220,12 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it('answer with the widest codes, 65,535 bits apart', () => {
     const codes = atDistances([65_535, 1, 65_534], 65_535);
-    const found = scan(codes, new Uint8Array(8192), { kernel });
+    const found = scan(codes, new Uint8Array(8192));
     expect(found).toEqual({
       rows: Uint32Array.of(1, 2, 0),
       distances: Uint16Array.of(1, 65_534, 65_535),
     });
-    const within = (maxDistance: number) =>
-      scan(codes, new Uint8Array(8192), { maxDistance, kernel });
+    const within = (maxDistance: number) => scan(codes, new Uint8Array(8192), { maxDistance });
     expect([...within(65_534).rows]).toEqual([1, 2]);
     expect([...within(65_535).rows]).toEqual([1, 2, 0]);
   });
@@ -241,17 +234,17 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const query = Uint8Array.of(5);
     const nothing = { rows: new Uint32Array(0), distances: new Uint16Array(0) };
     const one = codesOf([Uint8Array.of(4)], 8);
-    expect(scan(one, query, { kernel })).toEqual({
+    expect(scan(one, query)).toEqual({
       rows: Uint32Array.of(0),
       distances: Uint16Array.of(1),
     });
     for (const codes of [codesOf([], 8), codesOf([null, null], 8)]) {
-      expect(scan(codes, query, { kernel })).toEqual(nothing);
-      expect(scan(codes, query, { maxDistance: 8, kernel })).toEqual(nothing);
-      expect(await scanAll(codes, one, { kernel })).toEqual([nothing]);
+      expect(scan(codes, query)).toEqual(nothing);
+      expect(scan(codes, query, { maxDistance: 8 })).toEqual(nothing);
+      expect(await scanAll(codes, one)).toEqual([nothing]);
     }
-    expect(await scanAll(one, codesOf([], 8), { kernel })).toEqual([]);
-    expect(await scanAll(one, codesOf([null, Uint8Array.of(4)], 8), { kernel })).toEqual([
+    expect(await scanAll(one, codesOf([], 8))).toEqual([]);
+    expect(await scanAll(one, codesOf([null, Uint8Array.of(4)], 8))).toEqual([
       nothing,
       { rows: Uint32Array.of(0), distances: Uint16Array.of(0) },
     ]);
@@ -262,14 +255,13 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const codes = codesOf([...randomRows(draws, 99, 70, 256), null], 70);
     const queries = codesOf(randomRows(draws, 3, 70, 256), 70);
     const before = structuredClone([codes.bytes, codes.validity, queries.bytes]);
-    await scanAll(codes, queries, { kernel });
-    await scanAll(codes, queries, { maxDistance: 30, kernel });
+    await scanAll(codes, queries);
+    await scanAll(codes, queries, { maxDistance: 30 });
     expect([codes.bytes, codes.validity, queries.bytes]).toEqual(before);
   });
 });
 
 it('finds 10 where nothing else is said', () => {
-  expect(SCAN_DEFAULTS).toEqual({ k: 10, kernel: 'auto' });
   const codes = atDistances(new Array(30).fill(1), 8);
   expect(scan(codes, new Uint8Array(1)).rows.length).toBe(10);
   expect(scan(codes, new Uint8Array(1), { k: undefined }).rows.length).toBe(10);
@@ -445,12 +437,6 @@ describe('bad input is refused', () => {
       () => scanAll(codes, codes, { maxDistance: 21 }),
       RangeError,
       '"maxDistance" expected an integer in 0..20, got 21',
-    ],
-    [
-      'an unknown kernel',
-      () => scan(codes, query, { kernel: any('gpu') }),
-      RangeError,
-      /^"kernel" expected one of 'auto', .*got "gpu"$/,
     ],
     [
       'a wrong option',

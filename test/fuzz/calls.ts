@@ -161,7 +161,7 @@ const LIBRARY: Record<string, MakeCall> = {
     () => codes().at(0),
     () => ({ k: 2, maxDistance: 9 }),
   ),
-  scanAll: call(api.scanAll as never, codes, codes, () => ({ k: 2, kernel: 'scalar' })),
+  scanAll: call(api.scanAll as never, codes, codes, () => ({ k: 2, maxDistance: 3 })),
   scanVectors: call(
     api.scanVectors as never,
     matrix,

@@ -5,15 +5,12 @@
  */
 import type * as Library from '../../src/index';
 
-type Kernel = Library.KernelName;
-
 /**
  * FNV-1a (64 bits) of the codes and sums of each case, as hexadecimal, by the case's name. Codes of
  * sets need WebAssembly, so an engine without it leaves them out.
  */
 export async function goldenDigests(
   library: Pick<typeof Library, 'SimHasher'>,
-  kernel: Kernel = 'auto',
   withSets = true,
 ): Promise<Record<string, string>> {
   const { SimHasher } = library;
@@ -66,7 +63,7 @@ export async function goldenDigests(
     for (const projection of ['signs', 'gaussian', 'hadamard'] as const) {
       for (const dimensions of [3, 100, 384]) {
         const values = denseOf(dimensions);
-        const hasher = new SimHasher({ bits, seed, projection, dimensions, kernel });
+        const hasher = new SimHasher({ bits, seed, projection, dimensions });
         const name = `${projection}, ${bits} bits, ${dimensions} dimensions`;
         digests[name] = digest((await hasher.hashAll({ values, dimensions })).bytes);
         const narrow = Float32Array.from(denseOf(dimensions));
@@ -79,7 +76,7 @@ export async function goldenDigests(
     }
     for (const projection of ['signs', 'gaussian'] as const) {
       const matrix = sparseOf(61);
-      const hasher = new SimHasher({ bits, seed, projection, kernel });
+      const hasher = new SimHasher({ bits, seed, projection });
       const name = `${projection}, ${bits} bits, sparse`;
       digests[name] = digest((await hasher.hashAll(matrix)).bytes);
       const indices = matrix.indices.subarray(0, 61);
@@ -91,14 +88,14 @@ export async function goldenDigests(
       Uint8Array.from({ length: Math.ceil(bits / 8) }, (_, i) =>
         Number((BigInt(dimension) * BigInt(i + 3)) % 251n),
       );
-    const given = new SimHasher({ bits, pattern, kernel });
+    const given = new SimHasher({ bits, pattern });
     digests[`own patterns, ${bits} bits`] = digest((await given.hashAll(matrix)).bytes);
     if (bits <= 64) {
-      const direct = new SimHasher({ bits, projection: 'direct', kernel });
+      const direct = new SimHasher({ bits, projection: 'direct' });
       digests[`direct, ${bits} bits`] = digest((await direct.hashAll(matrix)).bytes);
     }
     if (!withSets) continue;
-    const sets = new SimHasher({ bits, seed, projection: 'minwise', kernel });
+    const sets = new SimHasher({ bits, seed, projection: 'minwise' });
     digests[`minwise, ${bits} bits`] = digest((await sets.hashAll(matrix)).bytes);
   }
   return digests;

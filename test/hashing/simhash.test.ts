@@ -4,6 +4,7 @@ import { SIMHASHER_DEFAULTS, SimHasher, type SimHasherOptions } from '../../src/
 import type { SparseVector, Vector } from '../../src/vectors/vectors';
 import { bitString } from '../codes/bits';
 import { difference } from '../reference/difference';
+import { useKernel } from '../reference/kernels';
 import { Draws } from '../reference/random';
 
 const SEED = 2007;
@@ -41,7 +42,7 @@ describe('options', () => {
   it('are those of the defaults where none are given', () => {
     const hasher = new SimHasher();
     expect(SIMHASHER_DEFAULTS).toEqual({
-      ...{ bits: 64, seed: 0, projection: 'signs', zero: 'error', kernel: 'auto' },
+      ...{ bits: 64, seed: 0, projection: 'signs', zero: 'error' },
     });
     expect(hasher).toMatchObject({ bits: 64, seed: 0n, projection: 'signs', zero: 'error' });
     expect(hasher.dimensions).toBeUndefined();
@@ -51,7 +52,7 @@ describe('options', () => {
   it('are those of the defaults where they are undefined', () => {
     const hasher = new SimHasher({
       ...{ bits: undefined, seed: undefined, projection: undefined, zero: undefined },
-      ...{ dimensions: undefined, pattern: undefined, kernel: undefined },
+      ...{ dimensions: undefined, pattern: undefined },
     });
     expect(hasher).toMatchObject({ bits: 64, seed: 0n, projection: 'signs', zero: 'error' });
   });
@@ -106,12 +107,13 @@ describe('options', () => {
 });
 
 describe.each(KERNELS)('%s kernels', (kernel) => {
+  useKernel(kernel);
   const alike = fc.constantFrom('signs', 'gaussian', 'direct');
 
   it('do not see the order of a sparse vector', () => {
     fc.assert(
       fc.property(entries, alike, bitCounts, fc.integer(), (pairs, projection, bits, seed) => {
-        const options = { projection: projection as 'signs', bits: Math.min(bits, 64), kernel };
+        const options = { projection: projection as 'signs', bits: Math.min(bits, 64) };
         expectSame(options, sparse(pairs), sparse(new Draws(seed).shuffled(pairs)));
         expectSame(options, sparse(pairs), sparse([...pairs].reverse()));
       }),
@@ -126,7 +128,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
         const whole = pairs.map(([index], i) => [index % 6n, (i % 7) - 3] as const);
         const totals = new Map<bigint, number>();
         for (const [index, value] of whole) totals.set(index, (totals.get(index) ?? 0) + value);
-        const options = { projection: projection as 'signs', kernel };
+        const options = { projection: projection as 'signs' };
         expectSame(options, sparse(new Draws(seed).shuffled(whole)), sparse([...totals]));
       }),
       { seed: SEED, numRuns: 150 },
@@ -157,18 +159,18 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
           indices: [9, ...order.map(() => 4), 2],
           values: [0.25, ...order.map((i) => triple[i]), -1.5],
         }));
-        for (const vector of vectors) expectSame({ projection, kernel }, vector, vectors[0]);
+        for (const vector of vectors) expectSame({ projection }, vector, vectors[0]);
       }
     }
   });
 
   it('cancel repeats to a zero vector', () => {
     const vector = { indices: [3, 8, 3], values: [1.5, 0, -1.5] };
-    expect(() => new SimHasher({ kernel }).hash(vector)).toThrow(/all-zero/);
+    expect(() => new SimHasher().hash(vector)).toThrow(/all-zero/);
   });
 
   it.each(PROJECTIONS)('read dense vectors of every kind alike: %s', (projection) => {
-    const options = { projection, dimensions: 77, bits: 130, kernel };
+    const options = { projection, dimensions: 77, bits: 130 };
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const narrow = Float32Array.from(new Draws(seed).gaussians(77));
@@ -191,7 +193,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
           bitCounts,
           (values, bits) => {
             const indices = [...values.keys()];
-            expectSame({ projection, bits, kernel }, values, { indices, values });
+            expectSame({ projection, bits }, values, { indices, values });
           },
         ),
         { seed: SEED, numRuns: 100 },
@@ -214,7 +216,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     for (const kind of kinds) {
       for (const list of [values, Float64Array.from(values)]) {
         for (const projection of ['signs', 'gaussian', 'direct'] as const) {
-          expectSame({ projection, kernel }, { indices: kind, values: list }, { indices, values });
+          expectSame({ projection }, { indices: kind, values: list }, { indices, values });
         }
       }
     }
@@ -226,17 +228,17 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       ...[2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 2n, 2n ** 64n - 1n],
     ];
     for (const projection of ['signs', 'gaussian', 'direct'] as const) {
-      const hasher = new SimHasher({ projection, kernel });
+      const hasher = new SimHasher({ projection });
       const codes = far.map((index) => bitString(hasher.hash({ indices: [index], values: [1] })));
       expect(new Set(codes).size).toBe(far.length);
       expectSame(
-        { projection, kernel },
+        { projection },
         { indices: far, values: far.map((_, i) => i + 1) },
         { indices: BigUint64Array.from(far), values: Float32Array.from(far, (_, i) => i + 1) },
       );
     }
     expectSame(
-      { kernel },
+      {},
       { indices: [Number.MAX_SAFE_INTEGER], values: [1] },
       { indices: [2n ** 53n - 1n], values: [1] },
     );
@@ -247,7 +249,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     (projection) => {
       fc.assert(
         fc.property(fc.integer(), fc.integer({ min: 1, max: 64 }), (seed, bits) => {
-          const hasher = new SimHasher({ projection, bits, dimensions: 2 ** 20, kernel });
+          const hasher = new SimHasher({ projection, bits, dimensions: 2 ** 20 });
           const draws = new Draws(seed);
           const vector =
             projection === 'hadamard'
@@ -256,7 +258,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
                   indices: [3, 90, 1 << 19],
                   values: [draws.integer(5) - 2, 1, draws.integer(5) - 2],
                 };
-          const small = new SimHasher({ projection: 'hadamard', bits, dimensions: 3, kernel });
+          const small = new SimHasher({ projection: 'hadamard', bits, dimensions: 3 });
           const dense = [draws.integer(5) - 2, 1, draws.integer(5) - 2];
           const [user, input] = vector ? [hasher, vector] : [small, dense];
           const expected = Array.from(user.accumulate(input), (sum) => (sum > 0 ? '1' : '0')).join(
@@ -271,13 +273,13 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it('make the bit of a sum of exactly zero 0', () => {
     const pattern = (index: number | bigint) => Uint8Array.of(index === 0 ? 0b01 : 0b10);
-    const hasher = new SimHasher({ bits: 3, pattern, kernel });
+    const hasher = new SimHasher({ bits: 3, pattern });
     expect([...hasher.accumulate([2, 2])]).toEqual([0, 0, -4]);
     expect(bitString(hasher.hash([2, 2]), 3)).toBe('000');
   });
 
   it.each(PROJECTIONS)('see the direction, not the length: %s', (projection) => {
-    const hasher = new SimHasher({ projection, bits: 300, dimensions: 50, kernel });
+    const hasher = new SimHasher({ projection, bits: 300, dimensions: 50 });
     const vector = new Draws('length').gaussians(50);
     const code = bitString(hasher.hash(vector));
     for (const power of [-900, -30, -1, 1, 30, 900]) {
@@ -298,7 +300,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       const rows = 4100;
       const dimensions = 7;
       const hasher = new SimHasher({
-        ...{ projection, bits: 60, kernel },
+        ...{ projection, bits: 60 },
         ...(projection !== 'direct' && { dimensions }),
       });
       const values = draws.gaussians(rows * dimensions);
@@ -355,7 +357,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     for (const length of lengths) offsets.push((offsets.at(-1) ?? 0) + length);
     const indices = vectors.flatMap((vector) => [...vector.indices]);
     const values = Float64Array.from(vectors.flatMap((vector) => [...vector.values]));
-    const hasher = new SimHasher({ zero: 'null', kernel });
+    const hasher = new SimHasher({ zero: 'null' });
     const codes = await hasher.hashAll({ offsets, indices, values });
     vectors.forEach((vector, row) => {
       const code = new Uint8Array(8);
@@ -366,7 +368,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
   });
 
   it('hash the middle rows of a sparse matrix whose offsets do not start at 0', async () => {
-    const hasher = new SimHasher({ kernel });
+    const hasher = new SimHasher();
     const indices = Uint32Array.of(99, 99, 1, 2, 3, 4, 99);
     const values = Float64Array.of(9, 9, 1, -2, 3, -4, 9);
     const codes = await hasher.hashAll({ offsets: [2, 4, 6], indices, values });
@@ -376,10 +378,10 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
 
   it('give an empty batch no codes, whatever its shape and the projection', async () => {
     for (const projection of [...PROJECTIONS, 'direct'] as const) {
-      const hasher = new SimHasher({ projection, bits: 9, dimensions: 3, kernel });
+      const hasher = new SimHasher({ projection, bits: 9, dimensions: 3 });
       expect(await hasher.hashAll([])).toMatchObject({ count: 0, bits: 9 });
     }
-    const hasher = new SimHasher({ bits: 9, kernel });
+    const hasher = new SimHasher({ bits: 9 });
     expect((await hasher.hashAll({ values: new Float32Array(0), dimensions: 4 })).count).toBe(0);
     expect((await hasher.hashAll({ offsets: [0], indices: [], values: [] })).count).toBe(0);
   });
@@ -387,7 +389,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
   it('give null rows null codes and do not read their values', async () => {
     const validity = Uint8Array.of(0b1111_0101);
     const values = Float32Array.of(1, 2, Number.NaN, 5, 3, 4, Number.POSITIVE_INFINITY, 1);
-    const hasher = new SimHasher({ bits: 12, kernel });
+    const hasher = new SimHasher({ bits: 12 });
     const codes = await hasher.hashAll({ values, dimensions: 2, validity });
     expect([0, 1, 2, 3].map((row) => codes.isNull(row))).toEqual([false, true, false, true]);
     expect([...codes.at(1), ...codes.at(3)]).toEqual([0, 0, 0, 0]);
@@ -400,7 +402,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     ['a dimension beyond the limit', [5, 1000], [1, 1]],
     ['a negative index', [-1, 6], [1, 1]],
   ])('do not read a null row of a sparse batch: %s', async (_, badIndices, badValues) => {
-    const hasher = new SimHasher({ bits: 12, dimensions: 100, kernel });
+    const hasher = new SimHasher({ bits: 12, dimensions: 100 });
     const codes = await hasher.hashAll({
       offsets: [0, 2, 4, 6],
       indices: Int32Array.of(1, 2, ...badIndices, 3, 4),
@@ -422,7 +424,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const validity = draws.bytes(Math.ceil(rows / 8));
     const isNull = (row: number) => ((validity[row >> 3] >> (row & 7)) & 1) === 0;
     for (let row = 0; row < rows; row++) if (isNull(row)) values[offsets[row]] = Number.NaN;
-    const hasher = new SimHasher({ kernel });
+    const hasher = new SimHasher();
     const codes = await hasher.hashAll({ offsets, indices, values, validity });
     for (let row = 0; row < rows; row += 7) {
       const [from, to] = [offsets[row], offsets[row + 1]];
@@ -441,7 +443,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
   it('take a vector whose sums are all zero for a vector with a direction', async () => {
     // No sum differs from zero, though the vector does: its code is all 0 and not null.
     const pattern = (index: number | bigint) => Uint8Array.of(index === 0 ? 255 : 0);
-    const hasher = new SimHasher({ bits: 8, pattern, zero: 'null', kernel });
+    const hasher = new SimHasher({ bits: 8, pattern, zero: 'null' });
     const codes = await hasher.hashAll([
       [1, 1],
       [0, 0],
@@ -454,7 +456,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
   it.each(PROJECTIONS)(
     "give an all-zero vector a null code when zero is 'null': %s",
     async (projection) => {
-      const hasher = new SimHasher({ projection, bits: 20, dimensions: 2, zero: 'null', kernel });
+      const hasher = new SimHasher({ projection, bits: 20, dimensions: 2, zero: 'null' });
       const codes = await hasher.hashAll([
         [1, 2],
         [0, 0],
@@ -482,11 +484,11 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       asked.push(index);
       return Uint8Array.of(Number(BigInt(index) % 251n), Number(BigInt(index) % 241n));
     };
-    const hasher = new SimHasher({ bits: 11, pattern, kernel });
+    const hasher = new SimHasher({ bits: 11, pattern });
     hasher.hash({ indices: [2n ** 53n, 7n, 2n ** 53n - 1n], values: [1, 2, 3] });
     expect(new Set(asked)).toEqual(new Set([7, Number.MAX_SAFE_INTEGER, 2n ** 53n]));
     const dense = [0.5, -1, 2, 0.25];
-    expectSame({ bits: 11, pattern, kernel }, dense, {
+    expectSame({ bits: 11, pattern }, dense, {
       indices: [3, 2, 1, 0],
       values: [...dense].reverse(),
     });

@@ -3,6 +3,7 @@ import { hammingDistance } from '../../src/codes/codes';
 import { SimHasher } from '../../src/hashing/simhash';
 import { KERNELS } from '../../src/kernels/kernels';
 import { bitString, parseBits } from '../codes/bits';
+import { useKernel } from '../reference/kernels';
 
 /** Worked examples as they were published, digit for digit; bits are written first bit first. */
 const EXAMPLES = [
@@ -37,33 +38,37 @@ const EXAMPLES = [
   },
 ];
 
-describe.each(EXAMPLES)('$name', ({ patterns, values, sums, code }) => {
-  const pattern = (dimension: number | bigint) => parseBits(patterns[Number(dimension)]);
-  const bits = code.length;
+describe.each(KERNELS.flatMap((kernel) => EXAMPLES.map((example) => ({ kernel, ...example }))))(
+  '$name, $kernel kernels',
+  ({ kernel, patterns, values, sums, code }) => {
+    useKernel(kernel);
+    const pattern = (dimension: number | bigint) => parseBits(patterns[Number(dimension)]);
+    const bits = code.length;
 
-  it.each(KERNELS)('gives its sums and its code with %s kernels', async (kernel) => {
-    const hasher = new SimHasher({ bits, pattern, kernel });
-    const sparse = { indices: [...patterns.keys()], values };
-    for (const vector of [values, Float64Array.from(values), sparse]) {
-      const found = hasher.accumulate(vector);
-      expect(found.length).toBe(sums.length);
-      // Two decimals were printed, of values with two decimals.
+    it('gives its sums and its code', async () => {
+      const hasher = new SimHasher({ bits, pattern });
+      const sparse = { indices: [...patterns.keys()], values };
+      for (const vector of [values, Float64Array.from(values), sparse]) {
+        const found = hasher.accumulate(vector);
+        expect(found.length).toBe(sums.length);
+        // Two decimals were printed, of values with two decimals.
+        expect(Array.from(found, (sum) => Number(sum.toFixed(10)))).toEqual(sums);
+        expect(bitString(hasher.hash(vector), bits)).toBe(code);
+      }
+      expect(bitString((await hasher.hashAll([values, values])).at(1), bits)).toBe(code);
+      expect(bitString((await hasher.hashAll([sparse, sparse])).at(1), bits)).toBe(code);
+    });
+
+    it('gives its code by its patterns as dimensions', () => {
+      // Classic text simhash: the hash of a word is its dimension, and the dimension is the pattern.
+      const hasher = new SimHasher({ bits, projection: 'direct' });
+      const indices = patterns.map((one) => parseBits(one)[0]);
+      expect(bitString(hasher.hash({ indices, values }), bits)).toBe(code);
+      const found = hasher.accumulate({ indices, values });
       expect(Array.from(found, (sum) => Number(sum.toFixed(10)))).toEqual(sums);
-      expect(bitString(hasher.hash(vector), bits)).toBe(code);
-    }
-    expect(bitString((await hasher.hashAll([values, values])).at(1), bits)).toBe(code);
-    expect(bitString((await hasher.hashAll([sparse, sparse])).at(1), bits)).toBe(code);
-  });
-
-  it.each(KERNELS)('gives its code by its patterns as dimensions, with %s kernels', (kernel) => {
-    // Classic text simhash: the hash of a word is its dimension, and the dimension is the pattern.
-    const hasher = new SimHasher({ bits, projection: 'direct', kernel });
-    const indices = patterns.map((one) => parseBits(one)[0]);
-    expect(bitString(hasher.hash({ indices, values }), bits)).toBe(code);
-    const found = hasher.accumulate({ indices, values });
-    expect(Array.from(found, (sum) => Number(sum.toFixed(10)))).toEqual(sums);
-  });
-});
+    });
+  },
+);
 
 it.each([
   ['00101110', '00001111', 2],

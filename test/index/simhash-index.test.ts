@@ -7,6 +7,7 @@ import {
   scan,
   scanVectors,
 } from '../../src/index';
+import { useKernel } from '../reference/kernels';
 import { Draws } from '../reference/random';
 
 /** The index against its oracles: a Map, and the public exact scans. */
@@ -181,6 +182,8 @@ describe('in turns with the event loop', () => {
 });
 
 describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
+  useKernel(kernel);
+
   it('is that of the exact scans: by distance, and by cosine when all are re-ranked', async () => {
     const draws = new Draws(5);
     const vectors = matrix(draws, 700);
@@ -188,7 +191,6 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
       bits: BITS,
       dimensions: DIMENSIONS,
       vectors: 'float32',
-      kernel,
     });
     await index.addAll(vectors);
     const codes = await index.hasher.hashAll(vectors);
@@ -509,12 +511,12 @@ describe('within a cosine', () => {
 it('refuses options that it does not know, and seeds that are no integers', async () => {
   const index = new SimHashIndex({ bits: 64 });
   index.add([1, 0]);
-  const unknown = { kernel: 'gpu' } as never;
-  expect(() => index.search([1, 0], unknown)).toThrow(/kernel/);
-  await expect(index.searchAll([[1, 0]], unknown)).rejects.toThrow(/kernel/);
-  expect(() => index.within([1, 0], { maxDistance: 1, kernel: 'gpu' } as never)).toThrow(/kernel/);
-  await expect(index.optimize(unknown)).rejects.toThrow(/kernel/);
-  await expect(index.addAll([[1, 0]], undefined, unknown)).rejects.toThrow(/kernel/);
-  expect(() => new SimHashIndex(unknown)).toThrow(/kernel/);
+  const unknown = { colour: 'red' } as never;
+  expect(() => index.search([1, 0], unknown)).toThrow(/colour/);
+  await expect(index.searchAll([[1, 0]], unknown)).rejects.toThrow(/colour/);
+  expect(() => index.within([1, 0], { maxDistance: 1, colour: 'red' } as never)).toThrow(/colour/);
+  await expect(index.optimize(unknown)).rejects.toThrow(/colour/);
+  await expect(index.addAll([[1, 0]], undefined, unknown)).rejects.toThrow(/colour/);
+  expect(() => new SimHashIndex(unknown)).toThrow(/colour/);
   await expect(index.optimize({ seed: 'x' as never })).rejects.toThrow(/"seed"/);
 });

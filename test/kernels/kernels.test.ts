@@ -1,14 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { SimHasher } from '../../src/hashing/simhash';
 import type * as Library from '../../src/index';
-import {
-  hammingKernel,
-  hammingKernels,
-  KERNELS,
-  type KernelName,
-  resolveKernel,
-  sumsKernel,
-} from '../../src/kernels/kernels';
+import { hammingKernel, KERNELS, sumsKernel } from '../../src/kernels/kernels';
 import { collected } from '../reference/collected';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
@@ -25,12 +17,6 @@ async function freshKernels(forced: string | undefined) {
   vi.resetModules();
   return import('../../src/kernels/kernels');
 }
-
-const names = (choice?: KernelName) => ({
-  hamming: hammingKernel(choice).name,
-  sums: sumsKernel(choice).name,
-});
-const SCALAR = { hamming: 'scalar', sums: 'scalar' };
 
 it('gives threads the kernels that are imported after they began', async () => {
   vi.resetModules();
@@ -52,53 +38,29 @@ it('gives threads the kernels that are imported after they began', async () => {
   }
 });
 
-describe('the option "kernel"', () => {
-  it('forces a kernel', () => {
-    vi.stubEnv('HALFSPACE_KERNEL', undefined);
-    expect(names('scalar')).toEqual(SCALAR);
-    expect(names('popcnt64')).toEqual({ hamming: 'popcnt64', sums: 'wasm' });
-    expect(names('popcnt8')).toEqual({ hamming: 'popcnt8', sums: 'wasm' });
-  });
-
-  it('takes the faster of the two WebAssembly kernels where nothing is said, and stays with it', () => {
-    vi.stubEnv('HALFSPACE_KERNEL', undefined);
-    const first = hammingKernel();
-    expect(['popcnt64', 'popcnt8']).toContain(first.name);
-    for (let i = 0; i < 5; i++) expect(hammingKernel('auto')).toBe(first);
-    expect(sumsKernel().name).toBe('wasm');
-  });
-
-  it('refuses a name that it does not know, and lists those that it does', () => {
-    const words = `"kernel" expected one of 'auto', 'scalar', 'popcnt64', 'popcnt8', got "simd"`;
-    const kernel = 'simd' as KernelName;
-    expect(() => resolveKernel(kernel)).toThrow(new RangeError(words));
-    expect(() => new SimHasher({ kernel })).toThrow(new RangeError(words));
-    expect(() => resolveKernel(8 as never)).toThrow(TypeError);
-    expect(() => resolveKernel(8 as never)).toThrow(/"kernel" expected one of .*, got 8/);
-  });
+it('takes the faster of the two WebAssembly kernels, and stays with it', () => {
+  const first = hammingKernel(32);
+  expect(['popcnt64', 'popcnt8']).toContain(first.name);
+  for (let i = 0; i < 5; i++) expect(hammingKernel(32)).toBe(first);
+  expect(sumsKernel().name).toBe('wasm');
 });
 
 describe('the environment variable HALFSPACE_KERNEL', () => {
   it.each(KERNELS.filter((name) => name !== 'auto'))('forces %s', async (name) => {
     const fresh = await freshKernels(name);
-    expect(fresh.hammingKernel().name).toBe(name);
-    expect(fresh.sumsKernel('auto').name).toBe(name === 'scalar' ? 'scalar' : 'wasm');
+    expect(fresh.hammingKernel(32).name).toBe(name);
+    expect(fresh.sumsKernel().name).toBe(name === 'scalar' ? 'scalar' : 'wasm');
   });
 
   it.each(['', 'auto'])('says nothing when it is "%s"', async (value) => {
     const fresh = await freshKernels(value);
-    expect(['popcnt64', 'popcnt8']).toContain(fresh.hammingKernel().name);
-  });
-
-  it('gives way to an option', async () => {
-    const fresh = await freshKernels('scalar');
-    expect(fresh.hammingKernel('popcnt8').name).toBe('popcnt8');
+    expect(['popcnt64', 'popcnt8']).toContain(fresh.hammingKernel(32).name);
   });
 
   it('is named when it is wrong', async () => {
     const fresh = await freshKernels('sse2');
     const words = `"HALFSPACE_KERNEL" expected one of 'auto', 'scalar', 'popcnt64', 'popcnt8', got "sse2"`;
-    expect(() => fresh.resolveKernel()).toThrow(new RangeError(words));
+    expect(() => fresh.sumsKernel()).toThrow(new RangeError(words));
   });
 
   it('is read once, and not at all where reading is forbidden', async () => {
@@ -180,9 +142,8 @@ describe.each(Object.keys(POOR_ENGINES))('an engine %s', (engine) => {
     const expected = await results(rich);
     const { library, kernels } = await poorLibrary();
     expect(library.SimHasher).not.toBe(rich.SimHasher);
-    expect(kernels.hammingKernel().name).toBe('scalar');
+    expect(kernels.hammingKernel(32).name).toBe('scalar');
     expect(kernels.sumsKernel().name).toBe('scalar');
-    expect(kernels.hammingKernels().map((kernel) => kernel.name)).toEqual(['scalar']);
     expect(difference(await results(library), expected)).toBeNull();
   });
 
@@ -199,16 +160,6 @@ describe.each(Object.keys(POOR_ENGINES))('an engine %s', (engine) => {
     const sets = new library.TextHasher({ bits: 64, projection: 'minwise' });
     expect(() => sets.hash('one two')).toThrow(words);
   });
-
-  it('refuses a kernel that it cannot run, by option and by environment', async () => {
-    const { library, kernels } = await poorLibrary();
-    const words = /"kernel" 'popcnt64' needs WebAssembly with SIMD/;
-    expect(() => kernels.resolveKernel('popcnt64')).toThrow(words);
-    expect(() => new library.SimHasher({ kernel: 'popcnt64' })).toThrow(words);
-    expect(() => new library.SimHasher({ kernel: 'scalar' })).not.toThrow();
-    const forced = await freshKernels('popcnt8');
-    expect(() => forced.sumsKernel()).toThrow(/'popcnt8' needs WebAssembly with SIMD/);
-  });
 });
 
 it('gives equal results whichever kernel is forced by the environment', async () => {
@@ -218,5 +169,4 @@ it('gives equal results whichever kernel is forced by the environment', async ()
     all.push(await results(await import('../../src/index')));
   }
   for (const one of all) expect(difference(one, all[0])).toBeNull();
-  expect(hammingKernels().length).toBe(3);
 });

@@ -5,14 +5,13 @@ const COUNT = 4096; // enough for the codes to live in a WebAssembly memory of t
 const DIMENSIONS = 24;
 
 /** @param library the namespace of 'halfspace' */
-export async function job(library, kernel = 'auto') {
+export async function job(library) {
   const { SimHasher, codesFromArrow, codesToArrow, scan, scanAll } = library;
   const hasher = new SimHasher({
     bits: 256,
     seed: 7,
     projection: 'hadamard',
     dimensions: DIMENSIONS,
-    kernel,
   });
   const ids = Array.from({ length: COUNT }, (_, row) => `row ${row}`);
   const made = await hasher.hashAll({
@@ -25,10 +24,10 @@ export async function job(library, kernel = 'auto') {
   expect(equal(read.ids, ids), 'the ids came back from Arrow changed');
 
   const queries = await hasher.hashAll({ values: numbers(3 * DIMENSIONS), dimensions: DIMENSIONS });
-  const neighbors = await scanAll(read.codes, queries, { k: 5, kernel });
-  const near = scan(read.codes, queries.at(2), { maxDistance: 70, kernel });
+  const neighbors = await scanAll(read.codes, queries, { k: 5 });
+  const near = scan(read.codes, queries.at(2), { maxDistance: 70 });
   expect(near.rows[0] === 2 && near.distances[0] === 0, 'a scan does not find the query itself');
-  const sparse = new SimHasher({ bits: 64, kernel }).hash({
+  const sparse = new SimHasher({ bits: 64 }).hash({
     indices: [3, 17, 90210],
     values: [1.5, 0.2, 4],
   });

@@ -5,14 +5,14 @@ import { goldenDigests } from './golden.mjs';
 import { job } from './job.mjs';
 import { refusals, threads } from './threads.mjs';
 
-/** What this engine comes to by a kernel; codes of sets only where there is WebAssembly. */
-async function report(kernel, withSets = true) {
-  const digests = await goldenDigests(library, kernel, withSets);
-  return { digests, job: await job(library, kernel) };
+/** What this engine comes to; codes of sets only where there is WebAssembly. */
+async function report(withSets = true) {
+  const digests = await goldenDigests(library, withSets);
+  return { digests, job: await job(library) };
 }
 
 /** The same from a worker of this page. */
-function reportOfWorker(kernel) {
+function reportOfWorker() {
   return new Promise((resolve, reject) => {
     const worker = new Worker('/page.js', { type: 'module' });
     worker.onerror = (event) => reject(new Error(event.message || 'the worker did not start'));
@@ -21,29 +21,29 @@ function reportOfWorker(kernel) {
       if (data.error) reject(new Error(data.error));
       else resolve(data);
     };
-    worker.postMessage(kernel);
+    worker.postMessage('report');
   });
 }
 
-/** What happens when a kernel is asked for: its name, or the error's message. */
-function force(kernel) {
+/** What an index says that needs WebAssembly: '' where it is there, or the error's message. */
+function missing() {
   try {
-    new library.SimHasher({ kernel }).hash([1, 2, 3]);
-    return kernel;
+    new library.SimHashIndex({ bits: 64 });
+    return '';
   } catch (error) {
     return error.message;
   }
 }
 
 if (typeof document === 'undefined') {
-  addEventListener('message', ({ data }) => {
-    report(data).then(postMessage, (error) => postMessage({ error: String(error) }));
+  addEventListener('message', () => {
+    report().then(postMessage, (error) => postMessage({ error: String(error) }));
   });
 } else {
   globalThis.packed = {
     report,
     reportOfWorker,
-    force,
+    missing,
     threads: () => threads(library),
     refusals: () => refusals(library),
   };

@@ -7,7 +7,6 @@
 import { cosineOf, isUsualSum, lengthOf } from '../../base/length';
 import { dotsKernel, type RowValues } from '../../kernels/dots';
 import { NO_ROW } from '../../kernels/hits';
-import type { KernelName } from '../../kernels/kernels';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { DenseMatrix } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
@@ -30,7 +29,6 @@ export class DenseVectors implements RowVectors {
   readonly #parts: Uint8Array[] = [];
   /** The memories of the parts; none of vectors of another thread. */
   readonly #arenas: Arena[] = [];
-  readonly #kernel: KernelName;
   /** Length of each row as it is held; 0 for a null or removed one. */
   #norms: Float64Array = sharedValues(Float64Array, 64);
   /** Room for the result of `cosinesOf`, and for the lengths of its rows. */
@@ -39,16 +37,10 @@ export class DenseVectors implements RowVectors {
   #scales: Float32Array = sharedValues(Float32Array, 0);
   #count = 0;
 
-  constructor(
-    kind: 'float32' | 'int8',
-    dimensions: number,
-    kernel: KernelName = 'auto',
-    zeros = new Zeros(),
-  ) {
+  constructor(kind: 'float32' | 'int8', dimensions: number, zeros = new Zeros()) {
     this.kind = kind;
     this.zeros = zeros;
     this.dimensions = dimensions;
-    this.#kernel = kernel;
     let rows = 1;
     while (2 * rows * this.#rowBytes <= PART_BYTES) rows *= 2;
     this.#rowsPerPart = rows;
@@ -56,8 +48,8 @@ export class DenseVectors implements RowVectors {
   }
 
   /** Vectors over the arrays of another thread, for reading only. */
-  static over({ kind, dimensions, kernel, ...state }: DenseState): DenseVectors {
-    const vectors = new DenseVectors(kind, dimensions, kernel);
+  static over({ kind, dimensions, ...state }: DenseState): DenseVectors {
+    const vectors = new DenseVectors(kind, dimensions);
     vectors.#parts.push(...state.parts);
     vectors.#norms = state.norms;
     vectors.#scales = state.scales;
@@ -68,7 +60,7 @@ export class DenseVectors implements RowVectors {
   get state(): DenseState {
     const { kind, dimensions } = this;
     const rows = { parts: [...this.#parts], norms: this.#norms, scales: this.#scales };
-    return { kind, dimensions, kernel: this.#kernel, count: this.#count, ...rows };
+    return { kind, dimensions, count: this.#count, ...rows };
   }
 
   /** Bytes of one row's values. */

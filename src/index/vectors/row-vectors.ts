@@ -4,7 +4,6 @@
  */
 
 import type { Codes } from '../../codes/codes';
-import type { KernelName } from '../../kernels/kernels';
 import type { IndexRows } from '../../table/sealed/index-rows';
 import type { Entries, SparseUnit } from '../../vectors/sparse-rows';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
@@ -29,7 +28,6 @@ export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
 export interface DenseState {
   readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
-  readonly kernel: KernelName;
   readonly count: number;
   readonly parts: readonly Uint8Array[];
   readonly norms: Float64Array;
