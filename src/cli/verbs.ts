@@ -312,7 +312,6 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'calibrate',
-    excludes: { 'pairs judge': '' },
     summary: 'which threshold finds the duplicates in your own rows',
     usage: 'IN',
     options: [
@@ -320,9 +319,6 @@ export const VERBS: readonly Verb[] = [
         '--pairs FILE':
           'Judge by labelled pairs: id, id, and whether they are the same (true or false); else ' +
           'by copies of texts, of which 1 to 10 % of the words are edited (the same) or 20 % (not)',
-        '--judge PLAN':
-          'Judge by pairs of your own rows: the first run writes them as a plan, explore --plan ' +
-          'PLAN asks you about each (keys y and n), the next run uses your answers',
         '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
         '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
       }),

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -194,55 +194,6 @@ describe('calibrate by labelled pairs', () => {
     expect(numbered.lines).toEqual(named.lines);
   });
 
-  it('writes pairs of its own rows to be judged, each row once, and takes the answers', async () => {
-    const words = ['vectors.jsonl', '--judge', 'judged.jsonl', '--min-cosine', '0.7'];
-    const first = await run(['calibrate', ...words], { cwd: folder });
-    expect([first.code, first.stdout]).toEqual([0, '']);
-    const lines = readFileSync(at('judged.jsonl'), 'utf8').trim().split('\n');
-    const rows = lines.map((line) => JSON.parse(line));
-    const dropped = rows.filter(({ action }) => action === 'drop');
-    expect([rows.length, dropped.length > 20]).toEqual([2 * dropped.length, true]);
-    expect(new Set(rows.map(({ row }) => row)).size).toBe(rows.length);
-    for (const { row, group, duplicate_of, cosine } of dropped) {
-      expect(duplicate_of).toBe(group);
-      const exact = Math.cos(angleBetween(vectors[row], vectors[group]));
-      expect([cosine, exact >= 0.7]).toEqual([expect.closeTo(exact, 5), true]);
-    }
-    // Every third pair is judged, every sixth to be different ones.
-    const judged = new Map(dropped.map(({ group }, i) => [group, i]));
-    const answers = rows.map((line) => {
-      const i = judged.get(line.group) as number;
-      return { ...line, reviewed: i % 3 === 0, action: i % 6 === 0 ? 'keep' : line.action };
-    });
-    writeFileSync(at('judged.jsonl'), answers.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    const { same, different, lines: table } = await told(...words);
-    const all = Math.ceil(dropped.length / 3);
-    expect([same, different]).toEqual([Math.floor(all / 2), Math.ceil(all / 2)]);
-    expect([table[0].found, table[0].wrong]).toEqual([same, different]);
-  });
-
-  it.each([
-    ['a name that is no plan', 'x.json', [], 2, "--judge expected a plan's name, one in .jsonl"],
-    ['a folder that is not there', 'none/x.jsonl', [], 1, 'none/x.jsonl: no such file or folder'],
-    ['rows of which none are near', 'x.jsonl', ['--min-cosine', '0.999999'], 1, 'no different'],
-  ])('refuses %s before it writes', async (_, plan, words, code, message) => {
-    const outcome = await run(['calibrate', 'vectors.jsonl', '--judge', plan, ...words], {
-      cwd: folder,
-    });
-    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
-    expect(existsSync(at(plan))).toBe(false);
-  });
-
-  it('refuses a plan of larger groups, whose rows are no pairs', async () => {
-    const three = [1, 2, 3].map((id) => `${JSON.stringify({ id, v: [1, id / 1000] })}\n`);
-    writeFileSync(at('three.jsonl'), three.join(''));
-    const made = ['dedup', 'three.jsonl', '--min-cosine', '0.9', '-o', 'three-plan.jsonl'];
-    expect((await run(made, { cwd: folder })).code).toBe(0);
-    const words = ['calibrate', 'three.jsonl', '--judge', 'three-plan.jsonl'];
-    const { code, stderr } = await run(words, { cwd: folder });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('has 3 rows: --judge takes')]);
-  });
-
   it('of texts, in JSONL with answers of 0 and 1, by numbers of rows', async () => {
     const own = texts.slice(0, 100).flatMap((text) => [text, text.replace(/^\S+/, 'x')]);
     writeFileSync(at('own.jsonl'), own.map((body) => `${JSON.stringify({ body })}\n`).join(''));
@@ -305,7 +256,7 @@ describe('calibrate by labelled pairs', () => {
 });
 
 it.each([
-  [['vectors.jsonl'], 'vectors have no words to edit: give --judge PLAN, or --pairs FILE'],
+  [['vectors.jsonl'], 'vectors have no words to edit: give --pairs FILE'],
   [['vectors.jsonl', '--pairs', 'truth.csv', '--min-jaccard', '0.7'], 'these are dense'],
   [["it's texts.jsonl", '--min-jaccard', '0.7', '--min-cosine', '0.9'], '--min-cosine needs codes'],
   [["it's texts.jsonl", '--min-jaccard', '0'], '--min-jaccard expected a number above 0'],

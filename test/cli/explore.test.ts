@@ -836,26 +836,26 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
-  it('asks whether pairs are the same, for calibrate', THOROUGH, async () => {
-    const cwd = await docs();
-    const calibrate = ['calibrate', ...WORDS, '--judge', 'pairs.jsonl'];
-    const written = await run(calibrate, { cwd });
-    expect([written.code, written.stdout]).toEqual([0, '']);
-    const none = await run(calibrate, { cwd });
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('no pair is judged yet')]);
-    const { page, problems } = await open([...WORDS, '--plan', 'pairs.jsonl'], cwd);
+  it('keeps one row of a group by Y, and all of them by N', THOROUGH, async () => {
+    const { page, problems, cwd } = await open();
     await page.click('nav >> text=Review');
-    for (const [i, key] of ['y', 'n', 'y', 'y'].entries()) {
+    const keys = ['y', 'n', 'y', 'n'];
+    for (const [i, key] of keys.entries()) {
       await page.waitForSelector(`.status b:text-matches("^${i} of ")`);
       await page.waitForSelector('.queue [aria-current] .tick[aria-label=open]');
-      expect(await page.locator('.member').count()).toBe(2);
       await page.keyboard.press(key);
     }
     await page.waitForSelector('.status b:text-matches("^4 of ")');
     expect(problems).toEqual([]);
-    const { stdout } = await run([...calibrate, '--json'], { cwd });
-    const { same, different, lines } = JSON.parse(stdout);
-    expect([same, different, lines[0].found, lines[0].wrong]).toEqual([3, 1, 3, 1]);
+    const plan = await readPlan(join(cwd, 'docs-plan.jsonl'));
+    const reviewed = new Map<number, number[]>();
+    plan.reviewed?.forEach((one, row) => {
+      if (one !== 1) return;
+      reviewed.set(plan.groups[row], [...(reviewed.get(plan.groups[row]) ?? []), plan.kept[row]]);
+    });
+    const rests = [...reviewed.values()].map((kept) => kept.slice(1));
+    expect(rests.map((kept) => new Set(kept).size)).toEqual([1, 1, 1, 1]);
+    expect(rests.map(([kept]) => kept).sort()).toEqual([0, 0, 1, 1]);
   });
 
   it(

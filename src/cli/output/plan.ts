@@ -30,9 +30,9 @@ import { isForPeople, openOutput, outputFormat } from './rows';
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
 /** Refuses a name of a plan that could not be read again. */
-export function checkPlanName(call: Call, option: string, path: string): void {
+export function checkPlanName(call: Call, path: string): void {
   if (PLAN_NAME.test(path)) return;
-  call.misuse(`--${option} expected a plan's name, one in .jsonl, .csv or .arrow, got "${path}"`);
+  call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${path}"`);
 }
 
 interface Planned {

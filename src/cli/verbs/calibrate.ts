@@ -1,35 +1,19 @@
 /**
  * `halfspace calibrate`: which threshold of `dedup` fits the user's rows. All rows are joined as
  * `dedup` joins them; what a threshold finds is judged by pairs that the user has labelled
- * (--pairs) or judged in `explore` (--judge), or by edited copies of some of the texts. Shows the
- * table of thresholds and the command line that it recommends. Rows are read a second time to be
- * compared exactly.
+ * (--pairs), or by edited copies of some of the texts. Shows the table of thresholds and the
+ * command line that it recommends. Rows are read a second time to be compared exactly.
  *
  * Ids of labels are compared as text, since a number in one file may be text in another, and what
- * makes no sense is bad data (exit code 3). Pairs to judge are a plan whose groups are pairs: where
- * a person keeps both rows in the review of `explore`, they are not the same. A row is in one such
- * pair at most, and these are drawn evenly over the similarities, since each threshold must be
- * judged.
+ * makes no sense is bad data (exit code 3).
  */
 
-import { existsSync } from 'node:fs';
 import { LongWork } from '../../base/long-work';
 import { Reservoir } from '../../base/random';
 import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
 import { calibrateRows, OTHER, PARTS, scoreCopies } from '../../measure/calibrate';
-import { eachPairs, type PairBatch } from '../../near/pairs';
-import { checkPlan, checksOf, planOfKept } from '../../near/plan';
-import { type Nearness, type Rows, rowsOf, withVectors } from '../../near/rows';
-import {
-  type Calibration,
-  type DedupPlan,
-  type KnownPairs,
-  type RowBatch,
-  type RowReader,
-  readPlan,
-  type TextHasher,
-  writePlan,
-} from '../../node';
+import { rowsOf, withVectors } from '../../near/rows';
+import type { Calibration, KnownPairs, RowBatch, RowReader, TextHasher } from '../../node';
 import { type Call, OF_ROWS } from '../call';
 import { badData } from '../errors';
 import { type Collection, readCollection } from '../input/collection';
@@ -46,8 +30,6 @@ import {
   similarityWords,
   wrapped,
 } from '../output/figures';
-import { checkPlanName } from '../output/plan';
-import { openBytes } from '../output/rows';
 
 /** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
 const ORIGINALS = 300;
@@ -63,7 +45,7 @@ interface CalibrationReport extends Calibration {
   readonly file: string;
   /** What was read, as `texts of "body"`. */
   readonly source: string;
-  /** The file of labelled pairs, or the plan of judged ones; null where copies were planted. */
+  /** The file of labelled pairs; null where copies were planted. */
   readonly pairs: string | null;
   readonly command: string;
 }
@@ -72,24 +54,14 @@ export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   if (path === '-') call.misuse('calibrate reads its input twice: name a file, not -');
   const report = await calibrated(call, path);
-  if (report === null) return 0;
   await call.print(`${call.has('json') ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
   return 0;
 }
 
-/**
- * Reads the rows, of texts plants copies where no pairs are given, and makes the table. With
- * --judge the pairs are those of a plan; where there is none, it is written, and the answer is
- * null.
- */
-async function calibrated(call: Call, path: string): Promise<CalibrationReport | null> {
-  const judged = call.text('judge');
-  const pairs = call.text('pairs') ?? judged ?? null;
-  if (judged !== undefined) checkPlanName(call, 'judge', judged);
-  const isNew = judged !== undefined && !existsSync(judged);
-  // What cannot be written is refused before the work.
-  if (isNew) await (await openBytes(call, judged, [path])).abort();
-  const labels = pairs === null || judged !== undefined ? null : await readLabels(call, pairs);
+/** Reads the rows, of texts plants copies where no pairs are given, and makes the table. */
+async function calibrated(call: Call, path: string): Promise<CalibrationReport> {
+  const pairs = call.text('pairs') ?? null;
+  const labels = pairs === null ? null : await readLabels(call, pairs);
   const originals = new Reservoir<string>(ORIGINALS, SEED);
   const rows = await readCollection(call, path, {
     hold: 'vectors',
@@ -102,28 +74,10 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport |
     },
   });
   const { choice, reader, textHasher } = rows.input as InputRows;
-  const all = rowsOf('rows', rows.source);
   // Known pairs are read before the rows are compared, which takes long.
-  const known = isNew
-    ? null
-    : judged === undefined
-      ? labels && labelledRows(labels, rows, pairs as string)
-      : await judgedPairs(call, judged, all);
+  const known = labels && labelledRows(labels, rows, pairs as string);
   const near = await nearnessOf(call, rows);
-  const held = withVectors(all, near.vectors);
-  if (isNew) {
-    const { vectors: _, ...least } = near;
-    const plan = await call.long('comparing', (stage) =>
-      pairsToJudge(held, least, new LongWork(stage)),
-    );
-    if (plan.kept.every((one) => one === 1)) {
-      call.fail('no different rows are near: give a lower --min-jaccard or --min-cosine');
-    }
-    await writePlan(judged, plan, { ids: rows.ids ?? undefined, rows: 'groups' });
-    call.say(`wrote ${judged}: judge its pairs by the keys y and n, then run this again`);
-    call.say(`  ${commandOf(call, 'explore', choice, ['--plan', judged])}`);
-    return null;
-  }
+  const held = withVectors(rowsOf('rows', rows.source), near.vectors);
   const leastRecommended = leastRecommendedOf(choice, rows);
   const found = await call.long('grouping', async (stage) => {
     const work = new LongWork(stage);
@@ -133,8 +87,7 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport |
     return calibrateRows(held, { near, known, scored, leastRecommended }, work);
   });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
-  const threshold = [option, String(found.recommended), '-o', 'plan.jsonl'];
-  const command = commandOf(call, 'dedup', choice, threshold);
+  const command = dedupCommand(call, choice, [option, String(found.recommended)]);
   return { file: reader.file, source: sourceWords(choice), pairs, ...found, command };
 }
 
@@ -145,8 +98,8 @@ function checkSource(call: Call, input: InputRows | null, pairs: string | null):
   if (kind === 'code') call.misuse('calibrate compares rows exactly: codes have lost their rows');
   if (pairs === null && kind !== 'text') {
     call.misuse(
-      'vectors have no words to edit: give --judge PLAN, or --pairs FILE, with pairs of rows of ' +
-        'which you know whether they are the same',
+      'vectors have no words to edit: give --pairs FILE, with pairs of rows of which you know ' +
+        'whether they are the same',
     );
   }
   if (kind === 'vector' && call.has('min-jaccard')) {
@@ -170,16 +123,16 @@ function offerTexts(texts: readonly (string | null)[], originals: Reservoir<stri
   }
 }
 
-/** The command line by which another verb reads and compares the rows as this call does. */
-function commandOf(
+/** The command line by which `dedup` reads and compares the rows as this call does. */
+function dedupCommand(
   call: Call,
-  verb: string,
   { kind, columns, path }: InputRows['choice'],
-  rest: readonly string[],
+  threshold: readonly string[],
 ): string {
   const column = [kind === 'text' ? '--text' : '--vector', columns.join(',')];
   const given = call.given(OF_ROWS.filter((name) => name !== 'text' && name !== 'vector'));
-  return commandLine(['halfspace', verb, path as string, ...column, ...given, ...rest]);
+  const words = ['halfspace', 'dedup', path as string, ...column, ...given, ...threshold];
+  return commandLine([...words, '-o', 'plan.jsonl']);
 }
 
 /** The report as text, with the recommendation last: next to the user's prompt. */
@@ -223,7 +176,7 @@ function pairsWords({ pairs, same }: CalibrationReport): string {
   const wrong = `Wrong: those with ${percentOf(OTHER * EDITS)} edited, other texts by that.`;
   const others =
     'Groups and rows dropped count all rows, also rows that fill in one template differently, ' +
-    'which planted copies do not judge; --judge PLAN lets you judge pairs of your own rows.';
+    'which planted copies do not judge.';
   return `${found} ${wrong} ${others} ${best}`;
 }
 
@@ -308,80 +261,5 @@ function labelledRows(labels: readonly Label[], rows: Collection, file: string):
     a: Uint32Array.from(labels, ({ a }) => rowAt(a)),
     b: Uint32Array.from(labels, ({ b }) => rowAt(b)),
     same: labels.map(({ isSame }) => isSame),
-  };
-}
-
-/** Levels of similarity, and pairs of each, at most: a person judges a hundred in ten minutes. */
-const LEVELS = 20;
-const PER_LEVEL = 5;
-/** Pairs that are drawn of a level, of which some share a row with others. */
-const DRAWN = 4 * PER_LEVEL;
-
-interface ComparedPair {
-  readonly a: number;
-  readonly b: number;
-  readonly distance: number;
-  readonly similarity: number;
-}
-
-/** Of the pairs of rows that are as near as `near` says, and not equal, those to judge. */
-async function pairsToJudge(
-  rows: Rows,
-  near: Pick<Nearness, 'minCosine' | 'minJaccard' | 'maxDistance'>,
-  work: LongWork,
-): Promise<DedupPlan> {
-  const least = near.minJaccard ?? near.minCosine ?? 0;
-  const levels = Array.from({ length: LEVELS }, (_, i) => new Reservoir<ComparedPair>(DRAWN, i));
-  const take = ({ a, b, distances, cosines, jaccards }: PairBatch) => {
-    const similarities = cosines ?? jaccards;
-    for (let i = 0; similarities !== null && i < a.length; i++) {
-      const similarity = similarities[i];
-      const level = Math.floor((LEVELS * (similarity - least)) / (1 - least));
-      // Equal rows, at level LEVELS, need no judgement.
-      levels[Math.max(0, level)]?.offer(() => {
-        return { a: a[i], b: b[i], distance: distances[i], similarity };
-      });
-    }
-  };
-  await eachPairs(rows, null, near, take, work);
-  const plan = planOfKept(rows.codes);
-  const similarities = new Float64Array(plan.count).fill(1);
-  const used = new Set<number>();
-  for (const level of levels.reverse()) {
-    const free = level.result().filter(({ a, b }) => !used.has(a) && !used.has(b));
-    for (const { a, b, distance, similarity } of free.slice(0, PER_LEVEL)) {
-      if (used.has(a) || used.has(b)) continue;
-      used.add(a).add(b);
-      for (const row of [a, b]) plan.groups[row] = a;
-      plan.kept[b] = 0;
-      plan.duplicateOf[b] = a;
-      plan.distances[b] = distance;
-      similarities[b] = similarity;
-    }
-  }
-  const isOfSets = near.minJaccard !== undefined;
-  const reviewed = new Uint8Array(plan.count);
-  return { ...plan, reviewed, [isOfSets ? 'jaccards' : 'cosines']: similarities };
-}
-
-/** The pairs that a person has judged, of a plan of these rows. Fails where there are none. */
-async function judgedPairs(call: Call, path: string, { codes }: Rows): Promise<KnownPairs> {
-  const plan = await readPlan(path, { maxRows: codes.count });
-  checkPlan(plan, checksOf(codes));
-  const sizes = new Uint32Array(plan.count);
-  for (const group of plan.groups) sizes[group]++;
-  const large = sizes.findIndex((size) => size > 2);
-  if (large >= 0) {
-    const has = `the group of row ${large} has ${sizes[large]} rows`;
-    call.fail(`${path}: ${has}: --judge takes a plan of pairs, as it writes one`);
-  }
-  const seconds = Array.from(plan.groups.keys()).filter(
-    (row) => plan.groups[row] !== row && plan.reviewed?.[row] === 1,
-  );
-  if (seconds.length === 0) call.fail(`${path}: no pair is judged yet`);
-  return {
-    a: Uint32Array.from(seconds, (row) => plan.groups[row]),
-    b: Uint32Array.from(seconds),
-    same: seconds.map((row) => plan.kept[row] + plan.kept[plan.groups[row]] < 2),
   };
 }

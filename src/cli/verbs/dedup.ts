@@ -127,7 +127,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
 function refuseTarget(call: Call, input: Input): void {
   const target = call.text('output') ?? '-';
   if (target === '-') return;
-  checkPlanName(call, 'output', target);
+  checkPlanName(call, target);
   // Within a folder of texts the plan would be one of the texts when it is applied.
   const place = [input]
     .flat()
