@@ -29,31 +29,8 @@ export function rowsOf(keys: Float64Array): Uint32Array<ArrayBuffer> {
   return rows;
 }
 
-/** How many places keys may move on average before another method sorts them. */
-const MOVES = 8;
-
-/**
- * Sorts keys of which few are far from their place, in linear time, and in the same way numbers
- * that belong to them.
- */
-export function sortNear(keys: Float64Array, numbers: Uint32Array): void {
-  let moves = 0;
-  for (let i = 1; i < keys.length && moves <= MOVES * keys.length; i++) {
-    const [key, number] = [keys[i], numbers[i]];
-    let at = i;
-    for (; at > 0 && keys[at - 1] > key; at--) {
-      keys[at] = keys[at - 1];
-      numbers[at] = numbers[at - 1];
-    }
-    keys[at] = key;
-    numbers[at] = number;
-    moves += i - at;
-  }
-  if (moves <= MOVES * keys.length) return;
-  const order = Uint32Array.from(keys.keys()).sort((a, b) => keys[a] - keys[b]);
-  numbers.set(order.map((i) => numbers[i]));
-  keys.sort();
-}
+/** Their weights. */
+export const weightsOf = (keys: Float64Array) => Uint32Array.from(keys, weightOf);
 
 /**
  * The k smallest (weight, row). Keys are appended to a buffer of about 2 * k, which is cut to its k

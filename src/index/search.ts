@@ -10,13 +10,13 @@
  *    until those that follow are too unlikely to enter.
  */
 
-import { Highest, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
-import { EntrySearch, ONE_WEIGHT } from '../kernels/residuals';
+import { Highest, rowsOf, Smallest, weightsOf } from '../base/top-k';
+import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
 import { Ranges } from './entries';
 import type { FilterMemory } from './filter';
 import type { Query } from './query-parts';
-import type { Searched, SearchedPart, Stepped, Want, Work } from './searched';
+import type { MemoryPart, Searched, SearchedPart, Stepped, Want, Work } from './searched';
 import type { Probes, Space } from './space';
 
 /** Ranges of one call of the kernel, of whichever search. */
@@ -48,11 +48,8 @@ export interface Best {
   readonly cosines: Float64Array;
 }
 
-/** Candidates by (weight, row); see `base/top-k.ts` for keys. */
-interface Candidates {
-  readonly keys: Float64Array;
-  /** The positions of their rows, where these are of one part and known; else null. */
-  readonly positions: Uint32Array | null;
+/** Rows by weight. */
+interface Candidates extends FoundEntries {
   readonly cosineOf: (weight: number) => number;
   /** The standard error of these cosines; infinite where it is not known. */
   readonly error: number;
@@ -157,7 +154,7 @@ export class CosineSearch implements Stepped {
     if ('block' in task) return { kind: 'block', block: task.block };
     if ('probes' in task) return { kind: task.kind, partitions: task.probes.partitions };
     if (task.kind === 'filter') {
-      return { kind: 'ids', rows: rowsOf((this.#seen as Seen).candidates.keys) };
+      return { kind: 'ids', rows: (this.#seen as Seen).candidates.rows as Uint32Array };
     }
     const rows = (this.#ranking as Ranking).wanted;
     return rows === null ? null : { kind: 'vectors', rows };
@@ -265,46 +262,46 @@ export class CosineSearch implements Stepped {
 
   /** All candidates of the setting were found: they are filtered and ranked, or more are sought. */
   #found(): void {
-    const { filter, want, k } = this.#asked;
+    const { filter, want, k, isUnranked = false } = this.#asked;
     const { candidates, isAll } = this.#seen as Seen;
-    let { keys, positions } = candidates;
+    let found = candidates;
     if (filter !== null) {
-      const { length } = keys;
+      const { length } = found.weights;
       const most = Math.max(want, k);
-      ({ keys, positions } = thoseOf(candidates, (row) => filter.accepts(row), most));
-      if (keys.length < want && !isAll) {
+      found = thoseOf(found, found.rows as Uint32Array, (row) => filter.accepts(row), most);
+      if (found.weights.length < want && !isAll) {
         if (filter.known === null && filter.calls >= CALLS && filter.share < NARROW) {
           this.#scan('ask');
           return;
         }
         // As many as would be enough if the filter goes on to accept this part of them, and a
         // quarter more.
-        const times = (SPARE * want) / Math.max(1, keys.length);
+        const times = (SPARE * want) / Math.max(1, found.weights.length);
         this.#wanted = Math.ceil(Math.max(2 * this.#wanted, Math.min(times, MAX_TIMES) * length));
         this.#find();
         return;
       }
     }
     const count = this.#index.space?.count ?? 0;
-    if (keys.length < k && this.#probes !== null && this.#probes < count) {
+    if (found.weights.length < k && this.#probes !== null && this.#probes < count) {
       this.#probes = Math.min(2 * this.#probes, count);
       this.#find();
       return;
     }
-    const { isUnranked = false } = this.#asked;
-    const { cosineOf, error } = candidates;
-    if (this.#isExact && !isUnranked) this.#rank({ keys, positions, cosineOf, error });
-    else this.#best = estimated(keys, cosineOf, isUnranked ? keys.length : k);
+    if (this.#isExact && !isUnranked) this.#rank(found);
+    else this.#best = estimated(found, isUnranked ? Number.POSITIVE_INFINITY : k);
   }
 
-  /** The candidates in the order of (weight, row). */
+  /** The candidates by weight; where one is filtered or returned as it is, equal ones by row. */
   #candidates(): Seen {
     if (this.#entries === null) return (this.#byCode as ByCode).found();
-    const { space, hasCopies } = this.#index;
-    const found = this.#entries.found();
-    const isAll = found.keys.length < (hasCopies ? 2 : 1) * this.#wanted;
-    const { keys, positions } = hasCopies && !this.#asked.isUnranked ? withoutCopies(found) : found;
-    return { candidates: { keys, positions, cosineOf, error: (space as Space).error }, isAll };
+    const { filter, isUnranked = false } = this.#asked;
+    const { space, hasCopies, parts } = this.#index;
+    const found = this.#entries.found(filter !== null || isUnranked || parts.length > 1);
+    const isAll = found.weights.length < (hasCopies ? 2 : 1) * this.#wanted;
+    const { error } = space as Space;
+    const candidates = { ...found, cosineOf, error };
+    return { candidates: hasCopies && !isUnranked ? withoutCopies(candidates) : candidates, isAll };
   }
 
   /** Asks a narrow filter for all rows of a block; after the last one only these are compared. */
@@ -332,38 +329,46 @@ export class CosineSearch implements Stepped {
 
 const NOTHING: Best = { rows: new Uint32Array(), cosines: new Float64Array() };
 
-/** Rows whose order is not known yet: all of weight 0, so that their keys are the rows. */
+/** Rows whose order is not known yet: all of weight 0. */
 export function candidatesOf(rows: Uint32Array): Candidates {
-  const keys = Float64Array.from(rows);
-  return { keys, positions: null, cosineOf: () => 1, error: Number.POSITIVE_INFINITY };
+  const weights = new Uint32Array(rows.length);
+  const error = Number.POSITIVE_INFINITY;
+  return { weights, rows, positions: null, cosineOf: () => 1, error };
 }
 
-/** The first `most` candidates whose rows are accepted; the given arrays are overwritten. */
+/** The first `most` candidates whose names are accepted: their rows, or their positions. */
 function thoseOf(
-  { keys, positions }: Pick<Candidates, 'keys' | 'positions'>,
-  accepts: (row: number) => boolean,
-  most = keys.length,
-): Pick<Candidates, 'keys' | 'positions'> {
+  candidates: Candidates,
+  names: Uint32Array,
+  accepts: (name: number) => boolean,
+  most = names.length,
+): Candidates {
+  const { weights, rows, positions } = candidates;
+  const those = new Uint32Array(names.length);
   let count = 0;
-  for (let i = 0; i < keys.length && count < most; i++) {
-    if (!accepts(rowOf(keys[i]))) continue;
-    keys[count] = keys[i];
-    if (positions !== null) positions[count] = positions[i];
-    count++;
+  for (let i = 0; i < names.length && count < most; i++) {
+    if (accepts(names[i])) those[count++] = i;
   }
-  return { keys: keys.subarray(0, count), positions: positions?.subarray(0, count) ?? null };
+  const taken = (all: Uint32Array) => those.subarray(0, count).map((i) => all[i]);
+  return {
+    ...candidates,
+    weights: taken(weights),
+    rows: rows && taken(rows),
+    positions: positions && taken(positions),
+  };
 }
 
 /** Candidates of which no row occurs twice: the lower of two stays. */
-function withoutCopies(found: Pick<Candidates, 'keys' | 'positions'>) {
+function withoutCopies(candidates: Candidates): Candidates {
   const seen = new Set<number>();
-  return thoseOf(found, (row) => seen.size < seen.add(row).size);
+  const names = candidates.rows ?? (candidates.positions as Uint32Array);
+  return thoseOf(candidates, names, (name) => seen.size < seen.add(name).size);
 }
 
 /** Weighs codes by the sums of the query. */
 class ByCode {
   readonly #index: Searched;
-  readonly #weights: ReturnType<typeof weightsOf>;
+  readonly #weights: Weights;
   readonly #best: Smallest;
   readonly #wanted: number;
   readonly #work: Work;
@@ -371,7 +376,7 @@ class ByCode {
 
   constructor(index: Searched, query: Query, wanted: number, work: Work) {
     this.#index = index;
-    this.#weights = weightsOf(query.sums ?? evenSums(query.code, index.bits));
+    this.#weights = weightTables(query.sums ?? evenSums(query.code, index.bits));
     this.#best = new Smallest(wanted);
     this.#wanted = wanted;
     this.#work = work;
@@ -403,16 +408,16 @@ class ByCode {
   found(): Seen {
     const { cosineOf } = this.#weights;
     const keys = this.#best.result();
-    const candidates = { keys, positions: null, cosineOf, error: Number.POSITIVE_INFINITY };
+    const found = { weights: weightsOf(keys), rows: rowsOf(keys), positions: null };
+    const candidates = { ...found, cosineOf, error: Number.POSITIVE_INFINITY };
     return { candidates, isAll: this.#held < this.#wanted };
   }
 }
 
-function estimated(keys: Float64Array, cosineOf: (weight: number) => number, k: number): Best {
-  const best = keys.subarray(0, k);
-  const cosines = new Float64Array(best.length);
-  for (let i = 0; i < cosines.length; i++) cosines[i] = cosineOf(weightOf(best[i]));
-  return { rows: rowsOf(best), cosines };
+/** The first k candidates, with the cosines that are estimated. */
+function estimated({ weights, rows, cosineOf }: Candidates, k: number): Best {
+  const best = (rows as Uint32Array).slice(0, k);
+  return { rows: best, cosines: Float64Array.from(best, (_, i) => cosineOf(weights[i])) };
 }
 
 /**
@@ -441,61 +446,74 @@ export class Ranking {
     { k, margin }: Pick<Asked, 'k' | 'margin'>,
     work: Work,
   ) {
-    const { keys, error } = candidates;
+    const { weights, error } = candidates;
     this.#index = index;
     this.#query = query;
     this.#candidates = candidates;
     this.#margin = margin;
-    this.#best = new Highest(Math.min(k, keys.length));
+    this.#best = new Highest(Math.min(k, weights.length));
     this.#stepRows = Number.isFinite(error) ? Math.max(TOGETHER, k) : 8 * TOGETHER;
     this.#work = work;
-    this.#loaded = index.vectorsAhead === null ? keys.length : 0;
+    this.#loaded = index.vectorsAhead === null ? weights.length : 0;
   }
 
   /** The rows whose vectors the next step needs; null where they are at hand. */
   get wanted(): Uint32Array | null {
     const end = this.#end();
     if (end <= this.#loaded || this.#index.vectorsAhead === null) return null;
-    const { keys } = this.#candidates;
+    const { rows } = this.#candidates;
     const { least, most } = this.#index.vectorsAhead;
-    const last = Math.min(keys.length, this.#done + most, Math.max(end, this.#done + least));
-    return rowsOf(keys.subarray(this.#done, last));
+    const last = Math.min(this.#done + most, Math.max(end, this.#done + least));
+    return (rows as Uint32Array).subarray(this.#done, last);
   }
 
   /** The end of the run of candidates that are ranked in one step. */
   #end(): number {
-    const { keys } = this.#candidates;
+    const { weights } = this.#candidates;
     if (this.#done < this.#groupEnd) return this.#groupEnd;
     // As many again as were ranked, so that a long list takes few calls of the kernel.
-    let end = Math.min(this.#done + Math.max(this.#stepRows, this.#done), keys.length);
+    let end = Math.min(this.#done + Math.max(this.#stepRows, this.#done), weights.length);
     // Equal estimates are ranked together, since their order is not that of the cosines.
-    while (end < keys.length && weightOf(keys[end]) === weightOf(keys[end - 1])) end++;
+    while (end < weights.length && weights[end] === weights[end - 1]) end++;
     return end;
   }
 
   /** Ranks the rows that are at hand; true when all that can enter were compared. */
   step(): boolean {
-    const { keys, positions, cosineOf, error } = this.#candidates;
+    const { weights, cosineOf, error } = this.#candidates;
     this.#loaded = Math.max(this.#loaded, this.#done + (this.wanted?.length ?? 0));
-    while (this.#done < keys.length) {
-      const estimate = cosineOf(weightOf(keys[this.#done]));
+    while (this.#done < weights.length) {
+      const estimate = cosineOf(weights[this.#done]);
       const isBegun = this.#done < this.#groupEnd || this.#done === 0;
       if (!isBegun && estimate + this.#margin * error < this.#best.bound) break;
       this.#groupEnd = this.#end();
       const end = Math.min(this.#groupEnd, this.#loaded);
       if (end === this.#done) return false;
-      const rows = rowsOf(keys.subarray(this.#done, end));
-      const places = this.#index.parts.length > 1 ? null : positions;
-      const some = places?.subarray(this.#done, end) ?? null;
-      const cosines = new Float64Array(rows.length);
-      for (const part of this.#index.parts) {
-        part.similaritiesInto(rows, this.#query, cosines, some);
-      }
-      for (let i = 0; i < rows.length; i++) this.#best.take(cosines[i], rows[i]);
+      this.#compare(end);
       this.#work.candidates += end - this.#done;
       this.#done = end;
     }
     return true;
+  }
+
+  /** Compares the candidates up to `end` with the query. */
+  #compare(end: number): void {
+    const { rows, positions } = this.#candidates;
+    const { parts } = this.#index;
+    const cosines = new Float64Array(end - this.#done);
+    const best = this.#best;
+    if (rows === null) {
+      const part = parts[0] as MemoryPart;
+      const here = (positions as Uint32Array).subarray(this.#done, end);
+      part.similaritiesAt(here, this.#query, cosines);
+      for (let i = 0; i < here.length; i++) {
+        if (cosines[i] >= best.bound) best.take(cosines[i], part.codes.rows[here[i]]);
+      }
+      return;
+    }
+    const here = rows.subarray(this.#done, end);
+    for (const part of parts) part.similaritiesInto(here, this.#query, cosines);
+    for (let i = 0; i < here.length; i++) best.take(cosines[i], here[i]);
   }
 
   get best(): Best {
@@ -513,7 +531,7 @@ const BITS_A_TABLE = 4;
 const TABLE = 1 << BITS_A_TABLE;
 
 /** Tables of a query: of its accumulators, one a bit. */
-function weightsOf(sums: Float64Array): Weights {
+function weightTables(sums: Float64Array): Weights {
   const bits = sums.length;
   const groups = Math.ceil(bits / BITS_A_TABLE);
   const tables = new Uint8Array(Math.ceil(bits / 64) * 16 * TABLE);

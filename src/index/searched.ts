@@ -30,16 +30,8 @@ export interface SearchedPart {
   addEntries(probes: Probes, to: Ranges): void;
   /** The places of the codes of these partitions. */
   codesIn(partitions: Uint32Array): Range[];
-  /**
-   * Writes the exact similarities of its rows among these to the same places of `out`. Their
-   * positions are those of its entries, where all rows are of this part and these are known.
-   */
-  similaritiesInto(
-    rows: Uint32Array,
-    query: Query,
-    out: Float64Array,
-    positions: Uint32Array | null,
-  ): void;
+  /** Writes the exact similarities of its rows among these to the same places of `out`. */
+  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void;
 }
 
 /** Codes that a scan compares together. */
@@ -53,6 +45,8 @@ export interface Block extends Range {
 export interface MemoryPart extends SearchedPart {
   /** The place of a row that is there and not null; -1 where it is gone, null or elsewhere. */
   placeOf(row: number): number;
+  /** Writes the exact similarities of the rows at these places to `out`. */
+  similaritiesAt(places: Uint32Array, query: Query, out: Float64Array): void;
 }
 
 /** One version of an index. */

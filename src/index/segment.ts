@@ -56,25 +56,20 @@ abstract class InMemory {
     return position < 0 || this.rows.isNull(position) ? -1 : position;
   }
 
-  similaritiesInto(
-    rows: Uint32Array,
-    query: Query,
-    out: Float64Array,
-    positions: Uint32Array | null,
-  ): void {
+  similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void {
     const { vectors } = this.rows;
     if (vectors === null) return;
-    let own = positions;
-    if (own === null) {
-      own = new Uint32Array(rows.length);
-      for (let i = 0; i < rows.length; i++) own[i] = this.rows.positionOf(rows[i]);
-    }
+    const positions = rows.map((row) => this.rows.positionOf(row));
     // A row that is elsewhere is at -1, which is NO_ROW.
-    const here = own.includes(NO_ROW) ? own.filter((position) => position !== NO_ROW) : own;
+    const here = positions.filter((position) => position !== NO_ROW);
     const found = similaritiesWith(vectors, here, query);
-    if (here === own) out.set(found);
-    else
-      for (let i = 0, next = 0; i < rows.length; i++) if (own[i] !== NO_ROW) out[i] = found[next++];
+    for (let i = 0, next = 0; i < rows.length; i++) {
+      if (positions[i] !== NO_ROW) out[i] = found[next++];
+    }
+  }
+
+  similaritiesAt(places: Uint32Array, query: Query, out: Float64Array): void {
+    out.set(similaritiesWith(this.rows.vectors as RowVectors, places, query));
   }
 }
 

@@ -23,7 +23,7 @@
  * the limit near its final value.
  */
 
-import { keyOf, sortNear } from '../base/top-k';
+import { keyOf, rowsOf, weightsOf } from '../base/top-k';
 import { HitState, stateBytes } from './hits';
 import { homeOf, type Room } from './memory';
 import { searchKernels } from './search-kernels';
@@ -139,11 +139,12 @@ export interface EntryList {
   rowOf(code: number): number;
 }
 
-/** What a search of entries found. */
-interface FoundEntries {
-  /** Keys of (weight, row) of all entries within the last limit, ascending. */
-  readonly keys: Float64Array;
-  /** The positions of these rows; null where they are not of one list that has positions. */
+/** The entries within the last limit that a search found, by weight. */
+export interface FoundEntries {
+  readonly weights: Uint32Array;
+  /** Of equal weights ascending; null where the positions say which rows they are. */
+  readonly rows: Uint32Array | null;
+  /** Where the rows are, in the one list of entries that there is; in no order of equal weights. */
   readonly positions: Uint32Array | null;
 }
 
@@ -215,25 +216,21 @@ export class EntrySearch {
     this.#take(limit);
   }
 
-  found(): FoundEntries {
+  /** Positions in place of rows, which would be looked up, where these need no order. */
+  found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
-    if (this.#looked.length === 1 && this.#kept.length === 0 && only.list.positionOf) {
-      const { list, state } = only;
-      const { codes, weights, count } = state.sorted();
-      const keys = new Float64Array(count);
+    const isOne = this.#looked.length === 1 && this.#kept.length === 0;
+    if (isOne && !needsRows && only.list.positionOf) {
+      const { codes, weights, count } = only.state.sorted();
       const positions = new Uint32Array(count);
-      for (let i = 0; i < count; i++) {
-        positions[i] = only.list.positionOf(codes[i]);
-        keys[i] = keyOf(weights[i], list.rowOf(codes[i]));
-      }
-      sortNear(keys, positions);
-      return { keys, positions };
+      for (let i = 0; i < count; i++) positions[i] = only.list.positionOf(codes[i]);
+      return { weights: weights.slice(), rows: null, positions };
     }
     const limit = this.#last?.limit ?? 0;
     this.#take(limit);
     const end = keyOf(limit + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
-    return { keys, positions: null };
+    return { weights: weightsOf(keys), rows: rowsOf(keys), positions: null };
   }
 
   #take(limit: number): void {

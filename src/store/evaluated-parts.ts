@@ -7,7 +7,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { type LongCall, LongWork } from '../base/long-work';
-import { Highest, keyOf } from '../base/top-k';
+import { Highest } from '../base/top-k';
 import { mostCandidates } from '../index/choice';
 import type { Id } from '../index/ids';
 import type { RecallReport } from '../index/index-options';
@@ -302,9 +302,7 @@ class EvaluatedParts implements Measurable {
     if (isUnranked) return { rows, cosines: scores };
     const estimates = [...new Set(scores)];
     const weights = new Map(estimates.map((score, weight) => [score, weight]));
-    const keys = Float64Array.from(byRow.values(), ({ row, score }) =>
-      keyOf(weights.get(score) as number, row),
-    );
+    const own = [...byRow.values()];
     const part: Pick<SearchedPart, 'similaritiesInto'> = {
       similaritiesInto(some, _, out) {
         for (const [i, row] of some.entries()) out[i] = byRow.get(row)?.cosine as number;
@@ -314,7 +312,8 @@ class EvaluatedParts implements Measurable {
       { parts: [part as SearchedPart], vectorsAhead: null },
       query,
       {
-        keys,
+        weights: Uint32Array.from(own, ({ score }) => weights.get(score) as number),
+        rows: Uint32Array.from(own, ({ row }) => row),
         positions: null,
         cosineOf: (weight) => estimates[weight],
         error: bytesPerEntry > 0 ? error : Number.POSITIVE_INFINITY,

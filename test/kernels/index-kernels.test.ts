@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { rowOf, weightOf } from '../../src/base/top-k';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsKernel } from '../../src/kernels/dots';
 import { scalarHamming } from '../../src/kernels/hamming';
@@ -262,7 +261,7 @@ describe.each([
         search.begin();
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
       }
-      const hits = Array.from(search.found().keys, (key) => [rowOf(key) - 1000, weightOf(key)]);
+      const hits = foundBy(search).map(([row, weight]) => [row - 1000, weight]);
       const seen = new Set(hits.map(([row]) => row));
       const limit = hits.length < want ? 2 * ONE_WEIGHT : Math.max(...hits.map(([, one]) => one));
       expect(seen.size).toBe(hits.length);
@@ -285,13 +284,20 @@ describe.each([
         search.begin();
         search.look({ memory, rowOf: (entry) => entry }, ranges.slice(at, at + RANGE));
       }
-      return Array.from(search.found().keys.sort(), (key) => [rowOf(key), weightOf(key)]);
+      return foundBy(search);
     });
     expect(all.length).toBe(480 - Math.ceil((480 - 3) / 7));
     const best = all.slice(0, 20).filter(([code]) => few.some(([other]) => other === code));
     expect(best.length).toBeGreaterThan(15);
   });
 });
+
+/** Rows and weights of what a search of either kernel found, the lowest weights first. */
+function foundBy(search: EntrySearch | ScalarEntrySearch): number[][] {
+  const { rows, weights } = search.found(true);
+  const found = Array.from(rows ?? [], (row, i) => [row, weights[i]]);
+  return found.sort(([row, weight], [other, more]) => weight - more || row - other);
+}
 
 it('entries in several memories, of searches that take turns, are as in plain loops', () => {
   const { memory, query } = residualCodes(24, 480);
@@ -321,7 +327,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
       between.look(lists[0], Uint32Array.of(0, 0, 480, bits[0], 0));
       between.suspend();
     }
-    return searches.map((search) => search.found().keys.sort());
+    return searches.map(foundBy);
   };
   const expected = keysOf(ScalarEntrySearch, false);
   expect(expected.map(({ length }) => length > 0)).toEqual([true, true, true]);

@@ -1,6 +1,5 @@
 /** A search of residual codes in plain loops: what the kernel must equal to the bit. */
 
-import { keyOf } from '../../../src/base/top-k';
 import { FallingLimit, sortedHits } from '../../../src/kernels/hits';
 import {
   coarseScale,
@@ -88,7 +87,7 @@ export class ScalarEntrySearch {
   suspend(): void {}
 
   found() {
-    const { codes, weights, count } = sortedHits(this.#hits.list, this.#hits.limit);
-    return { keys: Float64Array.from({ length: count }, (_, i) => keyOf(weights[i], codes[i])) };
+    const { codes, weights } = sortedHits(this.#hits.list, this.#hits.limit);
+    return { rows: codes, weights };
   }
 }
