@@ -110,7 +110,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.entries =
       residuals === null
         ? null
-        : { memory: residuals, rowOf: (cell) => this.partitions.rowAt(cell) };
+        : { memory: residuals, rowOf: (place) => this.partitions.rowAt(place) };
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
   }
 
@@ -125,7 +125,7 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   codesIn(partitions: Uint32Array): Range[] {
-    if (this.partitions.codes !== null) return this.partitions.cellsIn(partitions);
+    if (this.partitions.codes !== null) return this.partitions.placesIn(partitions);
     // What several searches want is loaded together.
     const wanted = new Set(partitions);
     const ranges: Range[] = [];

@@ -1,8 +1,7 @@
 /**
  * Vectors of a stored index in memory, up to a limit. Dense vectors lie in a WebAssembly memory,
  * where the kernel of an index in memory reads them. Each vector is compared with its checksum when
- * it is read. When memory is full, dense vectors are evicted in turn, and one that was used since
- * its last turn is spared once (second chance). Sparse ones are all given up by the first load that
+ * it is read. Dense vectors have a cell each; sparse ones are all given up by the first load that
  * begins above the limit.
  */
 
@@ -11,11 +10,12 @@ import type { Query } from '../index/query-parts';
 import { similaritiesWith } from '../index/rows';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { NO_VECTORS, sparsePlaces, type VectorColumns, vectorCheck } from './blocks';
+import { Cells } from './cells';
 import { type Content, noVectorsOf } from './content';
 import type { FolderFile } from './manifest';
 import type { BlockName, Reader } from './reader';
 
-/** Cells of a Map and of marks, besides the vector and its length. */
+/** What a cell takes besides the vector and its length. */
 const CELL_BYTES = 64;
 const MAX_CELLS = 2 ** 23;
 
@@ -28,18 +28,14 @@ export interface VectorPlace extends BlockName {
 }
 
 export class VectorCache {
-  readonly counts = { hits: 0, misses: 0 };
   readonly #content: Content;
   readonly #reader: Reader;
   readonly #limit: number;
-  readonly #cellCount: number;
   #vectors: RowVectors | null;
-  /** By row its cell, and by cell its row and whether it was used since its last turn. */
-  readonly #cellOf = new Map<number, number>();
-  readonly #rowOf: Uint32Array;
-  readonly #wasUsed: Uint8Array;
+  /** By row. */
+  readonly #cells: Cells;
+  /** Cells that there was a vector in. */
   #filled = 0;
-  #turn = 0;
 
   constructor(content: Content, reader: Reader, limit: number) {
     const { parts, manifest } = content;
@@ -48,22 +44,20 @@ export class VectorCache {
     this.#limit = limit;
     const { dense } = parts;
     const bytes = (dense?.dimensions ?? 0) * (dense?.kind === 'float32' ? 4 : 1) + CELL_BYTES;
-    const most = Math.min(MAX_CELLS, Math.floor(limit / bytes), manifest.index.nextRow);
-    this.#cellCount = dense === null ? 0 : Math.max(1, most);
-    this.#rowOf = new Uint32Array(this.#cellCount);
-    this.#wasUsed = new Uint8Array(this.#cellCount);
+    const { nextRow } = manifest.index;
+    const most = dense === null ? nextRow : Math.min(MAX_CELLS, Math.floor(limit / bytes), nextRow);
+    this.#cells = new Cells(parts.vectors === null ? 0 : Math.max(1, most), () => 1);
     this.#vectors = noVectorsOf(content);
   }
 
   /** How many vectors fit in memory together. */
   get room(): number {
-    return this.#vectors?.kind === 'sparse' ? Number.POSITIVE_INFINITY : this.#cellCount;
+    return this.#cells.count;
   }
 
-  has(row: number): boolean {
-    const cell = this.#cellOf.get(row);
-    if (cell !== undefined && this.#cellCount > 0) this.#wasUsed[cell] = 1;
-    return cell !== undefined;
+  /** Vectors that searches found here, and that were read. */
+  get counts(): Cells['counts'] {
+    return this.#cells.counts;
   }
 
   /** Reads vectors, by row, `room` at most; all stay in memory until the next call. */
@@ -74,41 +68,23 @@ export class VectorCache {
     // Freed only here: the vectors of the last load must stay until the next one.
     if (this.#vectors?.kind === 'sparse' && this.#vectors.bytes > this.#limit) {
       this.#vectors = noVectorsOf(this.#content);
-      this.#cellOf.clear();
+      this.#cells.clear();
       this.#filled = 0;
     }
-    const missing = [...wanted].filter(([row]) => !this.has(row));
-    this.counts.hits += wanted.size - missing.length;
-    this.counts.misses += missing.length;
-    const places = missing.map(([, place]) => place);
-    const read = await this.#read(places, signal);
-    for (const [i, [row]] of missing.entries()) {
-      const cell = this.#takeCell(wanted);
-      this.#vectors?.restore(read[i], Uint32Array.of(cell));
-      // Set last: a vector that fails its checksum can never be found.
-      this.#cellOf.set(row, cell);
-      if (this.#cellCount > 0) {
-        this.#rowOf[cell] = row;
-        this.#wasUsed[cell] = 1;
+    const missing = this.#cells.take(wanted);
+    try {
+      const places = missing.map((row) => wanted.get(row) as VectorPlace);
+      const read = await this.#read(places, signal);
+      for (const [i, row] of missing.entries()) {
+        const cell = this.#cells.firstOf(row) as number;
+        this.#vectors?.skip(Math.max(0, cell + 1 - this.#filled));
+        this.#filled = Math.max(this.#filled, cell + 1);
+        this.#vectors?.restore(read[i], Uint32Array.of(cell));
       }
-    }
-    this.#content.place.giveBack?.(read.flatMap(({ vectors }) => vectors ?? []));
-  }
-
-  /** A free cell, or that of an unwanted row that was not used since its last turn. */
-  #takeCell(wanted: ReadonlyMap<number, unknown>): number {
-    if (this.#cellCount === 0 || this.#filled < this.#cellCount) {
-      this.#vectors?.skip(1);
-      return this.#filled++;
-    }
-    for (;;) {
-      const cell = this.#turn;
-      this.#turn = (this.#turn + 1) % this.#cellCount;
-      const isSpared = this.#wasUsed[cell] === 1;
-      this.#wasUsed[cell] = 0;
-      if (isSpared || wanted.has(this.#rowOf[cell])) continue;
-      this.#cellOf.delete(this.#rowOf[cell]);
-      return cell;
+      this.#content.place.giveBack?.(read.flatMap(({ vectors }) => vectors ?? []));
+    } catch (error) {
+      this.#cells.drop(missing);
+      throw error;
     }
   }
 
@@ -156,12 +132,12 @@ export class VectorCache {
 
   /** Where the vector of a row is that is in memory. */
   at(row: number): { readonly vectors: RowVectors; readonly position: number } {
-    return { vectors: this.#vectors as RowVectors, position: this.#cellOf.get(row) as number };
+    return { vectors: this.#vectors as RowVectors, position: this.#cells.firstOf(row) as number };
   }
 
   /** Exact similarities of rows whose vectors are in memory: valid until the next call. */
   similarities(rows: Uint32Array, query: Query): Float64Array {
-    const cells = rows.map((row) => this.#cellOf.get(row) as number);
+    const cells = rows.map((row) => this.#cells.firstOf(row) as number);
     return similaritiesWith(this.#vectors as RowVectors, cells, query);
   }
 }
