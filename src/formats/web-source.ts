@@ -9,7 +9,7 @@ import { wrongValue } from '../base/check';
 import { environmentOf } from '../base/environment';
 import { FormatError } from '../base/format-error';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
-import { type ByteRange, joined } from '../store/place';
+import { type ByteRange, joinedRanges } from '../store/place';
 import type { ByteFile } from '../table/arrow/batches';
 
 /** Ranges at most this many bytes apart become one request. */
@@ -119,7 +119,7 @@ export class WebSource {
   #willRead(ranges: readonly ByteRange[], fileBytes: number): void {
     const file = { ...this.#file, fileBytes };
     const ended = this.#stream.close();
-    this.#ranges = joined(ranges, MAX_GAP).map(({ at, length }) => {
+    this.#ranges = joinedRanges(ranges, MAX_GAP).map(({ at, length }) => {
       const bytes = ended.then(() => bytesOf({ ...file, at, length }, this.#stop));
       bytes.catch(() => undefined); // thrown where it is awaited
       return { at, length, bytes };

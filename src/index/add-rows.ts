@@ -119,7 +119,7 @@ function additionOfCodes(core: IndexCore, codes: Codes): Addition {
 }
 
 /** Rows `first` to `end - 1` of an addition, with their ids, as they are appended. */
-export function rowsOf(
+export function rowsToAppend(
   { codes, count, isNull, vectors }: Addition,
   ids: RowsToAppend['ids'],
   first = 0,

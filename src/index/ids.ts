@@ -61,7 +61,7 @@ export class IdLookup {
   /** Adds a position, also where its id is there already. */
   add(id: Id, position: number): void {
     if (3 * ++this.#count > 2 * this.#cells.length) this.#grow();
-    this.#put(hashOfId(id, this.#secret), position + 1);
+    this.#put(secretHashOf(id, this.#secret), position + 1);
   }
 
   #put(hash: number, cell: number): void {
@@ -95,7 +95,7 @@ export class IdLookup {
 
   /** Removes what `add` added: what follows moves up, so that no cell is lost. */
   remove(id: Id, position: number): void {
-    let at = this.#homeOf(hashOfId(id, this.#secret));
+    let at = this.#homeOf(secretHashOf(id, this.#secret));
     while (this.#cells[at] !== position + 1) {
       if (this.#cells[at] === 0) return;
       at = this.#after(at);
@@ -117,7 +117,7 @@ export class IdLookup {
 
   /** The position of this id for which `isIt` is true; -1 where there is none. */
   find(id: Id, isIt: (position: number) => boolean): number {
-    const hash = hashOfId(id, this.#secret);
+    const hash = secretHashOf(id, this.#secret);
     for (let at = this.#homeOf(hash); this.#cells[at] !== 0; at = this.#after(at)) {
       if (this.#hashes[at] === hash && isIt(this.#cells[at] - 1)) return this.#cells[at] - 1;
     }
@@ -126,7 +126,7 @@ export class IdLookup {
 }
 
 /** A hash under a secret, since ids come from outside. */
-function hashOfId(id: Id, secret: Uint32Array): number {
+function secretHashOf(id: Id, secret: Uint32Array): number {
   if (typeof id === 'number' && id === (id | 0)) return scrambled(id, secret);
   const text = String(id);
   let hash = secret[0] ^ text.length;

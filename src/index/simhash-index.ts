@@ -11,7 +11,7 @@ import { hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
 import type { SimHasher } from '../hashing/simhash';
 import type { Vector } from '../vectors/vectors';
-import { additionOf, additionOfOne, type RowsToAdd, rowsOf } from './add-rows';
+import { additionOf, additionOfOne, type RowsToAdd, rowsToAppend } from './add-rows';
 import { answer } from './answer';
 import { answers } from './answering';
 import { duplicate, type Id, IdsOnce } from './ids';
@@ -138,7 +138,7 @@ export class SimHashIndex<I extends Id = Id> {
     const before = id === undefined ? undefined : core.rowOf(id);
     if (before !== undefined && !mayReplace) throw duplicate(0, id as Id, 1);
     const row = core.rows.nextRow;
-    core.append(rowsOf(addition, checked.ids));
+    core.append(rowsToAppend(addition, checked.ids));
     core.ids.take(checked);
     if (addition.isForeign) core.isForeign = true;
     // Only now, when nothing can fail any more.
@@ -179,7 +179,7 @@ export class SimHashIndex<I extends Id = Id> {
     const rest = work.unstopped();
     for (let first = 0; first < count; first += APPENDED_AT_ONCE) {
       const end = Math.min(count, first + APPENDED_AT_ONCE);
-      core.append(rowsOf(addition, ids, first, end), false);
+      core.append(rowsToAppend(addition, ids, first, end), false);
       if (end < count) await rest.step(end, count);
     }
     await core.rows.settle(rest);

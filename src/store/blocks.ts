@@ -97,7 +97,7 @@ export interface NewBlock extends Omit<BlockRows, 'ids' | 'entries'> {
 }
 
 /** Which columns the blocks of a segment have, and how wide they are. */
-export interface Layout {
+export interface BlockLayout {
   readonly bits: number;
   /** 0 where vectors have no fixed width. */
   readonly dimensions: number;
@@ -113,7 +113,7 @@ export interface Layout {
 
 /** Where the blocks of a segment are: element i of each array is of block i. */
 export interface BlockTable {
-  readonly layout: Layout;
+  readonly layout: BlockLayout;
   readonly count: number;
   readonly partitions: Uint32Array;
   readonly rows: Uint32Array;
@@ -132,7 +132,7 @@ export interface BlockTable {
 }
 
 /** Most rows of a block. */
-export function maxBlockRows(layout: Layout, hasPartitions: boolean): number {
+export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): number {
   const byVectors = Math.floor(VECTOR_BYTES / (4 * Math.max(1, layout.dimensions)));
   const width = bytesPerCode(layout.bits);
   const byCodes = hasPartitions ? MAX_BLOCK_ROWS : Math.ceil(BLOCK_BYTES / (width + 8));
@@ -140,7 +140,7 @@ export function maxBlockRows(layout: Layout, hasPartitions: boolean): number {
 }
 
 /** The columns of a file of rows. */
-const ROWS = ({ bits, id, residualBytes, link, vectors }: Layout): ColumnSchema[] => {
+const ROWS = ({ bits, id, residualBytes, link, vectors }: BlockLayout): ColumnSchema[] => {
   const columns: ColumnSchema[] = [{ name: 'row', type: 'uint32' }];
   if (id !== null) columns.push({ name: 'id', type: 'ids' });
   if (link !== null) columns.push({ name: link, type: 'uint32' });
@@ -155,7 +155,7 @@ const ROWS = ({ bits, id, residualBytes, link, vectors }: Layout): ColumnSchema[
 };
 
 /** The columns of a file of vectors. */
-const VECTORS = ({ vectors, dimensions }: Layout): readonly ColumnSchema[] => {
+const VECTORS = ({ vectors, dimensions }: BlockLayout): readonly ColumnSchema[] => {
   if (vectors === 'sparse') return SPARSE_COLUMNS;
   const type = { vector: vectors as 'float32' | 'int8', width: dimensions };
   const scale: ColumnSchema[] = vectors === 'int8' ? [{ name: 'scale', type: 'float32' }] : [];
@@ -183,7 +183,7 @@ interface BlockFile {
 /** Writes the files of a segment, or of its copies, block by block; there is at least one. */
 export class BlockWriter {
   readonly #writer: FileWriter;
-  readonly #layout: Layout;
+  readonly #layout: BlockLayout;
   readonly #rows: BlockFile;
   /** Null where no vectors are held, and of copies. */
   readonly #vectors: BlockFile | null;
@@ -194,7 +194,7 @@ export class BlockWriter {
 
   private constructor(
     writer: FileWriter,
-    layout: Layout,
+    layout: BlockLayout,
     rows: BlockFile,
     vectors: BlockFile | null,
   ) {
@@ -205,7 +205,7 @@ export class BlockWriter {
   }
 
   /** Begins the files. `header` describes the codes of the rows. */
-  static async open(writer: FileWriter, header: object, layout: Layout): Promise<BlockWriter> {
+  static async open(writer: FileWriter, header: object, layout: BlockLayout): Promise<BlockWriter> {
     const isOfCopies = layout.link === 'at';
     const about = { kind: isOfCopies ? 'copies' : 'segment', ...header };
     const rows = {
@@ -272,7 +272,7 @@ export class BlockWriter {
 }
 
 /** A block without rows. */
-function emptyBlock({ id, residualBytes, vectors, link }: Layout): NewBlock {
+function emptyBlock({ id, residualBytes, vectors, link }: BlockLayout): NewBlock {
   const dense = vectors === 'int8' ? new Int8Array() : new Float32Array();
   const sparse = {
     offsets: new Int32Array(1),
@@ -297,7 +297,7 @@ function emptyBlock({ id, residualBytes, vectors, link }: Layout): NewBlock {
   };
 }
 
-function rowsBatch(block: NewBlock, { bits, link }: Layout): TableBatch {
+function rowsBatch(block: NewBlock, { bits, link }: BlockLayout): TableBatch {
   const { count, partition, rows, ids, codes, residuals, scales, links, vectors, checks } = block;
   const isNull = partition === NO_PARTITION;
   const offsets = vectors.sparse?.offsets;
@@ -365,7 +365,7 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
     const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
     let before = 0;
     return {
-      layout: { bits, dimensions, vectors, id, residualBytes, link } as Layout,
+      layout: { bits, dimensions, vectors, id, residualBytes, link } as BlockLayout,
       count: table.count,
       partitions: partitions as Uint32Array,
       rows: rows as Uint32Array,

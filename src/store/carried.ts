@@ -1,8 +1,6 @@
 /** The carried columns of rows that are written: those given with them, or those in older files. */
 
 import { lowerBound } from '../base/arrays';
-import { ByteSource } from '../formats/byte-source';
-import { type ByteFile, openArrowFile } from '../table/arrow/batches';
 import { ArrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
@@ -118,19 +116,5 @@ export class ColumnsFile {
     }
     await this.#output.write(this.#encoder.finish());
     return this.#output.end(rows);
-  }
-}
-
-/** Calls `take` with the batches of a file of carried columns, one in memory at a time. */
-export async function eachBatch(
-  path: string,
-  take: (batch: RowBatch) => Promise<void>,
-): Promise<void> {
-  const source = await ByteSource.open(path);
-  try {
-    const opened = await openArrowFile((await source?.randomAccess()) as ByteFile, path);
-    await opened.read(take);
-  } finally {
-    await source?.close();
   }
 }

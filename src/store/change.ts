@@ -4,18 +4,18 @@
  * published as a whole or not at all.
  */
 
-import { join } from 'node:path';
 import { ascending, concatenated } from '../base/arrays';
 import { type LongCall, LongWork } from '../base/long-work';
-import { additionOf, type RowsToAdd, rowsOf } from '../index/add-rows';
+import { additionOf, type RowsToAdd, rowsToAppend } from '../index/add-rows';
 import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
+import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
-import { ColumnsFile, eachBatch, refuseOthers, writeColumns } from './carried';
-import { StoredColumns } from './columns';
+import { ColumnsFile, refuseOthers, writeColumns } from './carried';
+import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import { GenerationWriter } from './generations';
@@ -208,7 +208,7 @@ export class FolderChange {
     core.ids.take(checked);
     if (addition.isForeign) core.isForeign = true;
     if (ids !== null) this.#newHashes.push(BigUint64Array.from(ids, hashOfId));
-    core.append(rowsOf(addition, ids), false);
+    core.append(rowsToAppend(addition, ids), false);
     this.#added += count;
     if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
   }
@@ -239,20 +239,27 @@ export class FolderChange {
 
   /** Writes the rows that wait as a segment. */
   async flush(): Promise<void> {
-    const { core, writer } = this;
+    const { core } = this;
     if (core.rows.count === 0) return;
     await core.rows.settle(new LongWork(this.call), true);
     const columns = this.#takeWaiting();
     let first = 0;
     for (const segment of core.rows.sealed()) {
-      const own = await writeSegment(writer, this.header, segment, core.rows.layout.space);
-      const live = segment.rows.count;
-      const carried = columns?.slice(first, first + live);
-      const files = carried && { columns: await writeColumns(writer, carried, live) };
-      this.segments.push({ files: { ...own, files: { ...own.files, ...files } }, live });
-      first += live;
+      const { count } = segment.rows;
+      this.segments.push(await this.written(segment, columns?.slice(first, first + count) ?? null));
+      first += count;
     }
     core.rows = new MemoryIndex(core.rows.options, core.rows.layout, core.rows.nextRow);
+  }
+
+  /** Writes a segment of rows in memory, and their carried columns. */
+  async written(segment: Segment, columns: RowBatch | null): Promise<NextSegment> {
+    const { core, writer, header } = this;
+    const live = segment.rows.count;
+    const made = await writeSegment(writer, header, segment, core.rows.layout.space);
+    if (columns === null) return { files: made, live };
+    const files = { ...made.files, columns: await writeColumns(writer, columns, live) };
+    return { files: { ...made, files }, live };
   }
 
   /** The carried columns of the rows that wait; null where none are carried. */
@@ -349,28 +356,28 @@ export class FolderChange {
     return groups;
   }
 
-  /** The carried columns of segments that were merged, read batch by batch. */
+  /** The carried columns of segments that were merged, some rows at a time. */
   async mergeColumns(
     files: SegmentFiles,
     segments: readonly StoredSegment[],
     content: Content,
   ): Promise<SegmentFiles> {
     if (this.columns.length === 0) return files;
+    const { signal } = this.call;
     const stored = new StoredRows(content, 0);
+    const columns = new StoredColumns(content, stored);
+    const names = this.columns.map(({ name }) => name);
     const output = new ColumnsFile(await this.writer.create('columns'));
     for (const segment of segments) {
-      const rows = await stored.rowsOf(segment, this.call.signal);
-      const path = join(this.folder, (segment.files.columns as FolderFile).name);
-      let first = 0;
-      await eachBatch(path, async (batch) => {
-        const live = ascending(batch.count).filter((at) => !this.removed.has(rows[first + at]));
-        first += batch.count;
-        if (live.length === 0) return;
-        await output.add(live.length < batch.count ? batch.select(live) : batch);
-      });
+      const rows = await stored.rowsOf(segment, signal);
+      const live = ascending(rows.length).filter((at) => !this.removed.has(rows[at]));
+      for (let first = 0; first < live.length; first += COLUMN_ROWS) {
+        const some = live.subarray(first, first + COLUMN_ROWS);
+        await output.add(await columns.at(segment, some, names, signal));
+      }
     }
-    const columns = await output.end((files.files.rows as FolderFile).rows);
-    return { ...files, files: { ...files.files, columns } };
+    const file = await output.end((files.files.rows as FolderFile).rows);
+    return { ...files, files: { ...files.files, columns: file } };
   }
 
   /** A manifest of what was written so far, as it would be read; it is not published. */

@@ -13,6 +13,9 @@ import type { FolderFile } from './manifest';
 import type { ByteRange } from './place';
 import type { StoredRows } from './stored-rows';
 
+/** Rows that are read together where all of a segment are. */
+export const COLUMN_ROWS = 2 ** 13;
+
 /** Reads carried columns; remembers the rows of each segment. */
 export class StoredColumns {
   readonly #content: Content;

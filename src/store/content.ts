@@ -67,7 +67,7 @@ const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
 const TABLE_BYTES = 64;
 
 /** The segments `first` to `last` alone, by their positions; all by default. */
-export type SegmentRange = readonly [first: number, last: number] | undefined;
+export type SomeSegments = readonly [first: number, last: number] | undefined;
 
 /** The manifest of the newest generation, or of the given one, checked; null if there is none. */
 export async function manifestAt(
@@ -83,7 +83,7 @@ export async function manifestAt(
 export async function openContent(
   place: Place,
   manifest: Manifest,
-  { signal, range }: { signal?: AbortSignal | undefined; range?: SegmentRange } = {},
+  { signal, range }: { signal?: AbortSignal | undefined; range?: SomeSegments } = {},
 ): Promise<Content> {
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   const { index, files } = manifest;

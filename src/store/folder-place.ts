@@ -11,7 +11,7 @@ import { FormatError } from '../base/format-error';
 import { fill, ignore, type Readable } from '../formats/file-io';
 import { checkFileSize } from '../table/sealed/file-checksum';
 import { findManifest, missingFile } from './generations';
-import { type ByteRange, joined, type NamedFile, type Place } from './place';
+import { type ByteRange, joinedRanges, type NamedFile, type Place } from './place';
 import { ReadBuffers } from './read-buffers';
 
 /**
@@ -61,7 +61,7 @@ export class FolderPlace implements Place {
   ): Promise<Uint8Array[]> {
     const { fd } = await this.#handle(file);
     const results: Uint8Array[] = ranges.map(() => new Uint8Array());
-    const reads = joined(ranges, MAX_GAP);
+    const reads = joinedRanges(ranges, MAX_GAP);
     const all = await bytesOf({ fd, buffers: this.#buffers }, reads, signal);
     reads.forEach(({ at, length, parts }, i) => {
       if (all[i].length < length) throw cutShort(this.#path(file), at);

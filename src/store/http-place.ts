@@ -11,7 +11,7 @@ import { FormatError } from '../base/format-error';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { checkFileSize } from '../table/sealed/file-checksum';
 import { manifestName } from './manifest';
-import { type ByteRange, IS_MISSING, joined, type NamedFile, type Place } from './place';
+import { type ByteRange, IS_MISSING, joinedRanges, type NamedFile, type Place } from './place';
 
 /**
  * Ranges at most this many bytes apart become one request, which also reads the bytes between them.
@@ -70,7 +70,7 @@ export class HttpPlace implements Place {
     ranges: readonly ByteRange[],
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const requests = joined(ranges, MAX_GAP);
+    const requests = joinedRanges(ranges, MAX_GAP);
     const named = this.#named(file.name);
     const check = (size: number | null) => {
       if (size !== null) checkFileSize(size, file.bytes, named.path);

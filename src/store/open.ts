@@ -9,7 +9,7 @@ import { FormatError } from '../base/format-error';
 import { checkLongCall, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { checkFileSize } from '../table/sealed/file-checksum';
-import { type Content, manifestAt, openContent, type SegmentRange } from './content';
+import { type Content, manifestAt, openContent, type SomeSegments } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';
 import { type ByteRange, IS_MISSING, type NamedFile, noManifest, type Place } from './place';
@@ -88,7 +88,7 @@ export async function openStored(
   }
 }
 
-function checkRange(range: OpenStoredOptions['segments']): SegmentRange {
+function checkRange(range: OpenStoredOptions['segments']): SomeSegments {
   if (range === undefined) return undefined;
   if (!Array.isArray(range)) throw wrongType('segments', 'two integers', range);
   const first = checkInteger('segments[0]', range[0], 0, 2 ** 32);
@@ -99,7 +99,7 @@ function checkRange(range: OpenStoredOptions['segments']): SegmentRange {
 async function opened(
   place: Place,
   first: Manifest,
-  how: { isNewest: boolean; range: SegmentRange; signal: AbortSignal | undefined },
+  how: { isNewest: boolean; range: SomeSegments; signal: AbortSignal | undefined },
 ): Promise<Content> {
   let found = first;
   for (let left = TRIES; ; left--) {

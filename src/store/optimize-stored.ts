@@ -102,7 +102,7 @@ async function placeAll(
         pieces.push(await writeSegment(change.writer, change.header, made, space, part));
       }
     }
-    const files = await joined(change, pieces);
+    const files = await asOneSegment(change, pieces);
     if (files === null) continue;
     const live = files.files.rows?.rows ?? 0;
     placed.push({ files: await change.mergeColumns(files, segments, content), live });
@@ -148,7 +148,7 @@ function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
 }
 
 /** Pieces as one segment; null where no row is left. */
-async function joined(
+async function asOneSegment(
   change: FolderChange,
   pieces: readonly SegmentFiles[],
 ): Promise<SegmentFiles | null> {

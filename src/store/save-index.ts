@@ -13,14 +13,13 @@ import { RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/text-model';
-import { type CarriedColumns, carriedBy, writeColumns } from './carried';
+import { type CarriedColumns, carriedBy } from './carried';
 import { FolderChange, type NextSegment } from './change';
 import { pathOf } from './folder-facts';
 import { FolderPlace } from './folder-place';
 import { holdsIndex, LostError, newestManifest, prepareFolder } from './generations';
 import { loadIndex, savedSegments, spaceNames } from './load-index';
-import type { Manifest, SegmentFiles, TextSettings } from './manifest';
-import { writeSegment } from './write-segment';
+import type { Manifest, TextSettings } from './manifest';
 
 export interface SaveIndexOptions extends LongCall {
   /** Columns to carry, with a row for each row of the index. */
@@ -138,7 +137,8 @@ async function save(
         if (own.isRemoved(at)) change.removed.add(own.rowAt(at));
     } else {
       inMemory[i] = rows.compacted(segment);
-      segments.push({ files: await written(change, inMemory[i], carried), live });
+      const columns = await columnsOf(inMemory[i], carried);
+      segments.push(await change.written(inMemory[i], columns));
     }
     done += live;
     given.onProgress?.(done, rows.count);
@@ -159,18 +159,10 @@ async function save(
   return manifest;
 }
 
-/** The files of a segment and its carried columns. */
-async function written(
-  { writer, header, core }: FolderChange,
-  segment: Segment,
-  carried: CarriedColumns | null,
-): Promise<SegmentFiles> {
-  const made = await writeSegment(writer, header, segment, core.rows.layout.space);
-  if (carried === null) return made;
-  const { rows } = segment;
+/** The carried columns of the rows of a segment; null where none are carried. */
+async function columnsOf({ rows }: Segment, carried: CarriedColumns | null) {
   const own = Uint32Array.from({ length: rows.count }, (_, at) => rows.rowAt(at)).sort();
-  const columns = await writeColumns(writer, await carried.of(own), own.length);
-  return { ...made, files: { ...made.files, columns } };
+  return carried && (await carried.of(own));
 }
 
 /** Takes the file of the space from the generation before, if it is the same; else writes it. */

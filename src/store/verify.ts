@@ -14,7 +14,7 @@ import type { Id } from '../index/ids';
 import { FileChecksum } from '../table/sealed/file-checksum';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { idAt, NO_PARTITION, vectorChecks } from './blocks';
-import { StoredColumns } from './columns';
+import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
 import {
@@ -63,9 +63,8 @@ type Attempt = <T>(file: string, work: () => T | Promise<T>) => Promise<T | null
 
 /** A folder may change this often while it is checked. */
 const MAX_TRIES = 20;
-/** Bytes of blocks, and rows of carried columns, that are read together. */
+/** Bytes of blocks that are read together. */
 const READ_BYTES = 2 ** 22;
-const COLUMN_ROWS = 2 ** 13;
 
 /**
  * Checks all files of a generation, the newest by default. Where another process saves a generation

@@ -11,11 +11,11 @@ import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import {
+  type BlockLayout,
   BlockWriter,
   type FileWriter,
   idColumn,
   idType,
-  type Layout,
   maxBlockRows,
   type NewBlock,
   NO_PARTITION,
@@ -27,7 +27,7 @@ import { hashFiles, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
 import type { SegmentFiles } from './manifest';
 
 /** Which rows a segment has. */
-export interface SegmentRange {
+export interface RowRange {
   /** Numbers of the rows are `firstRow` to `endRow - 1`. */
   readonly firstRow: number;
   readonly endRow: number;
@@ -38,7 +38,7 @@ export interface SegmentRange {
 /** The files of one segment: `open`, `add` for each block, `addCopies`, `end`. */
 export class SegmentWriter {
   readonly #writer: FileWriter;
-  readonly #range: SegmentRange;
+  readonly #range: RowRange;
   readonly #rows: BlockWriter;
   readonly #copies: BlockWriter | null;
   /** By row, from the first of the segment on, its position; none without copies. */
@@ -48,7 +48,7 @@ export class SegmentWriter {
 
   private constructor(
     writer: FileWriter,
-    range: SegmentRange,
+    range: RowRange,
     rows: BlockWriter,
     { copies, isHashed }: { copies: BlockWriter | null; isHashed: boolean },
   ) {
@@ -64,8 +64,8 @@ export class SegmentWriter {
   static async open(
     writer: FileWriter,
     header: IndexHeader,
-    layout: Layout,
-    range: SegmentRange,
+    layout: BlockLayout,
+    range: RowRange,
   ): Promise<SegmentWriter> {
     const { bits, projection, seed, dimensions, texts } = header;
     const described = { bits, projection, seed, dimensions, texts, firstRow: range.firstRow };
@@ -112,7 +112,7 @@ export function layoutOf(
   { bits, dimensions, vectors, copies }: IndexHeader,
   space: Space | null,
   id: string | null,
-): Layout {
+): BlockLayout {
   return {
     bits,
     dimensions: dimensions ?? 0,
@@ -129,7 +129,7 @@ export async function writeSegment(
   header: IndexHeader,
   segment: Segment,
   space: Space | null,
-  { firstRow, endRow }: Pick<SegmentRange, 'firstRow' | 'endRow'> = segment.rows,
+  { firstRow, endRow }: Pick<RowRange, 'firstRow' | 'endRow'> = segment.rows,
 ): Promise<SegmentFiles> {
   const { rows } = segment;
   const ids = rows.hasIds ? Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)) : null;
@@ -158,11 +158,11 @@ export async function writeSegment(
 /** Makes blocks of rows of a segment in memory. */
 class SegmentBlocks {
   readonly #segment: Segment;
-  readonly #layout: Layout;
+  readonly #layout: BlockLayout;
   readonly #ids: readonly Id[] | null;
   readonly #mostRows: number;
 
-  constructor(segment: Segment, layout: Layout, ids: readonly Id[] | null) {
+  constructor(segment: Segment, layout: BlockLayout, ids: readonly Id[] | null) {
     this.#segment = segment;
     this.#layout = layout;
     this.#ids = ids;
@@ -234,7 +234,7 @@ function codesAt(rows: Rows, positions: Uint32Array): Uint8Array {
 
 /** Bytes of a row in the largest file of a segment, about. */
 export function fileBytesOfRow(
-  { bits, dimensions, vectors, residualBytes }: Layout,
+  { bits, dimensions, vectors, residualBytes }: BlockLayout,
   sparseBytes: number,
 ): number {
   const held =
@@ -247,7 +247,7 @@ export function fileBytesOfRow(
 }
 
 /** Bytes of a row in memory while a segment is made of it, about. */
-export function memoryOfRow(layout: Layout, vectors: DenseVectors | null): number {
+export function memoryOfRow(layout: BlockLayout, vectors: DenseVectors | null): number {
   const held = vectors === null ? 512 : vectors.dimensions * (vectors.kind === 'int8' ? 1 : 4) + 16;
   const entries = (layout.link === null ? 1 : 2) * (layout.residualBytes + 12);
   return held + entries + Math.ceil(layout.bits / 8) + (layout.id === null ? 24 : 96);
