@@ -43,6 +43,26 @@ export function checkLongCall<T extends LongCall>(options: T): T {
   return options;
 }
 
+/** By signal what its one listener calls: Node warns of more than ten listeners. */
+const stopsOf = new WeakMap<AbortSignal, Set<() => void>>();
+
+function onAbort({ target }: Event): void {
+  for (const stop of [...(stopsOf.get(target as AbortSignal) ?? [])]) stop();
+}
+
+/** Calls `stop` when a signal is aborted, until the function is called that this returns. */
+export function whenAborted(signal: AbortSignal | undefined, stop: () => void): () => void {
+  if (signal === undefined) return () => undefined;
+  const stops = stopsOf.get(signal) ?? new Set();
+  stopsOf.set(signal, stops);
+  stops.add(stop);
+  signal.addEventListener('abort', onAbort); // again where it listens already changes nothing
+  return () => {
+    stops.delete(stop);
+    if (stops.size === 0) signal.removeEventListener('abort', onAbort);
+  };
+}
+
 /** A number of threads, 1..`MAX_THREADS`, or 'auto'. */
 export function checkThreads(name: string, threads: unknown): 'auto' | number {
   if (threads === 'auto') return threads;

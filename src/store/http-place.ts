@@ -9,6 +9,7 @@
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
+import { whenAborted } from '../base/long-work';
 import { checkFileSize } from '../table/sealed/file-checksum';
 import { manifestName } from './manifest';
 import { type ByteRange, IS_MISSING, joinedRanges, type NamedFile, type Place } from './place';
@@ -28,13 +29,8 @@ export class HttpPlace implements Place {
   readonly #base: URL;
   /** The generation of the manifest that was read last; null before. */
   #generation: number | null = null;
-  /** The running reads, and the signals of their callers; `close` aborts them. */
-  readonly #running = new Map<AbortController, AbortSignal | undefined>();
-  /** Aborts the reads of a signal. It is one listener: Node warns of more than ten on a signal. */
-  readonly #stop = ({ target: signal }: Event) => {
-    for (const [own, of] of this.#running) if (of === signal) own.abort(of?.reason);
-  };
-
+  /** The running reads, which `close` aborts. */
+  readonly #running = new Set<AbortController>();
   readonly #timeoutMs: number;
 
   /** `address` is the address of the folder; in a page it may be relative. */
@@ -96,8 +92,7 @@ export class HttpPlace implements Place {
   }
 
   async close(): Promise<void> {
-    for (const own of this.#running.keys())
-      own.abort(new Error(`${this.name}: closed while it was read`));
+    for (const own of this.#running) own.abort(new Error(`${this.name}: closed while it was read`));
   }
 
   #named(name: string) {
@@ -111,8 +106,8 @@ export class HttpPlace implements Place {
     signal?.throwIfAborted();
     const own = new AbortController();
     // One signal for all of these requests: the caller, `close` and the first error can end them.
-    signal?.addEventListener('abort', this.#stop);
-    this.#running.set(own, signal);
+    const unwatch = whenAborted(signal, () => own.abort(signal?.reason));
+    this.#running.add(own);
     return new Promise<Uint8Array[]>((resolve, reject) => {
       // Rejects at once, even if a request does not notice the abort.
       own.signal.addEventListener('abort', () => reject(own.signal.reason));
@@ -120,8 +115,7 @@ export class HttpPlace implements Place {
       Promise.all(bodies).then(resolve, (error) => own.abort(error));
     }).finally(() => {
       this.#running.delete(own);
-      const isLast = ![...this.#running.values()].includes(signal);
-      if (isLast) signal?.removeEventListener('abort', this.#stop);
+      unwatch();
     });
   }
 

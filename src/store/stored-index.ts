@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { checkLongCall, LONG_CALL, type LongCall, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { Answer, type AnsweredIndex } from '../index/answer';
@@ -277,8 +277,6 @@ interface Waiting {
 export class SearchQueue {
   readonly #loads: Loads;
   readonly #waiting = new Set<Waiting>();
-  /** By signal the unfinished searches that it stops. */
-  readonly #watched = new Map<AbortSignal, { searches: Set<Waiting>; stop: () => void }>();
   #isAtWork = false;
 
   constructor(loads: Loads) {
@@ -300,34 +298,11 @@ export class SearchQueue {
         resolve: () => end(resolve),
         reject: (error) => end(() => reject(error)),
       };
-      const unwatch = this.#watch(signal, one);
+      const unwatch = whenAborted(signal, () => one.reject(signal?.reason));
       this.#waiting.add(one);
       if (!this.#isAtWork) this.#work();
     });
     return search;
-  }
-
-  /** Rejects a search when its signal is aborted. Searches of one signal share a listener. */
-  #watch(signal: AbortSignal | undefined, one: Waiting): () => void {
-    if (signal === undefined) return () => undefined;
-    let watched = this.#watched.get(signal);
-    if (watched === undefined) {
-      const searches = new Set<Waiting>();
-      const stop = () => {
-        for (const search of [...searches]) search.reject(signal.reason);
-      };
-      watched = { searches, stop };
-      this.#watched.set(signal, watched);
-      signal.addEventListener('abort', stop);
-    }
-    const { searches, stop } = watched;
-    searches.add(one);
-    return () => {
-      searches.delete(one);
-      if (searches.size > 0) return;
-      this.#watched.delete(signal);
-      signal.removeEventListener('abort', stop);
-    };
   }
 
   async #work(): Promise<void> {
@@ -391,15 +366,14 @@ export class SearchQueue {
     const stop = () => {
       if (!some.some((one) => this.#waiting.has(one))) stopping.abort(some[0].signal?.reason);
     };
-    const signals = new Set(some.map(({ signal }) => signal));
-    for (const signal of signals) signal?.addEventListener('abort', stop);
+    const unwatch = some.map(({ signal }) => whenAborted(signal, stop));
     try {
       await this.#loads.load(wants, stopping.signal);
       return null;
     } catch (error) {
       return error ?? new Error('a read failed');
     } finally {
-      for (const signal of signals) signal?.removeEventListener('abort', stop);
+      for (const end of unwatch) end();
     }
   }
 }

@@ -27,7 +27,7 @@ import { hashFiles, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
 import type { SegmentFiles } from './manifest';
 
 /** Which rows a segment has. */
-export interface RowRange {
+interface RowRange {
   /** Numbers of the rows are `firstRow` to `endRow - 1`. */
   readonly firstRow: number;
   readonly endRow: number;

@@ -146,7 +146,7 @@ it('refuses a limit that a partition does not fit, and takes vectors as they fit
   const large = await openIndex(sound, { memory: '64MB' });
   const { fixed } = large.figures;
   await large.close();
-  const index = await openIndex(sound, { memory: fixed + 6000 });
+  const index = await openIndex(sound, { memory: fixed + 1000 });
   await expect(index.search(query)).rejects.toThrow(
     /^"memory" is too small: a partition takes [1-9]\d* bytes/,
   );
