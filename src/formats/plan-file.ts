@@ -24,9 +24,11 @@ import {
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows, type RowWriter, writerTo } from './create-rows';
+import { textOfFormula } from './csv/csv-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
 import {
+  type ColumnType,
   formatOfPath,
   OF_LINES,
   type OpenRows,
@@ -105,14 +107,43 @@ export interface ReadPlanOptions {
 export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {
   const { maxRows } = checkDeclared(options, { maxRows: { min: 0 } });
   checkArguments({ path }, { path: 'path' });
+  return (await readPlanLines(path, maxRows)).plan;
+}
+
+/** A plan, and what its lines have besides. */
+interface PlanLines {
+  readonly plan: DedupPlan;
+  /** By row its id as text, undefined for a row without a line; null if lines have no ids. */
+  readonly ids: (string | null | undefined)[] | null;
+  /** The marks of the files of the rows, each once; none where it was made of something else. */
+  readonly marks: ReadonlySet<string>;
+}
+
+/** The same with the ids and marks of its lines, which may be in any order. */
+export async function readPlanLines(path: string, maxRows?: number): Promise<PlanLines> {
   const file = await openRecords(path, {});
   await file.close();
-  const names = file.columns.map(({ name }) => name);
+  const has = (name: string) => file.columns.some((column) => column.name === name);
   // Other columns are not read: they may have anything.
-  const columns = PLAN_COLUMNS.filter((name) => names.includes(name));
+  const columns = [...PLAN_COLUMNS, 'id', 'source'].filter(has);
+  const types: Record<string, ColumnType> = has('id') ? { id: 'text' } : {};
   const batches: RowBatch[] = [];
-  for await (const batch of await openRows(path, { columns })) batches.push(batch);
-  return planOf(batches, path, maxRows);
+  for await (const batch of await openRows(path, { columns, types })) batches.push(batch);
+  const plan = planOf(batches, path, maxRows);
+  const ids: PlanLines['ids'] = has('id') ? Array(plan.count).fill(undefined) : null;
+  const marks = new Set<string>();
+  for (const batch of batches) {
+    const own = has('source') ? batch.values('source') : [];
+    for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
+    const [rows, names] = ids === null ? [[], []] : [batch.values('row'), batch.values('id')];
+    for (const [i, row] of rows.entries()) {
+      const id = names[i] === null ? null : String(names[i]);
+      // In CSV a text that a spreadsheet could run has an apostrophe in front.
+      const shown = id === null || file.format !== 'csv' ? id : textOfFormula(id);
+      (ids as NonNullable<typeof ids>)[Number(row)] = shown;
+    }
+  }
+  return { plan, ids, marks };
 }
 
 /** How a plan is applied; options of `openRows` say how the source is read. */

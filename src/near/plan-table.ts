@@ -44,27 +44,30 @@ const MAX_UNLISTED = 2 ** 22;
 /** The action of a row by its `kept`. */
 const ACTIONS = ['drop', 'keep'] as const;
 
-/** Further columns of the lines of some rows. */
-interface LineExtras {
+/** What to write of a plan; the functions are called with rows of the source. */
+export interface PlanPart {
+  /** The rows to write, in this order; by default all that the plan lists. */
+  readonly rows?: Uint32Array;
+  /** The ids of all rows of the plan. */
   readonly ids?: Ids | null | undefined;
-  readonly texts?: readonly string[] | undefined;
-  /** Ids of the rows of an older collection that the rows are near to. */
-  readonly near?: readonly (string | null)[] | undefined;
-  /** Checksums of the files that the rows come from. */
-  readonly sources?: readonly string[];
+  readonly textOf?: ((row: number) => string) | undefined;
+  /** The id of the row of an older collection that a row is near to. */
+  readonly nearOf?: ((row: number) => string | null) | undefined;
+  /** The mark of the file that a row comes from. */
+  readonly sourceOf?: ((row: number) => string) | undefined;
   /** True for formats that people read: similarities have six digits. */
   readonly isRounded?: boolean;
 }
 
 /** The lines of some rows of a plan, in this order. */
-export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras): RowBatch {
+function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch {
   const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
-  const { ids, texts, near, sources, isRounded = false } = extras;
+  const { ids, textOf, nearOf, sourceOf, isRounded = false } = part;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => (isRounded ? Number(exact[row].toFixed(6)) : exact[row]));
   return RowBatch.of({
     row: rows,
-    ...(ids && { id: ids }),
+    ...(ids && { id: idsAt(ids, rows) }),
     group: rows.map((row) => groups[row]),
     action: Array.from(rows, (row) => ACTIONS[kept[row]]),
     duplicate_of: rows.map((row) => duplicateOf[row]),
@@ -75,39 +78,24 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
       rest: Array.from(rounded(plan.rests), (rest) => (Number.isNaN(rest) ? null : rest)),
     }),
     ...(plan.commons && { common: rounded(plan.commons) }),
-    ...(near && { near_to: near }),
-    ...(texts && { text: texts }),
+    ...(nearOf && { near_to: Array.from(rows, nearOf) }),
+    ...(textOf && { text: Array.from(rows, textOf) }),
     check: rows.map((row) => checks[row]),
     rows: rows.map(() => count),
-    ...(sources && { source: sources }),
+    ...(sourceOf && { source: Array.from(rows, sourceOf) }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
   });
-}
-
-/** What to write of a plan, with the ids of all its rows. */
-export interface PlanPart {
-  readonly ids?: Ids | undefined;
-  /** Returns the checksum of the file that a row comes from. */
-  readonly sourceOf?: ((row: number) => string) | undefined;
-  readonly isRounded?: boolean;
-  /** The rows to write; by default all that the plan lists. */
-  readonly rows?: Uint32Array;
 }
 
 /** Passes on the lines of a plan in batches; one empty batch for a plan without lines. */
 export async function eachPlanBatch(
   plan: DedupPlan,
-  { ids, sourceOf, isRounded, rows: all = listedRows(plan) }: PlanPart,
+  part: PlanPart,
   send: Send<RowBatch>,
 ): Promise<void> {
-  for (const [first, end] of batchRanges(all.length)) {
-    const rows = all.subarray(first, end);
-    const batch = planBatch(plan, rows, {
-      ids: ids && idsAt(ids, rows),
-      ...(sourceOf && { sources: Array.from(rows, sourceOf) }),
-      ...(isRounded && { isRounded }),
-    });
-    await send(batch);
+  const { rows = listedRows(plan) } = part;
+  for (const [first, end] of batchRanges(rows.length)) {
+    await send(planBatch(plan, rows.subarray(first, end), part));
   }
 }
 

@@ -199,12 +199,3 @@ export function bigIntegers(ids: readonly bigint[]): BigInt64Array | BigUint64Ar
   const isSigned = ids.every((id) => id === BigInt.asIntN(64, id));
   return (isSigned ? BigInt64Array : BigUint64Array).from(ids);
 }
-
-/** Rows of an output that are made at once. */
-const BLOCK_ROWS = 8192;
-
-/** Rows a block of an output at a time; one empty block without rows. */
-export function inBlocks(rows: Uint32Array): Uint32Array[] {
-  const count = Math.max(1, Math.ceil(rows.length / BLOCK_ROWS));
-  return Array.from({ length: count }, (_, i) => rows.slice(i * BLOCK_ROWS, (i + 1) * BLOCK_ROWS));
-}

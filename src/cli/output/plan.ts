@@ -10,18 +10,16 @@
 
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../base/format-error';
-import { idsAt } from '../../base/ids';
-import { textOfFormula } from '../../formats/csv/csv-rows';
 import { checksumOf } from '../../formats/file-io';
 import { isRounded } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';
 import { isAddress, noteFile, stateOf } from '../../formats/web-source';
-import { doubtfulRows, planBatch } from '../../near/plan-table';
-import { type DedupPlan, openRows, type RowWriter } from '../../node';
+import { doubtfulRows, eachPlanBatch, type PlanPart } from '../../near/plan-table';
+import type { DedupPlan, RowWriter } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import { fileChecksum } from '../../table/sealed/file-checksum';
 import type { Call } from '../call';
-import { type Collection, inBlocks } from '../input/collection';
+import type { Collection } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
 import { EXCERPT_CHARACTERS } from '../input/texts';
 import { aligned, counted, differing, excerpt, grouped, similarityWords } from './figures';
@@ -73,18 +71,15 @@ export async function writePlan(
     whole.has(row) ? text : beginningOf(text),
   );
   const hasTexts = !isOfAll && texts.size > 0;
-  const fileAt = (row: number) => rows.input?.reader.shardAt(row);
-  for (const block of inBlocks(listed)) {
-    const valuesOf = <T>(of: (row: number) => T) => Array.from(block, of);
-    const lines = planBatch(plan, block, {
-      ids: rows.ids && idsAt(rows.ids, block),
-      isRounded: isRounded(format),
-      sources: marks ? valuesOf((row) => marks.markOf(fileAt(row))) : undefined,
-      near: near && valuesOf((row) => near[row]),
-      texts: hasTexts ? valuesOf((row) => beginningOf(texts.get(row) ?? '')) : undefined,
-    });
-    await writer.write(lines);
-  }
+  const part: PlanPart = {
+    rows: listed,
+    ids: rows.ids,
+    isRounded: isRounded(format),
+    textOf: hasTexts ? (row) => beginningOf(texts.get(row) ?? '') : undefined,
+    nearOf: near && ((row) => near[row]),
+    sourceOf: marks ? (row) => marks.markOf(rows.input?.reader.shardAt(row)) : undefined,
+  };
+  await eachPlanBatch(plan, part, (batch) => writer.write(batch));
   await writer.close();
   return texts;
 }
@@ -251,35 +246,4 @@ export class SourceMarks {
     const how = changed.length > 0 ? what : 'there were other files, or in another order,';
     throw new FormatError(`${how} since ${planPath} was made: make the plan again`, which);
   }
-}
-
-interface PlanLines {
-  /** By row its id as text, undefined for a row without a line; null if lines have no ids. */
-  readonly ids: (string | null | undefined)[] | null;
-  /** The marks of the files of the rows, each once; none in older plans. */
-  readonly marks: ReadonlySet<string>;
-}
-
-/** Reads the ids and marks of a plan for `count` rows; lines may be in any order. */
-export async function linesOfPlan(path: string, count: number): Promise<PlanLines> {
-  const plan = await openRows(path);
-  await plan.close();
-  const has = (column: string) => plan.columns.some(({ name }) => name === column);
-  const ids: PlanLines['ids'] = has('id') ? Array(count).fill(undefined) : null;
-  const marks = new Set<string>();
-  const columns = ['row', 'id', 'source'].filter(has);
-  if (columns.length === 1) return { ids, marks };
-  const types: Record<string, 'text'> = ids === null ? {} : { id: 'text' };
-  for await (const batch of await openRows(path, { columns, types })) {
-    const own = has('source') ? batch.values('source') : [];
-    for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
-    if (ids === null) continue;
-    const names = batch.values('id');
-    batch.values('row').forEach((row, i) => {
-      const id = names[i] === null ? null : String(names[i]);
-      // In CSV a text that a spreadsheet could run has an apostrophe in front.
-      ids[Number(row)] = id === null || plan.format !== 'csv' ? id : textOfFormula(id);
-    });
-  }
-  return { ids, marks };
 }

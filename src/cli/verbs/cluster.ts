@@ -10,8 +10,9 @@ import { namingSample, wordsApart } from '../../clusters/cluster-words';
 import { rowsOf } from '../../near/rows';
 import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
 import { plainColumn, plainData } from '../../table/columns/make';
+import { batchRanges } from '../../table/sealed/sealed-table';
 import type { Call } from '../call';
-import { type Collection, inBlocks, readCollection } from '../input/collection';
+import { type Collection, readCollection } from '../input/collection';
 import { aligned, counted, excerpt, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
@@ -48,9 +49,9 @@ export async function run(call: Call): Promise<0> {
   const found = rows.count === 0 ? none : await (isByDensity ? byDensity : byCentroids)(call, rows);
   const names = await namesOf(rows, found);
   if (writer !== null) {
-    for (const block of inBlocks(rows.rows)) {
+    for (const [first, end] of batchRanges(rows.rows.length)) {
       call.signal.throwIfAborted();
-      await writer.write(linesOf(rows, found, names, block));
+      await writer.write(linesOf(rows, found, names, rows.rows.subarray(first, end)));
     }
     await writer.close();
   }

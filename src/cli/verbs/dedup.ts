@@ -13,7 +13,7 @@ import { resolve, sep } from 'node:path';
 import { ascending } from '../../base/arrays';
 import { bitmapOf } from '../../base/bitmap';
 import { JACCARD } from '../../codes/measure';
-import { applyChecked } from '../../formats/plan-file';
+import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { isAddress, localName, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
@@ -28,7 +28,6 @@ import {
   type RowBatch,
   type RowFormat,
   type RowReader,
-  readPlan,
   type SimHashIndex,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
@@ -53,7 +52,6 @@ import {
 import { commandLine, counted, grouped } from '../output/figures';
 import {
   checkPlanName,
-  linesOfPlan,
   marksOf,
   openPlan,
   type PlanSummary,
@@ -377,8 +375,7 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
     call.misuse(`${input} is an index: drop ids from it by halfspace index ${input} --remove IDS`);
   }
   const planPath = call.text('apply') as string;
-  const { plan, reader } = await readPlanFor(call, planPath, input);
-  const { ids: planned, marks } = await linesOfPlan(planPath, plan.count);
+  const { plan, ids: planned, marks, reader } = await readPlanFor(call, planPath, input);
   const sums = marks.size > 0 ? await marksOf(call, input) : null;
   sums?.check(marks, planPath);
   const column = chooseId(call, reader);
@@ -432,11 +429,7 @@ function decidingColumns(
  * than the input can have: its own count, or else one a byte; so a wrong count in a plan does not
  * take any amount of memory.
  */
-async function readPlanFor(
-  call: Call,
-  path: string,
-  input: Input,
-): Promise<{ plan: DedupPlan; reader: RowReader }> {
+async function readPlanFor(call: Call, path: string, input: Input) {
   const reader = await openInput(call, input);
   await reader.close();
   const files = (await shardsOf(input)) ?? [input].flat();
@@ -446,6 +439,5 @@ async function readPlanFor(
       : (await stat(file)).size;
   const sizes = await Promise.all(files.map(sizeOf));
   const mostByBytes = MAX_PACKING * sizes.reduce((sum, size) => sum + size, 0);
-  const plan = await readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
-  return { plan, reader };
+  return { ...(await readPlanLines(path, reader.rowCount ?? mostByBytes)), reader };
 }

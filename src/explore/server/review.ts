@@ -8,10 +8,10 @@
 
 import { stat } from 'node:fs/promises';
 import { idsOfIndex } from '../../cli/input/collection';
-import { linesOfPlan, type SourceMarks } from '../../cli/output/plan';
-import { savePlan } from '../../formats/plan-file';
+import type { SourceMarks } from '../../cli/output/plan';
+import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { checksOfRows, planOfRows } from '../../near/plan';
-import { type DedupPlan, type Id, type Ids, openRows, readPlan } from '../../node';
+import { type DedupPlan, type Id, type Ids, openRows } from '../../node';
 import type {
   DecideRequest,
   Decision,
@@ -245,10 +245,8 @@ export class PlanFile {
       const advice = `make it by ${this.maker}, then load this page again`;
       throw new RangeError(`there is no plan ${this.path}: ${advice}`);
     }
-    const plan = await readPlan(this.path, { maxRows });
-    if (this.marks === null) return plan;
-    const { marks } = await linesOfPlan(this.path, plan.count);
-    this.marks.check(marks, this.path);
+    const { plan, marks } = await readPlanLines(this.path, maxRows);
+    this.marks?.check(marks, this.path);
     return plan;
   }
 
