@@ -18,10 +18,10 @@ export interface About {
   readonly columns: readonly string[];
 }
 
-/** How far the server is: opening the input, or with an answer that takes long. */
+/** How far the server is with an answer that takes long. */
 export interface Status {
-  /** 'ready': all questions are answered. */
-  readonly phase: 'working' | 'ready' | 'failed';
+  /** 'opening' until the server has answered, 'failed' where it does not answer. */
+  readonly phase: 'opening' | 'ready' | 'failed';
   /** The work that runs, or why it failed. */
   readonly label: string;
   /** The part that is done, 0..1; null if unknown. */

@@ -173,16 +173,18 @@ describe('the server', () => {
     await ask(served, 'about', null);
     served.child.kill('SIGINT');
     expect(await served.stopped).toBe(130);
+    writeFileSync(join(cwd, 'twice.csv'), 'id,body\na,one text\nb,another\na,a third\n');
     for (const [words, code, message] of [
+      [['twice.csv', '--text', 'body'], 3, 'row 2: column "id" expected an id that is not there'],
       [['nothing.jsonl'], 1, 'no such file or folder'],
       [['-'], 2, 'not stdin'],
       [['docs.jsonl', '--port', '70000'], 2, '--port expected'],
       [['docs.jsonl', '--text', 'bodi'], 2, 'no column "bodi"'],
     ] as const) {
       const outcome = await run(['explore', ...words], { cwd });
-      expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
+      expect(outcome).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) });
     }
-    expect(readdirSync(cwd)).toEqual(['docs.jsonl']);
+    expect(readdirSync(cwd)).toEqual(['docs.jsonl', 'twice.csv']);
   });
 });
 

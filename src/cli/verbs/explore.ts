@@ -1,8 +1,6 @@
 /**
  * `halfspace explore`: a page to look at rows, search them and review duplicates. It is served on
- * this machine until Ctrl-C, or with -o written as one file, which needs no server. The address of
- * the server is printed at once; the input is opened and hashed after that, and the page shows how
- * far this is.
+ * this machine until Ctrl-C, or with -o written as one file, which needs no server.
  */
 
 import { once } from 'node:events';
@@ -60,31 +58,26 @@ async function write(call: Call, path: string, output: string): Promise<0> {
   return 0;
 }
 
-/** Fails where the input cannot be opened. */
+/** Prints the address once the input has been opened and hashed, so that it fails before. */
 async function serve(call: Call, path: string): Promise<0> {
-  let status: Status = { phase: 'working', label: 'opening', share: null };
-  call.talk.onProgress = (label, share) => {
-    status = { ...status, label, share };
-  };
-  let answers: ReturnType<typeof answersOf> | null = null;
+  let status: Status = { phase: 'ready', label: '', share: null };
+  let answers: ReturnType<typeof answersOf>;
+  // Started first: a port that is taken is refused before the work.
   const server = await startServer({
     port: call.number('port') ?? 0,
     files: await servedPage(basename(localName(path))),
-    answer: async (question, asked) => {
-      // The page asks for the status from the start, and for the rest once it is 'ready'.
-      if (question === 'status') return status;
-      if (answers === null) throw new RangeError('not ready yet');
-      return answers(question, asked);
-    },
+    answer: async (question, asked) => (question === 'status' ? status : answers(question, asked)),
   });
   call.atEnd(() => server.close());
-  await call.print(`${server.address}\n`);
-  call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   const planFile = await planFileOf(call, path);
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   answers = answersOf(call, explored, planFile);
   // From here on progress is that of a single question, such as the one for the map.
-  status = { phase: 'ready', label: '', share: null };
+  call.talk.onProgress = (label, share) => {
+    status = { ...status, label, share };
+  };
+  await call.print(`${server.address}\n`);
+  call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (!call.signal.aborted) await once(call.signal, 'abort');
   throw call.signal.reason;
 }

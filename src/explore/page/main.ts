@@ -67,7 +67,7 @@ function body(): TemplateResult {
 
 /** Shows the view of the address when the server is ready; a page in one file is so at once. */
 async function start(): Promise<void> {
-  const { phase } = await store.follow((status) => status.phase !== 'working');
+  const { phase } = await store.follow(() => true);
   if (phase !== 'ready') return;
   const about = await store.attempt(() => store.source.ask('about', null));
   if (about === undefined) return;

@@ -75,7 +75,7 @@ export class Store {
   state: State = {
     view: 'map',
     about: null,
-    status: { phase: 'working', label: 'opening', share: null },
+    status: { phase: 'opening', label: '', share: null },
     error: null,
     map: null,
     queryKind: 'id',

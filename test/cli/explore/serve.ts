@@ -36,15 +36,11 @@ export async function explore(
   return { address, child, stopped };
 }
 
-/** Asks a server as its page does; resolves when it has opened what is explored. */
+/** Asks a server as its page does. */
 export async function ask<T>({ address }: Served, question: string, asked: unknown): Promise<T> {
-  for (;;) {
-    const { status, answer } = await post(address, question, asked);
-    if (status === 200) return answer as T;
-    const { error } = answer as { error: string };
-    if (error !== 'not ready yet') throw new Error(`${status}: ${error}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const { status, answer } = await post(address, question, asked);
+  if (status === 200) return answer as T;
+  throw new Error(`${status}: ${(answer as { error: string }).error}`);
 }
 
 /** One question, with the headers of a browser unless others are given. */
