@@ -70,3 +70,27 @@ it.each([
     expect(batch.values('at')).toEqual([`13:05:09.${'5'.padEnd(digits, '0')}`, null]);
   }
 });
+
+it('a time of UTC has a Z, as one of Arrow has, and a local time has none', async () => {
+  const writer = new ByteWriter();
+  const of = (name: string, isAdjustedToUTC: boolean) => {
+    const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC, unit: 'MILLIS' } as const;
+    return { name, ...optional, type: 'INT64', logical_type } as const;
+  };
+  const schema = [{ name: 'root', num_children: 2 }, of('utc', true), of('local', false)];
+  const output = new ParquetWriter({ writer, schema });
+  const data = [1_700_000_000_123n, null];
+  output.write({
+    columnData: [
+      { name: 'utc', data },
+      { name: 'local', data },
+    ],
+  });
+  output.finish();
+  const file = join(folder, 'instants.parquet');
+  writeFileSync(file, writer.getBytes());
+  for await (const batch of await openRows(file)) {
+    expect(batch.values('utc')).toEqual(['2023-11-14T22:13:20.123Z', null]);
+    expect(batch.values('local')).toEqual(['2023-11-14T22:13:20.123', null]);
+  }
+});

@@ -57,6 +57,8 @@ function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
       };
     case 'TIMESTAMP':
       return { kind: 'text', turn: (value: bigint) => timeText(BigInt(value), digits) };
+    case 'INSTANT': // of UTC, marked as those of Arrow are
+      return { kind: 'text', turn: (value: bigint) => `${timeText(BigInt(value), digits)}Z` };
     case 'UNSIGNED':
       return type === 'INT64'
         ? { kind: 'uint64', turn: (value: bigint) => BigInt.asUintN(64, value) }

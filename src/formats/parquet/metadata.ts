@@ -341,6 +341,7 @@ function meaningOf(element: Struct): Pick<Leaf, 'meaning' | 'digits'> {
     return { meaning, digits };
   }
   if (meaning === 'INTEGER') meaning = details.get(2) === false ? 'UNSIGNED' : meaning;
+  if (meaning === 'TIMESTAMP' && details.get(1) === true) meaning = 'INSTANT';
   const [unit] = details.get(2) instanceof Map ? details.get(2).keys() : [1];
   return { meaning, digits: meaning === 'DECIMAL' ? Number(details.get(1) ?? 0) : 3 * unit };
 }
