@@ -683,7 +683,8 @@ class OnSpark(unittest.TestCase):
             if not IS_SMOKE:
                 for segments, killed in ((1, "--merge"), (7, "--evaluate"), (24, "--merge")):
                     again = pathlib.Path(folder, f"again-{segments}.hs")
-                    with fault(killed, "child"):
+                    together = mock.patch("halfspace.spark.index.TOGETHER", 5)
+                    with fault(killed, "child"), together:
                         build_index(rows, str(again), **{**options, "segments": segments})
                     other = json.loads((again / "manifest-000001.json").read_text())["index"]["report"]
                     self.assertLess(abs(other["recall"] - report["recall"]), 0.01)

@@ -1,8 +1,9 @@
 /**
  * The recall of an index whose parts are made apart, as by tasks of Spark: each part answers the
- * same evaluation queries, and what it finds becomes a table; a merge chooses the setting and
- * measures it by these tables alone. What a search finds does not depend on how rows are spread
- * over segments, so the figures are those of one index, though nothing has read all of its vectors.
+ * same evaluation queries, and what it finds becomes a table. A merge chooses the setting and
+ * measures it by these tables alone, or makes one of them for a further merge. What a search finds
+ * does not depend on how rows are spread over segments, so the figures are those of one index,
+ * though nothing has read all of its vectors.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -218,7 +219,7 @@ interface Answers extends EvaluationQuery {
 }
 
 /** What all parts answer to evaluation queries, as one index. */
-class EvaluatedParts implements Measurable {
+export class EvaluatedParts implements Measurable {
   readonly canScan = false;
   readonly storage: VectorStorage;
   readonly answers: readonly Answers[];
@@ -264,6 +265,18 @@ class EvaluatedParts implements Measurable {
       answers.row ??= own[i];
       answers.entries = takeable(answers.entries, most);
     }
+  }
+
+  /** The table of a part that has the rows of all. */
+  table(): Uint8Array {
+    const together = this.answers.map(({ near, places, entries }, query) => {
+      const lines = near.found.map(({ row, cosine, given: score }) => {
+        return { row, place: places.get(row) as number, cosine, score };
+      });
+      return { query, near: lines, entries };
+    });
+    const own = this.answers.map(({ row }) => row);
+    return writeTable(COLUMNS, { kind: KIND, rows: this.rows, own }, [batchOf(together)]);
   }
 
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
@@ -326,16 +339,24 @@ class EvaluatedParts implements Measurable {
   }
 }
 
-/** Chooses a setting by the tables of all parts, at these paths, and measures it. */
-export async function measuredParts(
+/** What all parts answer to evaluation queries, by their tables at these paths. */
+export async function readAnswers(
   parts: QueryParts,
   { layout, count }: { layout: Layout; count: number },
   tables: readonly string[],
-  { rows, wanted }: { rows: EvaluationRows; wanted: Wanted },
+  { rows, k }: { rows: EvaluationRows; k: number },
+): Promise<EvaluatedParts> {
+  const index = new EvaluatedParts(layout, count, parts, askedOf(parts, rows, []), k);
+  for (const path of tables) index.add(await readFile(path), path);
+  return index;
+}
+
+/** Chooses a setting by what all parts answer, and measures it. */
+export async function measured(
+  index: EvaluatedParts,
+  wanted: Wanted,
   call: LongCall,
 ): Promise<RecallReport> {
-  const index = new EvaluatedParts(layout, count, parts, askedOf(parts, rows, []), wanted.k);
-  for (const path of tables) index.add(await readFile(path), path);
   const { answers } = index;
   const source = new EvaluationSource(
     { source: 'rows', truth: 'cosine', isTrained: false },

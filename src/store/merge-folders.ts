@@ -3,6 +3,7 @@
  * are linked, or copied, into a new folder under one manifest. No row is read.
  */
 
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
@@ -18,7 +19,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openRowless } from './content';
-import { type EvaluationRows, measuredParts } from './evaluated-parts';
+import { type EvaluatedParts, type EvaluationRows, measured, readAnswers } from './evaluated-parts';
 import { FolderPlace } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
@@ -34,8 +35,9 @@ export interface MergeOptions extends LongCall {
    */
   readonly manifestsOnly?: boolean | undefined;
   /**
-   * Chooses a setting and measures it by what all parts answer to these queries, as files of this
-   * name in the parts say. Without it the setting of the first part stays. @internal
+   * What all parts answer to these queries, as files of this name in the parts say, chooses a
+   * setting, or becomes such a file for a further merge. Without it, as with a file, the setting of
+   * the first part stays. @internal
    */
   readonly evaluated?: EvaluatedMerge | undefined;
 }
@@ -44,6 +46,8 @@ interface EvaluatedMerge {
   readonly file: string;
   readonly rows: EvaluationRows;
   readonly optimize: OptimizeOptions;
+  /** Whether the answers become a file, and choose nothing. */
+  readonly isPart: boolean;
 }
 
 export async function mergeFolders(
@@ -88,16 +92,15 @@ export async function mergeFolders(
     if (own !== undefined) change.spaceFile = await take(own, parts[0]);
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
     if (!manifestsOnly) await change.checkIds();
-    const report =
-      evaluated === undefined || taken.length === 0
-        ? reportOfFirst(first, taken)
-        : await measuredBy(evaluated, {
-            core,
-            parts,
-            manifests,
-            at: new FolderPlace(manifestsOnly ? folder : parts[0], first.generation),
-            call,
-          });
+    const at = new FolderPlace(manifestsOnly ? folder : parts[0], first.generation);
+    let report = reportOfFirst(first, taken);
+    if (evaluated !== undefined && taken.length > 0) {
+      const { file, optimize, isPart } = evaluated;
+      const wanted = checkWantedInFiles(core, optimize);
+      const answers = await answersOf(evaluated, wanted.k, { core, parts, manifests, at });
+      if (isPart) await writeFile(join(folder, file), answers.table());
+      else report = await measured(answers, wanted, call);
+    }
     return change.publish({ report, text: first.text, ...(files && { files }) });
   });
 }
@@ -108,21 +111,19 @@ interface Parts {
   readonly manifests: readonly Manifest[];
   /** Where the files of the first one are. */
   readonly at: FolderPlace;
-  readonly call: LongCall;
 }
 
-/** The report of what all parts answer. */
-async function measuredBy(
-  { file, rows, optimize }: EvaluatedMerge,
-  { core, parts, manifests, at, call }: Parts,
-): Promise<RecallReport> {
+async function answersOf(
+  { file, rows }: EvaluatedMerge,
+  k: number,
+  { core, parts, manifests, at }: Parts,
+): Promise<EvaluatedParts> {
   const [first] = manifests;
-  const wanted = checkWantedInFiles(core, optimize);
   const { space } = await openRowless(at, first);
   const count = manifests.reduce((sum, manifest) => sum + manifest.rows, 0);
   const layout = { space, hasCopies: first.index.copies };
   const paths = parts.map((part) => join(part, file));
-  return measuredParts(core, { layout, count }, paths, { rows, wanted }, call);
+  return readAnswers(core, { layout, count }, paths, { rows, k });
 }
 
 /** The report of the first part, which counts the rows of the others as added since. */

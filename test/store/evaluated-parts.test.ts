@@ -8,6 +8,7 @@ import { queryOf } from '../../src/index/query';
 import { coreOf } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, SimHashIndex, saveIndex } from '../../src/node';
 import { evaluatedPart } from '../../src/store/evaluated-parts';
+import type { MergeOptions } from '../../src/store/merge-folders';
 import { dot } from '../reference/random';
 import { quickIf } from '../reference/tags';
 import { temporaryFolder } from './collection';
@@ -38,6 +39,8 @@ async function modelOf(name: string, vectors: 'float32' | 'int8', copies: boolea
 
 const rows = { vectors: evaluations.map(vectorOf), ids: evaluations.map(idOf) };
 
+type EvaluatedMerge = NonNullable<MergeOptions['evaluated']>;
+
 /** One index of so many parts, with a recall that they measured together. */
 async function mergedOf(name: string, like: string, parts: number, recall: number) {
   const paths: string[] = [];
@@ -53,10 +56,23 @@ async function mergedOf(name: string, like: string, parts: number, recall: numbe
     writeFileSync(join(path, 'answers'), table);
     paths.push(path);
   }
-  const evaluated = { file: 'answers', rows, optimize: { recall, k: K } };
+  const evaluated = { file: 'answers', rows, optimize: { recall, k: K }, isPart: false };
   const folder = join(root, `${name}.hs`);
   const { report } = await IndexFolder.merge(folder, paths, { evaluated });
-  return { folder, report };
+  return { folder, report, inTwoSteps: () => mergedTwice(name, paths, evaluated) };
+}
+
+/** The report of a merge of merges of three parts each. */
+async function mergedTwice(name: string, paths: string[], evaluated: EvaluatedMerge) {
+  const merged: string[] = [];
+  for (let i = 0; i < paths.length; i += 3) {
+    const path = join(root, `${name}-merged-${i}.hs`);
+    const asPart = { ...evaluated, isPart: true };
+    const { report } = await IndexFolder.merge(path, paths.slice(i, i + 3), { evaluated: asPart });
+    expect(report?.queries).not.toBe(EVALUATIONS / 2);
+    merged.push(path);
+  }
+  return (await IndexFolder.merge(join(root, `${name}-twice.hs`), merged, { evaluated })).report;
 }
 
 /** What the same queries choose and measure with all rows at hand. */
@@ -113,9 +129,10 @@ describe.each([
   it('measure as one index', quickIf(parts === 1), async () => {
     const name = `${vectors}-${copies}-${parts}`;
     const like = await modelOf(`${name}-like.hs`, vectors, copies);
-    const { folder, report } = await mergedOf(name, like, parts, recall);
+    const { folder, report, inTwoSteps } = await mergedOf(name, like, parts, recall);
     const wanted = await measuredOf(folder, recall);
     expect(report?.queries).toBe(EVALUATIONS / 2);
+    if (parts > 1) expect(await inTwoSteps()).toEqual(report);
     if (vectors === 'float32') expect(report?.recall).toBeCloseTo(await recallOf(folder), 10);
     if (vectors === 'float32' && !copies) {
       expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...wanted, queriesPerSecond: 0 });

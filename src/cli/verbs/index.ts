@@ -171,6 +171,7 @@ async function mergeFolders(call: Call, output: string | undefined): Promise<0> 
         file: EVALUATED,
         rows: await evaluationRows(call, await openFolder(call, call.args[0])),
         optimize: wantedOf(call),
+        isPart: !call.has('optimize'),
       }
     : undefined;
   const { report } = await call.long(`merging ${output}`, (long) =>

@@ -44,6 +44,10 @@ MIN_ROWS, PER_ROOT, MOST_PARTITIONS, SAMPLE = 4096, 3.5, 8192, 40
 HELD_OUT, QUERIES = 32, 1500
 #: What a part answers to them, as the command calls it.
 ANSWERS = "evaluated.arrow"
+#: Parts whose answers a task reads: 45 MB each.
+TOGETHER = 24
+#: A manifest, and the name of the file of answers.
+Part = tuple[bytes, str]
 
 
 def build_index(
@@ -109,7 +113,7 @@ def build_index(
                 manifest = Path(made, MANIFEST).read_bytes()
                 for name in (MANIFEST, "manifest.json"):
                     os.remove(f"{made}/{name}")
-                answers = f"evaluated-000001-{starts[number]}-{secrets.token_hex(6)}.arrow"
+                answers = _answers_of(json.loads(manifest))
                 if queries:
                     os.rename(f"{made}/{ANSWERS}", f"{made}/{answers}")
                 storage.put(made)
@@ -118,8 +122,26 @@ def build_index(
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
     parts = to_tasks(parted, tasks, "task", "id")
     found = parts.mapInArrow(build, "manifest binary, answers string").collect()
-    made = [(bytes(row[0]), str(row[1])) for row in found]
-    storage.in_task(lambda: _published(storage, _merged(made, storage, optimize, queries)))
+    made = sorted(((bytes(row[0]), str(row[1])) for row in found), key=_first_row)
+    while queries and len(made) > TOGETHER:
+        groups = [made[i : i + TOGETHER] for i in range(0, len(made), TOGETHER)]
+        made = _merged_apart(groups, storage, queries)
+    storage.in_task(lambda: _published(storage, _merged(made, storage, optimize, queries)[0]))
+
+
+def _merged_apart(groups: list[list[Part]], storage: Storage, queries: bytes) -> list[Part]:
+    """A part of each group of parts, by a task each."""
+
+    def merge(number: int) -> Iterator[bytes]:
+        manifest, answers = _merged(groups[number], storage, [], queries)
+        yield from (manifest, answers.encode())
+
+    found = storage.in_tasks(len(groups), merge)
+    return [(manifest, answers.decode()) for manifest, answers in zip(found[::2], found[1::2], strict=True)]
+
+
+def _first_row(part: Part) -> int:
+    return int(json.loads(part[0])["segments"][0]["firstRow"])
 
 
 def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
@@ -152,22 +174,30 @@ def _written(folder: str, files: dict[str, bytes]) -> str:
     return folder
 
 
-def _merged(made: list[tuple[bytes, str]], storage: Storage, words: list[str], queries: bytes) -> bytes:
-    """The manifest over those of parts. With queries it has the recall that their answers show."""
+def _merged(parts: list[Part], storage: Storage, words: list[str], queries: bytes) -> Part:
+    """The part that parts, which follow one another, are together. With `words` of --optimize it has
+    the recall that their answers to the queries show, else it has their answers."""
     with tempfile.TemporaryDirectory() as folder:
-        output = _written(f"{folder}/all.hs", {})
-        parts = [_written(f"{folder}/{i}.hs", {MANIFEST: manifest}) for i, (manifest, _) in enumerate(made)]
-        measure = []
+        output, measure = _written(f"{folder}/all.hs", {}), []
+        paths = [_written(f"{folder}/{i}.hs", {MANIFEST: manifest}) for i, (manifest, _) in enumerate(parts)]
         if queries:
-            for part, (_, answers) in zip(parts, made, strict=True):
-                storage.bring([answers], part)
-                os.rename(f"{part}/{answers}", f"{part}/{ANSWERS}")
-            manifests = [json.loads(manifest) for manifest, _ in made]
-            first = min(manifests, key=lambda one: one["segments"][0]["firstRow"])
-            storage.bring(_files(first, []), output)
+            for path, (_, answers) in zip(paths, parts, strict=True):
+                storage.bring([answers], path)
+                os.rename(f"{path}/{answers}", f"{path}/{ANSWERS}")
+            storage.bring(_files(json.loads(parts[0][0]), []), output)
             measure = [*words, *_asked(folder, queries), "--id", "id", "--vector", "source"]
-        run("index", *parts, "--merge", "--manifests-only", *measure, "-q", "-o", output)
-        return Path(output, MANIFEST).read_bytes()
+        run("index", *paths, "--merge", "--manifests-only", *measure, "-q", "-o", output)
+        manifest = Path(output, MANIFEST).read_bytes()
+        answers = _answers_of(json.loads(manifest))
+        if queries and not words:
+            storage.put(_written(f"{folder}/answers", {answers: Path(output, ANSWERS).read_bytes()}))
+    return manifest, answers
+
+
+def _answers_of(manifest: dict[str, Any]) -> str:
+    """A name of its own for what the rows of a part answer."""
+    first = manifest["segments"][0]["firstRow"]
+    return f"evaluated-000001-{first}-{secrets.token_hex(6)}.arrow"
 
 
 def _asked(folder: str, queries: bytes) -> list[str]:

@@ -53,12 +53,17 @@ class Storage:
 
     def in_task(self, work: Callable[[], Iterable[bytes]]) -> list[bytes]:
         """What `work`, which reads or writes files, gives in a task."""
+        return self.in_tasks(1, lambda _: work())
 
-        def run(_: Batches) -> Batches:
-            yield pa.RecordBatch.from_pydict({"value": pa.array(list(work()), pa.binary())})
+    def in_tasks(self, tasks: int, work: Callable[[int], Iterable[bytes]]) -> list[bytes]:
+        """What `work` gives in tasks, by their numbers from 0 on."""
+
+        def run(batches: Batches) -> Batches:
+            for number in (number for batch in batches for number in batch.column("id").to_pylist()):
+                yield pa.RecordBatch.from_pydict({"value": pa.array(list(work(number)), pa.binary())})
 
         assert self._spark is not None
-        return blobs(self._spark.range(0, 1, 1, 1).mapInArrow(run, "value binary"))
+        return blobs(self._spark.range(0, tasks, 1, tasks).mapInArrow(run, "value binary"))
 
     def names(self) -> list[str]:
         """The names of the files; none where there is no folder."""
