@@ -349,12 +349,12 @@ function thoseOf(
   for (let i = 0; i < names.length && count < most; i++) {
     if (accepts(names[i])) those[count++] = i;
   }
-  const taken = (all: Uint32Array) => those.subarray(0, count).map((i) => all[i]);
+  const atThose = (all: Uint32Array) => those.subarray(0, count).map((i) => all[i]);
   return {
     ...candidates,
-    weights: taken(weights),
-    rows: rows && taken(rows),
-    positions: positions && taken(positions),
+    weights: atThose(weights),
+    rows: rows && atThose(rows),
+    positions: positions && atThose(positions),
   };
 }
 

@@ -313,8 +313,8 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
         }
         const code = codesAt + i * bytesPerCode + (block * size) / 8;
         const seen = kernels.signsOfPairsInto(pairs, bits, code, code + bytesPerCode);
-        flags[i] = joined(flags[i], seen & 3);
-        flags[i + 1] = joined(flags[i + 1], seen >> 2);
+        flags[i] = flagsOfBoth(flags[i], seen & 3);
+        flags[i + 1] = flagsOfBoth(flags[i + 1], seen >> 2);
       }
     }
     if ('sums' in wanted) return;
@@ -324,6 +324,6 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
 }
 
 /** The flags of a code from those of two of its parts: not finite if one is, zero if both are. */
-function joined(a: number, b: number): number {
+function flagsOfBoth(a: number, b: number): number {
   return ((a | b) & NOT_FINITE) | (a & b & ALL_ZERO);
 }

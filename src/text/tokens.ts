@@ -65,9 +65,11 @@ export function splitterOf(tokens: Tokens): Splitter {
   const count = checkInteger('tokens.shingles', shingles, 1, 1000);
   const { kind, split, wordsInToken, isData } = splitterOf(of);
   return {
-    ...{ kind: `shingles(${count}, ${kind})`, isData, areShingles: true },
+    kind: `shingles(${count}, ${kind})`,
     split: (text) => runsOf(Array.from(split(text)), count, ' '),
     wordsInToken: of === 'words' ? count * (wordsInToken as number) : null,
+    areShingles: true,
+    isData,
   };
 }
 

@@ -355,7 +355,7 @@ const MAX_CHANGES = 1000;
  * 1 are `other`.
  */
 export function differences(one: string, other: string): Piece[] {
-  return joined(compared(wordsOf(one), wordsOf(other), bySentences));
+  return mergedPieces(compared(wordsOf(one), wordsOf(other), bySentences));
 }
 
 const wordsOf = (text: string): readonly string[] => text.match(WORDS) ?? [];
@@ -464,7 +464,7 @@ function traced(
  * Joins neighbouring pieces. What is gone and what is added are collected until the next common
  * piece; white space between changed words belongs to the change, so that it is one piece.
  */
-function joined(pieces: readonly Piece[]): Piece[] {
+function mergedPieces(pieces: readonly Piece[]): Piece[] {
   const all: Piece[] = [];
   let [gone, added] = ['', ''];
   const end = () => {
