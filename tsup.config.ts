@@ -82,6 +82,15 @@ const arrowWithoutStreams: Plugin = {
   },
 };
 
+/** Leaves out libzstd, which is as large as half of all else, where a page would load it. */
+const withoutZstd: Plugin = {
+  name: 'without-zstd',
+  setup(build) {
+    const contents = 'export const zstdModule = null;';
+    build.onLoad({ filter: /zstd\.generated\.ts$/ }, () => ({ contents }));
+  },
+};
+
 /** The command's entry begins with a line for the shell; nothing else does. */
 const shebang = {
   name: 'shebang',
@@ -116,7 +125,7 @@ const modules: Options = {
   entry: modulesOf(library.index),
   format: 'esm',
   splitting: false,
-  esbuildPlugins: [...plugins, oneModulePerFile],
+  esbuildPlugins: [...plugins, oneModulePerFile, withoutZstd],
   minify: true,
   clean: true,
   onSuccess: async () => {
@@ -166,7 +175,7 @@ const browser: Options = {
   splitting: false,
   noExternal: [/.*/],
   minify: true,
-  esbuildPlugins: [...plugins, left('worker'), arrowWithoutStreams],
+  esbuildPlugins: [...plugins, left('worker'), arrowWithoutStreams, withoutZstd],
   esbuildOptions: (options) => {
     options.legalComments = 'none'; // THIRD-PARTY-NOTICES has them
   },

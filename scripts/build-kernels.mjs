@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import asc from 'assemblyscript/asc';
 
 const kernels = fileURLToPath(new URL('../src/kernels/', import.meta.url));
+const ZSTDDEC = '../../node_modules/zstddec/dist/zstddec-stream.mjs';
 
 /** The text that the comment on a module describes and `bytesOf` in memory.ts reads. */
 function textOf(bytes) {
@@ -97,6 +98,22 @@ function hasData(wasm) {
   return false;
 }
 
+/**
+ * Writes zstd.generated.ts: the WebAssembly of the package zstddec, which does not export it, as it
+ * stands there, in base64.
+ */
+async function extractZstd() {
+  const script = await readFile(join(kernels, ZSTDDEC), 'utf8').catch(() => '');
+  const [, text] = /["'](AGFzbQ[\w+/]+=*)["']/.exec(script) ?? [];
+  if (text === undefined) process.stderr.write('zstd: zstddec is not installed, run npm ci\n');
+  const made = `// Made by scripts/build-kernels.mjs of the package zstddec; null in builds for browsers.
+export const zstdModule: string | null =
+  ${text ? `'${text}'` : null};
+`;
+  const target = join(kernels, 'zstd.generated.ts');
+  if ((await readFile(target, 'utf8').catch(() => '')) !== made) await writeFile(target, made);
+}
+
 const [name] = process.argv.slice(2);
 if (name !== undefined) await build(name);
 else {
@@ -106,6 +123,7 @@ else {
   for (const { stderr } of await Promise.all(['hash', 'search'].map(compile))) {
     process.stderr.write(stderr);
   }
+  await extractZstd();
   // The worker's script has the types of the modules in it.
   await import('./build-worker.mjs');
 }

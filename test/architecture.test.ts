@@ -58,7 +58,7 @@ const PACKAGE_LAYERS: Record<string, string[]> = {
 /** Packages that are bundled, so that those who install us do not. */
 const BUNDLED = ['lit-html', 'seedrandom'];
 
-const GENERATED = ['kernels/hash', 'kernels/search', 'threads/worker'].map(
+const GENERATED = ['kernels/hash', 'kernels/search', 'kernels/zstd', 'threads/worker'].map(
   (name) => `${name}.generated.ts`,
 );
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join, resolve } from 'node:path';
 import { root } from './checks.mjs';
 
-/** The kernels have code of the library of AssemblyScript in them, which esbuild does not see. */
-const ALWAYS = [join(root, 'node_modules/assemblyscript')];
+/** The kernels have code of the library of AssemblyScript and of zstddec, which esbuild does not see. */
+const ALWAYS = ['assemblyscript', 'zstddec'].map((name) => join(root, 'node_modules', name));
 
 /** A plugin of esbuild that writes to `file` the notices of all builds that it has seen. */
 export function noticesPlugin(file) {

@@ -112,7 +112,7 @@ export class ByteSource implements BytePipe {
     const pull =
       compression === 'gzip'
         ? gunzipped(() => this.next(), name)
-        : unpackedZstd(this, name, byteCount);
+        : unpackedZstd(() => this.next(), name, byteCount);
     // Compressed bytes cannot be read at any position, so there is no `file`.
     return new ByteSource(name, pull, null, () => this.close());
   }

@@ -6,9 +6,7 @@
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { FormatError, messageOf } from '../base/format-error';
-import type { BytePipe } from '../table/arrow/batches';
-import { ZstdDecoder, ZstdOutput } from '../table/compression/zstd';
-import { Source } from '../table/compression/zstd-entropy';
+import { ZstdDecoder } from '../table/compression/zstd';
 
 type Compression = 'gzip' | 'zstd';
 
@@ -59,60 +57,50 @@ export function gunzipped(next: NextBytes, name: string): NextBytes {
       const { done, value } = await pieces.next();
       return done ? new Uint8Array(0) : value;
     } catch (error) {
-      throw damaged('gzip', name, error);
+      throw unreadable('gzip', name, error);
     }
   };
 }
 
-/** The largest window: that of `zstd --long`, and what `zstd -d` takes where it is not asked. */
-const MAX_WINDOW_BYTES = 2 ** 27;
 /** Content is at most this many times the file, or `MIN_CONTENT`, which any file may have. */
 const MAX_RATIO = 1024;
 const MIN_CONTENT = 2 ** 26;
 
 /**
  * Returns a function that gives the content of ZSTD block after block, so that the window of a
- * frame is in memory and no more. A frame whose window is too large is refused before its memory is
- * taken. `byteCount` is the size of the file, null for a stream.
+ * frame is in memory and no more. `byteCount` is the size of the file, null for a stream.
  */
-export function unpackedZstd(source: BytePipe, name: string, byteCount: number | null): NextBytes {
-  const output = new ZstdOutput();
-  const decoder = new ZstdDecoder(output);
+export function unpackedZstd(next: NextBytes, name: string, byteCount: number | null): NextBytes {
+  const decoder = new ZstdDecoder();
   let packed = 0;
   let content = 0;
   return async () => {
-    for (;;) {
-      const { wanted, isBetweenFrames } = decoder;
-      const bytes = await source.take(wanted);
-      if (isBetweenFrames && bytes.length === 0) return bytes;
-      packed += bytes.length;
-      try {
-        decoder.take(Source.of(bytes).part(wanted));
-        checkWindow(output.windowBytes, name);
-        const piece = output.take();
+    try {
+      for (;;) {
+        const piece = decoder.next();
         content += piece.length;
         const most = Math.max(MIN_CONTENT, MAX_RATIO * (byteCount ?? packed));
         if (content > most) throw new Error(`it makes more than ${most} bytes`);
         if (piece.length > 0) return piece;
-      } catch (error) {
-        throw damaged('zstd', name, error);
+        const bytes = await next();
+        if (bytes.length === 0) {
+          decoder.end();
+          return bytes;
+        }
+        packed += bytes.length;
+        decoder.give(bytes);
       }
+    } catch (error) {
+      throw unreadable('zstd', name, error);
     }
   };
 }
 
-function checkWindow(bytes: number, name: string): void {
-  if (bytes <= MAX_WINDOW_BYTES) return;
-  const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
-  const most = `at most ${MAX_WINDOW_BYTES / 2 ** 20} MB, the window of zstd --long`;
-  throw new FormatError(`its zstd has a window of ${size}, ${most}, is read`, name);
-}
-
 /** The error for compressed bytes that cannot be unpacked; an error that names its file stays. */
-function damaged(compression: Compression, name: string, cause: unknown): FormatError {
+function unreadable(compression: Compression, name: string, cause: unknown): FormatError {
   if (cause instanceof FormatError) return cause;
   const reason = messageOf(cause);
-  return new FormatError(`its ${compression} is damaged: ${reason}`, name, { cause });
+  return new FormatError(`its ${compression} cannot be unpacked: ${reason}`, name, { cause });
 }
 
 /** Compresses bytes on their way to another output. Equal input becomes equal bytes. */

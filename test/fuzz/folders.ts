@@ -291,7 +291,8 @@ function streamedZstd(): Run {
     }
     const parts: Uint8Array[] = [];
     try {
-      const next = unpackedZstd(ByteSource.of(chunks(), FILE), FILE, null);
+      const source = ByteSource.of(chunks(), FILE);
+      const next = unpackedZstd(() => source.next(), FILE, null);
       for (let part = await next(); part.length > 0; part = await next()) {
         parts.push(part);
       }

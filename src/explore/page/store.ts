@@ -149,7 +149,7 @@ export class Store {
 }
 
 /** What answers the questions of messages.ts. */
-export interface Source {
+interface Source {
   /** Resolves to the answer; rejects with a sentence for people. */
   ask<Q extends Question>(question: Q, asked: Questions[Q][0]): Promise<Questions[Q][1]>;
   readonly isHeld: boolean;
