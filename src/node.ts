@@ -3,8 +3,12 @@
  * by name and does nothing else; it needs the file system of Node.
  */
 
-export { writeCodes } from './formats/arrow/arrow-file';
-export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
+export {
+  type CreateRowsOptions,
+  createRows,
+  type RowWriter,
+  writeCodes,
+} from './formats/create-rows';
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
 export {

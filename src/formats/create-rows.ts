@@ -3,9 +3,11 @@
  * failure leaves nothing behind, and a file that exists or is an input is not overwritten.
  */
 
-import { checkDeclared } from '../base/arguments';
+import { checkArguments, checkDeclared } from '../base/arguments';
 import { wrongType, wrongValue } from '../base/check';
+import type { Codes } from '../codes/codes';
 import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
+import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
 import { RowBatch } from '../table/row-batch';
 import { type CsvLayout, csvWriter } from './csv/csv-rows';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
@@ -219,4 +221,29 @@ function linesOf(
     },
     finish: () => [],
   };
+}
+
+/**
+ * Writes codes as an Arrow file: whole, or not at all. An existing file is replaced.
+ *
+ * @example
+ * import { readFile } from 'node:fs/promises';
+ * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);
+ * await writeCodes('codes.arrow', made, { ids: ['a', 'b'] });
+ * const { codes, ids } = codesFromArrow<string[]>(await readFile('codes.arrow'));
+ * console.log(codes.count, ids); // 2 [ 'a', 'b' ]
+ */
+export async function writeCodes(
+  path: string,
+  codes: Codes,
+  options?: CodesToArrowOptions,
+): Promise<void> {
+  checkArguments({ path }, { path: 'path' });
+  const bytes = codesToArrow(codes, options);
+  const output = await openOutput(path, { force: true, inputs: [] });
+  await output.write([bytes]).catch(async (error) => {
+    await output.abort();
+    throw error;
+  });
+  await output.close();
 }

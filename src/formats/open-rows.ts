@@ -6,7 +6,7 @@
 import { checkArguments, checkDeclared } from '../base/arguments';
 import { wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { arrowRows } from './arrow/arrow-file';
+import { openArrowFile, openArrowStream } from '../table/arrow/batches';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv/csv-rows';
 import { jsonlRows } from './jsonl/jsonl-rows';
@@ -15,6 +15,7 @@ import { parquetRows } from './parquet/columns';
 import { folderRows, textRows } from './records';
 import {
   type ColumnType,
+  checkColumns,
   type Delimiter,
   detectFormat,
   type FormatRows,
@@ -199,4 +200,29 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
     maxLineBytes: given.maxLineBytes ?? 2 ** 28,
     skips: new Skips(given.onError ?? 'stop'),
   };
+}
+
+/** Rows of an Arrow file or stream, told apart by the first bytes. One batch is in memory. */
+async function arrowRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const isFile = Buffer.from(await source.peek(6)).toString('latin1') === 'ARROW1';
+  // The file format has its schema last: of a stream, all of it is held.
+  const opened = isFile
+    ? await openArrowFile(await source.randomAccess(), source.name)
+    : await openArrowStream(source, source.name, options);
+  const names = opened.columns.map(({ name }) => name);
+  const wanted = new Set(options.columns ?? names);
+  checkColumns(wanted, names);
+  const dropped = names.filter((name) => !wanted.has(name));
+
+  const read: FormatRows['read'] = async (send) => {
+    let isFirst = true; // of a file of empty batches one is given
+    await opened.read(async (batch) => {
+      if (batch.count > 0 || isFirst)
+        await send(dropped.length > 0 ? batch.without(dropped) : batch);
+      isFirst = false;
+    });
+  };
+  const columns = opened.columns.filter(({ name }) => wanted.has(name));
+  const { rowCount, header } = opened;
+  return { columns, rowCount, header, read };
 }

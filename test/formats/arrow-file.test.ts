@@ -30,7 +30,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { writeCodes } from '../../src/formats/arrow/arrow-file';
+import { writeCodes } from '../../src/formats/create-rows';
 import {
   type CodesWithIds,
   codesToArrow,

@@ -21,9 +21,9 @@ import {
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import { columnOf } from './columns';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
 import type { Input } from './open-input';
+import { columnOf } from './open-input';
 import { likenessOf, refuseOtherSettings } from './saved-index';
 import { RowTexts } from './texts';
 

@@ -29,8 +29,16 @@ import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { badData, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
-import { chooseId, chooseSource, type SourceColumns } from './columns';
-import { batchesOf, type Input, nameOfInput, openInput, readingOptions } from './open-input';
+import {
+  batchesOf,
+  chooseId,
+  chooseSource,
+  type Input,
+  nameOfInput,
+  openInput,
+  readingOptions,
+  type SourceColumns,
+} from './open-input';
 import {
   countFrequencies,
   readFrequencies,

@@ -23,8 +23,8 @@ import { plainColumn, plainData } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { namedColumns, type SourceKind } from './columns';
 import { type InputRows, type Likeness, openInputRows, type RowVectorsOrCodes } from './input-rows';
+import { namedColumns, type SourceKind } from './open-input';
 import { likenessOf, openFolder, refuseOtherSettings } from './saved-index';
 
 export interface BuiltIndex {

@@ -1,10 +1,22 @@
-/** Opens inputs by the options of the call, and reads them batch by batch, with progress. */
+/**
+ * Opens inputs by the options of the call, chooses which of their columns are read, and reads them
+ * batch by batch, with progress. A column is the one that an option names, else the only candidate,
+ * else the one with a usual name. A message says what was guessed; with several candidates the call
+ * is a misuse that names them.
+ */
 
 import { addAbortSignal } from 'node:stream';
 import { iterated } from '../../base/long-work';
 import { openRecords } from '../../formats/open-rows';
 import { formatOfPath } from '../../formats/row-reader';
-import type { ColumnType, OpenRowsOptions, RowBatch, RowFormat, RowReader } from '../../node';
+import type {
+  ColumnInfo,
+  ColumnType,
+  OpenRowsOptions,
+  RowBatch,
+  RowFormat,
+  RowReader,
+} from '../../node';
 import { threadsOf } from '../../threads/parallel';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
@@ -146,4 +158,146 @@ export function saySkipped(
   const some = skippedLines.map(({ line, reason }) => `line ${line} (${reason})`).join(', ');
   const rest = skipped > skippedLines.length ? ', …' : '';
   call.say(`${file}: skipped ${counted(skipped, 'line')}: ${some}${rest}`);
+}
+
+/** What an input holds: ready codes, or dense vectors, sparse vectors or texts to make codes of. */
+export type SourceKind = 'code' | 'vector' | 'sparse' | 'text';
+
+/** The columns to read: one, or of sparse vectors two, the dimensions and the values. */
+export interface SourceColumns {
+  readonly kind: SourceKind;
+  readonly columns: readonly string[];
+}
+
+/** Kinds that have an option of their name; --vector names the columns of sparse vectors too. */
+const NAMED = ['vector', 'text', 'code'] as const;
+type NamedKind = (typeof NAMED)[number];
+
+/** Names that choose a column among several candidates: the first that is there. */
+const USUAL: Record<NamedKind, readonly string[]> = {
+  code: ['code', 'codes', 'fingerprint', 'simhash'],
+  vector: ['vector', 'embedding', 'embeddings', 'vectors'],
+  text: ['text', 'body', 'content', 'document', 'description', 'sentence'],
+};
+/** What each kind is called, in the order in which columns are looked for. */
+const NOUNS: Record<SourceKind, string> = {
+  code: 'codes',
+  vector: 'vectors',
+  sparse: 'sparse vectors',
+  text: 'texts',
+};
+const ALL = Object.keys(NOUNS) as SourceKind[];
+
+/**
+ * Chooses the columns to make codes of, among the kinds that a verb takes. A column that an option
+ * names must be there; with `isOther` the options describe another input, and count only where
+ * this one has their columns.
+ */
+export function chooseSource(
+  call: Call,
+  reader: RowReader,
+  kinds: readonly SourceKind[] = ALL,
+  isOther = false,
+): SourceColumns {
+  const isMeant = (kind: NamedKind) =>
+    kinds.includes(kind) && call.list(kind).every((name) => hasColumn(reader, name));
+  const given = NAMED.filter((kind) => call.has(kind) && (!isOther || isMeant(kind)));
+  if (given.length > 1) call.misuse(`give one of ${given.map((one) => `--${one}`).join(', ')}`);
+  if (given.length === 1) return namedSource(call, reader, given[0]);
+  for (const kind of ALL.filter((one) => kinds.includes(one))) {
+    const columns = kind === 'sparse' ? sparseColumns(reader) : guessed(call, reader, kind);
+    if (columns === null) continue;
+    const option = kind === 'sparse' ? 'vector' : kind;
+    call.say(`reading ${sourceWords({ kind, columns })}; --${option} chooses another`);
+    return { kind, columns };
+  }
+  const names = reader.columns.map(({ name, type }) => `${name} (${type})`).join(', ');
+  const wanted = NAMED.filter((kind) => kinds.includes(kind)).map((kind) => NOUNS[kind]);
+  call.fail(`${reader.file}: no column of ${wanted.join(' or ')} among ${names || 'none'}`);
+}
+
+/** `texts of "body"`, for a sentence. */
+export function sourceWords({ kind, columns }: SourceColumns): string {
+  return `${NOUNS[kind]} of ${columns.map((name) => `"${name}"`).join(' and ')}`;
+}
+
+/** The columns that --vector, --text or --code names; a misuse unless they hold such values. */
+function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColumns {
+  const columns = call.list(kind);
+  const [{ name, type, fits }] = columns.map((one) => columnOf(call, reader, one));
+  if (columns.length > 2) call.misuse('--vector takes one column, or two: INDICES,VALUES');
+  const isMap = kind === 'vector' && fits.includes('map');
+  if (columns.length === 2 || isMap) return { kind: 'sparse', columns };
+  if (fits.includes(kind)) return { kind, columns };
+  call.misuse(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}`);
+}
+
+/** The candidate with a usual name, else the only one; null for none, a misuse for several. */
+function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly string[] | null {
+  // 64-bit integers are codes only with --bits: else a column called "code" may hold anything.
+  const isMeant = ({ type }: ColumnInfo) =>
+    kind !== 'code' || call.has('bits') || !/\bInt64|<Uint64/.test(type);
+  const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));
+  const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
+  if (usual !== undefined) return [usual];
+  const idName = call.text('id') ?? 'id';
+  // Integers and lists of numbers could be codes, but seldom are: they need a usual name.
+  const isLikely = ({ name, fits }: ColumnInfo) =>
+    kind === 'code' ? !fits.includes('id') && !fits.includes('vector') : name !== idName;
+  const likely = fitting.filter(isLikely).map(({ name }) => name);
+  if (likely.length <= 1) return likely.length === 0 ? null : likely;
+  const where = `${reader.file} has ${NOUNS[kind]} in ${likely.join(', ')}`;
+  call.misuse(`${where}: choose by --${kind} COLUMN`);
+}
+
+/** The columns "indices" and "values", else the only map from dimensions to values, else null. */
+function sparseColumns({ columns }: RowReader): readonly string[] | null {
+  const named = (['indices', 'values'] as const).filter((own) =>
+    columns.some(({ name, fits }) => name === own && fits.includes(own)),
+  );
+  if (named.length === 2) return named;
+  const maps = columns.filter(({ fits }) => fits.includes('map'));
+  return maps.length === 1 ? [maps[0].name] : null;
+}
+
+/**
+ * The column of the ids: that of --id, else "id" if it fits. Null where rows go by their numbers,
+ * also for `--id none` unless a column has that name.
+ */
+export function chooseId(call: Call, reader: RowReader): string | null {
+  // In a folder of texts the name of each file is the id of its text.
+  const usual = reader.format === 'text' ? 'file' : 'id';
+  const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
+  if (!call.has('id')) return has ? usual : null;
+  const [given] = namedColumns(call, reader, 'id');
+  if (given === undefined) return null;
+  const { name, type, fits } = columnOf(call, reader, given);
+  if (fits.includes('id')) return name;
+  call.misuse(`${reader.file}: column "${name}" is ${type}; ids are integers or strings`);
+}
+
+/** The columns that an option names; "none" is none, unless a column is called so. */
+export function namedColumns(
+  call: Call,
+  reader: Pick<RowReader, 'file' | 'columns'>,
+  option = 'columns',
+): readonly string[] {
+  const names = call.list(option);
+  const isNone = names.length === 1 && names[0] === 'none' && !hasColumn(reader, 'none');
+  return isNone ? [] : names.map((name) => columnOf(call, reader, name).name);
+}
+
+/** The column of a name; a misuse, with the names of all columns, where there is none. */
+export function columnOf(
+  call: Call,
+  { file, columns }: Pick<RowReader, 'file' | 'columns'>,
+  name: string,
+): ColumnInfo {
+  const names = columns.map((column) => column.name).join(', ');
+  const found = columns.find((column) => column.name === name);
+  return found ?? call.misuse(`${file}: no column "${name}", there are ${names || 'none'}`);
+}
+
+function hasColumn({ columns }: Pick<RowReader, 'columns'>, name: string): boolean {
+  return columns.some((column) => column.name === name);
 }

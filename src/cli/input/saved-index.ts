@@ -23,9 +23,9 @@ import {
 import { isIndexFolder } from '../../store/generations';
 import { columnsOfIndex } from '../../table/sealed/index-rows';
 import type { Call } from '../call';
-import { columnOf } from './columns';
 import { comparable, parseFilter } from './filter-text';
 import type { Likeness } from './input-rows';
+import { columnOf } from './open-input';
 
 /** Opens the folder of an index. Fails, with what to do, where the path is something else. */
 export async function openFolder(call: Call, path: string): Promise<IndexFolder> {

@@ -17,10 +17,15 @@ import type { Calibration, KnownPairs, RowBatch, RowReader, TextHasher } from '.
 import { type Call, OF_ROWS } from '../call';
 import { badData } from '../errors';
 import { type Collection, readCollection } from '../input/collection';
-import { type SourceColumns, sourceWords } from '../input/columns';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
-import { batchesOf, nameOfInput, openInput } from '../input/open-input';
+import {
+  batchesOf,
+  nameOfInput,
+  openInput,
+  type SourceColumns,
+  sourceWords,
+} from '../input/open-input';
 import {
   aligned,
   commandLine,

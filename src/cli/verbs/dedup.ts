@@ -38,11 +38,12 @@ import {
   readCollection,
   type TakenColumn,
 } from '../input/collection';
-import { chooseId, chooseSource } from '../input/columns';
 import { comparable } from '../input/filter-text';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
 import {
+  chooseId,
+  chooseSource,
   type Input,
   nameOfInput,
   openInput,

@@ -15,8 +15,13 @@ import type { TextModel } from '../../node';
 import { Embedder } from '../../text/embed';
 import { hashWord } from '../../text/word-hash';
 import type { Call } from '../call';
-import { chooseSource, namedColumns } from '../input/columns';
-import { batchesOf, openInput, readingOptions } from '../input/open-input';
+import {
+  batchesOf,
+  chooseSource,
+  namedColumns,
+  openInput,
+  readingOptions,
+} from '../input/open-input';
 import { counted } from '../output/figures';
 import { openOutput, outputFormat } from '../output/rows';
 

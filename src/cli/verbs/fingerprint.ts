@@ -6,8 +6,8 @@
 import type { RowWriter } from '../../node';
 import { freeNames } from '../../table/row-batch';
 import type { Call } from '../call';
-import { namedColumns } from '../input/columns';
 import { openInputRows } from '../input/input-rows';
+import { namedColumns } from '../input/open-input';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 

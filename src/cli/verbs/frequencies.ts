@@ -6,8 +6,7 @@
 
 import { type FrequencyTable, frequenciesToArrow } from '../../node';
 import type { Call } from '../call';
-import { chooseSource } from '../input/columns';
-import { openInput } from '../input/open-input';
+import { chooseSource, openInput } from '../input/open-input';
 import { countFrequencies, readFrequencies } from '../input/texts';
 import { counted } from '../output/figures';
 import { openBytes } from '../output/rows';

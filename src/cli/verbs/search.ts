@@ -27,9 +27,9 @@ import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
-import { namedColumns } from '../input/columns';
 import { openInputRows, type RowVectorsOrCodes } from '../input/input-rows';
 import { estimatedNearness, LEAST } from '../input/near';
+import { namedColumns } from '../input/open-input';
 import {
   carriedReader,
   checkFilter,
