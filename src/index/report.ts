@@ -3,8 +3,9 @@
  * figures uncertain.
  */
 
-import { checkInteger, checkNumber, checkOneOf, wrongType } from '../base/check';
-import { afterChanges, type QueryRecall, RANKS, type RecallReport } from './index-options';
+import { checkArguments } from '../base/arguments';
+import { checkInteger, checkNumber, wrongType } from '../base/check';
+import { afterChanges, RANKS, type RecallReport } from './index-options';
 import type { Figures, Measurable } from './recall';
 import type { Setting } from './search';
 
@@ -66,8 +67,27 @@ function warningsOf({ recall, isTrained, column }: Figures): string[] {
   return warnings;
 }
 
-/** Upper bound of counts in files. */
-const MAX_COUNT = 2 ** 32;
+const COUNT = { min: 0, max: 2 ** 32 };
+
+/** What a report in a file must be. */
+const DECLARED = {
+  queries: COUNT,
+  source: ['rows', 'queries'],
+  truth: ['cosine', 'distance'],
+  reached: 'boolean',
+  warnings: 'names',
+  k: COUNT,
+  rank: RANKS,
+  method: ['scan', 'partitions'],
+  partitions: COUNT,
+  copies: 'boolean',
+  probes: COUNT,
+  oversample: { ...COUNT, min: 1 },
+  seed: COUNT,
+  rows: COUNT,
+  rowsAdded: COUNT,
+  rowsRemoved: COUNT,
+} as const;
 
 /**
  * The report of a file, checked, since programs print reports and search by them; throws with the
@@ -75,42 +95,19 @@ const MAX_COUNT = 2 ** 32;
  */
 export function checkReport(report: RecallReport): RecallReport {
   if (typeof report !== 'object') throw wrongType('report', 'an object or null', report);
-  checkRecall(report);
-  checkNumber('report.wanted', report.wanted, 0, 1);
-  for (const name of ['reached', 'copies'] as const) {
-    if (typeof report[name] !== 'boolean') {
-      throw wrongType(`report.${name}`, 'true or false', report[name]);
-    }
-  }
-  checkOneOf('report.method', report.method, ['scan', 'partitions']);
-  checkOneOf('report.rank', report.rank, RANKS);
-  checkInteger('report.probes', report.probes, report.method === 'scan' ? 0 : 1, MAX_COUNT);
-  checkInteger('report.oversample', report.oversample, 1, MAX_COUNT);
-  for (const name of ['k', 'rows', 'rowsAdded', 'rowsRemoved', 'partitions', 'seed'] as const) {
-    checkInteger(`report.${name}`, report[name], 0, MAX_COUNT);
+  const named = (values: object) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [`report.${name}`, value]));
+  checkArguments(named(report), named(DECLARED));
+  if (report.method === 'partitions') checkInteger('report.probes', report.probes, 1, COUNT.max);
+  for (const name of ['recall', 'wanted', 'heldOutShare'] as const) {
+    checkNumber(`report.${name}`, report[name], 0, 1);
   }
   checkNumber('report.queriesPerSecond', report.queriesPerSecond, 0, Number.MAX_VALUE);
-  checkNumber('report.heldOutShare', report.heldOutShare, 0, 1);
-  const { warnings } = report;
-  if (!Array.isArray(warnings) || !warnings.every((one) => typeof one === 'string')) {
-    throw wrongType('report.warnings', 'an array of strings', warnings);
+  const { interval } = report;
+  if (!Array.isArray(interval) || interval.length !== 2) {
+    throw wrongType('report.interval', 'two numbers', interval);
   }
+  for (const limit of interval) checkNumber('report.interval', limit, 0, 1);
   // Computes `stale` again, so that a file cannot contradict its own counts.
   return afterChanges(report, {});
-}
-
-/** Throws unless the recall has all of its values, each in its range. */
-function checkRecall({ recall, interval, queries, source, truth }: RecallReport): void {
-  checkNumber('report.recall', recall, 0, 1);
-  checkInterval('report.interval', interval);
-  checkInteger('report.queries', queries, 0, MAX_COUNT);
-  checkOneOf('report.source', source, ['rows', 'queries']);
-  checkOneOf('report.truth', truth, ['cosine', 'distance']);
-}
-
-function checkInterval(name: string, interval: QueryRecall['interval']): void {
-  if (!Array.isArray(interval) || interval.length !== 2) {
-    throw wrongType(name, 'two numbers', interval);
-  }
-  for (const limit of interval) checkNumber(name, limit, 0, 1);
 }

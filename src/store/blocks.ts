@@ -384,6 +384,16 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
   });
 }
 
+/** The table of blocks `first` to `end - 1` alone. */
+export function partOf(table: BlockTable, first: number, end: number): BlockTable {
+  const own = Object.entries(table).map(([name, values]) => {
+    return [name, ArrayBuffer.isView(values) ? (values as Uint32Array).slice(first, end) : values];
+  });
+  const part: BlockTable = Object.fromEntries(own);
+  const starts = part.starts.map((at) => at - table.starts[first]);
+  return { ...part, starts, count: end - first };
+}
+
 /** Bytes of block `i` before its codes, which are the last column. */
 export function headBytes({ layout, rows, bytes }: BlockTable, i: number): number {
   return Math.max(0, bytes[i] - padded(rows[i] * bytesPerCode(layout.bits)));

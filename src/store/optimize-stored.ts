@@ -26,7 +26,7 @@ import {
 } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
-import { NO_PARTITION } from './blocks';
+import { NO_PARTITION, partOf } from './blocks';
 import type { FolderChange, NextSegment } from './change';
 import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
 import { FolderPlace } from './folder-place';
@@ -125,24 +125,8 @@ function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
     while (end < table.count && (rows === 0 || rows + table.rows[end] <= mostRows)) {
       rows += table.rows[end++];
     }
-    const of = <T extends { subarray(first: number, end: number): T }>(values: T): T =>
-      values.subarray(first, end);
-    const start = table.starts[first];
-    const own = {
-      layout: table.layout,
-      count: end - first,
-      partitions: of(table.partitions),
-      rows: of(table.rows),
-      starts: of(table.starts).map((at) => at - start),
-      at: of(table.at),
-      bytes: of(table.bytes),
-      checksums: of(table.checksums),
-      vectorsAt: of(table.vectorsAt),
-      vectorsBytes: of(table.vectorsBytes),
-      vectorsChecksums: of(table.vectorsChecksums),
-      headChecksums: of(table.headChecksums),
-    };
-    parts.push({ ...segment, count: rows, rows: { file, table: own }, copies: null });
+    const own = { file, table: partOf(table, first, end) };
+    parts.push({ ...segment, count: rows, rows: own, copies: null });
   }
   return parts;
 }

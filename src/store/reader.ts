@@ -165,6 +165,7 @@ export function blockGroups(
   segments: readonly StoredSegment[],
   groupBytes: number,
   of: 'rows' | 'rows and vectors' | 'copies' = 'rows',
+  isWanted: (name: BlockName) => boolean = () => true,
 ): (readonly BlockName[])[] {
   const groups: BlockName[][] = [];
   let bytes = groupBytes;
@@ -173,11 +174,13 @@ export function blockGroups(
     if (list === null) continue;
     const { table } = list;
     for (let block = 0; block < table.count; block++) {
+      const name = { segment, list, block };
+      if (!isWanted(name)) continue;
       if (bytes >= groupBytes) {
         groups.push([]);
         bytes = 0;
       }
-      groups[groups.length - 1].push({ segment, list, block });
+      groups[groups.length - 1].push(name);
       bytes += table.bytes[block];
       if (of === 'rows and vectors') bytes += table.vectorsBytes[block];
     }

@@ -328,32 +328,35 @@ export class StoredRows implements Searched, SearchedPart {
 
   // Rows by id.
 
-  /** For each id the place of its row; undefined where there is none. */
+  /** For each id, none of which is given twice, where its row is; undefined where there is none. */
   async find(given: readonly Id[], signal?: AbortSignal): Promise<(FoundRow | undefined)[]> {
     const { ids: kind } = this.#content.manifest.index;
     const found: (FoundRow | undefined)[] = given.map(() => undefined);
-    const own = given.map((id) => idOfKind(id, kind));
-    const usable = [...own.keys()].filter((i) => own[i] !== null);
-    const ids = own as readonly Id[]; // only the usable ones are read
+    const left = new Map<Id, number>();
+    for (const [i, id] of given.entries()) {
+      const own = idOfKind(id, kind);
+      if (own !== null) left.set(own, i);
+    }
     for (const segment of this.#content.segments) {
-      const left = usable.filter((i) => {
-        const isNumbered = kind === 'row';
-        const row = ids[i] as number;
-        return (
-          found[i] === undefined &&
-          (!isNumbered || (row >= segment.firstRow && row < segment.endRow))
-        );
-      });
-      if (left.length === 0) continue;
-      const candidates =
-        segment.files.hashes === undefined
-          ? null
-          : await this.#hashed(
-              segment,
-              left.map((i) => hashOfId(ids[i])),
-              signal,
-            );
-      await this.#compare(segment, ids, left, candidates, found, signal);
+      const { firstRow, endRow, files } = segment;
+      const isHere = (id: Id) => kind !== 'row' || (Number(id) >= firstRow && Number(id) < endRow);
+      const ids = [...left.keys()].filter(isHere);
+      if (ids.length === 0) continue;
+      const blocks = files.hashes && (await this.#blocksOf(segment, ids, signal));
+      const isWanted = ({ block }: BlockName) => blocks === undefined || blocks.has(block);
+      for (const group of blockGroups([segment], SCAN_BYTES, 'rows', isWanted)) {
+        for (const block of await this.reader.blocks(group, 'head', signal)) {
+          this.#note(block);
+          const { rows, ids: own, count } = block.rows;
+          for (let place = 0; place < count; place++) {
+            const id = idAt(own, place, rows[place], kind === 'number');
+            const i = left.get(id);
+            if (i === undefined || this.#content.removed.has(rows[place])) continue;
+            found[i] = { ...block, place, row: rows[place] };
+            left.delete(id);
+          }
+        }
+      }
     }
     return found;
   }
@@ -385,20 +388,22 @@ export class StoredRows implements Searched, SearchedPart {
     return all;
   }
 
-  /** For each hash the positions of the rows of a segment that have it. */
-  async #hashed(
+  /** The blocks of a segment that have rows with the hashes of these ids. */
+  async #blocksOf(
     segment: StoredSegment,
-    hashes: readonly bigint[],
+    ids: readonly Id[],
     signal: AbortSignal | undefined,
-  ): Promise<Uint32Array[]> {
+  ): Promise<ReadonlySet<number>> {
     const file = segment.files.hashes as FolderFile;
     const table = await this.#bucketsOf(segment, signal);
-    const byBucket = new Map<number, number[]>();
-    for (const [i, hash] of hashes.entries()) {
+    const byBucket = new Map<number, bigint[]>();
+    for (const hash of ids.map(hashOfId)) {
       const bucket = bucketOf(hash, table.count);
-      byBucket.set(bucket, [...(byBucket.get(bucket) ?? []), i]);
+      const own = byBucket.get(bucket);
+      if (own === undefined) byBucket.set(bucket, [hash]);
+      else own.push(hash);
     }
-    const positions: Uint32Array[] = [];
+    const blocks = new Set<number>();
     const order = [...byBucket.keys()].sort((a, b) => a - b);
     for (let first = 0; first < order.length; first += BUCKETS_TOGETHER) {
       const some = order.slice(first, first + BUCKETS_TOGETHER);
@@ -408,51 +413,18 @@ export class StoredRows implements Searched, SearchedPart {
       );
       for (const [j, bucket] of some.entries()) {
         const read = readBucket(table, bucket, bodies[j]);
-        for (const i of byBucket.get(bucket) ?? []) {
-          positions[i] = positionsOf(read, hashes[i]).slice();
-          if (positions[i].every((position) => position < segment.count)) continue;
-          const path = this.reader.pathOf(file);
-          throw new FormatError(`damaged: bucket ${bucket} names rows that are not there`, path);
+        for (const hash of byBucket.get(bucket) ?? []) {
+          for (const position of positionsOf(read, hash)) {
+            if (position < segment.count) blocks.add(placeOf(segment, position).block);
+            else {
+              const what = `damaged: bucket ${bucket} names rows that are not there`;
+              throw new FormatError(what, this.reader.pathOf(file));
+            }
+          }
         }
       }
     }
-    return positions;
-  }
-
-  /** Compares ids with those of rows at candidate positions, or with all of a segment. */
-  async #compare(
-    segment: StoredSegment,
-    ids: readonly Id[],
-    left: readonly number[],
-    candidates: readonly Uint32Array[] | null,
-    found: (FoundRow | undefined)[],
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const { index } = this.#content.manifest;
-    const isNumber = index.ids === 'number';
-    const wanted = new Map(left.map((i) => [ids[i], i]));
-    const blocksOf = new Set<number>();
-    for (const positions of candidates ?? []) {
-      for (const position of positions) blocksOf.add(placeOf(segment, position).block);
-    }
-    const groups =
-      candidates === null
-        ? blockGroups([segment], SCAN_BYTES)
-        : grouped([...blocksOf].sort((a, b) => a - b)).map((some) =>
-            some.map((block) => ({ segment, list: segment.rows, block })),
-          );
-    for (const group of groups) {
-      const blocks = await this.reader.blocks(group, 'head', signal);
-      for (const block of blocks) {
-        this.#note(block);
-        const { rows, ids: own, count } = block.rows;
-        for (let place = 0; place < count; place++) {
-          const at = wanted.get(idAt(own, place, rows[place], isNumber));
-          if (at === undefined || this.#content.removed.has(rows[place])) continue;
-          found[at] = { ...block, place, row: rows[place] };
-        }
-      }
-    }
+    return blocks;
   }
 
   /** What is stored of a row that was found. */
@@ -530,15 +502,6 @@ function namedIn(wants: readonly Want[]): ReadonlySet<number> {
 interface FoundRow extends LoadedBlock {
   readonly place: number;
   readonly row: number;
-}
-
-/** Blocks that are read together. */
-function grouped(blocks: readonly number[]): number[][] {
-  const groups: number[][] = [];
-  for (let first = 0; first < blocks.length; first += BUCKETS_TOGETHER) {
-    groups.push(blocks.slice(first, first + BUCKETS_TOGETHER));
-  }
-  return groups;
 }
 
 /** Where bucket `i` is in the file of hashes. */
