@@ -6,11 +6,9 @@ import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { COLUMNS_HEADER } from '../table/sealed/index-rows';
 import { StoredColumns } from './columns';
-import { openContent } from './content';
-import { FolderPlace } from './folder-place';
+import { withContent } from './folder-place';
 import type { GenerationWriter } from './generations';
 import type { FolderFile, Manifest } from './manifest';
-import { withPlace } from './place';
 import { StoredRows } from './stored-rows';
 
 /** Columns by row, and their names and types. */
@@ -53,10 +51,9 @@ export async function carriedBy(
   return {
     columns,
     of: (rows) =>
-      withPlace(new FolderPlace(folder, origin.generation), async (place) => {
-        const content = await openContent(place, origin);
-        return new StoredColumns(content, new StoredRows(content, 0)).batchOf(names, rows);
-      }),
+      withContent(folder, origin, (content) =>
+        new StoredColumns(content, new StoredRows(content, 0)).batchOf(names, rows),
+      ),
   };
 }
 

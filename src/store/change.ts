@@ -17,7 +17,7 @@ import { RowBatch } from '../table/row-batch';
 import { ColumnsFile, refuseOthers, writeColumns } from './carried';
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
-import { FolderPlace } from './folder-place';
+import { FolderPlace, withContent } from './folder-place';
 import { GenerationWriter } from './generations';
 import { headerOf, type IndexHeader, optionsOf } from './header';
 import { hashOfId } from './id-hashes';
@@ -118,8 +118,7 @@ export class FolderChange {
     how: { memory: number; call: LongCall },
     work: (change: FolderChange) => Promise<T>,
   ): Promise<T> {
-    return withPlace(new FolderPlace(folder, base.generation), async (place) => {
-      const content = await openContent(place, base, { signal: how.call.signal });
+    const run = (content: Content) => {
       const { index } = base;
       const core = new IndexCore(checkIndexOptions(optionsOf(index)));
       core.take(content.parts);
@@ -130,7 +129,8 @@ export class FolderChange {
       const layout = { space: content.space, hasCopies: index.copies };
       core.rows = new MemoryIndex(core.rows.options, layout, index.nextRow);
       return new FolderChange(folder, base, content, core, how).#run(work);
-    });
+    };
+    return withContent(folder, base, run, how.call.signal);
   }
 
   /** Runs a change that replaces all rows of a folder; `core` has no rows yet. */
@@ -176,8 +176,7 @@ export class FolderChange {
 
   /** Throws where two rows of the segments have one id. */
   checkIds(): Promise<void> {
-    return withPlace(new FolderPlace(this.folder, null), async (place) => {
-      const content = await openContent(place, this.provisional());
+    return withContent(this.folder, this.provisional(), async (content) => {
       const hashes = new BigUint64Array(content.manifest.rows);
       let count = 0;
       await new StoredRows(content, 0).eachBlock(({ rows: { rows, ids } }) => {

@@ -27,11 +27,10 @@ import type { VectorStorage } from '../index/vectors/row-vectors';
 import { numberType } from '../table/columns/types';
 import { openTable, readNumbers, type TableBatch, writeTable } from '../table/sealed/sealed-table';
 import type { Vector } from '../vectors/vectors';
-import { openContent } from './content';
-import { FolderPlace } from './folder-place';
+import type { Content } from './content';
+import { withContent } from './folder-place';
 import { neededManifest } from './generations';
 import { neverAgain, StoredEvaluable, TOGETHER } from './optimize-stored';
-import { withPlace } from './place';
 
 /** Evaluation queries, in the same order for all parts, and the ids of the rows that they are. */
 export interface EvaluationRows {
@@ -73,8 +72,7 @@ export async function evaluatedPart(
 ): Promise<Uint8Array> {
   const manifest = await neededManifest(folder);
   const work = new LongWork(call);
-  return withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
-    const content = await openContent(place, manifest, { signal: call.signal });
+  const evaluated = async (content: Content) => {
     const index = new StoredEvaluable(content, memory / 2, neverAgain);
     const found = await index.stored.find(rows.ids, call.signal);
     const numbers = found.map((one) => one?.row ?? null);
@@ -99,7 +97,8 @@ export async function evaluatedPart(
     }
     const own = asked.map(({ row }) => row);
     return writeTable(COLUMNS, { kind: KIND, rows: index.rows, own }, [...batches, batchOf([])]);
-  });
+  };
+  return withContent(folder, manifest, evaluated, call.signal);
 }
 
 /** The queries that have a code. */

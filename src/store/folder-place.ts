@@ -10,8 +10,10 @@ import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { fill, ignore, type Readable } from '../formats/file-io';
 import { checkFileSize } from '../table/sealed/file-checksum';
+import { type Content, openContent } from './content';
 import { findManifest, missingFile } from './generations';
-import { type ByteRange, joinedRanges, type NamedFile, type Place } from './place';
+import type { Manifest } from './manifest';
+import { type ByteRange, joinedRanges, type NamedFile, type Place, withPlace } from './place';
 import { ReadBuffers } from './read-buffers';
 
 /**
@@ -114,6 +116,18 @@ export class FolderPlace implements Place {
     this.#open.clear();
     for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);
   }
+}
+
+/** Runs work that reads a generation of a folder. */
+export function withContent<T>(
+  folder: string,
+  manifest: Manifest,
+  work: (content: Content) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  return withPlace(new FolderPlace(folder, manifest.generation), async (place) =>
+    work(await openContent(place, manifest, { signal })),
+  );
 }
 
 /** The bytes of each range, fewer where the file ends within it. */

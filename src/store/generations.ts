@@ -20,12 +20,10 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { ignore, readWhole, syncFolder, writeSynced } from '../formats/file-io';
-import { fileChecksum } from '../table/sealed/file-checksum';
+import { ignore, syncFolder, writeSynced } from '../formats/file-io';
 import type { FileWriter, OpenFile } from './blocks';
 import { GenerationFile } from './generation-file';
 import {
-  checkFileChecksum,
   type FileKind,
   FileNames,
   type FolderFile,
@@ -145,14 +143,6 @@ export async function checkCopy(folder: string, newest: Manifest): Promise<void>
   parseManifest(bytes, path, generation);
   if (generation <= newest.generation) return;
   throw new FormatError(`generation ${generation}, newer than any there is`, path);
-}
-
-/** The bytes of a file, whose size and checksum were compared with the manifest. */
-export async function readFolderFile(folder: string, file: FolderFile): Promise<Uint8Array> {
-  const path = join(folder, file.name);
-  const bytes = await readWhole(path, file.bytes);
-  checkFileChecksum(fileChecksum(bytes), file, path);
-  return bytes;
 }
 
 /**

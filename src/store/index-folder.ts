@@ -6,10 +6,9 @@
 
 import { join } from 'node:path';
 import { checkByteCount } from '../base/arguments';
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkOptions, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
-import { ignore } from '../formats/file-io';
 import type { Id } from '../index/ids';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import type { IdList, SimHashIndex } from '../index/simhash-index';
@@ -20,10 +19,10 @@ import type { VectorBatch } from '../vectors/vectors';
 import { type BuildOptions, buildFolder } from './build';
 import { FolderChange, type NewBatch } from './change';
 import { StoredColumns } from './columns';
-import { openContent } from './content';
+import { wholeFile } from './content';
 import { FolderFacts, readFolder } from './folder-facts';
-import { FolderPlace } from './folder-place';
-import { missingFile, neededManifest, readFolderFile, withNewest } from './generations';
+import { FolderPlace, withContent } from './folder-place';
+import { neededManifest, withNewest } from './generations';
 import type { Manifest } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
@@ -251,15 +250,11 @@ export class IndexFolder extends FolderFacts {
 
   /** Carried columns, in the order of rows; null where there are none. */
   async columns(names?: readonly string[]): Promise<RowBatch | null> {
-    const known = this.columnInfo.map(({ name }) => name);
-    for (const name of names ?? []) {
-      if (!known.includes(name)) throw wrongValue('names', `some of ${known.join(', ')}`, name);
-    }
-    if (known.length === 0) return null;
-    return withPlace(new FolderPlace(this.path, this.generation), async (place) => {
-      const content = await openContent(place, this.manifest);
+    const wanted = names ?? this.columnInfo.map(({ name }) => name);
+    if (wanted.length === 0 && this.columnInfo.length === 0) return null;
+    return withContent(this.path, this.manifest, async (content) => {
       const stored = new StoredColumns(content, new StoredRows(content, 0));
-      return stored.batchOf(names ?? known, await stored.rows());
+      return stored.batchOf(wanted, await stored.rows());
     });
   }
 
@@ -267,15 +262,14 @@ export class IndexFolder extends FolderFacts {
   async frequencies(): Promise<FrequencyTable | null> {
     const file = this.manifest.files.frequencies;
     if (file === undefined) return null;
-    const bytes = await readFolderFile(this.path, file).catch(ignore(['ENOENT']));
-    if (bytes === null) throw await missingFile(this.path, this.generation, file.name);
+    const place = new FolderPlace(this.path, this.generation);
+    const bytes = await withPlace(place, () => wholeFile(place, file));
     return frequenciesFromArrow(bytes, { file: join(this.path, file.name) });
   }
 
   /** Which of these ids the rows have. @internal */
   idsAmong(ids: readonly Id[]): Promise<Id[]> {
-    return withPlace(new FolderPlace(this.path, this.generation), async (place) => {
-      const content = await openContent(place, this.manifest);
+    return withContent(this.path, this.manifest, async (content) => {
       const found = await new StoredRows(content, 0).find(ids);
       return ids.filter((_, i) => found[i] !== undefined);
     });

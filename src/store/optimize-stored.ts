@@ -28,8 +28,8 @@ import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION, partOf } from './blocks';
 import type { FolderChange, NextSegment } from './change';
-import { type Content, noVectorsOf, openContent, type StoredSegment } from './content';
-import { FolderPlace } from './folder-place';
+import { type Content, noVectorsOf, type StoredSegment } from './content';
+import { FolderPlace, withContent } from './folder-place';
 import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
@@ -138,8 +138,7 @@ async function asOneSegment(
 ): Promise<SegmentFiles | null> {
   if (pieces.length < 2) return pieces[0] ?? null;
   const manifest = { ...change.provisional(), columns: [], segments: pieces };
-  return withPlace(new FolderPlace(change.folder, null), async (place) => {
-    const content = await openContent(place, manifest);
+  return withContent(change.folder, manifest, (content) => {
     const merging = { content, segments: content.segments, signal: change.call.signal };
     return mergeSegments(change.writer, change.header, merging);
   });

@@ -15,15 +15,9 @@ import { FileChecksum } from '../table/sealed/file-checksum';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { idAt, NO_PARTITION, vectorChecks } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
-import { type Content, openContent, RowSet, type StoredSegment } from './content';
+import { type Content, openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
-import {
-  checkCopy,
-  generationsIn,
-  newestManifest,
-  readFolderFile,
-  readManifest,
-} from './generations';
+import { checkCopy, generationsIn, newestManifest, readManifest } from './generations';
 import { hashOfId } from './id-hashes';
 import {
   checkFileChecksum,
@@ -168,15 +162,14 @@ async function checkContent(
   { attempt, passed }: { attempt: Attempt; passed: (bytes: number) => void },
 ): Promise<void> {
   const name = manifestName(manifest.generation);
-  const { frequencies } = manifest.files;
-  if (frequencies !== undefined) {
-    await attempt(frequencies.name, async () => {
-      frequenciesFromArrow(await readFolderFile(folder, frequencies), {
-        file: join(folder, frequencies.name),
-      });
-    });
-  }
   await withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
+    const { frequencies } = manifest.files;
+    if (frequencies !== undefined) {
+      const file = join(folder, frequencies.name);
+      await attempt(frequencies.name, async () => {
+        frequenciesFromArrow(await wholeFile(place, frequencies), { file });
+      });
+    }
     const content = await attempt(name, () => openContent(place, manifest));
     if (content === null) return;
     const check = new ContentCheck(content, passed);
