@@ -4,7 +4,8 @@
  * uses `SegmentWriter`.
  */
 
-import { Entries } from '../index/entries';
+import type { Ids } from '../base/ids';
+import type { Entries } from '../index/entries';
 import type { Id } from '../index/ids';
 import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
@@ -136,93 +137,71 @@ export async function writeSegment(
   const layout = layoutOf(header, space, ids === null ? null : idType(ids));
   const range = { firstRow, endRow, count: rows.count };
   const output = await SegmentWriter.open(writer, header, layout, range);
-  const source = new SegmentBlocks(segment, layout, ids);
+  const mostRows = maxBlockRows(layout, layout.residualBytes > 0 || segment.hasPartitions);
+  const add = async (partition: number, positions: Uint32Array, isCopy: boolean) => {
+    for (let first = 0, end = 0; first < positions.length; first = end) {
+      const most = Math.min(positions.length, first + mostRows);
+      end = rows.vectors?.endOf(positions, first, most) ?? most;
+      const some = { partition, positions: positions.subarray(first, end), isCopy };
+      const own = ids && Array.from(some.positions, (at) => ids[at]);
+      const block = blockOf(segment, layout, some, own && idColumn(own, layout.id));
+      await (isCopy ? output.addCopies(block) : output.add(block));
+    }
+  };
   const partitions = space?.count ?? 1;
   for (let p = 0; p <= partitions; p++) {
     const { first, end } = segment.positionsIn(p);
     const positions = Uint32Array.from({ length: end - first }, (_, i) => first + i);
-    for (const block of source.blocks(p < partitions ? p : NO_PARTITION, positions, false)) {
-      await output.add(block());
-    }
+    await add(p < partitions ? p : NO_PARTITION, positions, false);
   }
   for (let p = 0; header.copies && p < partitions; p++) {
     const { first, end } = segment.copiesIn(p);
     // Copies lie in the order of the rows' own partitions; a block has them by row.
     const positions = (segment.entries as Entries).positions as Uint32Array;
     const sorted = positions.slice(first, end).sort((a, b) => rows.rowAt(a) - rows.rowAt(b));
-    for (const block of source.blocks(p, sorted, true)) await output.addCopies(block());
+    await add(p, sorted, true);
   }
   return output.end();
 }
 
-/** Makes blocks of rows of a segment in memory. */
-class SegmentBlocks {
-  readonly #segment: Segment;
-  readonly #layout: BlockLayout;
-  readonly #ids: readonly Id[] | null;
-  readonly #mostRows: number;
+/** Rows of one partition of a segment, by their positions, or copies of rows there. */
+interface RowsOfBlock {
+  readonly partition: number;
+  readonly positions: Uint32Array;
+  readonly isCopy: boolean;
+}
 
-  constructor(segment: Segment, layout: BlockLayout, ids: readonly Id[] | null) {
-    this.#segment = segment;
-    this.#layout = layout;
-    this.#ids = ids;
-    this.#mostRows = maxBlockRows(layout, layout.residualBytes > 0 || segment.hasPartitions);
-  }
-
-  /** Of rows of one partition, in blocks that are made when they are called. */
-  blocks(partition: number, positions: Uint32Array, isCopy: boolean): (() => NewBlock)[] {
-    const { vectors } = this.#segment.rows;
-    const made: (() => NewBlock)[] = [];
-    for (let first = 0; first < positions.length; ) {
-      const wanted = Math.min(positions.length, first + this.#mostRows);
-      const end = vectors?.endOf(positions, first, wanted) ?? wanted;
-      const some = positions.subarray(first, end);
-      made.push(() => this.block(partition, some, isCopy));
-      first = end;
+function blockOf(
+  segment: Segment,
+  { residualBytes, link }: BlockLayout,
+  { partition, positions, isCopy }: RowsOfBlock,
+  ids: Ids | null,
+): NewBlock {
+  const { rows, entries } = segment;
+  const count = positions.length;
+  const vectors = rows.vectors?.gather(positions) ?? NO_VECTORS;
+  const residuals = residualBytes > 0 ? new Uint8Array(count * residualBytes) : null;
+  const scales = residualBytes > 0 ? new Float32Array(count) : null;
+  const isNull = partition === NO_PARTITION;
+  if (entries !== null && residuals !== null && scales !== null && !isNull) {
+    for (let i = 0; i < count; i++) {
+      const own = residuals.subarray(i * residualBytes, (i + 1) * residualBytes);
+      scales[i] = entries.copyInto(segment.entryOf(positions[i], isCopy), own);
     }
-    return made;
   }
-
-  block(partition: number, positions: Uint32Array, isCopy: boolean): NewBlock {
-    const { rows } = this.#segment;
-    const count = positions.length;
-    const vectors = rows.vectors?.gather(positions) ?? NO_VECTORS;
-    const { link } = this.#layout;
-    return {
-      count,
-      partition,
-      rows: positions.map((at) => rows.rowAt(at)),
-      ids:
-        this.#ids &&
-        idColumn(
-          Array.from(positions, (at) => (this.#ids as Id[])[at]),
-          this.#layout.id,
-        ),
-      codes: codesAt(rows, positions),
-      ...this.#residuals(partition, positions, isCopy),
-      checks: vectorChecks(vectors, count),
-      vectors: isCopy ? NO_VECTORS : vectors,
-      links:
-        link === null || isCopy
-          ? null
-          : positions.map((at) => (partition === NO_PARTITION ? 0 : this.#segment.secondOf(at))),
-    };
-  }
-
-  #residuals(partition: number, positions: Uint32Array, isCopy: boolean) {
-    const { residualBytes } = this.#layout;
-    const { entries } = this.#segment;
-    if (residualBytes === 0) return { residuals: null, scales: null };
-    const residuals = new Uint8Array(positions.length * residualBytes);
-    const scales = new Float32Array(positions.length);
-    if (entries instanceof Entries && partition !== NO_PARTITION) {
-      for (let i = 0; i < positions.length; i++) {
-        const own = residuals.subarray(i * residualBytes, (i + 1) * residualBytes);
-        scales[i] = entries.copyInto(this.#segment.entryOf(positions[i], isCopy), own);
-      }
-    }
-    return { residuals, scales };
-  }
+  return {
+    count,
+    partition,
+    rows: positions.map((at) => rows.rowAt(at)),
+    ids,
+    codes: codesAt(rows, positions),
+    residuals,
+    scales,
+    checks: vectorChecks(vectors, count),
+    vectors: isCopy ? NO_VECTORS : vectors,
+    links:
+      link === null || isCopy ? null : positions.map((at) => (isNull ? 0 : segment.secondOf(at))),
+  };
 }
 
 function codesAt(rows: Rows, positions: Uint32Array): Uint8Array {
