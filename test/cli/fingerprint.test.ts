@@ -110,6 +110,10 @@ describe('fingerprint of vectors', () => {
     const wrong = await fingerprint(...input, '--types', 'isbn=date');
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain('--types expected COLUMN=text, number or vector');
+    await writeFile(join(folder, 'numbers.csv'), 'isbn,other\n7,a\n8,b\n');
+    const numbers = await fingerprint(join(folder, 'numbers.csv'), '--text', 'isbn');
+    expect(numbers.code).toBe(2);
+    expect(numbers.stderr).toContain('which holds no texts: say --types isbn=text');
   });
 
   it('keeps only the columns that are asked for', async () => {

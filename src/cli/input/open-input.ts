@@ -229,7 +229,9 @@ function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColu
   const isMap = kind === 'vector' && fits.includes('map');
   if (columns.length === 2 || isMap) return { kind: 'sparse', columns };
   if (fits.includes(kind)) return { kind, columns };
-  call.misuse(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}`);
+  const areCells = reader.format === 'csv' || reader.format === 'jsonl';
+  const hint = kind === 'text' && areCells ? `: say --types ${name}=text` : '';
+  call.misuse(`${reader.file}: column "${name}" is ${type}, which holds no ${NOUNS[kind]}${hint}`);
 }
 
 /** The candidate with a usual name, else the only one; null for none, a misuse for several. */
