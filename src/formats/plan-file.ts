@@ -23,7 +23,7 @@ import {
 } from '../near/plan-table';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
-import { type CreateRowsOptions, createRows, type RowWriter, writerTo } from './create-rows';
+import { createRows, type RowWriter, writerTo } from './create-rows';
 import { textOfFormula } from './csv/csv-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
@@ -60,32 +60,24 @@ export async function savePlan(
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
   const isArrow = format === 'arrow' || format === 'arrows';
-  const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
   const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-  const part = { ids, sourceOf, rows, isRounded: isRounded(format) };
-  await writeRows(path, { format, header }, (writer) =>
-    eachPlanBatch(plan, part, (batch) => writer.write(batch)),
-  );
-}
-
-/** True for formats in which the similarities of a plan have six digits. */
-export const isRounded = (format: RowFormat | null) => format === 'csv' || format === 'jsonl';
-
-async function writeRows(
-  path: string,
-  { format, header }: { format: RowFormat | null; header?: CreateRowsOptions['header'] },
-  write: (writer: RowWriter) => Promise<void>,
-): Promise<void> {
-  const options = { force: true, formulas: 'text', header, ...(format && { format }) } as const;
-  const writer = await createRows(path, options);
+  const writer = await createRows(path, {
+    force: true,
+    formulas: 'text',
+    ...(isArrow && { header: { kind: 'plan' } }),
+  });
   try {
-    await write(writer);
+    const part = { ids, sourceOf, rows, isRounded: isRounded(format) };
+    await eachPlanBatch(plan, part, (batch) => writer.write(batch));
     await writer.close();
   } catch (error) {
     await writer.abort();
     throw error;
   }
 }
+
+/** True for formats in which the similarities of a plan have six digits. */
+export const isRounded = (format: RowFormat | null) => format === 'csv' || format === 'jsonl';
 
 /** How a plan is read. */
 export interface ReadPlanOptions {
