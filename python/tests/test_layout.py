@@ -74,6 +74,16 @@ class Layout(unittest.TestCase):
             sizes[cell] += len(rows)
         self.assertLess(sizes.max(), 1.3 * 40_000)
         self.assertGreater(len(root.inner), 0)
+        self.assertEqual([cell.rows for cell in cells], sizes.tolist())
+
+    def test_a_value_that_fits_into_a_cell_is_not_divided_and_small_cells_share_a_task(self):
+        codes = np.random.default_rng(6).integers(0, 256, (50_000, 8), np.uint8)
+        codes[:30_000, :2] = 90
+        root, cells = tree_of(codes, 3, 40_000)
+        self.assertEqual(root.inner, [])
+        self.assertEqual(sum(cell.rows == 30_000 for cell in cells), 1)
+        small = [layout.Cell([], [], rows=rows) for rows in (90, 20, 30, 40, 10, 20)]
+        self.assertEqual(layout.tasks_of(small, 50), [0, 1, 1, 2, 2, 3])
 
     def test_shards_meet_in_pairs(self):
         codes = codes_of("uniform", 100, 64)

@@ -132,7 +132,7 @@ def between(
 
 
 def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
-    """Pairs id_a, id_b that connect the rows which all near pairs of distinct codes connect: each cell
+    """Pairs id_a, id_b that connect the rows which all near pairs of distinct codes connect: each task
     ties the rows of a group to its first one, so dense groups do not explode."""
     sent, _ = _sent(coded, max_distance, cell_rows)
     within = "within" if "within" in coded.rows.columns else None
@@ -141,13 +141,13 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     kind = _kind(coded.rows, "id")
 
     def tie(batches: Batches) -> Batches:
-        for _, parts in runs(batches, "cell"):
-            ids: list[pa.Array] = []
-            for found in stream(words, _noted(_rows(parts), "id", ids)):
-                known = pa.chunked_array(ids)
-                first = known.take(found.column("group")).combine_chunks()
-                pairs = pa.RecordBatch.from_arrays([first, found.column("id")], ["id_a", "id_b"])
-                yield pairs.filter(pc.not_equal(first, found.column("id")))
+        # Rows of several cells may meet: what is near is near.
+        ids: list[pa.Array] = []
+        for found in stream(words, _noted(_rows(batches), "id", ids)):
+            known = pa.chunked_array(ids)
+            first = known.take(found.column("group")).combine_chunks()
+            pairs = pa.RecordBatch.from_arrays([first, found.column("id")], ["id_a", "id_b"])
+            yield pairs.filter(pc.not_equal(first, found.column("id")))
 
     return sent.mapInArrow(tie, f"id_a {kind}, id_b {kind}")
 
@@ -162,6 +162,7 @@ def _sent(coded: Coded, distance: int, cell_rows: int) -> tuple[DataFrame, list[
     shards = -(-2 * count // cell_rows) if count > cell_rows else 1
     if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards <= distance + 2:
         cells = layout.grid(shards)
+        tasks = [*range(len(cells))]
         said = f"all with all, in {len(cells)} cells"
         copies: Copies = functools.partial(layout.grid_copies, shards)
     else:
@@ -173,12 +174,13 @@ def _sent(coded: Coded, distance: int, cell_rows: int) -> tuple[DataFrame, list[
             return counts
 
         root, cells = layout.tree(bits, distance, cell_rows, census)
+        tasks = layout.tasks_of(cells, cell_rows)
         said = f"{len(cells)} cells by the values of {distance + 1} blocks; the most frequent value of a "
         said += f"block is that of {hottest[0]} codes"
         copies = functools.partial(layout.tree_copies, root)
     log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
-    sent = coded.rows.mapInArrow(_copying(copies), "key int, cell int, side int, rows binary")
-    return to_tasks(sent, max(1, len(cells)), "cell", "side"), cells
+    sent = coded.rows.mapInArrow(_copying(copies, tasks), "key int, cell int, side int, rows binary")
+    return to_tasks(sent, 1 + max(tasks, default=0), "cell", "side"), cells
 
 
 def _census(coded: Coded, root: layout.Node, level: list[layout.Node]) -> list[np.ndarray]:
@@ -222,7 +224,7 @@ def _unpacked(packed: bytes) -> np.ndarray:
     return np.frombuffer(zlib.decompress(packed), np.int64)
 
 
-def _copying(copies: Copies) -> Callable[[Batches], Batches]:
+def _copying(copies: Copies, tasks: list[int]) -> Callable[[Batches], Batches]:
     """Copies of the rows, by cell and side. Many travel as one value, which costs a third of the time
     that they take one by one."""
 
@@ -231,7 +233,7 @@ def _copying(copies: Copies) -> Callable[[Batches], Batches]:
             for cell, side, there in copies(layout.matrix(rows.column("code"))):
                 if len(there) == 0:
                     continue
-                columns = [pa.array([one], pa.int32()) for one in (key_of(cell), cell, side)]
+                columns = [pa.array([one], pa.int32()) for one in (key_of(tasks[cell]), cell, side)]
                 columns += _column(rows.take(pa.array(there))).columns
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 

@@ -53,7 +53,7 @@ def cluster(
         dense = stages.keep(ends.where(F.col("count") >= min_samples).select("id"), "dense rows")
         for end in ("id_a", "id_b"):
             joined = joined.join(dense.select(F.col("id").alias(end)), end, "left_semi")
-    found = components(joined, checkpoint=stages)
+    found = components(joined, stages, cell_rows)
     large = found.groupBy("component").count().where(F.col("count") >= min_cluster_size)
     # The command numbers clusters in the order of their first rows.
     numbers = numbered(large.select("component"), [F.asc("component")], "cluster", stages)
@@ -114,7 +114,7 @@ def dedup(
         parts.append(known)
         codes = codes.join(known.select("id"), "id", "left_anti")
     coded = Coded.of(codes.drop("value"), stages)
-    grouped = components(edges(coded, max_distance, cell_rows), checkpoint=stages)
+    grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
     words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule)]
     alike = [*coded.words(), *options(max_distance=max_distance)]
     if source.least:

@@ -21,20 +21,21 @@ import pyarrow as pa
 BLOCK_BITS = 16
 #: Blocks of fewer bits do not tell rows apart.
 MIN_BLOCK_BITS = 8
-#: A value with more than this share of a cell's rows is divided.
+#: A value with more than this share of a cell's rows has a cell alone, and is divided beyond a cell.
 MAX_SHARE = 0.5
 #: Divisions within divisions; what is then too large stays so.
 MAX_DEPTH = 3
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
-    """Rows that meet in a task. Its pairs agree in the bits `agree`, and in no set of `differ` entirely;
-    with sides, only rows of different ones are paired."""
+    """Rows that meet. Their pairs agree in the bits `agree`, and in no set of `differ` entirely; with
+    sides, only rows of different ones are paired."""
 
     agree: list[int]
     differ: list[list[int]]
-    has_sides: bool
+    has_sides: bool = False
+    rows: int = 0
 
 
 @dataclass
@@ -74,6 +75,18 @@ def tree(bits: int, distance: int, cell_rows: int, census: Census) -> tuple[Node
             for inner in assign(node, counts, cells, (bits, distance, cell_rows))
         ]
     return root, cells
+
+
+def tasks_of(cells: list[Cell], cell_rows: int) -> list[int]:
+    """By cell its task: cells that follow one another share one, of up to `cell_rows` rows."""
+    tasks: list[int] = []
+    task, rows = 0, 0
+    for cell in cells:
+        rows += cell.rows
+        if rows > cell_rows and tasks:
+            task, rows = task + 1, cell.rows
+        tasks.append(task)
+    return tasks
 
 
 def counted(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -132,20 +145,23 @@ def assign(
         rest = [bit for bit in range(bits) if bit not in set(node.agree + block)]
         can_divide = node.depth < MAX_DEPTH and len(rest) >= MIN_BLOCK_BITS * (distance + 1)
         agree, differ = node.agree + block, node.differ_before(at)
-        if can_divide:
-            for value in np.flatnonzero(sizes > MAX_SHARE * cell_rows):
+        for value in np.flatnonzero(sizes > MAX_SHARE * cell_rows):
+            if sizes[value] > cell_rows and can_divide:
                 of_value[value] = -2 - len(node.inner)
                 node.inner.append(Node(agree, differ, blocks_of(rest, distance), node.depth + 1))
+            else:
+                of_value[value] = len(cells)
+                cells.append(Cell(agree, differ, rows=int(sizes[value])))
         # One row alone has no pair. The largest first, each to the cell with the fewest rows.
         small = np.flatnonzero((sizes > 1) & (of_value == -1))
         small = small[np.argsort(-sizes[small], kind="stable")]
         wanted = max(1, round(int(sizes[small].sum()) / cell_rows)) if len(small) else 0
         loads = [(0, len(cells) + i) for i in range(wanted)]
-        cells.extend(Cell(agree, differ, False) for _ in range(wanted))
+        cells.extend(Cell(agree, differ) for _ in range(wanted))
         for value in small:
             rows, cell = loads[0]
-            of_value[value] = cell
-            heapq.heapreplace(loads, (rows + int(sizes[value]), cell))
+            of_value[value], cells[cell].rows = cell, rows + int(sizes[value])
+            heapq.heapreplace(loads, (cells[cell].rows, cell))
         # numpy sorts 16 bits by radix, three times as fast.
         node.cells.append(of_value.astype(np.int16) if len(cells) < 1 << 15 else of_value)
     return node.inner

@@ -124,7 +124,7 @@ def pairs(
     coded = Coded.of(tables[0], stages)
     if not source.least:
         return near_of(coded, max_distance, cell_rows)
-    grouped = components(edges(coded, max_distance, cell_rows), checkpoint=stages)
+    grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
     return _exact(source.compared(rows, tables[0], id).join(grouped, "id"), source, within)
 
 
