@@ -135,8 +135,8 @@ export class IndexFolder extends FolderFacts {
   }
 
   /**
-   * Checks every checksum and invariant of a folder. Lists the problems by file and changes
-   * nothing.
+   * Compares every file and block of a folder with its checksum, and every row with what other
+   * files say of it. Lists the problems by file and changes nothing.
    */
   static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
     return verifyFolder(folder, options);
