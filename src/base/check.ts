@@ -78,11 +78,6 @@ export function checkBits(bits: unknown): number {
   return checkInteger('bits', bits, 1, MAX_BITS);
 }
 
-/** A wanted number of results, from 1 on. More than there are rows is allowed: all are returned. */
-export function checkK(k: unknown): number {
-  return checkInteger('k', k, 1, Number.MAX_SAFE_INTEGER);
-}
-
 /** A distance in bits that codes of this width can have: 0..`bits`. */
 export function checkMaxDistance(maxDistance: unknown, bits: number): number {
   return checkInteger('maxDistance', maxDistance, 0, bits);
@@ -117,14 +112,39 @@ export function checkOneOf<T extends string>(
   throw wrongValue(name, expected, value);
 }
 
+/** A string. */
+export function checkText(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw wrongType(name, 'a string', value);
+  return value;
+}
+
+/** True or false. */
+export function checkBoolean(name: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw wrongType(name, 'true or false', value);
+}
+
+/**
+ * What an option may be: one of these texts, an integer from `min` to `max`, a number from `least`
+ * to `most`, or what a function does not refuse; null where the call itself checks it.
+ */
+type Declared =
+  | readonly string[]
+  | { readonly min: number; readonly max?: number }
+  | { readonly least: number; readonly most: number }
+  | ((name: string, value: unknown) => unknown)
+  | null;
+
+/** All options of a call, each with what it may be. */
+type Declaration<T> = { readonly [K in keyof T]-?: Declared };
+
 /**
  * A copy of the options without those that are undefined, so that spreading it over defaults keeps
- * these. Throws a TypeError for an unknown key, with the nearest known one. Checks no values.
+ * these. Throws a TypeError for an unknown key, with the nearest known one, and for wrong values.
  */
 export function checkOptions<T extends object>(
-  name: string,
   options: T | undefined,
-  known: readonly string[],
+  declared: Declaration<NoInfer<T>>,
+  name = 'options',
 ): T {
   if (options === undefined) return {} as T;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -132,10 +152,23 @@ export function checkOptions<T extends object>(
   }
   const given: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(options)) {
-    if (!known.includes(key)) throw unknownKey(name, key, known);
-    if (value !== undefined) given[key] = value;
+    if (!Object.hasOwn(declared, key)) throw unknownKey(name, key, Object.keys(declared));
+    if (value === undefined) continue;
+    checkDeclared(key, value, declared[key as keyof T]);
+    given[key] = value;
   }
   return given as T;
+}
+
+/** Fails unless a value is as it is declared. */
+export function checkDeclared(name: string, value: unknown, declared: Declared): void {
+  if (typeof declared === 'function') declared(name, value);
+  else if (Array.isArray(declared)) checkOneOf(name, value, declared);
+  else if (declared !== null && 'least' in declared) {
+    checkNumber(name, value, declared.least, declared.most);
+  } else if (declared !== null && 'min' in declared) {
+    checkInteger(name, value, declared.min, declared.max ?? Number.MAX_SAFE_INTEGER);
+  }
 }
 
 function unknownKey(name: string, key: string, known: readonly string[]): TypeError {

@@ -24,23 +24,17 @@ export type InStages = <T>(
   stage: (call: Required<Pick<LongCall, 'onProgress' | 'signal'>>) => Promise<T>,
 ) => Promise<T>;
 
-/** Names of the options of `LongCall`. */
-export const LONG_CALL = ['onProgress', 'signal', 'threads'];
 const MAX_THREADS = 256;
 /** Time after which a step pauses for the event loop. */
 const PAUSE_AFTER_MS = 16;
 
-/** Checks the options of `LongCall`, not others next to them; returns the same object. */
-export function checkLongCall<T extends LongCall>(options: T): T {
-  const { onProgress, signal, threads } = options;
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw wrongType('onProgress', 'a function', onProgress);
-  }
-  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
-    throw wrongType('signal', 'an AbortSignal', signal);
-  }
-  if (threads !== undefined) checkThreads('threads', threads);
-  return options;
+function checkCallback(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw wrongType(name, 'a function', value);
+}
+
+function checkSignal(name: string, value: unknown): void {
+  if (typeof (value as AbortSignal | null)?.throwIfAborted === 'function') return;
+  throw wrongType(name, 'an AbortSignal', value);
 }
 
 /** By signal what its one listener calls: Node warns of more than ten listeners. */
@@ -70,6 +64,10 @@ export function checkThreads(name: string, threads: unknown): 'auto' | number {
   throw wrongValue(name, `'auto' or an integer in 1..${MAX_THREADS}`, threads);
 }
 
+/** The options of a call that a signal stops, and those of every long call, declared. */
+export const STOPPED = { signal: checkSignal } as const;
+export const LONG_CALL = { onProgress: checkCallback, ...STOPPED, threads: checkThreads } as const;
+
 /** Converts the progress of a part of some work to that of the whole; null reports nothing. */
 type ProgressMap = (done: number, total: number) => readonly [done: number, total: number] | null;
 
@@ -88,7 +86,7 @@ export class LongWork {
 
   /** Work by the options of a call that has no others; throws for unknown ones. */
   static of(options: LongCall | undefined): LongWork {
-    return new LongWork(checkLongCall(checkOptions('options', options, LONG_CALL)));
+    return new LongWork(checkOptions(options, LONG_CALL));
   }
 
   /**

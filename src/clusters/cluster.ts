@@ -10,9 +10,9 @@
  * product with the mean of the rows, so they are exact, and no pairs are compared.
  */
 
-import { checkInteger, checkOneOf, checkOptions, checkSeed, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, checkSeed, wrongValue } from '../base/check';
 import { clampedCosine, lengthOf } from '../base/length';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawn } from '../base/random';
 import { Highest } from '../base/top-k';
 import { KMeans, Progress } from '../k-means/k-means';
@@ -51,7 +51,13 @@ export interface Clusters {
   readonly objective: number;
 }
 
-const OPTIONS = ['clusters', 'by', 'seed', 'exemplars', ...LONG_CALL];
+const OPTIONS = {
+  clusters: { min: 1, max: 2 ** 24 },
+  by: ['vectors', 'bits'],
+  seed: null,
+  exemplars: { min: 0, max: 10_000 },
+  ...LONG_CALL,
+} as const;
 
 /**
  * Groups rows into a given number of clusters by direction (spherical k-means).
@@ -62,12 +68,11 @@ const OPTIONS = ['clusters', 'by', 'seed', 'exemplars', ...LONG_CALL];
  * console.log(labels, clusters[0]?.size); // Int32Array(3) [ 0, 0, 1 ] 2
  */
 export async function cluster(source: ClusterSource, options: ClusterOptions): Promise<Clusters> {
-  const given = { ...CLUSTER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
+  const given = { ...CLUSTER_DEFAULTS, ...checkOptions(options, OPTIONS) };
   const count = checkInteger('clusters', given.clusters, 1, 2 ** 24);
   const seed = String(checkSeed(given.seed));
-  const exemplars = checkInteger('exemplars', given.exemplars, 0, 10_000);
-  if (given.by !== undefined) checkOneOf<PointKind>('by', given.by, ['vectors', 'bits']);
-  const work = new LongWork(checkLongCall(given));
+  const { exemplars } = given;
+  const work = new LongWork(given);
   const { points, by } = await pointsOf(source, given.by, work);
   const { rows } = points;
   if (rows.length === 0) throw new Error('cluster() needs rows, the source has none');

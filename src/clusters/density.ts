@@ -8,8 +8,8 @@
  */
 
 import { grown, toStarts } from '../base/arrays';
-import { checkInteger, checkOptions } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { checkOptions } from '../base/check';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { keyOf, rowOf, weightOf } from '../base/top-k';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
@@ -64,15 +64,15 @@ export interface DensityClusters {
   readonly noise: number;
 }
 
-const OPTIONS = [
-  'minClusterSize',
-  'minSamples',
-  'exemplars',
+const OPTIONS = {
+  minClusterSize: { min: 2, max: 2 ** 32 },
+  minSamples: { min: 1, max: 2 ** 16 },
+  exemplars: { min: 0, max: 10_000 },
   ...LONG_CALL,
-  'maxDistance',
-  'minCosine',
-  'minJaccard',
-];
+  maxDistance: null,
+  minCosine: null,
+  minJaccard: null,
+} as const;
 
 /**
  * Groups rows by density (HDBSCAN*): finds the number of clusters, and rows that are noise.
@@ -87,11 +87,9 @@ export async function clusterByDensity(
   source: RowSource,
   options?: DensityOptions,
 ): Promise<DensityClusters> {
-  const given = { ...DENSITY_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
-  const work = new LongWork(checkLongCall(given));
-  const minClusterSize = checkInteger('minClusterSize', given.minClusterSize, 2, 2 ** 32);
-  const minSamples = checkInteger('minSamples', given.minSamples, 1, 2 ** 16);
-  const exemplars = checkInteger('exemplars', given.exemplars, 0, 10_000);
+  const given = { ...DENSITY_DEFAULTS, ...checkOptions(options, OPTIONS) };
+  const { minClusterSize, minSamples, exemplars } = given;
+  const work = new LongWork(given);
   const all = rowsOf('source', source);
   const maxDistance = maxDistanceOf({ ...all, vectors: null }, given);
   const { points } = pointsOfRows(all);

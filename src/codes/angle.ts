@@ -47,7 +47,7 @@ export function estimateAngle(
   bits: number,
   options?: { confidence?: number },
 ): AngleEstimate {
-  const { confidence = 0.95 } = checkOptions('options', options, ['confidence']);
+  const { confidence = 0.95 } = checkOptions(options, { confidence: null });
   const angle = angleOf(distance, bits);
   const [low, high] = wilson(distance, bits, confidence);
   const share = distance / bits;
@@ -88,7 +88,7 @@ export function wilson(
  * console.log(distanceFor(0.9, 256, 0.99)); // 50
  */
 export function bitsFor(options: { cosineError: number; cosine?: number }): number {
-  const { cosineError, cosine = 0 } = checkOptions('options', options, ['cosineError', 'cosine']);
+  const { cosineError, cosine = 0 } = checkOptions(options, { cosineError: null, cosine: null });
   checkNumber('cosineError', cosineError, 0.0001, 1);
   const share = shareOf(cosine);
   const slope = Math.PI * Math.sin(Math.PI * share);

@@ -8,8 +8,8 @@ import { bitAt, checkValidity, isValid } from '../base/bitmap';
 import {
   checkBits,
   checkInteger,
-  checkOneOf,
   checkOptions,
+  MAX_BITS,
   wrongType,
   wrongValue,
 } from '../base/check';
@@ -77,7 +77,8 @@ export interface CodesOptions {
   origin?: CodeOrigin;
 }
 
-const OPTIONS = ['bits', 'bitOrder', 'validity', 'origin'];
+const ALLOCATE = { bits: { min: 1, max: MAX_BITS }, validity: null, origin: null } as const;
+const OPTIONS = { ...ALLOCATE, bitOrder: ['lsb', 'msb'] } as const;
 
 /** Bytes of a code: `bits / 8`, rounded up. */
 export function bytesPerCode(bits: number): number {
@@ -121,7 +122,7 @@ export class Codes {
 
   /** `count` codes of zeros, for the caller to fill. `validity` is not copied. */
   static allocate(count: number, options: Omit<CodesOptions, 'bitOrder'>): Codes {
-    const given = checkOptions('options', options, ['bits', 'validity', 'origin']);
+    const given = checkOptions(options, ALLOCATE);
     const bits = checkBits(given.bits);
     checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
     checkValidity(given.validity, count);
@@ -139,9 +140,8 @@ export class Codes {
 
   /** Copies codes made elsewhere. Bits beyond `bits` must be 0; null rows become 0. */
   static from(bytes: Uint8Array, options: CodesOptions): Codes {
-    const { bitOrder: order, ...given } = checkOptions('options', options, OPTIONS);
+    const { bitOrder, ...given } = checkOptions(options, OPTIONS);
     const bits = checkBits(given.bits);
-    const bitOrder = checkOneOf('bitOrder', order ?? 'lsb', ['lsb', 'msb']);
     if (!(bytes instanceof Uint8Array)) throw wrongType('bytes', 'a Uint8Array', bytes);
     const width = bytesPerCode(bits);
     const count = bytes.length / width;
@@ -165,7 +165,7 @@ export class Codes {
    */
   static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
     if (!Array.isArray(parts)) throw wrongType('parts', 'an array of Codes', parts);
-    const given = checkOptions('options', options, ['bits', 'origin']);
+    const given = checkOptions(options, { bits: ALLOCATE.bits, origin: null });
     for (const [i, part] of parts.entries()) {
       if (!(part instanceof Codes)) throw wrongType(`parts[${i}]`, 'Codes', part);
       if (part.bits !== parts[0].bits) {

@@ -111,7 +111,7 @@ export function estimateJaccard(
   bits: number,
   options?: { confidence?: number },
 ): JaccardEstimate {
-  const { confidence = 0.95 } = checkOptions('options', options, ['confidence']);
+  const { confidence = 0.95 } = checkOptions(options, { confidence: null });
   const estimatedJaccard = jaccardOf(distance, bits);
   const [low, high] = wilson(distance, bits, confidence);
   const share = distance / bits;

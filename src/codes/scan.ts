@@ -7,8 +7,8 @@
  */
 
 import { grown, toStarts } from '../base/arrays';
-import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import type { HammingKernel } from '../kernels/hamming';
 import { hammingKernel } from '../kernels/kernels';
 import { Codes } from './codes';
@@ -26,7 +26,7 @@ export interface ScanOptions {
 }
 
 const DEFAULT_K = 10;
-const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard'];
+const OPTIONS = { k: { min: 1 }, maxDistance: null, minCosine: null, minJaccard: null } as const;
 
 /** Bytes of codes, and queries, that are compared in a step: some milliseconds. */
 const STEP_BYTES = 1 << 21;
@@ -45,7 +45,7 @@ const FIRST_ROWS = 128;
  * console.log((await scanAll(codes, codes, { k: 1 })).length); // 3
  */
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
-  const given = checkOptions('options', options, OPTIONS);
+  const given = checkOptions(options, OPTIONS);
   const running = new Scan(codes, oneQuery(codes, query), given);
   for (const end of stepEnds(codes)) running.compareTo(end, 0);
   return running.results()[0];
@@ -60,7 +60,7 @@ export async function scanAll(
   queries: Codes,
   options?: ScanOptions & LongCall,
 ): Promise<Neighbors[]> {
-  const given = checkLongCall(checkOptions('options', options, [...OPTIONS, ...LONG_CALL]));
+  const given = checkOptions(options, { ...OPTIONS, ...LONG_CALL });
   const work = new LongWork(given);
   checkQueries(codes, queries);
   const running = new Scan(codes, queries, given);
@@ -99,7 +99,7 @@ class Scan {
   constructor(codes: Codes, queries: Codes, given: ScanOptions) {
     const widest = widestOf(codes, given);
     const most = widest ?? codes.bits;
-    const k = checkK(given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER));
+    const k = given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER);
     this.#codes = codes;
     this.#queries = queries;
     this.#hamming = hammingKernel(codes.bytesPerCode);

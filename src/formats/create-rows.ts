@@ -3,8 +3,8 @@
  * failure leaves nothing behind, and a file that exists or is an input is not overwritten.
  */
 
-import { checkArguments, checkDeclared } from '../base/arguments';
-import { wrongType, wrongValue } from '../base/check';
+import { checkNames, checkPath } from '../base/arguments';
+import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
@@ -55,10 +55,10 @@ type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 const OPTIONS = {
   format: ROW_FORMATS,
-  force: 'boolean',
-  inputs: 'names',
+  force: checkBoolean,
+  inputs: checkNames,
   formulas: ['keep', 'text'],
-  header: 'any',
+  header: null,
 } as const;
 
 /**
@@ -75,7 +75,7 @@ export async function createRows(
   target: string | NodeJS.WritableStream,
   options?: CreateRowsOptions,
 ): Promise<RowWriter> {
-  const given = checkDeclared(options, OPTIONS);
+  const given = checkOptions(options, OPTIONS);
   const { force = false, inputs = [], formulas = 'keep', header } = given;
   const stream = target === '-' ? process.stdout : target;
   if (typeof stream !== 'string' && typeof stream?.write !== 'function') {
@@ -238,7 +238,7 @@ export async function writeCodes(
   codes: Codes,
   options?: CodesToArrowOptions,
 ): Promise<void> {
-  checkArguments({ path }, { path: 'path' });
+  checkPath('path', path);
   const bytes = codesToArrow(codes, options);
   const output = await openOutput(path, { force: true, inputs: [] });
   await output.write([bytes]).catch(async (error) => {

@@ -3,8 +3,15 @@
  * batch, in memory that does not grow with the file.
  */
 
-import { checkArguments, checkDeclared } from '../base/arguments';
-import { wrongValue } from '../base/check';
+import { checkNames, checkSource } from '../base/arguments';
+import {
+  checkBoolean,
+  checkOneOf,
+  checkOptions,
+  checkText,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import { FormatError } from '../base/format-error';
 import { openArrowFile, openArrowStream } from '../table/arrow/batches';
 import { ByteSource } from './byte-source';
@@ -74,16 +81,23 @@ export interface OpenRowsOptions {
 /** What the options may be, for callers that pass them on. */
 export const OPEN_OPTIONS = {
   format: ROW_FORMATS,
-  file: 'text',
-  columns: 'names',
+  file: checkText,
+  columns: checkNames,
   batchRows: { min: 1 },
   onError: ['stop', 'skip'],
-  expectEnd: 'boolean',
-  types: { each: ['text', 'number', 'vector'] },
+  expectEnd: checkBoolean,
+  types: checkTypes,
   delimiter: [',', ';', '\t', '|'],
   maxColumns: { min: 1, max: 2 ** 32 },
   maxLineBytes: { min: 1, max: 2 ** 29 },
 } as const;
+
+function checkTypes(name: string, types: unknown): void {
+  if (typeof types !== 'object' || types === null) throw wrongType(name, 'an object', types);
+  for (const [column, type] of Object.entries(types)) {
+    checkOneOf(`${name}.${column}`, type, ['text', 'number', 'vector']);
+  }
+}
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
@@ -112,7 +126,7 @@ export async function openRows(
   source: string | readonly string[] | AsyncIterable<Uint8Array>,
   options?: OpenRowsOptions,
 ): Promise<RowReader> {
-  return openRecords(source, checkDeclared(options, OPEN_OPTIONS));
+  return openRecords(source, checkOptions(options, OPEN_OPTIONS));
 }
 
 /** Options that only callers in this library give; `states` of files on hosts that were read. */
@@ -128,7 +142,7 @@ export async function openRecords(
   given: OpenRowsOptions,
   inner: Inner = {},
 ): Promise<OpenRows> {
-  checkArguments({ source }, { source: 'source' });
+  checkSource('source', source);
   const read = readOptions(given);
   const isPath = typeof source === 'string';
   if ((isPath && given.format !== 'text') || Array.isArray(source)) {

@@ -5,11 +5,11 @@
  * converts.
  */
 
-import { checkArguments, checkDeclared } from '../base/arguments';
-import { MAX_BITS } from '../base/check';
+import { checkNames, checkPath, checkPaths } from '../base/arguments';
+import { checkBoolean, checkOptions, MAX_BITS } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkIds } from '../base/ids';
-import { checkLongCall, type LongCall } from '../base/long-work';
+import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import {
@@ -45,8 +45,8 @@ export async function writePlan(
   plan: DedupPlan,
   options?: PlanTableOptions,
 ): Promise<void> {
-  const given = checkDeclared(options, { ids: 'any', rows: ['all', 'groups'] });
-  checkArguments({ path }, { path: 'path' });
+  const given = checkOptions(options, { ids: null, rows: ['all', 'groups'] });
+  checkPath('path', path);
   checkPlanShape('plan', plan);
   await savePlan(path, plan, given);
 }
@@ -97,8 +97,8 @@ export interface ReadPlanOptions {
  * console.log((await readPlan('plan.csv')).kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
 export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {
-  const { maxRows } = checkDeclared(options, { maxRows: { min: 0 } });
-  checkArguments({ path }, { path: 'path' });
+  const { maxRows } = checkOptions(options, { maxRows: { min: 0 } });
+  checkPath('path', path);
   return (await readPlanLines(path, maxRows)).plan;
 }
 
@@ -167,16 +167,14 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
 
 const OPTIONS = {
   ...OPEN_OPTIONS,
-  signal: 'any',
-  onProgress: 'any',
-  threads: 'any',
-  column: 'any',
+  ...LONG_CALL,
+  column: null,
   bits: { min: 1, max: MAX_BITS },
   bitOrder: ['lsb', 'msb'],
-  ids: 'any',
-  inputs: 'names',
+  ids: null,
+  inputs: checkNames,
   outputFormat: ROW_FORMATS,
-  force: 'boolean',
+  force: checkBoolean,
 } as const;
 
 /** What was read, and which lines were left out where `onError` is 'skip'. */
@@ -199,9 +197,10 @@ export async function applyPlan(
   output: string,
   options?: ApplyOptions,
 ): Promise<Applied> {
-  const given = checkLongCall(checkDeclared(options, OPTIONS));
+  const given = checkOptions(options, OPTIONS);
   checkPlanShape('plan', plan);
-  checkArguments({ source, output }, { source: 'paths', output: 'path' });
+  checkPaths('source', source);
+  checkPath('output', output);
   return applyChecked(plan, source, output, given);
 }
 

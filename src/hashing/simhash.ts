@@ -7,11 +7,11 @@
  */
 
 import {
-  checkBits,
   checkInteger,
-  checkOneOf,
   checkOptions,
   checkSeed,
+  checkText,
+  MAX_BITS,
   wrongType,
   wrongValue,
 } from '../base/check';
@@ -77,7 +77,17 @@ export const SIMHASHER_DEFAULTS = {
   zero: 'error',
 } as const;
 
-const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'texts'];
+/** What the options of a hasher may be. */
+export const HASHER_OPTIONS = {
+  bits: { min: 1, max: MAX_BITS },
+  seed: null,
+  projection: PROJECTIONS,
+  dimensions: { min: 1 },
+  zero: ['error', 'null'],
+  pattern: null,
+  texts: checkText,
+} as const;
+
 /** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB for this many. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 
@@ -106,19 +116,14 @@ export class SimHasher {
   readonly #rows: RowHasher;
 
   constructor(options?: SimHasherOptions) {
-    const given = { ...SIMHASHER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
-    this.bits = checkBits(given.bits);
+    const given = { ...SIMHASHER_DEFAULTS, ...checkOptions(options, HASHER_OPTIONS) };
+    this.bits = given.bits;
     this.seed = checkSeed(given.seed);
-    this.projection = checkOneOf('projection', given.projection, PROJECTIONS);
-    this.zero = checkOneOf('zero', given.zero, ['error', 'null']);
+    this.projection = given.projection;
+    this.zero = given.zero;
     this.bytesPerCode = bytesPerCode(this.bits);
-    if (given.dimensions !== undefined) {
-      this.dimensions = checkInteger('dimensions', given.dimensions, 1, Number.MAX_SAFE_INTEGER);
-    }
+    this.dimensions = given.dimensions;
     const { texts } = given;
-    if (texts !== undefined && typeof texts !== 'string') {
-      throw wrongType('texts', 'a string', texts);
-    }
     if (given.pattern !== undefined) {
       if (typeof given.pattern !== 'function') {
         throw wrongType('pattern', 'a function', given.pattern);

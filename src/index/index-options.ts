@@ -3,9 +3,14 @@
  * `optimize`. The comments of exported options are the texts of docs/api.md.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongValue } from '../base/check';
+import { checkBoolean, checkInteger, checkOptions, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
-import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
+import {
+  HASHER_OPTIONS,
+  type Projection,
+  SIMHASHER_DEFAULTS,
+  type SimHasherOptions,
+} from '../hashing/simhash';
 import type { VectorBatch } from '../vectors/vectors';
 import type { Filter } from './filter';
 import type { Id } from './ids';
@@ -24,7 +29,7 @@ export const RANKS = ['hamming', 'estimate', 'exact'] as const;
  * centroids ('partitions'); 'auto' chooses.
  */
 export type Method = (typeof METHODS)[number];
-export const METHODS = ['auto', 'scan', 'bands', 'partitions'] as const;
+const METHODS = ['auto', 'scan', 'bands', 'partitions'] as const;
 
 /** Options of an index: those of its hasher, but for `pattern`, which a file could not store. */
 export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
@@ -62,7 +67,15 @@ export interface SearchOptions<I extends Id = Id> {
 /** Defaults of a search; `optimize` replaces `oversample` and `probes` by what it chose. */
 export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
-export const SEARCH_OPTIONS = ['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'];
+export const SEARCH_OPTIONS = {
+  k: { min: 1 },
+  rank: RANKS,
+  method: METHODS,
+  oversample: { least: 1, most: 2 ** 32 },
+  probes: { min: 1, max: 2 ** 32 },
+  filter: null,
+  explain: null,
+} as const;
 
 /** `maxDistance`, or the lowest similarity, or both must be given. */
 export interface IndexWithinOptions<I extends Id = Id> {
@@ -84,14 +97,14 @@ export interface IndexWithinOptions<I extends Id = Id> {
   explain?: boolean;
 }
 
-export const WITHIN_OPTIONS = [
-  'maxDistance',
-  'minCosine',
-  'minJaccard',
-  'method',
-  'filter',
-  'explain',
-];
+export const WITHIN_OPTIONS = {
+  maxDistance: null,
+  minCosine: null,
+  minJaccard: null,
+  method: ['auto', 'scan', 'bands'],
+  filter: null,
+  explain: null,
+} as const;
 
 /** Options of `optimize`: the wanted recall, and how it is measured. */
 export interface OptimizeOptions {
@@ -118,7 +131,14 @@ export interface OptimizeOptions {
 
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
 
-export const OPTIMIZE_OPTIONS = ['recall', 'k', 'partitions', 'copies', 'seed', 'queries'];
+export const OPTIMIZE_OPTIONS = {
+  recall: { least: 0, most: 1 },
+  k: { min: 1, max: 10_000 },
+  partitions: { min: 1, max: 65_536 },
+  copies: checkBoolean,
+  seed: null,
+  queries: null,
+} as const;
 
 /** The recall of a sample of queries. */
 export interface QueryRecall {
@@ -185,7 +205,7 @@ export function afterChanges(
   return { ...report, rowsAdded: added, rowsRemoved: removed, stale };
 }
 
-const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'texts', 'vectors'];
+const OPTIONS = { ...HASHER_OPTIONS, vectors: VECTOR_STORAGES } as const;
 
 /** Checked options of an index: those of its hasher, and its own with defaults filled in. */
 export interface CheckedOptions {
@@ -195,14 +215,13 @@ export interface CheckedOptions {
 
 /** Checks the options of an index against each other; the hasher checks its own. */
 export function checkIndexOptions(options: SimHashIndexOptions | undefined): CheckedOptions {
-  const given = checkOptions('options', options, OPTIONS);
+  const given = checkOptions(options, OPTIONS);
   const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, ...hasher } = given;
   if ('pattern' in hasher) {
     throw new TypeError(
       'an index takes no "pattern", which its file cannot record: add codes instead',
     );
   }
-  checkOneOf('vectors', vectors, VECTOR_STORAGES);
   if (vectors === 'float32' || vectors === 'int8') {
     checkInteger('dimensions', given.dimensions, 1, 2 ** 26);
   }

@@ -5,7 +5,7 @@
  * as it was.
  */
 
-import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkSeed, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
 import { MAX_RESIDUAL_BYTES } from '../kernels/residuals';
@@ -71,23 +71,21 @@ export interface Wanted {
 /** The options of `optimize` with their defaults, checked against each other and the index. */
 export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
   const given = { ...OPTIMIZE_DEFAULTS, ...options };
-  const { queries, partitions, copies } = given;
+  const { recall, k, queries, partitions, copies } = given;
   if (core.hasher.projection === 'minwise') {
     throw new Error(
       `projection 'minwise' needs no optimize(): searches go by distance, and are exact`,
     );
   }
   const isCount = typeof queries === 'number';
-  const recall = checkNumber('recall', given.recall, 0, 1);
   if (recall === 0) throw wrongValue('recall', 'a number above 0', recall);
   const count = isCount ? queries : OPTIMIZE_DEFAULTS.queries;
   return {
     recall,
-    k: checkInteger('k', given.k, 1, 10_000),
+    k,
     queries: checkInteger('queries', count, 2, MAX_QUERIES),
     given: isCount ? null : queries,
-    partitions:
-      partitions === undefined ? undefined : checkInteger('partitions', partitions, 1, 65_536),
+    partitions,
     copies: copies === undefined ? undefined : checkCopies(core, copies),
     seed: checkSeed(given.seed),
   };
@@ -97,8 +95,7 @@ export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
  * Throws where copies are asked for without dense vectors, or with too wide ones: a copy is an
  * entry, and only vectors of some widths have entries.
  */
-function checkCopies({ vectors, dense }: IndexCore, copies: unknown): boolean {
-  if (typeof copies !== 'boolean') throw wrongType('copies', 'true or false', copies);
+function checkCopies({ vectors, dense }: IndexCore, copies: boolean): boolean {
   if (!copies || hasEntries(dense)) return copies;
   if (dense !== null) {
     const most = 4 * MAX_RESIDUAL_BYTES;

@@ -3,8 +3,8 @@
  * figures uncertain.
  */
 
-import { checkArguments } from '../base/arguments';
-import { checkInteger, checkNumber, wrongType } from '../base/check';
+import { checkNames } from '../base/arguments';
+import { checkBoolean, checkDeclared, checkInteger, checkNumber, wrongType } from '../base/check';
 import { afterChanges, RANKS, type RecallReport } from './index-options';
 import type { Figures, Measurable } from './recall';
 import type { Setting } from './search';
@@ -74,13 +74,13 @@ const DECLARED = {
   queries: COUNT,
   source: ['rows', 'queries'],
   truth: ['cosine', 'distance'],
-  reached: 'boolean',
-  warnings: 'names',
+  reached: checkBoolean,
+  warnings: checkNames,
   k: COUNT,
   rank: RANKS,
   method: ['scan', 'partitions'],
   partitions: COUNT,
-  copies: 'boolean',
+  copies: checkBoolean,
   probes: COUNT,
   oversample: { ...COUNT, min: 1 },
   seed: COUNT,
@@ -95,9 +95,9 @@ const DECLARED = {
  */
 export function checkReport(report: RecallReport): RecallReport {
   if (typeof report !== 'object') throw wrongType('report', 'an object or null', report);
-  const named = (values: object) =>
-    Object.fromEntries(Object.entries(values).map(([name, value]) => [`report.${name}`, value]));
-  checkArguments(named(report), named(DECLARED));
+  for (const [name, declared] of Object.entries(DECLARED)) {
+    checkDeclared(`report.${name}`, report[name as keyof RecallReport], declared);
+  }
   if (report.method === 'partitions') checkInteger('report.probes', report.probes, 1, COUNT.max);
   for (const name of ['recall', 'wanted', 'heldOutShare'] as const) {
     checkNumber(`report.${name}`, report[name], 0, 1);

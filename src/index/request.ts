@@ -3,22 +3,13 @@
  * and how candidates are found for it: as `optimize` chose, or as the caller says.
  */
 
-import {
-  checkInteger,
-  checkK,
-  checkMaxDistance,
-  checkNumber,
-  checkOneOf,
-  wrongValue,
-} from '../base/check';
+import { checkMaxDistance, wrongValue } from '../base/check';
 import { checkLeast, distanceToSearch, JACCARD } from '../codes/measure';
 import { checkFilter, type RowFilter } from './filter';
 import type { Id } from './ids';
 import {
   type IndexWithinOptions,
-  METHODS,
   type Method,
-  RANKS,
   type Rank,
   type RecallReport,
   SEARCH_DEFAULTS,
@@ -56,8 +47,7 @@ export interface RequestedIndex {
 export function searchRequest(index: RequestedIndex, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const { parts } = index;
-  const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
-  const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
+  const { k, method, rank = null } = { ...SEARCH_DEFAULTS, ...given };
   if (parts.measure === JACCARD && rank !== null && rank !== 'hamming') {
     throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
   }
@@ -68,13 +58,13 @@ export function searchRequest(index: RequestedIndex, given: SearchOptions<never>
     throw new Error(`method 'partitions' needs an index of some size after optimize()`);
   }
   return {
-    k: checkK(given.k ?? SEARCH_DEFAULTS.k),
+    k,
     maxDistance: parts.bits,
     least: null,
     rank,
     method,
-    oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
-    probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
+    oversample: oversample ?? null,
+    probes: probes ?? null,
     filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
     isExplained: given.explain === true,
   };
@@ -86,7 +76,7 @@ export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<n
     k: Number.MAX_SAFE_INTEGER,
     ...reachOf(index.parts, given),
     rank: 'hamming',
-    method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
+    method: given.method ?? 'auto',
     oversample: null,
     probes: null,
     filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),

@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { estimateAngle } from '../codes/angle';
 import { hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
@@ -245,7 +245,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** The k best rows for a vector or a code. */
   search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
-    const given = checkOptions('options', options, SEARCH_OPTIONS);
+    const given = checkOptions(options, SEARCH_OPTIONS);
     const request = searchRequest(this.#core, given);
     return answer(this.#core, queryOf(this.#core, query), request) as SearchResult<I>;
   }
@@ -255,15 +255,15 @@ export class SimHashIndex<I extends Id = Id> {
     queries: RowsToAdd,
     options?: SearchOptions<I> & LongCall,
   ): Promise<SearchResult<I>[]> {
-    const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
-    const work = new LongWork(checkLongCall(given));
+    const given = checkOptions(options, { ...SEARCH_OPTIONS, ...LONG_CALL });
+    const work = new LongWork(given);
     const request = searchRequest(this.#core, given);
     return (await answers(this.#core, queries, request, work)) as SearchResult<I>[];
   }
 
   /** All rows within a distance, or of a similarity. */
   within(query: Vector | Uint8Array, options: IndexWithinOptions<I>): SearchResult<I> {
-    const given = checkOptions('options', options, WITHIN_OPTIONS);
+    const given = checkOptions(options, WITHIN_OPTIONS);
     const request = withinRequest(this.#core, given);
     return answer(this.#core, queryOf(this.#core, query), request) as SearchResult<I>;
   }
@@ -273,8 +273,8 @@ export class SimHashIndex<I extends Id = Id> {
     queries: RowsToAdd,
     options: IndexWithinOptions<I> & LongCall,
   ): Promise<SearchResult<I>[]> {
-    const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
-    const work = new LongWork(checkLongCall(given));
+    const given = checkOptions(options, { ...WITHIN_OPTIONS, ...LONG_CALL });
+    const work = new LongWork(given);
     const request = withinRequest(this.#core, given);
     return (await answers(this.#core, queries, request, work)) as SearchResult<I>[];
   }
@@ -284,8 +284,8 @@ export class SimHashIndex<I extends Id = Id> {
    * choice. Partitions the rows if that pays. Searches run meanwhile as before.
    */
   async optimize(options?: OptimizeOptions & LongCall): Promise<RecallReport> {
-    const given = checkOptions('options', options, [...OPTIMIZE_OPTIONS, ...LONG_CALL]);
-    const work = new LongWork(checkLongCall(given));
+    const given = checkOptions(options, { ...OPTIMIZE_OPTIONS, ...LONG_CALL });
+    const work = new LongWork(given);
     const wanted = checkWanted(this.#core, given);
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
     return this.#alone('optimize', () => optimize(this.#core, wanted, work));

@@ -11,7 +11,7 @@
 
 import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
 import { reaches } from '../base/length';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
 import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
 import { firstAlike } from '../near/groups';
@@ -94,7 +94,7 @@ const LOWEST_COSINE = 0.88;
 const STEPS = [0.01, 0.02, 0.05, 0.1];
 const MAX_LINES = 21;
 
-const OPTIONS = ['pairs', 'minCosine', 'minJaccard', 'vectors', ...LONG_CALL];
+const OPTIONS = { pairs: null, minCosine: null, minJaccard: null, vectors: null, ...LONG_CALL };
 
 /**
  * Says which threshold fits rows of which some pairs are known, by their exact similarities. The
@@ -111,7 +111,7 @@ export async function calibrate(
   source: RowSource,
   options: CalibrateOptions,
 ): Promise<Calibration> {
-  const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  const given = checkOptions(options, OPTIONS);
   const { pairs, vectors, minCosine, minJaccard, ...call } = given;
   const rows = withVectors(rowsOf('source', source), vectors);
   checkKnown(pairs, rows);

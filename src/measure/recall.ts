@@ -4,16 +4,8 @@
  * answer, or queries of the caller; none of them took part in building or tuning by this call.
  */
 
-import {
-  checkInteger,
-  checkK,
-  checkOptions,
-  checkSeed,
-  naming,
-  wrongType,
-  wrongValue,
-} from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { checkOptions, checkSeed, naming, wrongType, wrongValue } from '../base/check';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { MemoryEvaluable } from '../index/memory-evaluable';
@@ -48,11 +40,18 @@ export interface MeasureRecallOptions extends LongCall {
 /** More queries than by default narrow the interval, and take more time. */
 const MEASURE_RECALL_DEFAULTS = { k: 10, sample: 200, seed: 0 } as const;
 
-const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
 /** Most queries: more take memory and time, and narrow the interval little. */
 const MAX_QUERIES = 100_000;
-/** Options of a search that are set here. */
-const NOT_OF_SEARCH = ['k', 'filter', 'explain'];
+const OPTIONS = {
+  queries: null,
+  k: { min: 1 },
+  sample: { min: 1, max: MAX_QUERIES },
+  seed: null,
+  search: null,
+  ...LONG_CALL,
+} as const;
+/** The options of a search, without those that are set here. */
+const { k: _, filter: __, explain: ___, ...SEARCH } = SEARCH_OPTIONS;
 
 /** A measured recall, with what was measured. */
 export interface MeasuredRecall extends QueryRecall {
@@ -133,15 +132,14 @@ function truthOf(rows: Uint32Array): Truth {
 
 /** Checked options with defaults; the seed as 32 bits. */
 function checked(options: MeasureRecallOptions | undefined) {
-  const all = checkLongCall(checkOptions('options', options, OPTIONS));
+  const all = checkOptions(options, OPTIONS);
   const { k, sample, seed, search, ...given } = { ...MEASURE_RECALL_DEFAULTS, ...all };
-  const known = SEARCH_OPTIONS.filter((name) => !NOT_OF_SEARCH.includes(name));
   return {
     ...given,
-    k: checkK(k),
-    sample: checkInteger('sample', sample, 1, MAX_QUERIES),
+    k,
+    sample,
     seed: Number(BigInt.asUintN(32, checkSeed(seed))),
-    search: checkOptions('search', search, known),
+    search: checkOptions(search, SEARCH, 'search'),
   };
 }
 

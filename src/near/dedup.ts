@@ -9,7 +9,7 @@
 
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import type { HashCounts } from '../base/hash-counts';
-import { checkLongCall, LongWork } from '../base/long-work';
+import { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
@@ -73,7 +73,14 @@ export interface DedupOptions extends GroupOptions {
   extend?: Extension;
 }
 
-const OPTIONS = [...GROUP_OPTIONS, 'keepAtMost', 'targetRows', 'common', 'extend'];
+const OPTIONS = {
+  ...GROUP_OPTIONS,
+  keepAtMost: { min: 1 },
+  targetRows: null,
+  common: null,
+  extend: null,
+} as const;
+const EXTEND = { plan: null, source: null, vectors: null };
 
 /**
  * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
@@ -86,8 +93,8 @@ const OPTIONS = [...GROUP_OPTIONS, 'keepAtMost', 'targetRows', 'common', 'extend
  * console.log(plan.kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
-  const all = checkOptions('options', options, OPTIONS);
-  const work = new LongWork(checkLongCall(all));
+  const all = checkOptions(options, OPTIONS);
+  const work = new LongWork(all);
   const { extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
   // Counted at once, as the codes are copied: the index may change while the call runs.
@@ -98,7 +105,6 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   const { text, stars } = await findCommon(added, all, checked, work);
   const near = text === null ? checked.near : { ...checked.near, common: text };
   const request = { ...checked, near };
-  checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) checkGrowth(all);
   const asked = { added, known, request, keepAtMost, stars };
   const measured = (plan: DedupPlan) =>
@@ -212,7 +218,7 @@ interface Known {
 }
 
 function knownOf(extend: Extension, added: Rows): Known {
-  const { plan, source, vectors } = checkOptions('extend', extend, ['plan', 'source', 'vectors']);
+  const { plan, source, vectors } = checkOptions(extend, EXTEND, 'extend');
   checkPlanShape('extend.plan', plan);
   const rows = withVectors(rowsOf('extend.source', source), vectors);
   checkComparable(rows, added);

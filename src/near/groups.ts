@@ -7,7 +7,7 @@
 
 import { ascending, keyOfBytes, toStarts } from '../base/arrays';
 import { checkOneOf, checkOptions, checkSeed, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, mixed } from '../base/random';
 import { UnionFind } from '../base/union-find';
 import type { CommonText } from './common-text';
@@ -68,8 +68,13 @@ export interface RowGroups {
   readonly groups: readonly RowGroup[];
 }
 
-/** Names of the options of `GroupOptions`. */
-export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', ...LONG_CALL];
+export const GROUP_OPTIONS = {
+  ...NEARNESS,
+  grouping: GROUPINGS,
+  keep: null,
+  group: null,
+  ...LONG_CALL,
+} as const;
 
 /**
  * Groups rows that are near to each other. Rows in no pair are in no group.
@@ -80,8 +85,8 @@ export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', ...LONG_
  * console.log(groups.length, groups[0]?.rows); // 1 Uint32Array(2) [ 0, 1 ]
  */
 export async function groupRows(source: RowSource, options: GroupOptions): Promise<RowGroups> {
-  const given = checkOptions('options', options, GROUP_OPTIONS);
-  const work = new LongWork(checkLongCall(given));
+  const given = checkOptions(options, GROUP_OPTIONS);
+  const work = new LongWork(given);
   const all = withVectors(rowsOf('source', source), given.vectors);
   const { codes } = all;
   const request = groupRequest(all, { ...given, vectors: undefined });

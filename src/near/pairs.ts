@@ -11,7 +11,7 @@
 
 import { checkMaxDistance, checkOptions, wrongType } from '../base/check';
 import { reaches } from '../base/length';
-import { checkLongCall, iterated, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { iterated, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast } from '../codes/measure';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
@@ -56,7 +56,7 @@ export interface Pairs extends AsyncIterable<PairBatch> {
   readonly hasJaccards: boolean;
 }
 
-const OPTIONS = [...NEARNESS, 'group', 'cell', ...LONG_CALL];
+const OPTIONS = { ...NEARNESS, group: null, cell: null, ...LONG_CALL };
 
 /**
  * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
@@ -89,7 +89,7 @@ export function pairs(
   const theirs = isOne ? null : rowsOf('right', second as RowSource);
   const options = (third ?? second) as PairsOptions;
   const request = requestOf(ours, theirs, options);
-  const { onProgress, signal, threads } = checkLongCall(options);
+  const { onProgress, signal, threads } = options;
   const call = {
     ...(onProgress && { onProgress }),
     ...(signal && { signal }),
@@ -132,7 +132,7 @@ function requestOf(
   options: PairsOptions,
   equal: EqualRows = 'all',
 ) {
-  const known = checkOptions('options', options, OPTIONS);
+  const known = checkOptions(options, OPTIONS);
   const { minCosine, minJaccard, vectors, group } = known;
   if (right !== null && vectors !== undefined) {
     throw new TypeError('"vectors" are of one collection: for two, make indexes that hold them');

@@ -50,8 +50,8 @@ export interface Nearness extends LeastSimilarity {
   vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
 }
 
-/** Names of the options of `Nearness`. */
-export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors'];
+/** The options of `Nearness`, which are checked against the rows. */
+export const NEARNESS = { maxDistance: null, minCosine: null, minJaccard: null, vectors: null };
 
 /** The rows of a source in one form. */
 export interface Rows extends HeldRows {

@@ -5,7 +5,7 @@
  */
 
 import { isValid } from '../base/bitmap';
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, checkText, wrongType, wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
 import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
@@ -15,7 +15,7 @@ import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
-import { RowBatch } from '../table/row-batch';
+import { checkBatch, type RowBatch } from '../table/row-batch';
 import {
   indexToArrow as bytesOf,
   type IndexRows,
@@ -42,10 +42,7 @@ function maxNextRow(count: number): number {
  */
 export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch }): Uint8Array {
   const core = coreOf(index);
-  const { columns } = checkOptions('options', options, ['columns']);
-  if (columns !== undefined && !(columns instanceof RowBatch)) {
-    throw wrongType('columns', 'a RowBatch', columns);
-  }
+  const { columns } = checkOptions(options, { columns: checkBatch });
   core.refuseIfBusy();
   const live = core.rows.liveRows();
   if (columns !== undefined && columns.count !== live.length) {
@@ -112,7 +109,7 @@ function columnsOf({ rows: held, hasher }: IndexCore, rows: Uint32Array): IndexR
  * console.log(indexFromArrow(indexToArrow(index)).search([1, 0]).ids); // [ 'a' ]
  */
 export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
-  const { file } = checkOptions('options', options, ['file']);
+  const { file } = checkOptions(options, { file: checkText });
   const opened = openedFrom(source, file);
   return asArrow(file, () => {
     const header = opened.header as unknown as FileHeader;

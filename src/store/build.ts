@@ -6,10 +6,11 @@
 
 import { checkByteCount } from '../base/arguments';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
-import { checkLongCall, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { IndexCore } from '../index/index-core';
 import {
   checkIndexOptions,
+  OPTIMIZE_OPTIONS,
   type OptimizeOptions,
   type SimHashIndexOptions,
 } from '../index/index-options';
@@ -60,9 +61,10 @@ function split(given: BuildOptions) {
     ...(onProgress && { onProgress }),
     ...(threads !== undefined && { threads }),
   };
-  checkLongCall(call);
+  checkOptions(call, LONG_CALL);
+  checkOptions(optimize, OPTIMIZE_OPTIONS, 'optimize');
   const others = { ...options, ...(optimize && { optimize }) };
-  if (like !== undefined) checkOptions('options of a build "like" a folder', others, []);
+  if (like !== undefined) checkOptions<object>(others, {}, 'options of a build "like" a folder');
   return { options, call, optimize, replace, text, frequencies, like, firstRow };
 }
 

@@ -6,10 +6,9 @@
  * there a manifest gets its name when it is whole.)
  */
 
-import { checkArguments } from '../base/arguments';
 import { concatenated } from '../base/arrays';
-import { checkOptions, wrongType } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { checkBoolean, checkOptions, wrongType } from '../base/check';
+import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
@@ -77,8 +76,7 @@ export async function openIndexDirectory(
   directory: Directory,
   options?: LongCall & Partial<Pick<OpenStoredOptions, 'memory'>>,
 ): Promise<SimHashIndex | StoredIndex> {
-  const { memory, ...given } = checkOptions('options', options, ['memory', ...LONG_CALL]);
-  const call = checkLongCall(given);
+  const { memory, ...call } = checkOptions(options, { memory: null, ...LONG_CALL });
   checkDirectory(directory);
   const place = new BytePlace(await filesIn(directory), directory.name);
   if (memory !== undefined) return openStored(place, { memory, signal: call.signal });
@@ -109,9 +107,7 @@ export async function saveIndexDirectory(
 ): Promise<void> {
   const core = coreOf(index);
   checkDirectory(directory);
-  const { replace, ...given } = checkOptions('options', options, ['replace', ...LONG_CALL]);
-  const call = checkLongCall(given);
-  checkArguments({ replace: replace ?? false }, { replace: 'boolean' });
+  const { replace, ...call } = checkOptions(options, { replace: checkBoolean, ...LONG_CALL });
   await alone(directory, async () => {
     const files = await filesIn(directory);
     const base = await manifestAt(new BytePlace(files, directory.name));

@@ -5,7 +5,7 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { checkOptions, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { ignore } from '../formats/file-io';
 import type { IdKind } from '../index/ids';
@@ -29,8 +29,7 @@ export async function readFolder(
   options?: { generation?: number | undefined },
 ): Promise<{ path: string; manifest: Manifest }> {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const { generation } = checkOptions('options', options, ['generation']);
-  if (generation !== undefined) checkInteger('generation', generation, 1, Number.MAX_SAFE_INTEGER);
+  const { generation } = checkOptions(options, { generation: { min: 1 } });
   const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
   if (found === null) throw new Error(`there is no folder ${folder}`);
   if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);

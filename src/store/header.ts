@@ -3,8 +3,14 @@
  * counts. All is checked when it is read, since memory is taken and rows are read by it.
  */
 
-import { checkArguments } from '../base/arguments';
-import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
+import {
+  checkBoolean,
+  checkInteger,
+  checkNumber,
+  checkOneOf,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import type { IdKind } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import {
@@ -77,7 +83,8 @@ export function optionsOf(header: IndexHeader): SimHashIndexOptions {
 /** What makes the queries of an index with this header, which is checked; it holds no rows. */
 export function queryPartsOf(header: IndexHeader): QueryParts {
   const { isForeign, nextRow, ids, report, copies, zeros } = header;
-  checkArguments({ isForeign, copies }, { isForeign: 'boolean', copies: 'boolean' });
+  checkBoolean('isForeign', isForeign);
+  checkBoolean('copies', copies);
   checkInteger('nextRow', nextRow, 0, 2 ** 32 - 1);
   checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
   if (zeros !== null && !Array.isArray(zeros)) throw wrongType('zeros', 'two numbers', zeros);

@@ -7,12 +7,12 @@
 import { join } from 'node:path';
 import { checkByteCount } from '../base/arguments';
 import { checkOptions, wrongType } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import type { Id } from '../index/ids';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import type { IdList, SimHashIndex } from '../index/simhash-index';
-import { RowBatch } from '../table/row-batch';
+import { checkBatch, type RowBatch } from '../table/row-batch';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
@@ -70,11 +70,11 @@ export async function openIndex(
   folder: string,
   options?: OpenIndexOptions & Partial<OpenStoredOptions>,
 ): Promise<SimHashIndex | StoredIndex> {
-  const known = [...LONG_CALL, 'generation', 'memory', 'segments'];
-  const { generation, memory, segments, ...call } = checkOptions('options', options, known);
+  const known = { ...LONG_CALL, generation: null, memory: null, segments: null };
+  const { generation, memory, segments, ...call } = checkOptions(options, known);
   if (segments && memory === undefined) throw wrongType('memory', 'a limit of bytes', memory);
   const opened = await IndexFolder.open(folder, { generation });
-  const { signal } = checkLongCall(call);
+  const { signal } = call;
   const { path } = opened;
   if (memory !== undefined) {
     return openStored(new FolderPlace(path), { memory, generation, segments, signal });
@@ -144,7 +144,7 @@ export class IndexFolder extends FolderFacts {
 
   /** The index, loaded. */
   async index(options?: LongCall): Promise<SimHashIndex> {
-    const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+    const call = checkOptions(options, LONG_CALL);
     return loadFolder(this.path, this.manifest, call);
   }
 
@@ -154,12 +154,8 @@ export class IndexFolder extends FolderFacts {
    * `saveIndex` instead.
    */
   async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
-    const known = ['columns', 'replace', ...LONG_CALL];
-    const { columns, replace = false, ...call } = checkOptions('options', options, known);
-    checkLongCall(call);
-    if (columns !== undefined && !(columns instanceof RowBatch)) {
-      throw wrongType('columns', 'a RowBatch', columns);
-    }
+    const known = { columns: checkBatch, replace: null, ...LONG_CALL };
+    const { columns, replace = false, ...call } = checkOptions(options, known);
     return this.appendAll([{ vectors: batch, ids, columns }], { replace, ...call });
   }
 
@@ -200,7 +196,7 @@ export class IndexFolder extends FolderFacts {
 
   /** Merges segments, and drops removed rows from the files. */
   async compact(options?: LongCall): Promise<void> {
-    const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+    const call = checkOptions(options, LONG_CALL);
     await this.#change({ memory: USUAL_MEMORY, call }, async (change) => {
       await change.merge('whole');
       this.manifest = await change.publish();
@@ -212,10 +208,9 @@ export class IndexFolder extends FolderFacts {
    * dense vectors are needed, and `queries` is a number.
    */
   async optimize(options?: FolderOptimizeOptions): Promise<RecallReport> {
-    const known = ['memory', ...OPTIMIZE_OPTIONS, ...LONG_CALL];
-    const { memory, ...given } = checkOptions('options', options, known);
-    const { signal, onProgress, threads, ...optimize } = given;
-    const call = checkLongCall({ signal, onProgress, threads });
+    const known = { memory: null, ...OPTIMIZE_OPTIONS, ...LONG_CALL };
+    const { memory, signal, onProgress, threads, ...optimize } = checkOptions(options, known);
+    const call = { signal, onProgress, threads };
     if (memory === undefined) return this.#optimizeInMemory(optimize, call);
     const limit = checkByteCount('memory', memory);
     await this.#change({ memory: limit, call }, async (change) => {

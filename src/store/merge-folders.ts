@@ -6,7 +6,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { LONG_CALL, type LongCall } from '../base/long-work';
 import { IdRules } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import {
@@ -55,10 +55,8 @@ export async function mergeFolders(
   folders: readonly string[],
   options: MergeOptions | undefined,
 ): Promise<Manifest> {
-  const known = ['replace', 'manifestsOnly', 'evaluated', ...LONG_CALL];
-  const given = checkOptions('options', options, known);
-  const { replace = false, manifestsOnly, evaluated, ...rest } = given;
-  const call = checkLongCall(rest as LongCall);
+  const known = { replace: null, manifestsOnly: null, evaluated: null, ...LONG_CALL };
+  const { replace = false, manifestsOnly, evaluated, ...call } = checkOptions(options, known);
   if (!Array.isArray(folders) || folders.length === 0) throw wrongType('parts', 'folders', folders);
   const { parts, manifests } = await inOrder(folders);
   checkParts(parts, manifests);

@@ -6,7 +6,7 @@
 import { checkByteCount } from '../base/arguments';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { checkLongCall, type LongCall } from '../base/long-work';
+import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { checkFileSize } from '../table/sealed/file-checksum';
 import { type Content, manifestAt, openContent, type SomeSegments } from './content';
@@ -62,13 +62,13 @@ export async function openIndexUrl<I extends Id = Id>(
   url: string | URL | FilesAtHand,
   options: OpenUrlOptions,
 ): Promise<StoredIndex<I>> {
-  const known = ['memory', 'generation', 'signal', 'timeoutMs'];
-  const { timeoutMs, ...given } = checkOptions('options', options, known);
-  checkLongCall({ signal: given.signal } as LongCall);
+  const { timeoutMs, ...given } = checkOptions(options, OPTIONS);
   const place =
     url instanceof Map ? new BytePlace(url) : new HttpPlace(url as string | URL, timeoutMs);
   return (await openStored(place, given)) as StoredIndex<I>;
 }
+
+const OPTIONS = { memory: null, generation: null, signal: LONG_CALL.signal, timeoutMs: null };
 
 /** Opens the index of a place, and closes it where it cannot be opened. */
 export async function openStored(

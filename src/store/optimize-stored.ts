@@ -8,7 +8,7 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LongWork } from '../base/long-work';
 import { checkFilter, FilterMemory, type RowFilter } from '../index/filter';
 import type { IndexCore } from '../index/index-core';
-import type { OptimizeOptions, RecallReport } from '../index/index-options';
+import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Query } from '../index/query-parts';
@@ -39,7 +39,6 @@ import { SearchQueue } from './stored-index';
 import { StoredRows } from './stored-rows';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
-const OPTIMIZED = ['recall', 'k', 'partitions', 'copies', 'seed', 'queries'];
 /**
  * The part of the memory limit that loaded rows of a segment may take; while they are placed they
  * are in memory twice.
@@ -48,7 +47,7 @@ const LOAD_SHARE = 0.4;
 
 /** Checks the options of `optimize` for rows that stay in files: these need dense vectors. */
 export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): Wanted {
-  checkOptions('optimize', options, OPTIMIZED);
+  checkOptions(options, OPTIMIZE_OPTIONS, 'optimize');
   if (core.dense === null) {
     const kind = core.vectors?.kind ?? 'none';
     throw wrongValue('vectors', "'float32' or 'int8' to optimize rows in files", kind);

@@ -4,12 +4,11 @@
  * to them. A save over a newer generation than the index knows is refused.
  */
 
-import { checkArguments } from '../base/arguments';
-import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check';
+import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Segment } from '../index/segment';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
-import { RowBatch } from '../table/row-batch';
+import { checkBatch, type RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/text-model';
@@ -44,7 +43,13 @@ interface Origin {
 
 const origins = new WeakMap<SimHashIndex, Origin>();
 
-const OPTIONS = ['columns', 'text', 'frequencies', 'replace', ...LONG_CALL];
+const OPTIONS = {
+  columns: checkBatch,
+  text: null,
+  frequencies: null,
+  replace: checkBoolean,
+  ...LONG_CALL,
+} as const;
 
 /**
  * Saves an index to a folder, all or nothing. Writes only what changed where the index was opened
@@ -58,7 +63,7 @@ export async function saveIndex(
   const core = coreOf(index);
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   core.refuseIfBusy();
-  const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  const given = checkOptions(options, OPTIONS);
   checkGiven(given, index.count);
   await prepareFolder(folder);
   const base = await newestManifest(folder);
@@ -70,10 +75,7 @@ export async function saveIndex(
   origins.set(index, { path: await pathOf(folder), manifest });
 }
 
-function checkGiven({ columns, text, frequencies, replace }: SaveIndexOptions, count: number) {
-  if (columns !== undefined && !(columns instanceof RowBatch)) {
-    throw wrongType('columns', 'a RowBatch', columns);
-  }
+function checkGiven({ columns, text, frequencies }: SaveIndexOptions, count: number) {
   if (columns !== undefined && columns.count !== count) {
     throw wrongValue('columns', `${count} rows, as the index has`, columns.count);
   }
@@ -84,7 +86,6 @@ function checkGiven({ columns, text, frequencies, replace }: SaveIndexOptions, c
   if (frequencies !== undefined && !(frequencies instanceof FrequencyTable)) {
     throw wrongType('frequencies', 'a FrequencyTable', frequencies);
   }
-  checkArguments({ replace: replace ?? false }, { replace: 'boolean' });
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, whenAborted } from '../base/long-work';
+import { LONG_CALL, type LongCall, STOPPED, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { Answer, type AnsweredIndex } from '../index/answer';
@@ -121,8 +121,7 @@ export class StoredIndex<I extends Id = Id> {
     query: Vector | Uint8Array,
     options?: SearchOptions<I> & Stopped,
   ): Promise<SearchResult<I>> {
-    const given = checkOptions('options', options, [...SEARCH_OPTIONS, 'signal']);
-    checkLongCall(given as LongCall);
+    const given = checkOptions(options, { ...SEARCH_OPTIONS, ...STOPPED });
     const request = searchRequest(this.#answered, given);
     return this.#one(queryOf(this.#content.parts, query), request, given.signal);
   }
@@ -132,8 +131,8 @@ export class StoredIndex<I extends Id = Id> {
     queries: RowsToAdd,
     options?: SearchOptions<I> & LongCall,
   ): Promise<SearchResult<I>[]> {
-    const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
-    return this.#all(queries, searchRequest(this.#answered, given), checkLongCall(given));
+    const given = checkOptions(options, { ...SEARCH_OPTIONS, ...LONG_CALL });
+    return this.#all(queries, searchRequest(this.#answered, given), given);
   }
 
   /** All rows within a distance, or of a similarity. */
@@ -141,8 +140,7 @@ export class StoredIndex<I extends Id = Id> {
     query: Vector | Uint8Array,
     options: IndexWithinOptions<I> & Stopped,
   ): Promise<SearchResult<I>> {
-    const given = checkOptions('options', options, [...WITHIN_OPTIONS, 'signal']);
-    checkLongCall(given as LongCall);
+    const given = checkOptions(options, { ...WITHIN_OPTIONS, ...STOPPED });
     const request = withinRequest(this.#answered, given);
     return this.#one(queryOf(this.#content.parts, query), request, given.signal);
   }
@@ -152,13 +150,13 @@ export class StoredIndex<I extends Id = Id> {
     queries: RowsToAdd,
     options: IndexWithinOptions<I> & LongCall,
   ): Promise<SearchResult<I>[]> {
-    const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
-    return this.#all(queries, withinRequest(this.#answered, given), checkLongCall(given));
+    const given = checkOptions(options, { ...WITHIN_OPTIONS, ...LONG_CALL });
+    return this.#all(queries, withinRequest(this.#answered, given), given);
   }
 
   /** What is stored of a row; undefined when there is none of this id. */
   async get(id: I, options?: Stopped): Promise<IndexRow<I> | undefined> {
-    const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
+    const { signal } = checkOptions(options, STOPPED);
     const [found] = await this.#rows.find([id], signal);
     return found && ((await this.#rows.read(found, signal)) as IndexRow<I>);
   }
@@ -171,8 +169,7 @@ export class StoredIndex<I extends Id = Id> {
     names: readonly string[],
     options?: Stopped & { rows?: ArrayLike<number> },
   ): Promise<Record<string, unknown[]>> {
-    const { rows, ...call } = checkOptions('options', options, ['rows', 'signal']);
-    const { signal } = checkLongCall(call as LongCall);
+    const { rows, signal } = checkOptions(options, { rows: null, ...STOPPED });
     const wanted = rows === undefined ? await this.#columns.rows(signal) : Uint32Array.from(rows);
     const batch = await this.#columns.batchOf(names, wanted, signal);
     return Object.fromEntries(names.map((name) => [name, batch.values(name)]));
@@ -193,7 +190,7 @@ export class StoredIndex<I extends Id = Id> {
     options?: Stopped,
   ): Promise<Uint32Array> {
     if (typeof accepts !== 'function') throw wrongType('accepts', 'a function', accepts);
-    const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
+    const { signal } = checkOptions(options, STOPPED);
     const rows = await this.#columns.rows(signal);
     const values = (await this.#columns.batchOf([column], rows, signal)).values(column);
     return rows.filter((_, i) => accepts(values[i]));

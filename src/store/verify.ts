@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { asFormatError, FormatError, messageOf } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall } from '../base/long-work';
+import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
 import { FileChecksum } from '../table/sealed/file-checksum';
@@ -81,8 +81,7 @@ export async function verifyFolder(
 
 async function checkVerify(folder: string, options: OpenIndexOptions | undefined) {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const { generation, ...rest } = checkOptions('options', options, [...LONG_CALL, 'generation']);
-  const call = checkLongCall(rest);
+  const { generation, ...call } = checkOptions(options, { ...LONG_CALL, generation: null });
   if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
   return { generation, call };
 }

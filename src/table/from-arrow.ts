@@ -4,9 +4,8 @@
  */
 
 import { RecordBatch } from 'apache-arrow';
-import { checkDeclared } from '../base/arguments';
 import { concatenated } from '../base/arrays';
-import { checkOptions, MAX_BITS, wrongType } from '../base/check';
+import { checkOptions, checkText, MAX_BITS, wrongType } from '../base/check';
 import { checkIds, type Ids } from '../base/ids';
 import { type BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
@@ -66,7 +65,7 @@ export interface SparseWithIds<I extends Ids | null = Ids | null> {
   readonly ids: I;
 }
 
-const COMMON = { column: 'text', id: 'text', file: 'text' } as const;
+const COMMON = { column: checkText, id: checkText, file: checkText };
 
 /**
  * The codes of an Arrow file, stream or table. Checksums of files of this library are compared. `I`
@@ -81,7 +80,7 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: CodesFromArrowOptions,
 ): CodesWithIds<I> {
-  const given = checkDeclared(options, {
+  const given = checkOptions(options, {
     ...COMMON,
     bits: { min: 1, max: MAX_BITS },
     bitOrder: ['lsb', 'msb'],
@@ -108,7 +107,7 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: VectorsFromArrowOptions,
 ): VectorsWithIds<I> {
-  const given = checkDeclared(options, COMMON);
+  const given = checkOptions(options, COMMON);
   const { batches } = opened(source, given.file);
   const name = pickColumn(batches, VECTORS, given.column);
   return { vectors: joined(batches, [name]).vectors(name), ids: idsOf(batches, given.id) as I };
@@ -128,7 +127,7 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: SparseFromArrowOptions,
 ): SparseWithIds<I> {
-  const given = checkDeclared(options, { indices: 'text', values: 'text', ...COMMON });
+  const given = checkOptions(options, { indices: checkText, values: checkText, ...COMMON });
   if ((given.indices === undefined) !== (given.values === undefined)) {
     throw new TypeError('"indices" and "values" go together, or a Map "column" in their place');
   }
@@ -232,7 +231,7 @@ export interface CodesToArrowOptions {
 
 /** Codes as the bytes of an Arrow file, which any Arrow reader opens. */
 export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {
-  const given = checkOptions('options', options, ['ids']);
+  const given = checkOptions(options, { ids: null });
   if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
   const ids = given.ids === undefined ? null : checkIds(given.ids, codes.count);
   const { bits, bytesPerCode: width, bytes, validity } = codes;

@@ -6,8 +6,14 @@
  */
 
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
-import { checkDeclared } from '../base/arguments';
-import { checkInteger, checkOptions, noColumn, wrongType, wrongValue } from '../base/check';
+import {
+  checkInteger,
+  checkOptions,
+  checkText,
+  noColumn,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
 import type { BitOrder, Codes } from '../codes/codes';
@@ -43,6 +49,13 @@ export interface RowPlace {
   file?: string;
 }
 
+/** Fails unless an option is a batch of rows. */
+export function checkBatch(name: string, value: unknown): void {
+  if (!(value instanceof RowBatch)) throw wrongType(name, 'a RowBatch', value);
+}
+
+const PLACE = { firstRow: { min: 0 }, file: checkText } as const;
+
 /** Rows with named columns of Arrow's types. Immutable; methods that change return a new batch. */
 export class RowBatch {
   /** Number of the first row in the source. */
@@ -69,7 +82,7 @@ export class RowBatch {
 
   /** A batch of columns of one length. They keep the order of the keys. */
   static of(columns: Record<string, ColumnData>, options?: RowPlace): RowBatch {
-    const place = checkDeclared(options, { firstRow: { min: 0 }, file: 'text' });
+    const place = checkOptions(options, PLACE);
     const made = entriesOf(columns).map(([name, given]) => columnOf(name, given));
     const count = made[0]?.data.length ?? 0;
     for (const { field, data } of made) {
@@ -103,7 +116,7 @@ export class RowBatch {
 
   /** A view of a record batch of apache-arrow. Nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
-    const given = checkDeclared(place, { firstRow: { min: 0 }, file: 'text' });
+    const given = checkOptions(place, PLACE);
     const children: unknown = batch?.data?.children;
     if (!Array.isArray(children) || !Array.isArray(batch.schema?.fields)) {
       throw wrongType('batch', 'a RecordBatch', batch);
@@ -184,7 +197,7 @@ export class RowBatch {
 
   /** Vectors of one width. Null rows stay null. */
   vectors(name: string, options?: { dimensions?: number }): DenseMatrix {
-    const { dimensions } = checkOptions('options', options, ['dimensions']);
+    const { dimensions } = checkOptions(options, { dimensions: null });
     const chunk = this.chunk(name, 'vector', 'vector: a list of numbers');
     return this.#reading(() => denseOf(chunk, dimensions));
   }
@@ -199,7 +212,7 @@ export class RowBatch {
 
   /** A copy of the codes. A file of this library says how they were made. */
   codes(name: string, options?: { bits?: number; bitOrder?: BitOrder }): Codes {
-    const given = checkOptions('options', options, ['bits', 'bitOrder']);
+    const given = checkOptions(options, { bits: null, bitOrder: null });
     const chunk = this.chunk(name, 'code', 'code');
     return this.#reading(() => codesOf([chunk], name, codeOptions(given, headerOf(this.#schema))));
   }

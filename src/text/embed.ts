@@ -5,7 +5,7 @@
  * may round differently.
  */
 
-import { checkArguments } from '../base/arguments';
+import { checkNames } from '../base/arguments';
 import { messageOf } from '../base/format-error';
 import { type LongCall, LongWork } from '../base/long-work';
 import { checkTextModel, POOLINGS, type TextModel } from '../vectors/text-model';
@@ -136,7 +136,7 @@ export async function embed(
   model: string | TextModel,
   options?: LongCall,
 ): Promise<DenseMatrix> {
-  checkArguments({ texts }, { texts: 'names' });
+  checkNames('texts', texts);
   const work = LongWork.of(options);
   return (await Embedder.of(model)).vectorsOf(texts, work);
 }

@@ -3,7 +3,7 @@
  * separate from the class, so that a bundle that only hashes texts does not contain apache-arrow.
  */
 
-import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { checkInteger, checkOptions, checkText, wrongType } from '../base/check';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import {
   batchRanges,
@@ -45,7 +45,7 @@ export function frequenciesFromArrow(
   source: ArrowSource,
   options?: { file?: string },
 ): FrequencyTable {
-  const { file } = checkOptions('options', options, ['file']);
+  const { file } = checkOptions(options, { file: checkText });
   const opened = openTable(source, file, { kind: 'frequencies' });
   return asArrow(file, () => {
     const { tokens, hash, documents } = opened.header;

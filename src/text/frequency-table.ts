@@ -4,7 +4,7 @@
  * tokens and which hash it was made, and cannot be used with others.
  */
 
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, checkText, wrongType, wrongValue } from '../base/check';
 import { HashCounts } from '../base/hash-counts';
 import { hashOfPair } from '../base/secret';
 
@@ -46,11 +46,9 @@ export class FrequencyTable {
   readonly #counts = new HashCounts();
 
   constructor(origin: TableOrigin) {
-    const { tokens, hash } = checkOptions('origin', origin, ['tokens', 'hash']);
-    if (typeof tokens !== 'string') throw wrongType('tokens', 'a string', tokens);
-    if (typeof hash !== 'string') throw wrongType('hash', 'a string', hash);
-    this.tokens = tokens;
-    this.hash = hash;
+    const { tokens, hash } = checkOptions(origin, { tokens: checkText, hash: checkText }, 'origin');
+    this.tokens = checkText('tokens', tokens);
+    this.hash = checkText('hash', hash);
   }
 
   /** Documents that were counted. */

@@ -8,11 +8,10 @@
  * checksum.
  */
 
-import { checkDeclared } from '../base/arguments';
 import { concatenated, grown } from '../base/arrays';
 import { bitmapOf } from '../base/bitmap';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { BandKeys, type MinBands } from '../hashing/min-bands';
 import type { Projection, RowCodes } from '../hashing/row-hasher';
@@ -88,14 +87,14 @@ const TEXT_HASHER_DEFAULTS = {
 
 /** What the options may be. */
 const DECLARED = {
-  bits: 'any',
-  seed: 'any',
+  bits: null,
+  seed: null,
   projection: ['signs', 'gaussian', 'direct', 'minwise'],
-  tokens: 'any',
-  normalize: 'any',
-  stopWords: 'any',
+  tokens: null,
+  normalize: null,
+  stopWords: null,
   counting: ['raw', 'log', 'binary'],
-  frequencies: 'any',
+  frequencies: null,
   keywords: { min: 1 },
   hash: WORD_HASHES,
   empty: ['error', 'null'],
@@ -137,7 +136,7 @@ export class TextHasher {
   #version = 0;
 
   constructor(options?: TextHasherOptions) {
-    const given = { ...TEXT_HASHER_DEFAULTS, ...checkDeclared(options, DECLARED) };
+    const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions(options, DECLARED) };
     const { stopWords = [], frequencies, ...own } = given;
     const { bits, seed, projection, tokens, hash, empty, keywords } = own;
     const splitter = splitterOf(tokens);
@@ -275,7 +274,7 @@ export class TextHasher {
 
   /** The codes of texts, in their order. */
   async hashAll(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
-    return this.hashWithKeys(texts, null, checkOptions('options', options, LONG_CALL));
+    return this.hashWithKeys(texts, null, checkOptions(options, LONG_CALL));
   }
 
   /** @internal `hashAll` that also collects keys, if texts are read as sets of shingles. */
@@ -289,7 +288,7 @@ export class TextHasher {
     const frequencies = this.#frequencies;
     // Other threads cannot have tokens of the caller.
     const alone = this.#options === null && { threads: 1 };
-    const work = new LongWork({ ...checkLongCall(call), ...alone });
+    const work = new LongWork({ ...call, ...alone });
     const kind = { bits: this.bits, origin: this.origin };
     const ends = partEnds(list);
     const found: Codes[] = [];

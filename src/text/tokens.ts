@@ -6,7 +6,7 @@
  * rules apply in one order, whatever the order of their names.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkOneOf, checkOptions, wrongType } from '../base/check';
 import { segmenterOf } from './segments';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
@@ -25,6 +25,10 @@ export type Tokens =
   | { readonly shingles: number; readonly of?: Tokens }
   | { readonly segments: string }
   | Tokenizer;
+
+type TokensAsData = { characters?: number; shingles?: number; of?: Tokens; segments?: string };
+const RUN_PARTS = { min: 1, max: 1000 };
+const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS, of: null, segments: null };
 
 /** How texts are split, checked. */
 export interface Splitter {
@@ -49,8 +53,7 @@ export function splitterOf(tokens: Tokens): Splitter {
     return { ...plain, kind, split: (text) => tokensOf(tokens, text), isData: false };
   }
   if (typeof tokens !== 'object' || tokens === null) throw notTokens(tokens);
-  const given: { characters?: number; shingles?: number; of?: Tokens; segments?: string } =
-    checkOptions('tokens', tokens, ['characters', 'shingles', 'of', 'segments']);
+  const given = checkOptions<TokensAsData>(tokens, TOKENS, 'tokens');
   const names = Object.keys(given).filter((name) => name !== 'of');
   if (names.length !== 1 || ('of' in given && names[0] !== 'shingles')) throw notTokens(tokens);
   const { characters, shingles, of = 'words', segments } = given;
@@ -59,10 +62,9 @@ export function splitterOf(tokens: Tokens): Splitter {
     return { ...plain, kind: `segments(${segments})`, split: (text) => segment(normal(text)) };
   }
   if (characters !== undefined) {
-    checkInteger('tokens.characters', characters, 1, 1000);
     return { ...plain, kind: `characters(${characters})`, split: charactersBy(characters) };
   }
-  const count = checkInteger('tokens.shingles', shingles, 1, 1000);
+  const count = shingles as number;
   const { kind, split, wordsInToken, isData } = splitterOf(of);
   return {
     kind: `shingles(${count}, ${kind})`,

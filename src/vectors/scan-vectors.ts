@@ -4,9 +4,9 @@
  */
 
 import { isValid } from '../base/bitmap';
-import { checkK, checkNumber, checkOptions, wrongValue } from '../base/check';
+import { checkOptions, wrongValue } from '../base/check';
 import { checkedLength, clampedCosine, reaches } from '../base/length';
-import { checkLongCall, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { dotsKernel } from '../kernels/dots';
 import {
@@ -32,7 +32,7 @@ export interface ScanVectorsOptions {
 
 export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1 } as const;
 
-const OPTIONS = ['k', 'minCosine'];
+const OPTIONS = { k: { min: 1 }, minCosine: { least: -1, most: 1 } } as const;
 
 /** Size of a tile: rows that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
@@ -51,7 +51,7 @@ export function scanVectors(
   query: DenseVector,
   options?: ScanVectorsOptions,
 ): CosineNeighbors {
-  const given = checkOptions('options', options, OPTIONS);
+  const given = checkOptions(options, OPTIONS);
   const { length } = checkDenseVector('query', query);
   checkDenseMatrix(matrix);
   if (length !== matrix.dimensions) {
@@ -69,7 +69,7 @@ export async function scanVectorsAll(
   queries: DenseMatrix,
   options?: ScanVectorsOptions & LongCall,
 ): Promise<CosineNeighbors[]> {
-  const given = checkLongCall(checkOptions('options', options, [...OPTIONS, ...LONG_CALL]));
+  const given = checkOptions(options, { ...OPTIONS, ...LONG_CALL });
   const work = new LongWork(given);
   const scan = new VectorScan(matrix, queries, given);
   while (scan.done < scan.count) {
@@ -93,8 +93,7 @@ class VectorScan {
 
   constructor(matrix: DenseMatrix, queries: DenseMatrix, given: ScanVectorsOptions) {
     const { k, minCosine } = { ...SCAN_VECTORS_DEFAULTS, ...given };
-    checkK(k);
-    this.#least = checkNumber('minCosine', minCosine, -1, 1);
+    this.#least = minCosine;
     this.count = checkDenseMatrix(matrix);
     const queryCount = checkDenseMatrix(queries, 'queries');
     const width = matrix.dimensions;

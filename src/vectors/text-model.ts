@@ -1,7 +1,6 @@
 /** Which sentence model made vectors of texts: what their files and indexes keep, for queries. */
 
-import { checkDeclared } from '../base/arguments';
-import { wrongType } from '../base/check';
+import { checkOptions, checkText, wrongType } from '../base/check';
 
 export const POOLINGS = ['mean', 'cls', 'last_token'] as const;
 
@@ -24,5 +23,5 @@ export function checkTextModel(given: string | TextModel): TextModel {
   if (typeof model?.model !== 'string') {
     throw wrongType('model', 'a name, a path or { model, revision, pooling }', given);
   }
-  return checkDeclared(model, { model: 'text', revision: 'text', pooling: POOLINGS });
+  return checkOptions(model, { model: checkText, revision: checkText, pooling: POOLINGS });
 }

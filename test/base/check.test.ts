@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import {
   checkBits,
   checkInteger,
-  checkK,
   checkMaxDistance,
   checkNumber,
   checkOneOf,
   checkOptions,
   checkSeed,
+  checkText,
   describe as describeValue,
   MAX_BITS,
   wrongType,
@@ -24,13 +24,21 @@ const CASES: Case[] = [
   [() => checkBits('64'), TypeError, '"bits" expected a number, got "64"'],
   [() => checkBits(64n), TypeError, '"bits" expected a number, got 64n'],
   [() => checkBits(undefined), TypeError, '"bits" expected a number, got undefined'],
-  [() => checkK(0), RangeError, '"k" expected an integer from 1 on, got 0'],
   [
-    () => checkK(Number.POSITIVE_INFINITY),
+    () => checkOptions({ k: 0 }, { k: { min: 1 } }),
+    RangeError,
+    '"k" expected an integer from 1 on, got 0',
+  ],
+  [
+    () => checkOptions({ k: Number.POSITIVE_INFINITY }, { k: { min: 1 } }),
     RangeError,
     '"k" expected an integer from 1 on, got Infinity',
   ],
-  [() => checkK(null), TypeError, '"k" expected a number, got null'],
+  [
+    () => checkOptions({ k: null }, { k: { min: 1 } }),
+    TypeError,
+    '"k" expected a number, got null',
+  ],
   [
     () => checkMaxDistance(-1, 64),
     RangeError,
@@ -80,14 +88,14 @@ const CASES: Case[] = [
     TypeError,
     `"zero" expected one of 'error', 'null', got null`,
   ],
-  [() => checkOptions('options', 5 as never, []), TypeError, '"options" expected an object, got 5'],
+  [() => checkOptions<object>(5 as never, {}), TypeError, '"options" expected an object, got 5'],
   [
-    () => checkOptions('options', null as never, []),
+    () => checkOptions<object>(null as never, {}),
     TypeError,
     '"options" expected an object, got null',
   ],
   [
-    () => checkOptions('options', [] as never, []),
+    () => checkOptions<object>([] as never, {}),
     TypeError,
     '"options" expected an object, got Array',
   ],
@@ -111,7 +119,6 @@ describe('what is right comes back', () => {
   it('as it was', () => {
     expect(MAX_BITS).toBe(65_535);
     for (const bits of [1, 64, 65_535]) expect(checkBits(bits)).toBe(bits);
-    expect(checkK(2 ** 53 - 1)).toBe(2 ** 53 - 1);
     expect(checkMaxDistance(0, 64)).toBe(0);
     expect(checkMaxDistance(64, 64)).toBe(64);
     expect(checkNumber('share', 1, 0, 1)).toBe(1);
@@ -124,16 +131,26 @@ describe('what is right comes back', () => {
     expect(checkSeed(2n ** 64n - 1n)).toBe(2n ** 64n - 1n);
   });
 
+  it('and options by what they are declared as', () => {
+    const declared = { a: ['x', 'y'], b: { least: 0, most: 0.5 }, c: checkText, d: null };
+    const options = { a: 'y', b: 0.5, c: 'text', d: Symbol.iterator };
+    expect(checkOptions(options, declared)).toEqual(options);
+    const wrong = (own: object) => () => checkOptions({ ...options, ...own }, declared);
+    expect(wrong({ a: 'z' })).toThrow(`"a" expected one of 'x', 'y', got "z"`);
+    expect(wrong({ b: 0.6 })).toThrow('"b" expected a number in 0..0.5, got 0.6');
+    expect(wrong({ c: 7 })).toThrow('"c" expected a string, got 7');
+  });
+
   it('and options without those that are undefined, or none as none', () => {
     const options = { k: 3, kernel: undefined };
-    expect(checkOptions('options', options, ['k', 'kernel'])).toStrictEqual({ k: 3 });
+    expect(checkOptions(options, { k: null, kernel: null })).toStrictEqual({ k: 3 });
     expect(options).toStrictEqual({ k: 3, kernel: undefined });
-    expect(checkOptions('options', undefined, ['k'])).toEqual({});
+    expect(checkOptions<object>(undefined, { k: null })).toEqual({});
   });
 });
 
 describe('an unknown option is told the nearest known one', () => {
-  const known = ['k', 'maxDistance', 'kernel', 'onProgress', 'signal'];
+  const known = { k: null, maxDistance: null, kernel: null, onProgress: null, signal: null };
   it.each([
     ['maxDistnace', 'maxDistance'],
     ['max_distance', 'maxDistance'],
@@ -146,11 +163,11 @@ describe('an unknown option is told the nearest known one', () => {
     ['singal', 'signal'],
   ])('%s: did you mean %s?', (wrong, right) => {
     const words = `"options" has no option "${wrong}", did you mean "${right}"?`;
-    expect(() => checkOptions('options', { [wrong]: 1 }, known)).toThrow(new TypeError(words));
+    expect(() => checkOptions({ [wrong]: 1 }, known)).toThrow(new TypeError(words));
   });
 
   it('even when its value is undefined', () => {
-    expect(() => checkOptions('options', { bit: undefined }, ['bits'])).toThrow(TypeError);
+    expect(() => checkOptions<object>({ bit: undefined }, { bits: null })).toThrow(TypeError);
   });
 });
 
