@@ -107,8 +107,10 @@ const WRITTEN = {
   // Workers of Cloudflare compile no WebAssembly at run time, but import it compiled.
   'workerd.js': `import hash from './hash.wasm';
 import search from './search.wasm';
+import text from './text.wasm';
 import { adoptModules } from './kernels/memory.js';
-adoptModules({ hash: { plain: hash, shared: null }, search: { plain: search, shared: null } });
+const [shared, plain] = [null, { hash, search, text }];
+for (const name of Object.keys(plain)) adoptModules({ [name]: { plain: plain[name], shared } });
 export * from './index.js';
 `,
 };
@@ -130,7 +132,7 @@ const modules: Options = {
   clean: true,
   onSuccess: async () => {
     for (const [name, text] of Object.entries(WRITTEN)) writeFileSync(`dist/${name}`, text);
-    for (const name of ['hash', 'search']) {
+    for (const name of ['hash', 'search', 'text']) {
       copyFileSync(`src/kernels/${name}.generated.wasm`, `dist/${name}.wasm`);
     }
   },

@@ -1,5 +1,5 @@
-// Compiles src/kernels/**/*.assembly.ts to two WebAssembly modules: `hash` hashes vectors and scans
-// codes, `search` is for indexes and joins. Writes each to src/kernels/NAME.generated.ts: the module as
+// Compiles src/kernels/**/*.assembly.ts to WebAssembly modules: `hash` hashes vectors and scans codes,
+// `search` is for indexes and joins, `text` for texts and checksums. Writes each to src/kernels/NAME.generated.ts: the module as
 // a string of ASCII characters, so that there is no file to serve or to find and one source serves
 // every bundler, and the types of its exports as the compiler states them.
 
@@ -54,7 +54,7 @@ async function build(name) {
   /** Where the module's one imported memory states its limits: flags, then the least and most pages. */
   const limitsAt = wasm.indexOf('memory\x02') + 'memory\x02'.length;
   if (wasm[limitsAt] !== 1) throw new Error('the imported memory has no maximum, or is not there');
-  // Both modules work in one memory: neither may put data of its own there.
+  // All modules work in one memory: none may put data of its own there.
   const module = new WebAssembly.Module(wasm);
   const globals = WebAssembly.Module.exports(module).filter(({ kind }) => kind !== 'function');
   if (globals.length > 0 || hasData(wasm)) throw new Error(`the module ${name} has data`);
@@ -120,7 +120,7 @@ else {
   // Each by a process of its own, at once: the compiler uses one core.
   const self = fileURLToPath(import.meta.url);
   const compile = (name) => promisify(execFile)(process.execPath, [self, name]);
-  for (const { stderr } of await Promise.all(['hash', 'search'].map(compile))) {
+  for (const { stderr } of await Promise.all(['hash', 'search', 'text'].map(compile))) {
     process.stderr.write(stderr);
   }
   await extractZstd();

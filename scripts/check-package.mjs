@@ -37,7 +37,9 @@ const FILES = [
   ),
   ...['library.js', 'node.js'].map((file) => `dist/${file}`), // for Node
   ...['cli.js', 'explorer.js', 'explorer-style.css'].map((file) => `dist/${file}`),
-  ...['browser.js', 'workerd.js', 'hash.wasm', 'search.wasm'].map((file) => `dist/${file}`),
+  ...['browser.js', 'workerd.js', 'hash.wasm', 'search.wasm', 'text.wasm'].map(
+    (file) => `dist/${file}`,
+  ),
   ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),
   'docs/format.md',
   'package.json',
@@ -52,7 +54,7 @@ const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
  */
 const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
-  { names: '{ SimHasher, scan }', limit: 25, arrow: false }, // 22 is wanted
+  { names: '{ SimHasher, scan }', limit: 23.5, arrow: false }, // 22 is wanted
   { names: '{ SimHashIndex }', limit: 70, arrow: false }, // 60 is wanted
   { names: '{ openIndexUrl }', limit: 86, arrow: true },
   { names: '*', limit: 152, arrow: true }, // 110 is wanted

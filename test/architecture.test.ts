@@ -58,9 +58,13 @@ const PACKAGE_LAYERS: Record<string, string[]> = {
 /** Packages that are bundled, so that those who install us do not. */
 const BUNDLED = ['lit-html', 'seedrandom'];
 
-const GENERATED = ['kernels/hash', 'kernels/search', 'kernels/zstd', 'threads/worker'].map(
-  (name) => `${name}.generated.ts`,
-);
+const GENERATED = [
+  'kernels/hash',
+  'kernels/search',
+  'kernels/text',
+  'kernels/zstd',
+  'threads/worker',
+].map((name) => `${name}.generated.ts`);
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))

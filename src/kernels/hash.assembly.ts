@@ -1,13 +1,12 @@
-// The exports of the WebAssembly module that hashes and scans. The functions of both modules take
+// The exports of the WebAssembly module that hashes and scans. The functions of all modules take
 // addresses, counts and flags, allocate nothing, and check nothing: the caller owns the memory and
-// guarantees that every address is valid. Neither module has data of its own in a memory, so both
-// can work in the same one.
+// guarantees that every address is valid. No module has data of its own in a memory, so all can
+// work in the same one.
 
 export { flipsInto, laneInto, loadPairs, mixPairs } from './hadamard.assembly';
 export { hitsBelow, nearestHits } from './hamming.assembly';
 export { sortHits } from './hits.assembly';
-export { asciiHashesInto, minwiseInto, shinglesInto, wordHashesInto } from './minwise.assembly';
+export { minwiseInto } from './minwise.assembly';
 export { signsInto, signsOfPairsInto } from './signs.assembly';
 export { hitsOfTile, planesInto } from './slices.assembly';
 export * from './sums.assembly';
-export { hashBytes, hashMore, hashWords } from './xxhash.assembly';

@@ -11,6 +11,7 @@
 
 import { type HashKernels, hashModule } from './hash.generated';
 import type { SearchKernels } from './search.generated';
+import type { TextKernels } from './text.generated';
 
 const PAGE_BYTES = 65_536;
 /** Pages that 32-bit addresses reach: 4 GiB. Module and memories must state this as maximum. */
@@ -138,6 +139,8 @@ export class LinearMemory {
   #kernels: HashKernels | undefined;
   /** Set by `searchKernels`, which only what searches imports. */
   search: SearchKernels | undefined;
+  /** Set by `textKernels`, which only texts and checksums import. */
+  text: TextKernels | undefined;
   /** Another one of this thread. */
   #spare: Room | null = null;
   #bytes: Uint8Array<ArrayBuffer>;

@@ -16,72 +16,16 @@ interface MinwiseRule {
   readonly seed: bigint;
 }
 
-/** Added to a letter of a script written without spaces. */
-export const DENSE = 0x1_0000;
-
 /** 2^32 divided by the golden ratio: the step between the inputs of two rounds. */
 const GOLDEN = 0x9e37_79b9;
-/** Bases of the numbers of shingles. */
-const LOW = 0x9e37_79b1;
-const HIGH = 0x85eb_ca77;
-
 /** The halves of a seed, mixed, as they are combined with the members. */
-export function seedHalves(seed: bigint): { readonly low: number; readonly high: number } {
+function seedHalves(seed: bigint): { readonly low: number; readonly high: number } {
   const { low, high } = halvesOf(seed);
   const mixedLow = mixed(low ^ GOLDEN);
   return { low: mixedLow, high: mixed(high ^ mixedLow) };
 }
 
-/** The number of one run of hashes, given as halves, low before high; see `readShingles`. */
-export function shingleNumber(hashes: ArrayLike<number>): { low: number; high: number } {
-  let [low, high] = [0, 0];
-  for (let i = 0; i < hashes.length; i += 2) {
-    low = (Math.imul(low, LOW) + hashes[i]) >>> 0;
-    high = (Math.imul(high, HIGH) + hashes[i + 1]) >>> 0;
-  }
-  return { low, high };
-}
-
 export const minwiseKernel = {
-  /**
-   * Appends to `hashes` the xxHash64 of the UTF-8 bytes of each word in the first `count` letters.
-   * A word is a run of letters below `DENSE`. In a run of letters from `DENSE` on, each pair of
-   * neighbours is a word, or the only letter. A letter of 0 separates words.
-   */
-  readWords(memory: SetMemory, count: number): void {
-    const { letters, word, hashes, hashCount } = memory;
-    const { kernels } = homeOf(letters);
-    const to = hashes.byteOffset + 8 * hashCount;
-    memory.hashCount += kernels.wordHashesInto(letters.byteOffset, count, word.byteOffset, to);
-  },
-
-  /**
-   * The same for a text of ASCII, the first `count` bytes of `word`, at most MAX_LETTERS: a word is
-   * a run of letters and digits, with capital letters made small by `toLower`. May overwrite both.
-   */
-  readAscii(memory: SetMemory, count: number, toLower: boolean): void {
-    const { word, hashes, hashCount } = memory;
-    const { kernels } = homeOf(word);
-    const to = hashes.byteOffset + 8 * hashCount;
-    memory.hashCount += kernels.asciiHashesInto(word.byteOffset, count, Number(toLower), to);
-  },
-
-  /**
-   * Appends to `members` the number of each run of `width` hashes (a shingle): the halves of the
-   * hashes are the digits of `low` to base LOW and of `high` to base HIGH, modulo 2^32. Fewer than
-   * `width` hashes give no number.
-   */
-  readShingles(memory: SetMemory, width: number): void {
-    const added = memory.hashCount - width + 1;
-    if (added <= 0) return;
-    memory.reserve(memory.memberCount + added);
-    const { hashes, hashCount, members, memberCount } = memory;
-    const { kernels } = homeOf(members);
-    const to = members.byteOffset + 8 * memberCount;
-    kernels.shinglesInto(hashes.byteOffset, hashCount, width, to);
-    memory.memberCount += added;
-  },
-
   /**
    * Writes the code of the members, of which some may be equal, and the min-hashes to `draws`.
    * Without members the code is all zero, and `draws` stays unchanged. May overwrite the members.

@@ -6,6 +6,7 @@
  */
 
 import { FREE_START, hasKernels, scratch } from './memory';
+import { textKernels } from './text-kernels';
 
 const PRIME_1 = [0x85ebca87, 0x9e3779b1] as const;
 const PRIME_2 = [0x27d4eb4f, 0xc2b2ae3d] as const;
@@ -194,7 +195,7 @@ export function checksum(bytes: Uint8Array, seed = 0n): bigint {
   }
   const memory = scratch(bytes.length);
   memory.bytes.set(bytes, FREE_START);
-  return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
+  return BigInt.asUintN(64, textKernels(memory).hashBytes(FREE_START, bytes.length, seed));
 }
 
 /** xxHash64 of bytes that come in parts. */
@@ -216,7 +217,7 @@ export class PartsChecksum {
     const at = FREE_START + this.#laneBytes.length;
     memory.bytes.set(this.#laneBytes, FREE_START);
     memory.bytes.set(part, at);
-    const hash = memory.kernels.hashMore(FREE_START, at, part.length, BigInt(this.#total));
+    const hash = textKernels(memory).hashMore(FREE_START, at, part.length, BigInt(this.#total));
     this.#laneBytes.set(memory.bytes.subarray(FREE_START, at));
     return BigInt.asUintN(64, hash);
   }
@@ -246,10 +247,11 @@ export function hashWords(units: Uint16Array, starts: Uint32Array, hashes: Uint3
   const startsAt = FREE_START + 8 * count;
   const unitsAt = startsAt + 4 * (count + 2);
   const bytesAt = unitsAt + 2 * (end - first);
-  const { bytes, kernels } = scratch(bytesAt + 3 * longest - FREE_START);
+  const memory = scratch(bytesAt + 3 * longest - FREE_START);
+  const { bytes } = memory;
   const placed = new Uint32Array(bytes.buffer, startsAt, count + 1);
   for (let i = 0; i <= count; i++) placed[i] = starts[i] - first;
   new Uint16Array(bytes.buffer, unitsAt, end - first).set(units.subarray(first, end));
-  kernels.hashWords(unitsAt, startsAt, count, bytesAt, FREE_START);
+  textKernels(memory).hashWords(unitsAt, startsAt, count, bytesAt, FREE_START);
   hashes.set(new Uint32Array(bytes.buffer, FREE_START, 2 * count));
 }

@@ -8,13 +8,8 @@ import type { BandKeys } from '../hashing/min-bands';
 import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { hasKernels } from '../kernels/memory';
-import {
-  MAX_LETTERS,
-  minwiseKernel,
-  type SetMemory,
-  setMemory,
-  shingleNumber,
-} from '../kernels/minwise';
+import { MAX_LETTERS, minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
+import { shingleNumber, wordsKernel } from '../kernels/words';
 import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
 import { type Normalization, normalized, type Splitter, words } from './tokens';
@@ -94,7 +89,7 @@ export class SetReader {
     let from = 0; // calls of `readShingles`, which end with the last words kept for the next run
     const roll = () => {
       if (memory.hashCount < width) return;
-      minwiseKernel.readShingles(memory, width);
+      wordsKernel.readShingles(memory, width);
       memory.keepHashes(width - 1);
       from++;
     };
@@ -106,7 +101,7 @@ export class SetReader {
       for (let at = start; at < end; ) {
         if (memory.isFull) roll();
         const next = lettersInto(memory.letters, kinds, text, { at, end });
-        if (next > at) minwiseKernel.readWords(memory, next - at);
+        if (next > at) wordsKernel.readWords(memory, next - at);
         // A word of more than MAX_LETTERS letters is read as a string, with all that follows.
         else for (const word of words(text.slice(at, end))) readOdd(word);
         at = next > at ? next : end;
@@ -114,7 +109,7 @@ export class SetReader {
     };
     if (!this.#readAscii(text, memory)) eachStretch(text, readPlain, readOdd);
     roll();
-    if (from === 0 && memory.hashCount > 0) minwiseKernel.readShingles(memory, memory.hashCount);
+    if (from === 0 && memory.hashCount > 0) wordsKernel.readShingles(memory, memory.hashCount);
     return memory;
   }
 
@@ -124,7 +119,7 @@ export class SetReader {
     if (length > MAX_LETTERS) return false;
     // Other characters take more bytes, so that a part of the text stays.
     if (encoder.encodeInto(text, memory.word.subarray(0, length)).read < length) return false;
-    minwiseKernel.readAscii(memory, length, true);
+    wordsKernel.readAscii(memory, length, true);
     return true;
   }
 }

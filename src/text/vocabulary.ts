@@ -11,7 +11,7 @@
 
 import { grown } from '../base/arrays';
 import { newSecret } from '../base/secret';
-import { DENSE } from '../kernels/minwise';
+import { DENSE } from '../kernels/words';
 import { DENSE_LETTER, LETTER, normal, words } from './tokens';
 
 /** A vocabulary with this many words, or code units of all its words, is full. */

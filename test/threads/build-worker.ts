@@ -9,7 +9,7 @@ const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.m
  * clone the kernels are built first.
  */
 export default function setup(): void {
-  const isBuilt = existsSync(pathOf('src/kernels/search.generated.ts'));
+  const isBuilt = existsSync(pathOf('src/kernels/text.generated.ts'));
   const script = isBuilt ? 'build-worker' : 'build-kernels'; // the second runs the first
   execFileSync(process.execPath, [pathOf(`scripts/${script}.mjs`)], { stdio: 'pipe' });
 }
