@@ -6,7 +6,7 @@
  * rules apply in one order, whatever the order of their names.
  */
 
-import { checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
 import { segmenterOf } from './segments';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
@@ -27,7 +27,7 @@ export type Tokens =
   | Tokenizer;
 
 type TokensAsData = { characters?: number; shingles?: number; of?: Tokens; segments?: string };
-const RUN_PARTS = { min: 1, max: 1000 };
+const RUN_PARTS = (name: string, value: unknown) => checkInteger(`tokens.${name}`, value, 1, 1000);
 const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS, of: null, segments: null };
 
 /** How texts are split, checked. */
