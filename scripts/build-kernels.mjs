@@ -1,7 +1,8 @@
 // Compiles src/kernels/**/*.assembly.ts to WebAssembly modules: `hash` hashes vectors and scans codes,
-// `search` is for indexes and joins, `text` for texts and checksums. Writes each to src/kernels/NAME.generated.ts: the module as
-// a string of ASCII characters, so that there is no file to serve or to find and one source serves
-// every bundler, and the types of its exports as the compiler states them.
+// `search` is for indexes and joins, `text` for texts and checksums. Writes each to
+// src/kernels/NAME.generated.ts: the module as a string of ASCII characters, so that there is no file to
+// serve or to find and one source serves every bundler, and the types of its exports as the compiler
+// states them. Writes libzstd there too, as the package zstddec has it.
 
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -103,12 +104,12 @@ function hasData(wasm) {
  * stands there, in base64.
  */
 async function extractZstd() {
-  const script = await readFile(join(kernels, ZSTDDEC), 'utf8').catch(() => '');
+  const script = await readFile(join(kernels, ZSTDDEC), 'utf8');
   const [, text] = /["'](AGFzbQ[\w+/]+=*)["']/.exec(script) ?? [];
-  if (text === undefined) process.stderr.write('zstd: zstddec is not installed, run npm ci\n');
+  if (text === undefined) throw new Error('zstddec has no WebAssembly where it was');
   const made = `// Made by scripts/build-kernels.mjs of the package zstddec; null in builds for browsers.
 export const zstdModule: string | null =
-  ${text ? `'${text}'` : null};
+  '${text}';
 `;
   const target = join(kernels, 'zstd.generated.ts');
   if ((await readFile(target, 'utf8').catch(() => '')) !== made) await writeFile(target, made);

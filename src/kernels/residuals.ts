@@ -216,7 +216,7 @@ export class EntrySearch {
     this.#take(limit);
   }
 
-  /** Positions in place of rows, which would be looked up, where these need no order. */
+  /** With `needsRows` by row; else by position where there is one list, without a look-up. */
   found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;

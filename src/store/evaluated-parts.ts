@@ -351,7 +351,7 @@ export async function readAnswers(
 }
 
 /** Chooses a setting by what all parts answer, and measures it. */
-export async function measured(
+export async function reportOfAnswers(
   index: EvaluatedParts,
   wanted: Wanted,
   call: LongCall,

@@ -19,7 +19,12 @@ import { MemoryIndex } from '../index/memory-index';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openRowless } from './content';
-import { type EvaluatedParts, type EvaluationRows, measured, readAnswers } from './evaluated-parts';
+import {
+  type EvaluatedParts,
+  type EvaluationRows,
+  readAnswers,
+  reportOfAnswers,
+} from './evaluated-parts';
 import { FolderPlace } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
 import { optionsOf } from './header';
@@ -97,7 +102,7 @@ export async function mergeFolders(
       const wanted = checkWantedInFiles(core, optimize);
       const answers = await answersOf(evaluated, wanted.k, { core, parts, manifests, at });
       if (isPart) await writeFile(join(folder, file), answers.table());
-      else report = await measured(answers, wanted, call);
+      else report = await reportOfAnswers(answers, wanted, call);
     }
     return change.publish({ report, text: first.text, ...(files && { files }) });
   });

@@ -22,8 +22,7 @@ import {
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
-import type { Input } from './open-input';
-import { columnOf } from './open-input';
+import { columnOf, type Input } from './open-input';
 import { likenessOf, refuseOtherSettings } from './saved-index';
 import { RowTexts } from './texts';
 

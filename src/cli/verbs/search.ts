@@ -107,7 +107,7 @@ export async function run(call: Call): Promise<0> {
   else if (call.has('row-id')) {
     // In one batch, so that one type of integers holds all ids.
     const all: Found[] = [];
-    for await (const one of rowQueries(call, folder, index)) all.push(await found(one));
+    for (const one of await rowQueries(call, folder, index)) all.push(await found(one));
     const { by } = all.find(({ hits }) => hits.length > 0) ?? all[0];
     await write(folder.idKind, { hits: all.flatMap(({ hits }) => hits), by });
   } else await fileQueries(call, folder, answer);
@@ -197,11 +197,12 @@ async function textQuery(
  * The rows of --row-id, each searched for by the vector that the index holds of it, else by its
  * code. Fails for an id that the index does not have, and for a row without a code.
  */
-async function* rowQueries(
+async function rowQueries(
   call: Call,
   { idKind: kind }: SavedIndex,
   index: SearchedIndex,
-): AsyncIterable<Queries> {
+): Promise<Queries[]> {
+  const queries: Queries[] = [];
   for (const word of call.list('row-id')) {
     // `12` can be a text, a number or a bigint; which ids a stored index has, only a look-up says.
     const found = await Promise.all(idsNamed(word).map((id) => index.get(id)));
@@ -211,8 +212,9 @@ async function* rowQueries(
     const { code, vector } = row;
     const vectors =
       vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
-    yield { names: [row.id], kind, vectors, self: row.row };
+    queries.push({ names: [row.id], kind, vectors, self: row.row });
   }
+  return queries;
 }
 
 /** The rows of a file or of stdin, batch by batch; at the end says how many have no code. */
