@@ -102,7 +102,7 @@ class Scan {
     const k = given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER);
     this.#codes = codes;
     this.#queries = queries;
-    this.#hamming = hammingKernel(codes.bytesPerCode);
+    this.#hamming = hammingKernel();
     const collectors = Array.from({ length: queries.count }, () => {
       return new Nearest(k, most, codes.count);
     });

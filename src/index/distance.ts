@@ -199,9 +199,8 @@ export class DistanceSearch implements Stepped {
   /** Compares all codes of a block. */
   #scan({ codes, first, end }: Block): void {
     if (first >= end) return;
-    const { bits } = this.#index;
     const { filter, k } = this.#asked;
-    const by = hammingKernel(Math.ceil(bits / 8));
+    const by = hammingKernel();
     const limit = this.#limit(this.#best);
     // With a filter more hits are sought until enough of the nearest are accepted.
     let keys: Float64Array | null = null;

@@ -367,7 +367,7 @@ export async function nearestByCodes(
   work: LongWork,
 ): Promise<Truth[]> {
   const collected = asked.map(() => new Nearest(k));
-  const kernel = hammingKernel(Math.ceil(bits / 8));
+  const kernel = hammingKernel();
   for await (const group of chunks) {
     for (const chunk of group) {
       for (const [i, { query, row: own }] of asked.entries()) {

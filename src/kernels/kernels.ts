@@ -9,13 +9,13 @@ import { checkOneOf } from '../base/check';
 import { environmentOf } from '../base/environment';
 import { type HammingKernel, scalarHamming } from './hamming';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
-import { allocateCodes, hasKernels } from './memory';
+import { hasKernels } from './memory';
 import { type SumsKernel, scalarSums } from './sums';
 import { wasmSums } from './sums.wasm';
 
 /**
  * 'scalar': plain loops. 'popcnt64' and 'popcnt8': WebAssembly, in which Hamming distances count
- * set bits of 64-bit words, or of 16 bytes at once. 'auto': WebAssembly, the faster of the two.
+ * set bits of 64-bit words, or of 16 bytes at once. 'auto': WebAssembly, the one for the processor.
  */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
 export type KernelName = (typeof KERNELS)[number];
@@ -46,45 +46,22 @@ const HAMMING: Record<Exclude<KernelName, 'auto'>, HammingKernel> = {
   popcnt8: popcnt8Hamming,
 };
 
-/** The Hamming kernel for codes of a width, on which the faster one may depend. */
-export function hammingKernel(bytesPerCode: number): HammingKernel {
+const IS_X86 = /* @__PURE__ */ isX86();
+
+/** The kernel of Hamming distances. */
+export function hammingKernel(): HammingKernel {
   const name = chosen();
   if (name !== 'auto') return HAMMING[name];
-  // Widths are rounded up to whole words, and to 64 bytes at most, so that few are timed.
-  return fasterHamming(Math.min(64, 8 * Math.ceil(bytesPerCode / 8)));
-}
-
-/** The faster kernel by bytes of a code, for widths that were timed. */
-const faster = new Map<number, HammingKernel>();
-
-/**
- * The faster of the two WebAssembly kernels, timed when a width is first used: x86 has a fast
- * 64-bit count, arm64 a fast byte-wise one. Takes a few milliseconds for each width.
- */
-function fasterHamming(bytesPerCode: number): HammingKernel {
-  let kernel = faster.get(bytesPerCode);
-  if (kernel === undefined) {
-    const is8Faster = timeOf(popcnt8Hamming, bytesPerCode) < timeOf(popcnt64Hamming, bytesPerCode);
-    kernel = is8Faster ? popcnt8Hamming : popcnt64Hamming;
-    faster.set(bytesPerCode, kernel);
-  }
-  return kernel;
+  return IS_X86 ? popcnt64Hamming : popcnt8Hamming;
 }
 
 /**
- * The time of the fastest of four runs, in milliseconds. Each scans 128 KiB of codes 40 times, long
- * enough for a browser's coarse clock. No row is a hit, since none is below distance 0.
+ * True on x86, whose processors alone give an undefined difference the sign bit. They count the bits
+ * of 64-bit words up to five times as fast as those of 16 bytes at once, and never slower; arm64 has
+ * an instruction for bytes only. Where an engine hides the sign, scans are slower, and equal.
  */
-function timeOf(kernel: HammingKernel, bytesPerCode: number): number {
-  const rows = Math.floor((1 << 17) / bytesPerCode);
-  const query = new Uint8Array(bytesPerCode).fill(0x5a);
-  const codes = allocateCodes(rows * bytesPerCode);
-  const hits = new Uint32Array(2 * rows);
-  let shortest = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < 4; run++) {
-    const start = performance.now();
-    for (let round = 0; round < 40; round++) kernel.hitsInto(codes, 0, rows, query, 0, hits);
-    shortest = Math.min(shortest, performance.now() - start);
-  }
-  return shortest;
+function isX86(): boolean {
+  const difference = Float32Array.of(Number.POSITIVE_INFINITY);
+  difference[0] -= difference[0];
+  return new Uint8Array(difference.buffer)[3] === 0xff;
 }

@@ -116,7 +116,7 @@ function comparedWithAll(
   const some = bytes.slice(query * bytesPerCode, (query + queries) * bytesPerCode);
   const limits = new Uint32Array(queries).fill(maxDistance + 1);
   const hits: number[] = [];
-  const scan = hammingKernel(bytesPerCode);
+  const scan = hammingKernel();
   scan.hitsOfMany(bytes, first, end - first, some, limits, (i, other, distance) => {
     const code = query + i;
     if (other <= code) return;
