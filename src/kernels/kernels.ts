@@ -56,9 +56,10 @@ export function hammingKernel(): HammingKernel {
 }
 
 /**
- * True on x86, whose processors alone give an undefined difference the sign bit. They count the bits
- * of 64-bit words up to five times as fast as those of 16 bytes at once, and never slower; arm64 has
- * an instruction for bytes only. Where an engine hides the sign, scans are slower, and equal.
+ * True on x86, whose processors alone give an undefined difference the sign bit. They count the
+ * bits of 64-bit words up to five times as fast as those of 16 bytes at once, and never slower;
+ * arm64 has an instruction for bytes only. Where an engine hides the sign, scans are slower, and
+ * equal.
  */
 function isX86(): boolean {
   const difference = Float32Array.of(Number.POSITIVE_INFINITY);
