@@ -6,8 +6,6 @@ import { build } from 'tsup';
 import { noticesPlugin } from './lib/notices.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-const OPTIONAL = ['@node-rs/jieba', 'jieba-wasm', 'stopword'];
-
 const outDir = 'python/src/halfspace/node';
 
 await build({
@@ -17,6 +15,5 @@ await build({
   esbuildPlugins: [noticesPlugin(`${outDir}/THIRD-PARTY-NOTICES`)],
   outExtension: () => ({ js: '.mjs' }),
   define: { HALFSPACE_VERSION: JSON.stringify(version) },
-  noExternal: [/^(?!jieba-wasm|@node-rs|stopword|node:)/],
-  external: OPTIONAL,
+  noExternal: [/^(?!node:)/],
 });

@@ -108,7 +108,6 @@ export {
   type VectorsWithIds,
   vectorsFromArrow,
 } from './table/from-arrow';
-export { jieba, stopWords } from './text/dictionaries';
 export { embed } from './text/embed';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';

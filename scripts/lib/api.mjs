@@ -18,7 +18,7 @@ const TOPICS = {
   Index: ['SimHashIndex', 'openIndexUrl', 'saveIndexDirectory', 'openIndexDirectory'],
   'Pairs and groups': [...['pairs', 'groupRows', 'dedup']],
   Clusters: ['cluster', 'clusterByDensity'],
-  Texts: ['TextHasher', 'jieba', 'stopWords', 'FrequencyTable', 'embed'],
+  Texts: ['TextHasher', 'FrequencyTable', 'embed'],
   Measuring: ['calibrate', 'measureRecall'],
   Threads: ['closeThreads'],
   Arrow: [

@@ -18,11 +18,10 @@ const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */
 export interface TextSettings {
-  /** 'words', 'characters:4', 'shingles:3', 'segments:ja', 'jieba'. */
+  /** 'words', 'characters:4', 'shingles:3', 'segments:ja'. */
   tokens: string;
   /** 'html', 'numbers', 'punctuation', or several with commas. */
   normalize?: string;
-  stopWords?: string;
   counting?: string;
   keywords?: number;
   hash?: string;

@@ -10,7 +10,6 @@ import { messageOf } from '../base/format-error';
 import { type LongCall, LongWork } from '../base/long-work';
 import { checkTextModel, POOLINGS, type TextModel } from '../vectors/text-model';
 import type { DenseMatrix } from '../vectors/vectors';
-import { loadOptional } from './dictionaries';
 
 /** Limits of what the model takes at once: a run blocks the thread, in which no signal is heard. */
 const BATCH = { texts: 32, characters: 16_384 } as const;
@@ -23,6 +22,25 @@ interface Transformers {
 }
 type Extractor = (texts: string[], options: object) => Promise<{ data: Float32Array }>;
 type Config = Readonly<Record<string, unknown>>;
+
+/** Loads the package; the error for a missing one says what to install. */
+async function loadTransformers(): Promise<Transformers> {
+  // A variable, so bundlers do not try to resolve a package that may be missing.
+  const name: string = '@huggingface/transformers';
+  try {
+    return await import(/* @vite-ignore */ /* webpackIgnore: true */ name);
+  } catch (cause) {
+    if (!isMissing(cause)) throw cause;
+    const needed = `a package that is not installed: npm install ${name}`;
+    throw new Error(`embed() needs ${needed}`, { cause });
+  }
+}
+
+/** True for the error of a missing package: Node sets a code, browsers and bundlers a message. */
+function isMissing(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return /MODULE_NOT_FOUND$/.test(code) || /resolve|cannot find|failed to/i.test(message);
+}
 
 /** A model that is loaded. */
 export class Embedder {
@@ -50,8 +68,7 @@ export class Embedder {
   }
 
   static async #load({ model, revision = 'main', pooling }: TextModel): Promise<Embedder> {
-    const { module } = await loadOptional('embed()', ['@huggingface/transformers']);
-    const library = module as unknown as Transformers;
+    const library = await loadTransformers();
     const source = isFolder(model) ? { local_files_only: true } : { revision };
     try {
       const how = pooling ?? poolingIn(await poolingConfig(library, model, revision));

@@ -54,7 +54,7 @@ export interface TextHasherOptions {
   projection?: Exclude<Projection, 'hadamard'>;
   /**
    * How a text is split: 'words', `{ shingles: 3 }`, `{ characters: 4 }`, `{ segments: 'th' }` by
-   * dictionaries of the engine, or a function from text to strings, as `jieba()` gives.
+   * dictionaries of the engine, or a function from text to strings.
    */
   tokens?: Tokens;
   /** Parts of a text that become a blank before it is split. */

@@ -77,7 +77,7 @@ export function splitterOf(tokens: Tokens): Splitter {
 
 function notTokens(given: unknown): TypeError {
   const known = "'words', { shingles: n }, { characters: n }, { segments: locale } or a function";
-  return wrongType('tokens', `${known} from a text to strings, such as that of jieba()`, given);
+  return wrongType('tokens', `${known} from a text to strings`, given);
 }
 
 /** Scripts written without spaces, called dense: Han, Hiragana and Katakana. */

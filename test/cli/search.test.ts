@@ -391,7 +391,7 @@ describe('search by text', () => {
 
   it.each([
     [['docs.hs', '--query', '...'], 1, '--query has no words that count'],
-    [['docs.hs', '--query', 'tea', '--tokens', 'jieba'], 2, 'unknown option --tokens'],
+    [['docs.hs', '--query', 'tea', '--tokens', 'words'], 2, 'unknown option --tokens'],
     [['nouns.hs', '--query', 'tea'], 1, 'was not made of texts'],
     [['docs.hs'], 2, 'say what to search for'],
     [['docs.hs', '--query', 'tea', '--row-id', 'tea-1'], 2, 'say what to search for'],

@@ -229,8 +229,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hash': onTexts('hash', TEXT),
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
-  jieba: call(api.jieba as never),
-  stopWords: call(api.stopWords as never, 'en'),
   embed: call(api.embed as never, ['a', 'b'], 'org/model'),
   estimateJaccard: call(api.estimateJaccard, 20, 256, { confidence: 0.9 }),
   'new FrequencyTable': call(

@@ -134,7 +134,7 @@ export async function openInputRows(
     settings: textSettingsOf(call),
     frequencies: await frequenciesOf(call, path, source.columns),
   };
-  const hasherLike = await textHashersOf(call, { settings, frequencies });
+  const hasherLike = textHashersOf(call, { settings, frequencies });
   const areSets = areTextsSets === true && !OF_VECTORS.some((name) => call.has(name));
   const terms = { settings, frequencies, hasherLike };
   return new InputRows(call, reader, { ...base, text: terms, areSets });

@@ -90,8 +90,8 @@ export function refuseOtherSettings(
 ): void {
   const { bits, seed, projection, vectors } = folder.options;
   const text = folder.text !== null && 'tokens' in folder.text ? folder.text : null;
-  const { tokens, normalize, stopWords, counting, keywords, hash } = text ?? {};
-  const ofText = { tokens, normalize, 'stop-words': stopWords, counting, keywords, hash };
+  const { tokens, normalize, counting, hash } = text ?? {};
+  const ofText = { tokens, normalize, counting, hash };
   const own = { bits, seed, projection, vectors, ...(text && ofText) };
   for (const [name, value] of Object.entries(own)) {
     // --normalize is a list, which an index keeps sorted.

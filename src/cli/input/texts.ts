@@ -10,10 +10,8 @@ import {
   type FrequencyTable,
   frequenciesFromArrow,
   IndexFolder,
-  jieba,
   type RowReader,
   type SimHasher,
-  stopWords,
   TextHasher,
   type TextHasherOptions,
   type TextSettings,
@@ -36,25 +34,23 @@ export function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
     ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
-    stopWords: call.text('stop-words'),
     counting: call.text('counting') ?? 'raw',
     hash: call.text('hash') ?? 'xxhash64',
   };
 }
 
 /**
- * Loads what the settings need, as stop words, and returns a function that makes hashers of texts,
- * one for each hasher of vectors: with projection 'minwise' a text becomes another vector, a set.
+ * Returns a function that makes hashers of texts, one for each hasher of vectors: with projection
+ * 'minwise' a text becomes another vector, a set.
  */
-export async function textHashersOf(
+export function textHashersOf(
   call: Call,
   { settings, frequencies }: TextTerms,
-): Promise<(like?: SimHasher) => TextHasher> {
-  const { tokens, stopWords: language, counting, hash, keywords } = settings;
+): (like?: SimHasher) => TextHasher {
+  const { tokens, counting, hash, keywords } = settings;
   const options = {
-    tokens: await tokensOf(call, tokens),
+    tokens: tokensOf(call, tokens),
     normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
-    stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
     hash: hash as WordHash | undefined,
     keywords,
@@ -69,17 +65,16 @@ export async function textHashersOf(
     });
 }
 
-/** What splits texts, by the value of --tokens. `jieba` loads a package and its dictionary. */
-async function tokensOf(call: Call, text: string): Promise<Tokens> {
+/** What splits texts, by the value of --tokens. */
+function tokensOf(call: Call, text: string): Tokens {
   const [kind, detail] = text.split(/:(.*)/s);
   const count = Number(detail);
   const isCounted = Number.isInteger(count) && count > 0;
   if (text === 'words') return text;
-  if (text === 'jieba') return jieba();
   if (kind === 'characters' && isCounted) return { characters: count };
   if (kind === 'shingles' && isCounted) return { shingles: count };
   if (kind === 'segments' && detail) return { segments: detail };
-  const known = 'words, characters:N, shingles:N, segments:LOCALE or jieba';
+  const known = 'words, characters:N, shingles:N or segments:LOCALE';
   return call.misuse(`--tokens expected ${known}, got "${text}"`);
 }
 
@@ -90,7 +85,7 @@ export async function countFrequencies(
   column: string,
 ): Promise<FrequencyTable> {
   const terms = { settings: textSettingsOf(call), frequencies: null };
-  const hasher = (await textHashersOf(call, terms))();
+  const hasher = textHashersOf(call, terms)();
   const table = hasher.fit([]);
   // Batch by batch, so that memory grows with the distinct words alone.
   for await (const batch of batchesOf(call, reader)) {
