@@ -168,14 +168,17 @@ export async function trainSpace(
 /** The mean cosine of points with their centroids, over some of them. */
 function nearnessOf(space: Space, points: Int16Array): number {
   const { width } = space;
-  const count = points.length / width;
-  const every = Math.max(1, Math.floor(count / NEARNESS_POINTS));
-  let [sum, compared] = [0, 0];
-  const { centroids } = space.parts.tree;
-  for (let i = 0; i < count; i += every) {
-    const [p] = space.nearestTo(points.slice(i * width, (i + 1) * width));
-    sum += product(points, i * width, centroids, p * width, width) / (UNIT * UNIT);
-    compared++;
+  const every = Math.max(1, Math.floor(points.length / width / NEARNESS_POINTS));
+  const count = Math.ceil(points.length / width / every);
+  const some = new Int16Array(count * width);
+  for (let i = 0; i < count; i++) {
+    const from = i * every * width;
+    some.set(points.subarray(from, from + width), i * width);
   }
-  return Math.max(1e-3, Math.min(1, sum / Math.max(1, compared)));
+  const { centroids } = space.parts.tree;
+  let sum = 0;
+  for (const [i, p] of space.nearestTo(some).entries()) {
+    sum += product(some, i * width, centroids, p * width, width) / (UNIT * UNIT);
+  }
+  return Math.max(1e-3, Math.min(1, sum / Math.max(1, count)));
 }

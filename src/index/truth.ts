@@ -15,7 +15,7 @@ import { Highest } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
-import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import { type HighRows, integerWidth, productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseUnit } from '../vectors/sparse-rows';
@@ -115,39 +115,13 @@ interface NearPart {
   readonly least: Int32Array;
 }
 
-/** Places of points whose product is high enough; those of query i end at `ends[i]`. */
-interface NearPlaces {
-  readonly ends: Uint32Array;
-  readonly places: Uint32Array;
-}
-
-export const NEAR_POINTS: Task<NearState, NearPart, NearPlaces> = {
+/** Finds the places of points whose product is high enough, for each query. */
+export const NEAR_POINTS: Task<NearState, NearPart, HighRows> = {
   name: 'near points',
-  open({ queries, width }) {
-    return ({ points, least }) => {
-      const near: number[][] = Array.from(least, () => []);
-      const all = { values: points, width };
-      const count = points.length / width;
-      productsKernel.productsOfMany(
-        all,
-        0,
-        count,
-        queries,
-        least,
-        (from, here, query, found, at) => {
-          for (let i = 0; i < here; i++) {
-            if (found[at + i] >= least[query]) near[query].push(from + i);
-          }
-        },
-      );
-      let end = 0;
-      const ends = Uint32Array.from(near, ({ length }) => {
-        end += length;
-        return end;
-      });
-      return { ends, places: Uint32Array.from(near.flat()) };
-    };
-  },
+  open:
+    ({ queries, width }) =>
+    ({ points, least }) =>
+      productsKernel.highRows({ values: points, width }, queries, least),
 };
 
 interface NearestBy {
@@ -174,7 +148,7 @@ export async function nearestByVectors(
   // A product is off by at most half a unit a coordinate on both sides.
   const error = (Math.sqrt(dimensions) + 1) * UNIT;
   const leastOf = ({ bound }: NearVectors) =>
-    Math.max(-(2 ** 31), Math.floor(bound * UNIT * UNIT - error));
+    Math.max(1 - 2 ** 31, Math.floor(bound * UNIT * UNIT - error));
   let done = 0;
   for await (const group of chunks) {
     await runJob(

@@ -8,11 +8,17 @@
  * A search finds a vector in the partition of its second centroid too (`SecondCentroids`).
  */
 
-import type { Range } from '../base/arrays';
+import { type Range, toStarts } from '../base/arrays';
 import { checkInteger, wrongType } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { alea } from '../base/random';
-import { product, productsKernel, UNIT } from '../kernels/products';
+import {
+  type GroupLists,
+  PairedRows,
+  productsKernel,
+  UNIT,
+  vectorsAtOnce,
+} from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import { KMeans, Progress } from './k-means';
@@ -92,22 +98,11 @@ export class CentroidTree {
 
   /** Writes for each vector the nearest of the centroids of the GROUPS groups nearest to it. */
   nearestInto(vectors: Int16Array, out: Uint32Array): void {
-    const { centroids, starts, width } = this.state;
-    if (starts.length <= 2) {
-      productsKernel.nearestInto({ values: centroids, width }, vectors, out);
-      return;
-    }
-    const best = new Int32Array(out.length).fill(LEAST_PRODUCT);
-    this.#eachGroup(vectors, GROUPS, (rows, some, first, end) => {
-      const own = { values: centroids.subarray(first * width, end * width), width };
-      const nearest = new Uint32Array(rows.length);
-      const products = new Int32Array(rows.length);
-      productsKernel.nearestInto(own, some, nearest, products);
-      for (let i = 0; i < rows.length; i++) {
-        if (products[i] <= best[rows[i]]) continue;
-        best[rows[i]] = products[i];
-        out[rows[i]] = first + nearest[i];
-      }
+    const { centroids, width } = this.state;
+    const all = { values: centroids, width };
+    this.eachBlock(vectors, GROUPS, (some, first, lists) => {
+      const end = first + some.length / width;
+      productsKernel.nearestInto(all, some, out.subarray(first, end), lists);
     });
   }
 
@@ -142,68 +137,32 @@ export class CentroidTree {
   }
 
   /**
-   * Calls `take` with the products of each vector with the centroids of the `groups` groups nearest
-   * to it, block by block: with the block's first centroid, its size, the vector, and the products
-   * from index `at` on.
+   * Calls `take` for blocks of vectors, with the first one, and which vectors are compared with
+   * which group of centroids, the `groups` nearest ones: null where all are with all.
    */
-  productsOf(
+  eachBlock(
     vectors: Int16Array,
     groups: number,
-    take: (first: number, count: number, vector: number, products: Int32Array, at: number) => void,
-  ): void {
-    const { centroids, starts, width } = this.state;
-    const all = { values: centroids, width };
-    const least = new Int32Array(vectors.length / width).fill(LEAST_PRODUCT);
-    if (starts.length <= 2) {
-      productsKernel.productsOfMany(all, 0, centroids.length / width, vectors, least, take);
-      return;
-    }
-    this.#eachGroup(vectors, groups, (rows, some, first, end) => {
-      productsKernel.productsOfMany(all, first, end, some, least, (from, count, query, found, at) =>
-        take(from, count, rows[query], found, at),
-      );
-    });
-  }
-
-  /**
-   * Calls `visit` for each group that is one of the `most` nearest of some vectors: with the
-   * numbers of these, the vectors, and the centroids of the group, `first` to `end - 1`.
-   */
-  #eachGroup(
-    vectors: Int16Array,
-    most: number,
-    visit: (rows: readonly number[], some: Int16Array, first: number, end: number) => void,
+    take: (some: Int16Array, first: number, lists: GroupLists | null) => void,
   ): void {
     const { starts, width } = this.state;
-    // Vectors of a group are copied behind all vectors: copies within an array are the fastest.
-    const block = new Int16Array(2 * vectors.length);
-    block.set(vectors);
-    for (const [group, rows] of this.#groupsOf(vectors, most).entries()) {
-      const [first, end] = [starts[group], starts[group + 1]];
-      if (rows.length === 0 || first === end) continue;
-      let to = vectors.length;
-      for (let i = 0; i < rows.length; i++, to += width) {
-        block.copyWithin(to, rows[i] * width, (rows[i] + 1) * width);
-      }
-      visit(rows, block.subarray(vectors.length, to), first, end);
+    const most = vectorsAtOnce(width);
+    for (let first = 0; first * width < vectors.length; first += most) {
+      const some = vectors.subarray(first * width, (first + most) * width);
+      take(some, first, starts.length <= 2 ? null : this.#listsOf(some, groups));
     }
   }
 
-  /**
-   * For each group the vectors to which it is one of the `most` nearest, of equally near groups the
-   * first ones.
-   */
-  #groupsOf(vectors: Int16Array, most: number): number[][] {
+  #listsOf(vectors: Int16Array, groups: number): GroupLists {
     const { coarse, starts, width } = this.state;
     const count = starts.length - 1;
-    const lists = new NearestLists(vectors.length / width, Math.min(most, count));
-    const rows = { values: coarse, width };
-    productsKernel.productsOfMany(rows, 0, count, vectors, lists.least, lists.take);
-    const members: number[][] = Array.from({ length: count }, () => []);
-    lists.centroids.forEach((group, i) => {
-      members[group].push(Math.floor(i / lists.length));
-    });
-    return members;
+    const most = Math.min(groups, count);
+    const near = productsKernel.nearestLists({ values: coarse, width }, vectors, most);
+    const ends = new Uint32Array(count);
+    for (let i = 0; i < near.length; i++) ends[near[i]]++;
+    const members = new Uint32Array(toStarts(ends));
+    for (let i = 0; i < near.length; i++) members[ends[near[i]]++] = Math.floor(i / most);
+    return { starts, members, ends };
   }
 }
 
@@ -302,53 +261,6 @@ async function sortedByGroup(
   return groups;
 }
 
-/** No product is less. */
-const LEAST_PRODUCT = -(2 ** 31);
-
-/** Short lists of the centroids nearest to each of many vectors, sorted by insertion. */
-class NearestLists {
-  /** By vector: the least product that a centroid must exceed to enter its list. */
-  readonly least: Int32Array;
-  /** For each vector `length` centroids, nearest first; of equally near ones the first taken. */
-  readonly centroids: Uint32Array;
-  /** Their products with the vector; LEAST_PRODUCT where a list has fewer. */
-  readonly products: Int32Array;
-
-  constructor(
-    vectors: number,
-    readonly length: number,
-  ) {
-    this.least = new Int32Array(vectors).fill(LEAST_PRODUCT);
-    this.centroids = new Uint32Array(vectors * length);
-    this.products = new Int32Array(vectors * length).fill(LEAST_PRODUCT);
-  }
-
-  /** Takes the products of a vector with `count` centroids from `first` on: `found[at]`, ... */
-  readonly take = (
-    first: number,
-    count: number,
-    vector: number,
-    found: Int32Array,
-    at: number,
-  ): void => {
-    const { products, centroids } = this;
-    const start = vector * this.length;
-    const last = start + this.length - 1;
-    for (let i = 0; i < count; i++) {
-      const value = found[at + i];
-      if (value <= products[last]) continue;
-      let to = last;
-      for (; to > start && products[to - 1] < value; to--) {
-        products[to] = products[to - 1];
-        centroids[to] = centroids[to - 1];
-      }
-      products[to] = value;
-      centroids[to] = first + i;
-    }
-    this.least[vector] = products[last];
-  };
-}
-
 /**
  * Measured on 352,575 sentences with 2,048 partitions: until a search has seen .95 of the true
  * neighbours it scores 65,000 entries without second centroids, 29,000 with them. When only the 16
@@ -356,79 +268,32 @@ class NearestLists {
  * groups 3 % less, and ALONG of 1 or 2 changed them by less than a tenth.
  */
 const SECOND_GROUPS = 16;
-const ALONG = 1.5;
-/** The length of centroids in these differences: the mean cosine with them where copies pay. */
-const SHORTENED = 0.5;
-/** Turns a product of integers into that of a vector of length 1 and a shortened centroid. */
-const SHORT_UNIT = SHORTENED / (UNIT * UNIT);
-/** A product of 1, to integers of which products of two centroids are rounded. */
-const PAIR_UNIT = 127;
-/** Turns such an integer into the product of two shortened centroids. */
-const PAIR = (SHORTENED * SHORTENED) / PAIR_UNIT;
 
 /**
  * The second centroid of a vector. It is near the vector, in another direction than the first: a
  * query from whose side the first centroid is far, so that its partition is visited late, then
  * visits the second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups
- * nearest to a vector the one of the least
- *
- *     |r'|^2 + ALONG (r.r' / |r|)^2
- *
- * where r and r' are the differences of the vector from the first and from this centroid, both
- * shortened.
+ * nearest to a vector the one of the least loss, as `PairedRows` states it.
  */
 export class SecondCentroids {
-  readonly #centroids: { readonly values: Int16Array; readonly width: number };
   readonly #tree: CentroidTree;
-  readonly #count: number;
-  /**
-   * By centroid its products with all, in units of 1 / PAIR_UNIT, made when they are needed: up to
-   * a byte for each two centroids, 64 MiB of the 8,192 that an index has at most.
-   */
-  readonly #pairs: (Int8Array | undefined)[] = [];
+  readonly #pairs: PairedRows;
 
   constructor(state: TreeState) {
-    this.#centroids = { values: state.centroids, width: state.width };
     this.#tree = new CentroidTree(state);
-    this.#count = state.centroids.length / state.width;
+    this.#pairs = new PairedRows({ values: state.centroids, width: state.width });
   }
 
   /** For each vector its second centroid; with one centroid, that one. */
   of(vectors: Int16Array, own: Uint32Array): Uint32Array {
-    const { values, width } = this.#centroids;
-    const firsts = Float64Array.from(
-      own,
-      (c, i) => SHORT_UNIT * product(vectors, i * width, values, c * width, width),
-    );
-    const best = own.slice();
-    const losses = new Float64Array(own.length).fill(Number.POSITIVE_INFINITY);
-    this.#tree.productsOf(vectors, SECOND_GROUPS, (from, count, vector, products, at) => {
-      const first = firsts[vector];
-      const pairs = this.#pairsOf(own[vector]);
-      const along = ALONG / (1 + SHORTENED * SHORTENED - 2 * first);
-      let [second, lowest] = [best[vector], losses[vector]];
-      for (let i = 0; i < count; i++) {
-        const product = SHORT_UNIT * products[at + i];
-        const both = 1 - first - product + PAIR * pairs[from + i];
-        const loss = along * both * both - 2 * product;
-        if (loss < lowest && from + i !== own[vector]) [second, lowest] = [from + i, loss];
-      }
-      best[vector] = second;
-      losses[vector] = lowest;
+    const { centroids, width } = this.#tree.state;
+    const count = centroids.length / width;
+    const best = new Uint32Array(own.length);
+    this.#tree.eachBlock(vectors, SECOND_GROUPS, (some, first, lists) => {
+      const firsts = own.subarray(first, first + some.length / width);
+      best.set(this.#pairs.secondsOf(some, firsts, lists), first);
     });
     // Groups without other centroids leave none: then any other, so that the two differ.
-    return best.map((centroid, i) => (centroid === own[i] ? (own[i] + 1) % this.#count : centroid));
-  }
-
-  #pairsOf(centroid: number): Int8Array {
-    const known = this.#pairs[centroid];
-    if (known !== undefined) return known;
-    const { values, width } = this.#centroids;
-    const products = new Int32Array(this.#count);
-    const own = values.subarray(centroid * width, (centroid + 1) * width);
-    productsKernel.productsInto(this.#centroids, own, products);
-    const pairs = Int8Array.from(products, (one) => Math.round((PAIR_UNIT * one) / (UNIT * UNIT)));
-    this.#pairs[centroid] = pairs;
-    return pairs;
+    return best.map((centroid, i) => (centroid === own[i] ? (own[i] + 1) % count : centroid));
   }
 }

@@ -20,7 +20,7 @@ export function totals(a: v128, b: v128, c: v128, d: v128): v128 {
 }
 
 /** Dot products of four rows with one other vector: four lanes. `stride` is the bytes of a row. */
-export function four(rows: usize, stride: usize, other: usize): v128 {
+function four(rows: usize, stride: usize, other: usize): v128 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
   let s2 = i32x4.splat(0);
@@ -36,9 +36,9 @@ export function four(rows: usize, stride: usize, other: usize): v128 {
   return totals(s0, s1, s2, s3);
 }
 
-/** Writes the products of four rows with two other vectors to `out` and `out` + `outStride`. */
-export function fourByTwo(
-  rows: usize, stride: usize, other: usize, out: usize, outStride: usize,
+/** Writes the products of four rows with two vectors to `out` and `out` + `behind`. */
+function fourByTwo(
+  rows: usize, stride: usize, a: usize, b: usize, out: usize, behind: usize,
 ): void {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -49,9 +49,9 @@ export function fourByTwo(
   let t2 = i32x4.splat(0);
   let t3 = i32x4.splat(0);
   const end = rows + stride;
-  for (; rows < end; rows += 16, other += 16) {
-    const x = v128.load(other);
-    const y = v128.load(other + stride);
+  for (; rows < end; rows += 16, a += 16, b += 16) {
+    const x = v128.load(a);
+    const y = v128.load(b);
     const r0 = v128.load(rows);
     s0 = i32x4.add(s0, i32x4.dot_i16x8_s(x, r0));
     t0 = i32x4.add(t0, i32x4.dot_i16x8_s(y, r0));
@@ -66,70 +66,255 @@ export function fourByTwo(
     t3 = i32x4.add(t3, i32x4.dot_i16x8_s(y, r3));
   }
   v128.store(out, totals(s0, s1, s2, s3));
-  v128.store(out + outStride, totals(t0, t1, t2, t3));
+  v128.store(out + behind, totals(t0, t1, t2, t3));
+}
+
+/** Writes the products of `count` rows with one vector to `out` as i32. */
+export function productsInto(
+  rows: usize, count: usize, vector: usize, width: usize, out: usize,
+): void {
+  const stride = width << 1;
+  for (const end = out + (count << 2); out < end; out += 16, rows += stride << 2) {
+    v128.store(out, four(rows, stride, vector));
+  }
+}
+
+/** Below all products. */
+const NONE: i32 = i32.MIN_VALUE;
+/** Rows that are compared with all vectors before the next ones, so that they stay in the cache. */
+const BLOCK: usize = 64;
+
+/** The bytes of the products of `count` rows with a vector, in fours. */
+@inline
+function bytesOf(count: usize): usize {
+  return ((count + 3) & ~3) << 2;
+}
+
+/** The number of the i-th listed vector, of the last one for i behind it; i without a list. */
+@inline
+function listed(list: usize, i: usize, count: usize): usize {
+  const at = min(i, count - 1);
+  return list == 0 ? at : <usize>load<u32>(list + (at << 2));
+}
+
+/** Writes the products of `count` rows with two vectors to `out`; NONE up to a multiple of four. */
+function productsOfTwo(
+  rows: usize, count: usize, stride: usize, a: usize, b: usize, out: usize,
+): void {
+  const bytes = bytesOf(count);
+  for (let at: usize = 0; at < bytes; at += 16, rows += stride << 2) {
+    fourByTwo(rows, stride, a, b, out + at, bytes);
+  }
+  for (let at = count << 2; at < bytes; at += 4) {
+    store<i32>(out + at, NONE);
+    store<i32>(out + bytes + at, NONE);
+  }
+}
+
+/** The largest of the products up to `end`. */
+@inline
+function largestOf(products: usize, end: usize): i32 {
+  let most = v128.load(products);
+  for (; products < end; products += 16) most = i32x4.max_s(most, v128.load(products));
+  most = i32x4.max_s(most, i32x4.shuffle(most, most, 2, 3, 0, 1));
+  most = i32x4.max_s(most, i32x4.shuffle(most, most, 1, 0, 3, 2));
+  return i32x4.extract_lane(most, 0);
+}
+
+/** The index of the first product that equals `value`, which is one of them. */
+@inline
+function indexOf(products: usize, value: i32): u32 {
+  let at = products;
+  while (load<i32>(at) != value) at += 4;
+  return <u32>((at - products) >> 2);
+}
+
+/** Updates a largest product and its row, of equal ones the first that was seen. */
+@inline
+function updateLargest(
+  products: usize, bytes: usize, first: u32, largest: usize, row: usize,
+): void {
+  const value = largestOf(products, products + bytes);
+  if (value <= load<i32>(largest)) return;
+  store<i32>(largest, value);
+  store<u32>(row, first + indexOf(products, value));
 }
 
 /**
- * Sets out[j * outCount + i] to the product of row i and other j, as i32. `rowCount` and `outCount`
- * are multiples of 4; `width` counts values.
+ * For each listed vector updates its entries of `largest` (i32) and `nearest` (u32): the largest
+ * product with one of `count` rows, and the row, `first` being the number of the first one. `work`
+ * has space for the products of two vectors with BLOCK rows.
  */
-export function productsInto(
-  rows: usize, rowCount: usize, others: usize, otherCount: usize, width: usize, out: usize,
-  outCount: usize,
+export function nearestRows(
+  rows: usize, count: usize, first: u32, vectors: usize, list: usize, listCount: usize,
+  width: usize, largest: usize, nearest: usize, work: usize,
 ): void {
   const stride = width << 1;
-  const outStride = outCount << 2;
-  const whole = otherCount & ~1;
-  for (let other: usize = 0; other < otherCount; other += 2) {
-    const at = others + other * stride;
-    const to = out + other * outStride;
-    if (other < whole) {
-      for (let row: usize = 0; row < rowCount; row += 4) {
-        fourByTwo(rows + row * stride, stride, at, to + (row << 2), outStride);
-      }
-    } else {
-      for (let row: usize = 0; row < rowCount; row += 4) {
-        v128.store(to + (row << 2), four(rows + row * stride, stride, at));
-      }
+  for (let row: usize = 0; row < count; row += BLOCK) {
+    const here = min(BLOCK, count - row);
+    const bytes = bytesOf(here);
+    for (let i: usize = 0; i < listCount; i += 2) {
+      const a = listed(list, i, listCount);
+      const b = listed(list, i + 1, listCount);
+      const at = rows + row * stride;
+      productsOfTwo(at, here, stride, vectors + a * stride, vectors + b * stride, work);
+      const from = first + <u32>row;
+      updateLargest(work, bytes, from, largest + (a << 2), nearest + (a << 2));
+      updateLargest(work + bytes, bytes, from, largest + (b << 2), nearest + (b << 2));
     }
   }
 }
 
+/** Writes the indices of the `most` largest products to `out`, and replaces these by NONE. */
+@inline
+function takeLargest(products: usize, bytes: usize, most: usize, out: usize): void {
+  for (const end = out + (most << 2); out < end; out += 4) {
+    const index = indexOf(products, largestOf(products, products + bytes));
+    store<i32>(products + (<usize>index << 2), NONE);
+    store<u32>(out, index);
+  }
+}
+
 /**
- * For each of `count` runs of `length` products (a multiple of 4), updates the largest product seen
- * and its number, the lowest of equal ones; the products of a run are numbered from `first` on.
- * `largest` and `places` have an i32 for each run.
+ * Writes for each vector the `most` rows of the largest products, of equal ones the first, to `out`
+ * as u32. `work` has space for the products of two vectors with all rows.
  */
-export function largestInto(
-  products: usize, count: usize, length: usize, first: i32, largest: usize, places: usize,
+export function nearestLists(
+  rows: usize, count: usize, vectors: usize, vectorCount: usize, width: usize, most: usize,
+  out: usize, work: usize,
 ): void {
-  for (let run: usize = 0; run < count; run++, largest += 4, places += 4) {
-    let most = v128.load(products);
-    let at = i32x4.add(i32x4.splat(first), i32x4(0, 1, 2, 3));
-    let where = at;
-    const end = products + (length << 2);
-    for (products += 16; products < end; products += 16) {
-      const values = v128.load(products);
-      at = i32x4.add(at, i32x4.splat(4));
-      const isMore = i32x4.gt_s(values, most);
-      most = v128.bitselect(values, most, isMore);
-      where = v128.bitselect(at, where, isMore);
+  const stride = width << 1;
+  const bytes = bytesOf(count);
+  for (let i: usize = 0; i < vectorCount; i += 2) {
+    const next = listed(0, i + 1, vectorCount);
+    const at = vectors + i * stride;
+    productsOfTwo(rows, count, stride, at, vectors + next * stride, work);
+    takeLargest(work, bytes, most, out + ((i * most) << 2));
+    if (next > i) takeLargest(work + bytes, bytes, most, out + ((next * most) << 2));
+  }
+}
+
+/** Appends the number of the vector and the row of each product of at least `least`. */
+@inline
+function appendHigh(
+  products: usize, bytes: usize, least: i32, vector: u32, first: u32, out: usize,
+): usize {
+  const bound = i32x4.splat(least);
+  for (let at: usize = 0; at < bytes; at += 16) {
+    let lanes = i32x4.bitmask(i32x4.ge_s(v128.load(products + at), bound));
+    for (; lanes != 0; lanes &= lanes - 1, out += 8) {
+      store<u32>(out, vector);
+      store<u32>(out, first + <u32>(at >> 2) + ctz(lanes), 4);
     }
-    // Each lane has the first of its equal products, so the lowest number decides between lanes.
-    let value = load<i32>(largest);
-    let place = load<i32>(places);
-    for (let lane = 0; lane < 4; lane++) {
-      const other = i32x4.extract_lane(most, 0);
-      const otherPlace = i32x4.extract_lane(where, 0);
-      if (other > value || (other == value && otherPlace < place)) {
-        value = other;
-        place = otherPlace;
+  }
+  return out;
+}
+
+/**
+ * Writes two u32 for each product that is at least the vector's entry of `least` (i32, above NONE):
+ * the vector and the row, by vector ascending in row. Returns the address behind them.
+ */
+export function highProducts(
+  rows: usize, count: usize, vectors: usize, vectorCount: usize, width: usize, least: usize,
+  out: usize, work: usize,
+): usize {
+  const stride = width << 1;
+  for (let row: usize = 0; row < count; row += BLOCK) {
+    const here = min(BLOCK, count - row);
+    const bytes = bytesOf(here);
+    for (let i: usize = 0; i < vectorCount; i += 2) {
+      const next = listed(0, i + 1, vectorCount);
+      const at = rows + row * stride;
+      productsOfTwo(at, here, stride, vectors + i * stride, vectors + next * stride, work);
+      out = appendHigh(work, bytes, load<i32>(least + (i << 2)), <u32>i, <u32>row, out);
+      if (next == i) continue;
+      const bound = load<i32>(least + (next << 2));
+      out = appendHigh(work + bytes, bytes, bound, <u32>next, <u32>row, out);
+    }
+  }
+  return out;
+}
+
+/** The loss of `lossOf` in products.ts: factors of products with a vector, and of two rows. */
+const SHORT: f32 = 0.5 / (32767.0 * 32767.0);
+const PAIR: f32 = 0.25 / 127.0;
+const ALONG: f32 = 1.5;
+const SHORT_SQUARE: f32 = 0.25;
+
+/**
+ * Updates the lowest loss of a vector, and its row. `row` is the vector's own one, with the product
+ * `product`; `pairs` has the products of that row with those of `products`, as bytes.
+ */
+function updateLoss(
+  products: usize, bytes: usize, end: i32, from: i32, row: i32, product: i32, pairs: usize,
+  loss: usize, best: usize,
+): void {
+  const first = <f32>product * SHORT;
+  const along = f32x4.splat(ALONG / (1 + SHORT_SQUARE - 2 * first));
+  const base = f32x4.splat(1 - first);
+  let least = f32x4.splat(Infinity);
+  let where = i32x4.splat(-1);
+  let numbers = i32x4.add(i32x4.splat(from), i32x4(0, 1, 2, 3));
+  for (let at: usize = 0; at < bytes; at += 16) {
+    const own = f32x4.mul(f32x4.convert_i32x4_s(v128.load(products + at)), f32x4.splat(SHORT));
+    const near = i16x8.extend_low_i8x16_s(v128.load32_zero(pairs + (at >> 2)));
+    const pair = f32x4.mul(
+      f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(near)), f32x4.splat(PAIR),
+    );
+    const both = f32x4.add(f32x4.sub(base, own), pair);
+    const next = f32x4.sub(f32x4.mul(f32x4.mul(along, both), both), f32x4.add(own, own));
+    const isOther = v128.andnot(
+      i32x4.lt_s(numbers, i32x4.splat(end)), i32x4.eq(numbers, i32x4.splat(row)),
+    );
+    const isLess = v128.and(f32x4.lt(next, least), isOther);
+    least = v128.bitselect(next, least, isLess);
+    where = v128.bitselect(numbers, where, isLess);
+    numbers = i32x4.add(numbers, i32x4.splat(4));
+  }
+  for (let lane = 0; lane < 4; lane++) {
+    const value = f32x4.extract_lane(least, 0);
+    const place = i32x4.extract_lane(where, 0);
+    const known = load<f32>(loss);
+    if (value < known || (value == known && <u32>place < load<u32>(best))) {
+      store<f32>(loss, value);
+      store<i32>(best, place);
+    }
+    least = f32x4.shuffle(least, least, 1, 2, 3, 0);
+    where = i32x4.shuffle(where, where, 1, 2, 3, 0);
+  }
+}
+
+/**
+ * For each listed vector updates its entries of `losses` (f32) and `best` (u32): the least loss of
+ * a row other than its own one, and the row. `own` (u32) has the rows of vectors, and `products`
+ * (i32) their products with these; `pairs` has for each of `rowCount` rows its products with all of
+ * them, as bytes. `work` has space for the products of two vectors with BLOCK rows.
+ */
+export function secondRows(
+  rows: usize, count: usize, first: u32, vectors: usize, list: usize, listCount: usize,
+  width: usize, own: usize, products: usize, pairs: usize, rowCount: usize, losses: usize,
+  best: usize, work: usize,
+): void {
+  const stride = width << 1;
+  for (let row: usize = 0; row < count; row += BLOCK) {
+    const here = min(BLOCK, count - row);
+    const bytes = bytesOf(here);
+    const from = <usize>first + row;
+    for (let i: usize = 0; i < listCount; i += 2) {
+      const a = listed(list, i, listCount);
+      const b = listed(list, i + 1, listCount);
+      const at = rows + row * stride;
+      productsOfTwo(at, here, stride, vectors + a * stride, vectors + b * stride, work);
+      for (let lane: usize = 0; lane < 2; lane++) {
+        const vector = (lane == 0 ? a : b) << 2;
+        const ownRow = load<u32>(own + vector);
+        updateLoss(
+          work + lane * bytes, bytes, <i32>(from + here), <i32>from, <i32>ownRow,
+          load<i32>(products + vector), pairs + <usize>ownRow * rowCount + from,
+          losses + vector, best + vector,
+        );
       }
-      most = i32x4.shuffle(most, most, 1, 2, 3, 0);
-      where = i32x4.shuffle(where, where, 1, 2, 3, 0);
     }
-    store<i32>(largest, value);
-    store<i32>(places, place);
   }
 }
 

@@ -2,12 +2,12 @@
  * Dot products of vectors of 16-bit integers. Sums are exact 32-bit integers, so every engine gives
  * equal numbers: products of vectors of length UNIT cannot overflow (Cauchy and Schwarz). Rows in a
  * separate linear memory are read in place; others are copied, as are those of any memory where the
- * vectors are too wide for its scratch space. Queries and rows are multiplied in tiles of up to 64
- * by 64, which stay in the cache.
+ * vectors are too wide for its scratch space.
  */
 
-import { padded, type Range, runOf } from '../base/arrays';
-import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
+import { padded, type Range, runOf, toStarts } from '../base/arrays';
+import { Arena, FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
+import type { SearchKernels } from './search.generated';
 import { searchKernels } from './search-kernels';
 
 /** The length to which vectors are scaled before they are rounded to integers. */
@@ -19,16 +19,22 @@ interface IntegerRows {
   readonly width: number;
 }
 
-/** Rows of a tile, and queries of a tile: its products take 16 KiB. */
-const TILE = 64;
-/** Bytes of the products of a tile, and of the largest of each query. */
-const TILE_BYTES = 4 * TILE * TILE + 8 * TILE;
 /** Rows whose products with one query are computed in one call. */
 const ROWS_OF_ONE = 4096;
 /** Bytes of the counts of `orderInto`. */
 const ORDER_BYTES = 4096;
-/** The smallest integer: no product is less. */
-const MIN_PRODUCT = -0x8000_0000;
+/** Below all products. */
+const NONE = -0x8000_0000;
+/** Rows that the kernel compares with all vectors before the next ones. */
+const BLOCK = 64;
+/** Bytes of the products of a block with two vectors. */
+const BLOCK_BYTES = 8 * BLOCK;
+/** Vectors that are compared in one call: those that fit the scratch space, and at most so many. */
+const MAX_VECTORS = 1024;
+const VECTORS_BYTES = SCAN_BYTES - 2 ** 17;
+/** Products that one call may find to be high. */
+const MAX_HIGH = 2 ** 19;
+const MAX_BYTE = 127;
 
 /** The width of rows for vectors of `dimensions` values: the next multiple of 8. */
 export function integerWidth(dimensions: number): number {
@@ -51,6 +57,26 @@ export function product(
 /** The next multiple of 4: kernels take rows four at a time. */
 const inFours = (count: number) => (count + 3) & ~3;
 
+/** Groups of rows, and which vectors are compared with those of each. */
+export interface GroupLists {
+  /** The first row of each group, and at last their number. */
+  readonly starts: Uint32Array;
+  /** Vectors by group; those of group g end at `ends[g]`. */
+  readonly members: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
+/** Rows of high products: those of vector i end at `ends[i]`. */
+export interface HighRows {
+  readonly ends: Uint32Array;
+  readonly places: Uint32Array;
+}
+
+/** How many vectors one call compares with rows: their number for this width. */
+export function vectorsAtOnce(width: number): number {
+  return Math.max(8, Math.min(MAX_VECTORS, Math.floor(VECTORS_BYTES / (2 * width))));
+}
+
 export const productsKernel = {
   /** Writes the product of each row with the query to `out`, in order of row. */
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void {
@@ -62,15 +88,7 @@ export const productsKernel = {
     for (let row = 0; row < count; row += ROWS_OF_ONE) {
       const here = Math.min(ROWS_OF_ONE, count - row);
       const rowAt = at + 2 * row * width;
-      searchKernels(memory).productsInto(
-        rowAt,
-        inFours(here),
-        free,
-        1,
-        width,
-        outAt,
-        inFours(here),
-      );
+      searchKernels(memory).productsInto(rowAt, here, free, width, outAt);
       out.set(new Int32Array(memory.bytes.buffer, outAt, here), row);
     }
   },
@@ -102,8 +120,7 @@ export const productsKernel = {
     for (const { first, end } of ranges) {
       starts.push(done);
       // Up to three products behind a range are of other rows: those of the next one replace them.
-      const [some, outAt] = [inFours(end - first), productsAt + 4 * done];
-      if (some > 0) kernels.productsInto(at + 2 * first * width, some, free, 1, width, outAt, some);
+      kernels.productsInto(at + 2 * first * width, end - first, free, width, productsAt + 4 * done);
       done += end - first;
     }
     kernels.orderInto(productsAt, done, order.length, countsAt, orderAt);
@@ -117,99 +134,239 @@ export const productsKernel = {
   },
 
   /**
-   * Writes for each query the row of the largest product, the first of equal ones, to `out`, and
-   * that product to `products`.
+   * Writes for each vector the row of the largest product, the first of equal ones, to `out`, and
+   * that product to `products`. With lists, at most `vectorsAtOnce` vectors, a vector is compared
+   * with the rows of its groups.
    */
   nearestInto(
     rows: IntegerRows,
-    queries: Int16Array,
+    vectors: Int16Array,
     out: Uint32Array,
-    products: Int32Array | null = null,
+    lists: GroupLists | null = null,
   ): void {
-    const total = rows.values.length / rows.width;
-    eachTile(rows, 0, total, queries, false, ({ query, places, largest }) => {
-      out.set(places, query);
-      products?.set(largest, query);
+    const { width } = rows;
+    const most = vectorsAtOnce(width);
+    if (out.length > most) {
+      for (let first = 0; first < out.length; first += most) {
+        const some = vectors.subarray(first * width, (first + most) * width);
+        productsKernel.nearestInto(rows, some, out.subarray(first, first + most));
+      }
+      return;
+    }
+    const staged = new Staged(rows, vectors, lists);
+    const largest = staged.add(new Int32Array(out.length).fill(NONE));
+    const nearest = staged.add(out);
+    const { kernels, work, vectorsAt } = staged;
+    staged.each((at, count, first, list, listed) => {
+      const more = [width, largest, nearest, work] as const;
+      kernels.nearestRows(at, count, first, vectorsAt, list, listed, ...more);
     });
+    out.set(staged.numbers(nearest, out.length));
   },
 
   /**
-   * Compares rows `first` to `end - 1` with all queries. Calls `take` for each query and block of
-   * rows in which a product is at least `least[query]`, with the block's first row, its row count,
-   * the query, and its products from index `at` on, valid during the call. `take` may raise
-   * `least`.
+   * For each vector the `most` rows of the largest products, of equal ones the first, as one list
+   * after another. At most `vectorsAtOnce` vectors.
    */
-  productsOfMany(
-    rows: IntegerRows,
-    first: number,
-    end: number,
-    queries: Int16Array,
-    least: Int32Array,
-    take: (row: number, count: number, query: number, products: Int32Array, at: number) => void,
-  ): void {
-    eachTile(rows, first, end, queries, true, ({ row, here, padded, query, products, largest }) => {
-      for (let i = 0; i < largest.length; i++) {
-        if (largest[i] >= least[query + i]) take(row, here, query + i, products, i * padded);
+  nearestLists(rows: IntegerRows, vectors: Int16Array, most: number): Uint32Array {
+    const { width } = rows;
+    const count = rows.values.length / width;
+    const vectorCount = vectors.length / width;
+    const productBytes = 8 * inFours(count);
+    const staged = new Staged(rows, vectors, null, productBytes + 4 * most * vectorCount);
+    const { kernels, rowsAt, vectorsAt, work } = staged;
+    const out = work + productBytes;
+    kernels.nearestLists(rowsAt, count, vectorsAt, vectorCount, width, most, out, work);
+    return staged.numbers(out, most * vectorCount);
+  },
+
+  /**
+   * The rows whose product with a vector is at least the vector's entry of `least`: those of vector
+   * i, ascending, end at `ends[i]`.
+   */
+  highRows(rows: IntegerRows, vectors: Int16Array, least: Int32Array): HighRows {
+    const { values, width } = rows;
+    const count = values.length / width;
+    const ends = new Uint32Array(least.length);
+    const most = vectorsAtOnce(width);
+    const found: Uint32Array[] = [];
+    const here = Math.max(4, inFours(Math.floor(MAX_HIGH / Math.min(most, least.length))));
+    for (let vector = 0; vector < least.length; vector += most) {
+      const some = vectors.subarray(vector * width, (vector + most) * width);
+      const bounds = least.subarray(vector, vector + most);
+      for (let row = 0; row < count; row += here) {
+        const own = { values: values.subarray(row * width, (row + here) * width), width };
+        const high = highOf(own, some, bounds);
+        for (let i = 0; i < high.length; i += 2) {
+          high[i] += vector;
+          high[i + 1] += row;
+          ends[high[i]]++;
+        }
+        found.push(high);
       }
-    });
+    }
+    const places = new Uint32Array(toStarts(ends));
+    for (const high of found) {
+      for (let i = 0; i < high.length; i += 2) places[ends[high[i]]++] = high[i + 1];
+    }
+    return { ends, places };
   },
 };
 
 export type ProductsKernel = typeof productsKernel;
 
-/** Products of `here` rows from `row` on with some queries from `query` on. */
-interface Tile {
-  readonly row: number;
-  readonly here: number;
-  readonly query: number;
-  /** Of each query `padded` products: those of `here` rows, and more that never win. */
-  readonly padded: number;
-  readonly products: Int32Array;
-  /** The largest product of each query, and its row. */
-  readonly largest: Int32Array;
-  readonly places: Uint32Array;
+/** Pairs of a vector and a row of a high product, of few rows. */
+function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint32Array {
+  const { width } = rows;
+  const count = rows.values.length / width;
+  const staged = new Staged(rows, vectors, null, BLOCK_BYTES + 8 * count * least.length);
+  const bounds = staged.add(least);
+  const { rowsAt, vectorsAt, work } = staged;
+  const out = work + BLOCK_BYTES;
+  const given = [vectorsAt, least.length, width, bounds] as const;
+  const end = staged.kernels.highProducts(rowsAt, count, ...given, out, work);
+  return staged.numbers(out, (end - out) / 4);
 }
 
 /**
- * Multiplies queries with rows `first` to `end - 1`, tile after tile. The largest products are
- * those of one tile if `isOfTile`, else those of all tiles of a query so far.
+ * Rows, and their products with each other as bytes: of rows that are the own ones of vectors, made
+ * when they are first needed. Up to a byte for each two rows, 64 MiB of the 8,192 centroids that an
+ * index has at most.
  */
-function eachTile(
-  rows: IntegerRows,
-  first: number,
-  end: number,
-  queries: Int16Array,
-  isOfTile: boolean,
-  visit: (tile: Tile) => void,
-): void {
-  const { width } = rows;
-  const queryCount = queries.length / width;
-  const fitting = Math.floor((SCAN_BYTES - TILE_BYTES - 16) / (2 * width));
-  const tile = Math.min(TILE, Math.max(1, fitting));
-  const { memory, at, free } = placed(rows, first, end, 2 * tile * width + 16 + TILE_BYTES);
-  const kernels = searchKernels(memory);
-  const productsAt = (free + 2 * tile * width + 15) & ~15;
-  const largestAt = productsAt + 4 * TILE * TILE;
-  const placesAt = largestAt + 4 * TILE;
-  for (let query = 0; query < queryCount; query += tile) {
-    const some = Math.min(tile, queryCount - query);
-    const { buffer } = memory.bytes;
-    const tileValues = queries.subarray(query * width, (query + some) * width);
-    new Int16Array(buffer, free, tileValues.length).set(tileValues);
-    const products = new Int32Array(buffer, productsAt, TILE * TILE);
-    const largest = new Int32Array(buffer, largestAt, some);
-    const places = new Uint32Array(buffer, placesAt, some).fill(0);
-    for (let row = first; row < end; row += TILE) {
-      const here = Math.min(TILE, end - row);
-      const padded = (here + 3) & ~3;
-      const rowAt = at + 2 * (row - first) * width;
-      kernels.productsInto(rowAt, padded, free, some, width, productsAt, padded);
-      for (let to = padded; padded > here && to <= some * padded; to += padded) {
-        products.fill(MIN_PRODUCT, to - padded + here, to);
-      }
-      if (isOfTile || row === first) largest.fill(MIN_PRODUCT);
-      kernels.largestInto(productsAt, some, padded, row, largestAt, placesAt);
-      visit({ row, here, padded, query, products, largest, places });
+export class PairedRows {
+  readonly #rows: IntegerRows;
+  readonly #count: number;
+  readonly #pairs: Int8Array;
+  readonly #isMade: Uint8Array;
+
+  constructor({ values, width }: IntegerRows) {
+    const count = values.length / width;
+    const rowBytes = 2 * (count + 3) * width;
+    const { buffer, byteOffset } = new Arena(rowBytes + count * count).bytes;
+    const own = new Int16Array(buffer, byteOffset, values.length);
+    own.set(values);
+    this.#rows = { values: own, width };
+    this.#count = count;
+    this.#pairs = new Int8Array(buffer, byteOffset + rowBytes, count * count);
+    this.#isMade = new Uint8Array(count);
+  }
+
+  /**
+   * For each vector a second row near it, in another direction than its own one: of the rows of its
+   * groups other than that row the one of the least
+   *
+   *     |r'|^2 + 1.5 (r.r' / |r|)^2
+   *
+   * where r and r' are the differences of the vector from its own row and from this one, both rows
+   * at half their length, in float32. A vector without another row keeps its own one. At most
+   * `vectorsAtOnce` vectors.
+   */
+  secondsOf(vectors: Int16Array, own: Uint32Array, lists: GroupLists | null): Uint32Array {
+    const { values, width } = this.#rows;
+    const found = new Int32Array(own.length);
+    for (const [i, row] of own.entries()) {
+      found[i] = product(vectors, i * width, values, row * width, width);
+      if (this.#isMade[row] === 0) this.#pair(row);
+    }
+    const staged = new Staged(this.#rows, vectors, lists);
+    const { kernels, vectorsAt, work } = staged;
+    const ownAt = staged.add(own);
+    const products = staged.add(found);
+    const losses = staged.add(new Float32Array(own.length).fill(Number.POSITIVE_INFINITY));
+    const best = staged.add(own);
+    const paired = [width, ownAt, products, this.#pairs.byteOffset, this.#count] as const;
+    staged.each((at, count, first, list, listed) => {
+      const lists = [vectorsAt, list, listed] as const;
+      kernels.secondRows(at, count, first, ...lists, ...paired, losses, best, work);
+    });
+    return staged.numbers(best, own.length);
+  }
+
+  #pair(row: number): void {
+    const { width, values } = this.#rows;
+    const products = new Int32Array(this.#count);
+    const own = values.slice(row * width, (row + 1) * width);
+    productsKernel.productsInto(this.#rows, own, products);
+    const at = row * this.#count;
+    for (let i = 0; i < products.length; i++) {
+      this.#pairs[at + i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
+    }
+    this.#isMade[row] = 1;
+  }
+}
+
+/**
+ * Rows, and vectors that a kernel compares with them, in one memory: that of the rows where it has
+ * room for all else, else the scratch memory with a copy of the rows.
+ */
+class Staged {
+  readonly kernels: SearchKernels;
+  readonly rowsAt: number;
+  readonly vectorsAt: number;
+  /** Space for the products of two vectors, or as much as was asked for. */
+  readonly work: number;
+  readonly #memory: LinearMemory;
+  readonly #rows: IntegerRows;
+  readonly #lists: GroupLists | null;
+  readonly #listsAt: number;
+  readonly #vectors: number;
+  #free: number;
+
+  constructor(
+    rows: IntegerRows,
+    vectors: Int16Array,
+    lists: GroupLists | null,
+    workBytes = BLOCK_BYTES,
+  ) {
+    const { width, values } = rows;
+    this.#rows = rows;
+    this.#lists = lists;
+    this.#vectors = vectors.length / width;
+    const listed = lists?.members.length ?? 0;
+    const bytes = workBytes + 2 * vectors.length + 4 * listed + 16 * this.#vectors;
+    const { memory, at, free } = placed(rows, 0, values.length / width, bytes);
+    this.kernels = searchKernels(memory);
+    this.#memory = memory;
+    this.rowsAt = at;
+    this.work = free;
+    this.vectorsAt = free + workBytes;
+    this.#free = this.vectorsAt + 2 * vectors.length;
+    new Int16Array(memory.bytes.buffer, this.vectorsAt, vectors.length).set(vectors);
+    this.#listsAt = lists === null ? 0 : this.add(lists.members);
+  }
+
+  /** Copies up to four values a vector, of 4 bytes each; returns their address. */
+  add(values: Int32Array | Uint32Array | Float32Array): number {
+    const at = this.#free;
+    const Type = values.constructor as Uint32ArrayConstructor;
+    new Type(this.#memory.bytes.buffer, at, values.length).set(values);
+    this.#free += values.byteLength;
+    return at;
+  }
+
+  /** A copy of some numbers. */
+  numbers(at: number, length: number): Uint32Array {
+    return new Uint32Array(this.#memory.bytes.buffer, at, length).slice();
+  }
+
+  /**
+   * Calls `visit` for each group that has vectors: with the address, number and first of its rows,
+   * and the address and number of the list of its vectors. Without lists for all rows and vectors.
+   */
+  each(
+    visit: (at: number, count: number, first: number, list: number, listed: number) => void,
+  ): void {
+    const { width, values } = this.#rows;
+    if (this.#lists === null) {
+      visit(this.rowsAt, values.length / width, 0, 0, this.#vectors);
+      return;
+    }
+    const { starts, ends } = this.#lists;
+    for (let group = 0, from = 0; group < ends.length; from = ends[group++]) {
+      const [first, count] = [starts[group], starts[group + 1] - starts[group]];
+      const listed = ends[group] - from;
+      if (count === 0 || listed === 0) continue;
+      visit(this.rowsAt + 2 * first * width, count, first, this.#listsAt + 4 * from, listed);
     }
   }
 }

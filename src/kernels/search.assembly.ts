@@ -3,7 +3,9 @@
 export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
-export { largestInto, orderInto, productsInto } from './products.assembly';
+export {
+  highProducts, nearestLists, nearestRows, orderInto, productsInto, secondRows,
+} from './products.assembly';
 export { entriesOfRound, layRows } from './residuals.assembly';
 export { residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

@@ -5,14 +5,14 @@ import { scalarHamming } from '../../src/kernels/hamming';
 import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
 import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, productsKernel } from '../../src/kernels/products';
+import { integerWidth, PairedRows, productsKernel, UNIT } from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import { EntrySearch, ONE_WEIGHT, RANGE, residualByte } from '../../src/kernels/residuals';
 import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
 import { scalarDots } from './scalar/dots';
-import { scalarProducts } from './scalar/products';
+import { scalarProducts, scalarSeconds } from './scalar/products';
 import { ScalarEntrySearch } from './scalar/residuals';
 import { scalarWeighted } from './scalar/weighted';
 
@@ -111,25 +111,41 @@ describe.each([
     const nearest = new Uint32Array(queryCount);
     kernel.nearestInto({ values: rows, width }, queries, nearest);
     expect([...nearest]).toEqual(expected.map((list) => list.indexOf(Math.max(...list))));
+    const byProduct = (list: number[]) =>
+      [...list.keys()].sort((a, b) => list[b] - list[a] || a - b);
+    // Groups of rows, of which one is empty and one has no vectors, each with some of the vectors.
+    const starts = Uint32Array.of(0, 70, 70, 91, 120, 133);
+    const listed = [[0, 3, 66], [1], [3, 5, 8, 9, 66], [], [2, 66]];
+    const ends = Uint32Array.from(listed, (_, i) => listed.slice(0, i + 1).flat().length);
+    const lists = { starts, members: Uint32Array.from(listed.flat()), ends };
     for (const values of [rows, rows.slice()]) {
-      const some = expected.map((list) => list.slice(3, 130));
-      const told = (least: Int32Array) => {
-        const all = expected.map(() => [] as number[]);
-        const take = (row: number, count: number, query: number, found: Int32Array, at: number) => {
-          for (let i = 0; i < count; i++) all[query][row + i - 3] = found[at + i];
-        };
-        kernel.productsOfMany({ values, width }, 3, 130, queries, least, take);
-        return all;
-      };
-      expect(told(new Int32Array(queryCount).fill(-(2 ** 31)))).toEqual(some);
-      const largest = Int32Array.from(some, (list) => Math.max(...list));
-      told(largest).forEach((list, query) => {
-        const place = some[query].indexOf(largest[query]);
-        expect(list[place]).toBe(largest[query]);
-        expect(list.every((one, row) => one === some[query][row])).toBe(true);
+      kernel.nearestInto({ values, width }, queries, nearest.fill(7), lists);
+      nearest.forEach((row, query) => {
+        const groups = [...listed.keys()].filter((group) => listed[group].includes(query));
+        const own = byProduct(expected[query]).find((one) =>
+          groups.some((group) => one >= starts[group] && one < starts[group + 1]),
+        );
+        expect(row).toBe(own ?? 7);
       });
-      expect(told(largest.map((one) => one + 1)).flat()).toEqual([]);
+      const near = kernel.nearestLists({ values, width }, queries, 5);
+      expect([...near]).toEqual(expected.flatMap((list) => byProduct(list).slice(0, 5)));
+      const least = Int32Array.from(expected, (list, i) => list[byProduct(list)[i % 7]] + (i & 1));
+      const high = kernel.highRows({ values, width }, queries, least);
+      expected.forEach((list, query) => {
+        const own = [...high.places.subarray(high.ends[query - 1] ?? 0, high.ends[query])];
+        expect(own).toEqual([...list.keys()].filter((row) => list[row] >= least[query]));
+      });
     }
+  });
+
+  it('finds all rows of more products than one call has room for', () => {
+    const values = new Int16Array(8 * 2000).fill(1);
+    const least = new Int32Array(1100).fill(8);
+    least[1050] = 9;
+    const { ends, places } = kernel.highRows({ values, width: 8 }, values.slice(0, 8800), least);
+    expect(ends[1049]).toBe(2000 * 1050);
+    expect(ends[1099]).toBe(2000 * 1099);
+    expect(places.every((place, i) => place === i % 2000)).toBe(true);
   });
 });
 
@@ -332,6 +348,28 @@ it('entries in several memories, of searches that take turns, are as in plain lo
   const expected = keysOf(ScalarEntrySearch, false);
   expect(expected.map(({ length }) => length > 0)).toEqual([true, true, true]);
   expect(keysOf(EntrySearch, true)).toEqual(expected);
+});
+
+it.each([24, 136])('second rows are those of the least loss, %i wide', (width) => {
+  const draws = new Draws(width);
+  const unit = () => {
+    const vector = draws.gaussians(width);
+    const length = UNIT / Math.hypot(...vector);
+    return Array.from(vector, (value) => Math.round(value * length));
+  };
+  const [values, vectors] = [133, 67].map((count) =>
+    Int16Array.from(Array.from({ length: count }, unit).flat()),
+  );
+  const rows = { values, width };
+  const own = new Uint32Array(67);
+  productsKernel.nearestInto(rows, vectors, own);
+  const starts = Uint32Array.of(0, 70, 71, 133);
+  const members = Uint32Array.from([...own.keys(), 5, 5, 7, ...own.keys()].filter((i) => i < 66));
+  const ends = Uint32Array.of(66, 69, 135);
+  for (const lists of [null, { starts, members, ends }]) {
+    const seconds = new PairedRows(rows).secondsOf(vectors, own, lists);
+    expect([...seconds]).toEqual([...scalarSeconds(rows, vectors, own, lists)]);
+  }
 });
 
 it('both kernels of the order of products agree', () => {

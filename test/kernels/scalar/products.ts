@@ -1,6 +1,6 @@
 /** Integer products in plain loops: what the kernel must equal. */
 
-import { type ProductsKernel, product } from '../../../src/kernels/products';
+import { type GroupLists, type ProductsKernel, product, UNIT } from '../../../src/kernels/products';
 
 /** Leading zeros of the largest difference, 1,023, that needs no shift to have 1,024 steps. */
 const ORDER_BITS = 22;
@@ -36,27 +36,87 @@ export const scalarProducts: ProductsKernel = {
     for (let i = 0; i < order.length; i++) order[i] = rows[order[i]];
   },
 
-  nearestInto({ values, width }, queries, out) {
-    for (let query = 0; query * width < queries.length; query++) {
-      let largest = -Infinity;
-      for (let row = 0; row * width < values.length; row++) {
-        const value = product(values, row * width, queries, query * width, width);
-        if (value <= largest) continue;
-        largest = value;
-        out[query] = row;
-      }
-    }
+  nearestInto({ values, width }, vectors, out, lists) {
+    const all = lists ?? oneGroup(values.length / width, out.length);
+    const largest = new Float64Array(out.length).fill(-Infinity);
+    eachPair(all, (vector, row) => {
+      const value = product(values, row * width, vectors, vector * width, width);
+      if (value <= largest[vector]) return;
+      largest[vector] = value;
+      out[vector] = row;
+    });
   },
 
-  productsOfMany({ values, width }, first, end, queries, least, take) {
-    const products = new Int32Array(end - first);
-    for (let query = 0; query * width < queries.length; query++) {
-      for (let row = first; row < end; row++) {
-        products[row - first] = product(values, row * width, queries, query * width, width);
-      }
-      if (products.some((one) => one >= least[query])) {
-        take(first, end - first, query, products, 0);
-      }
+  nearestLists({ values, width }, vectors, most) {
+    const lists: number[] = [];
+    for (let at = 0; at < vectors.length; at += width) {
+      const products = Array.from({ length: values.length / width }, (_, row) =>
+        product(values, row * width, vectors, at, width),
+      );
+      const order = [...products.keys()].sort((a, b) => products[b] - products[a] || a - b);
+      lists.push(...order.slice(0, most));
     }
+    return Uint32Array.from(lists);
+  },
+
+  highRows({ values, width }, vectors, least) {
+    const places: number[] = [];
+    const ends = least.map((bound, vector) => {
+      for (let row = 0; row * width < values.length; row++) {
+        const value = product(values, row * width, vectors, vector * width, width);
+        if (value >= bound) places.push(row);
+      }
+      return places.length;
+    });
+    return { ends: Uint32Array.from(ends), places: Uint32Array.from(places) };
   },
 };
+
+/** All rows and all vectors as one group. */
+function oneGroup(rows: number, vectors: number): GroupLists {
+  const members = Uint32Array.from({ length: vectors }, (_, i) => i);
+  return { starts: Uint32Array.of(0, rows), members, ends: Uint32Array.of(vectors) };
+}
+
+/** Each vector with each row of its groups, row by row. */
+function eachPair(
+  { starts, members, ends }: GroupLists,
+  take: (vector: number, row: number) => void,
+): void {
+  for (const [group, end] of ends.entries()) {
+    for (const vector of members.subarray(ends[group - 1] ?? 0, end)) {
+      for (let row = starts[group]; row < starts[group + 1]; row++) take(vector, row);
+    }
+  }
+}
+
+/** What `PairedRows` finds: every operation rounded to float32. */
+export function scalarSeconds(
+  { values, width }: { values: Int16Array; width: number },
+  vectors: Int16Array,
+  own: Uint32Array,
+  lists: GroupLists | null,
+): Uint32Array {
+  const { fround } = Math;
+  const short = fround(0.5 / UNIT ** 2);
+  const pairUnit = fround(0.25 / 127);
+  const seconds = own.slice();
+  const losses = new Float32Array(own.length).fill(Number.POSITIVE_INFINITY);
+  const all = lists ?? oneGroup(values.length / width, own.length);
+  eachPair(all, (vector, row) => {
+    if (row === own[vector]) return;
+    const shortened = (one: number) =>
+      fround(fround(product(values, one * width, vectors, vector * width, width)) * short);
+    const first = shortened(own[vector]);
+    const next = shortened(row);
+    const pair = product(values, row * width, values, own[vector] * width, width);
+    const rounded = fround(Math.floor((127 * pair) / UNIT ** 2 + 0.5) * pairUnit);
+    const both = fround(fround(fround(1 - first) - next) + rounded);
+    const along = fround(1.5 / fround(1.25 - fround(2 * first)));
+    const loss = fround(fround(fround(along * both) * both) - fround(next + next));
+    if (loss >= losses[vector]) return;
+    losses[vector] = loss;
+    seconds[vector] = row;
+  });
+  return seconds;
+}
