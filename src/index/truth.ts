@@ -10,7 +10,7 @@
 
 import { cosineOf } from '../base/length';
 import type { LongWork } from '../base/long-work';
-import { alea, mixed } from '../base/random';
+import { shareAt } from '../base/random';
 import { Highest } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
@@ -225,14 +225,14 @@ export class NearVectors {
     const unit = query.unit as Float64Array;
     const positions = there.map((place) => first + place);
     const cosines = vectors.cosinesOf(positions, unit);
+    for (let i = 0; i < there.length; i++) this.#near.take(cosines[i], rows[there[i]]);
+    // What rounding lost takes longest: only of rows that are still near after all of the chunk.
     for (let i = 0; i < there.length; i++) {
-      const row = rows[there[i]];
-      const cosine = cosines[i];
+      const [row, position, cosine] = [rows[there[i]], positions[i], cosines[i]];
       if (cosine < this.bound) continue;
-      const position = positions[i];
       const isRounded = vectors.kind === 'int8';
       const lost = isRounded ? lostAt(vectors, { row, position }, unit, cosine) : 0;
-      this.add({ row, cosine, given: cosine + lost });
+      this.#given.set(row, cosine + lost);
     }
   }
 
@@ -274,7 +274,10 @@ function lostAt(
     hash = Math.imul(hash ^ values[i], 0x9e37_79b1) ^ (hash >>> 15);
     if (values[i] !== 0 && Math.abs(values[i]) !== MAX_INT8) digits++;
   }
-  const random = alea(`${digits < TELLING_DIGITS ? `row ${row}` : mixed(hash)} ${unit[0]}`);
+  // A generator would take longer to seed than the few numbers that are drawn.
+  const seed = digits < TELLING_DIGITS ? row : hash;
+  let place = Math.floor(Math.abs(unit[0]) * 2 ** 52);
+  const random = () => shareAt(seed, place++);
   const held = { values, norm: vectors.normOf(position) };
   return lostDigits(held, vectors.zeros as Zeros, { unit, cosine }, random);
 }
