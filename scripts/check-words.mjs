@@ -78,10 +78,10 @@ function titlesOf(text) {
   return blank.join('');
 }
 
-/** `mostHeld` and `MOST_HELD` as two words each; imports of `Math.floor` are no layers. */
+/** `mostHeld` and `MOST_HELD` as two words each; `Math.floor` and `f64x2.floor` are no layers. */
 const inWords = (line) =>
   line
-    .replaceAll('Math.floor', '')
+    .replaceAll(/(Math|f64x2)\.floor/g, '')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ');
 

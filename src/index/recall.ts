@@ -12,7 +12,7 @@ import { queryOf } from './query';
 import type { Query, QueryParts } from './query-parts';
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
-import { pointsOf, type RowsToPlace, type Space } from './space';
+import type { RowsToPlace, Space } from './space';
 import type { EvaluationQuery, Truth } from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { withDigits } from './vectors/rounding';
@@ -113,7 +113,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     const points = new Int16Array(rows.length * space.width);
     for (const [i, row] of rows.entries()) {
       const own = await this.rowToPlace(row, space, work);
-      if (own !== null) points.set(pointsOf(space, own), i * space.width);
+      if (own !== null) points.set(space.pointsOf(own), i * space.width);
       await work.step();
     }
     return points;

@@ -309,17 +309,11 @@ export class Rows {
     const { bytesPerCode, codes } = this.codes;
     if (byCodes) {
       const own = codes.slice(first * bytesPerCode, end * bytesPerCode);
-      return { rows, values: null, norms: null, codes: own };
+      return { rows, vectors: null, codes: own };
     }
-    const vectors = this.vectors as DenseVectors;
-    const positions = new Uint32Array(rows.length);
-    const norms = new Float64Array(rows.length);
-    for (let i = 0; i < rows.length; i++) {
-      positions[i] = first + i;
-      norms[i] = vectors.normOf(first + i);
-    }
-    const values = vectors.gather(positions).vectors as Float32Array | Int8Array;
-    return { rows, values, norms, codes: null };
+    const vectors = (this.vectors as DenseVectors).rowsOfLengths(first, end);
+    for (let i = 0; i < rows.length; i++) if (rows[i] === NO_ROW) vectors.lengths[i] = 0;
+    return { rows, vectors, codes: null };
   }
 
   /** About how many bytes the rows take. */

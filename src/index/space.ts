@@ -14,7 +14,7 @@ import { lengthOf } from '../base/length';
 import { roundInto } from '../k-means/points';
 import { CentroidTree, SecondCentroids, type TreeState } from '../k-means/two-level';
 import { NO_ROW } from '../kernels/hits';
-import { integerWidth, UNIT } from '../kernels/products';
+import { integerWidth, pointsOf, type RowsOfLengths, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
@@ -62,8 +62,9 @@ export class Space {
   readonly bytesPerEntry: number;
   readonly #tree: CentroidTree;
   readonly #rotation: Rotation | null;
-  /** Rotated and shortened centroids, made when they are first needed. */
-  readonly #rotated: (Float32Array | undefined)[] = [];
+  /** A rotation with the rotated centroids, and which of these were made. */
+  #encoding: Rotation | null = null;
+  readonly #isRotated: Uint8Array;
   #seconds: SecondCentroids | null = null;
   #name: string | null = null;
 
@@ -71,6 +72,7 @@ export class Space {
     this.parts = parts;
     this.width = integerWidth(parts.dimensions);
     this.count = parts.tree.centroids.length / this.width;
+    this.#isRotated = new Uint8Array(this.count);
     this.#tree = new CentroidTree(parts.tree);
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
     this.#rotation =
@@ -103,6 +105,19 @@ export class Space {
     }
   }
 
+  /** The points of rows; zeros where there is no row. */
+  pointsOf({ rows, vectors, codes }: RowsToPlace): Int16Array {
+    if (vectors !== null) return pointsOf(vectors);
+    const points = new Int16Array(rows.length * this.width);
+    const bytesPerCode = Math.ceil(this.parts.dimensions / 8);
+    for (let i = 0; i < rows.length; i++) {
+      if (rows[i] === NO_ROW) continue;
+      const code = (codes as Uint8Array).subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
+      this.pointOfCode(code, points, i * this.width);
+    }
+    return points;
+  }
+
   /** The partitions of points, in order. */
   nearestTo(points: Int16Array): Uint32Array {
     const nearest = new Uint32Array(points.length / this.width);
@@ -133,31 +148,29 @@ export class Space {
     return { partitions, products };
   }
 
-  /** Rotates a row, which `encode` then compares with centroids. */
-  rotated(vector: ArrayLike<number>, norm: number): Float64Array {
-    const rotation = this.#rotation as Rotation;
-    const { vector: values } = rotation;
-    for (let i = 0; i < vector.length; i++) values[i] = vector[i] / norm;
-    values.fill(0, vector.length);
-    rotationKernel.rotate(rotation);
-    return values.slice();
+  /** The entries of rows in some partitions, as many of each row. */
+  entriesOf(rows: RowsOfLengths, partitions: Uint32Array): NonNullable<PlacedRows['entries']> {
+    const { seed } = this.parts;
+    this.#encoding ??= new Rotation(4 * this.bytesPerEntry, seed, this.count);
+    for (const p of partitions) if (this.#isRotated[p] === 0) this.#rotateCentroid(p);
+    const { codes, scales } = rotationKernel.encodeRows(this.#encoding, rows, partitions);
+    for (let i = 0; i < scales.length; i++) {
+      const isThere = rows.lengths[Math.floor((i * rows.lengths.length) / scales.length)] > 0;
+      if (isThere && !(scales[i] > 0)) scales[i] = NO_DIFFERENCE;
+    }
+    return { codes, scales };
   }
 
-  /** The residual code of a rotated row in a partition: a view that the next call overwrites. */
-  encode(rotated: Float64Array, p: number): { code: Uint8Array; scale: number } {
-    const rotation = this.#rotation as Rotation;
-    const { vector, code } = rotation;
-    this.#rotated[p] ??= this.#rotatedCentroid(p);
-    const centroid = this.#rotated[p];
-    for (let i = 0; i < vector.length; i++) vector[i] = rotated[i] - centroid[i];
-    const scale = Math.fround(rotationKernel.encode(rotation));
-    return { code, scale: scale > 0 ? scale : NO_DIFFERENCE };
-  }
-
-  #rotatedCentroid(p: number): Float32Array {
+  /** Rotates and shortens the centroid of a partition, for the encoding of its rows. */
+  #rotateCentroid(p: number): void {
     const { tree, nearness, dimensions } = this.parts;
+    const { vector, centroids, width } = this.#encoding as Rotation;
     const centroid = tree.centroids.subarray(p * this.width, p * this.width + dimensions);
-    return Float32Array.from(this.rotated(centroid, UNIT / nearness));
+    for (let i = 0; i < dimensions; i++) vector[i] = centroid[i] / (UNIT / nearness);
+    vector.fill(0, dimensions);
+    rotationKernel.rotate(this.#encoding as Rotation);
+    centroids.set(vector, p * width);
+    this.#isRotated[p] = 1;
   }
 
   /** The lookup tables of a query, a vector of length 1; the next call overwrites them. */
@@ -184,9 +197,8 @@ export function bytesPerEntryOf(dimensions: number): number {
 export interface RowsToPlace {
   /** By place the row, or NO_ROW where there is none that can be found. */
   readonly rows: Uint32Array;
-  /** Dense vectors, one after another, and their lengths. */
-  readonly values: Float32Array | Int8Array | null;
-  readonly norms: Float64Array | null;
+  /** Of length 0 where there is no row. */
+  readonly vectors: RowsOfLengths | null;
   readonly codes: Uint8Array | null;
 }
 
@@ -207,57 +219,16 @@ export const PLACED_AT_ONCE = 1024;
  * from files, or get another space. Threads share the work of many rows.
  */
 export function place(space: Space, hasCopies: boolean, given: RowsToPlace): PlacedRows {
-  const points = pointsOf(space, given);
+  const points = space.pointsOf(given);
   const partitions = space.nearestTo(points);
   const seconds = hasCopies ? space.secondsOf(points, partitions) : null;
-  const known = { partitions, seconds };
-  return { ...known, entries: entriesOf(space, known, given) };
-}
-
-/** The entries of rows in their partitions; null where the space has none. */
-function entriesOf(
-  space: Space,
-  { partitions, seconds }: Pick<PlacedRows, 'partitions' | 'seconds'>,
-  { rows, values: all, norms }: RowsToPlace,
-): PlacedRows['entries'] {
-  const { bytesPerEntry } = space;
-  if (bytesPerEntry === 0) return null;
-  const each = seconds === null ? 1 : 2;
-  const values = all as Float32Array | Int8Array;
-  const { dimensions } = space.parts;
-  const codes = new Uint8Array(each * rows.length * bytesPerEntry);
-  const scales = new Float32Array(each * rows.length);
-  for (let i = 0; i < rows.length; i++) {
-    const norm = (norms as Float64Array)[i];
-    if (rows[i] === NO_ROW || !(norm > 0)) continue;
-    const rotated = space.rotated(values.subarray(i * dimensions, (i + 1) * dimensions), norm);
-    for (let own = 0; own < each; own++) {
-      const p = own === 0 || seconds === null ? partitions[i] : seconds[i];
-      const made = space.encode(rotated, p);
-      codes.set(made.code, (each * i + own) * bytesPerEntry);
-      scales[each * i + own] = made.scale;
-    }
+  if (space.bytesPerEntry === 0) return { partitions, seconds, entries: null };
+  const all = new Uint32Array((hasCopies ? 2 : 1) * partitions.length);
+  for (let i = 0; i < partitions.length; i++) {
+    if (seconds === null) all[i] = partitions[i];
+    else all.set([partitions[i], seconds[i]], 2 * i);
   }
-  return { codes, scales };
-}
-
-/** The points of rows; zeros where there is no row. */
-export function pointsOf(space: Space, { rows, values, norms, codes }: RowsToPlace): Int16Array {
-  const { width } = space;
-  const { dimensions, kind } = space.parts;
-  const points = new Int16Array(rows.length * width);
-  const bytesPerCode = Math.ceil(dimensions / 8);
-  for (let i = 0; i < rows.length; i++) {
-    if (rows[i] === NO_ROW) continue;
-    if (kind === 'codes') {
-      const code = (codes as Uint8Array).subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
-      space.pointOfCode(code, points, i * width);
-    } else {
-      const own = (values as Float32Array).subarray(i * dimensions, (i + 1) * dimensions);
-      roundInto(own, (norms as Float64Array)[i], points, i * width);
-    }
-  }
-  return points;
+  return { partitions, seconds, entries: space.entriesOf(given.vectors as RowsOfLengths, all) };
 }
 
 /** The state that is sent to a thread before it places rows. */

@@ -9,7 +9,7 @@ import { mixed, shareAt } from '../base/random';
 import { allocateIntegers } from '../k-means/points';
 import { trainTree } from '../k-means/two-level';
 import { product, UNIT } from '../kernels/products';
-import { bytesPerEntryOf, pointsOf, type RowsToPlace, Space } from './space';
+import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 
 /** Of so many classes of hashes one is held out. */
 export const HELD_OUT_CLASSES = 32;
@@ -119,7 +119,7 @@ export class TrainingSample {
   offer(row: number, own: () => RowsToPlace): void {
     const hash = shareAt(this.#seed ^ SAMPLING, row);
     if (hash >= this.#below || this.count === this.#hashes.length) return;
-    this.#points.set(pointsOf(this.#space, own()), this.count * this.#space.width);
+    this.#points.set(this.#space.pointsOf(own()), this.count * this.#space.width);
     this.#hashes[this.count++] = hash;
   }
 

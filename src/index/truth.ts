@@ -15,7 +15,7 @@ import { Highest } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
-import { type HighRows, integerWidth, productsKernel, UNIT } from '../kernels/products';
+import { type HighRows, integerWidth, pointsOf, productsKernel, UNIT } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseUnit } from '../vectors/sparse-rows';
@@ -157,7 +157,7 @@ export async function nearestByVectors(
         state: { queries, width },
         count: group.length,
         part: (i) => ({
-          points: pointsOfChunk(group[i], width),
+          points: pointsOfChunk(group[i]),
           least: Int32Array.from(collected, leastOf),
         }),
         take({ ends, places }, i) {
@@ -177,13 +177,10 @@ export async function nearestByVectors(
 }
 
 /** Points of a chunk; zeros where there is no row. */
-function pointsOfChunk({ rows, vectors, first }: VectorChunk<DenseVectors>, width: number) {
-  const points = new Int16Array(rows.length * width);
-  for (let i = 0; i < rows.length; i++) {
-    if (rows[i] === NO_ROW) continue;
-    roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), points, i * width);
-  }
-  return points;
+function pointsOfChunk({ rows, vectors, first }: VectorChunk<DenseVectors>): Int16Array {
+  const own = vectors.rowsOfLengths(first, first + rows.length);
+  for (let i = 0; i < rows.length; i++) if (rows[i] === NO_ROW) own.lengths[i] = 0;
+  return pointsOf(own);
 }
 
 /**

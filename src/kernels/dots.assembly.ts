@@ -12,7 +12,7 @@ const FLOAT32: i32 = 4;
 
 /** Elements 2 `pair` and 2 `pair` + 1 from `at` on, as float64. */
 @inline
-function twoOf<T>(at: usize, pair: usize): v128 {
+export function twoOf<T>(at: usize, pair: usize): v128 {
   if (sizeof<T>() == 8) return v128.load(at + (pair << 4));
   if (sizeof<T>() == 4) return f64x2.promote_low_f32x4(v128.load64_zero(at + (pair << 3)));
   const bytes = v128.load32_zero(at + (pair << 1));

@@ -236,6 +236,31 @@ export class LinearMemory {
   }
 }
 
+/** Lays out the arguments of a call in scratch space, one after another. */
+export class Stage {
+  readonly memory: LinearMemory;
+  #at: number;
+
+  constructor(memory: LinearMemory, at = memory.free) {
+    this.memory = memory;
+    this.#at = at;
+  }
+
+  /** The address of space for so many bytes, a multiple of 8. */
+  space(byteLength: number): number {
+    const at = this.#at;
+    this.#at += (byteLength + 7) & ~7;
+    return at;
+  }
+
+  /** The address of a copy of the values. */
+  add({ buffer, byteOffset, byteLength }: ArrayBufferView): number {
+    const at = this.space(byteLength);
+    this.memory.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+    return at;
+  }
+}
+
 /** A scratch space. */
 export interface Room {
   readonly at: number;

@@ -5,6 +5,44 @@
 // rows by two others at a time keep eight sums in registers, so that each loaded register is used
 // in two or four multiplications.
 
+import { twoOf } from './dots.assembly';
+
+/** Elements 2 `pair` and 2 `pair` + 1 times `scale`, rounded: the low two lanes. */
+@inline
+function roundedTwo<T>(at: usize, pair: usize, scale: v128): v128 {
+  const scaled = f64x2.add(f64x2.mul(twoOf<T>(at, pair), scale), f64x2.splat(0.5));
+  return i32x4.trunc_sat_f64x2_s_zero(f64x2.floor(scaled));
+}
+
+/** See `roundRows`, for one type of values. */
+@inline
+function roundRowsOf<T>(
+  rows: usize, count: usize, dimensions: usize, scales: usize, width: usize, out: usize,
+): void {
+  for (let i: usize = 0; i < count; i++, rows += dimensions * sizeof<T>(), out += width << 1) {
+    const scale = v128.load64_splat(scales + (i << 3));
+    for (let at: usize = 0; at < dimensions; at += 4) {
+      const row = rows + at * sizeof<T>();
+      const a = roundedTwo<T>(row, 0, scale);
+      const b = roundedTwo<T>(row, 1, scale);
+      const four = i64x2.shuffle(a, b, 0, 2);
+      v128.store64_lane(out + (at << 1), i16x8.narrow_i32x4_s(four, four), 0);
+    }
+    memory.fill(out + (dimensions << 1), 0, (width - dimensions) << 1);
+  }
+}
+
+/**
+ * Writes rows of `dimensions` float32 (`type` 4) or int8 (1), each times its f64 of `scales` and
+ * rounded, to `out` as i16, padded by zeros to `width`. Reads up to three values behind the last.
+ */
+export function roundRows(
+  type: i32, rows: usize, count: usize, dimensions: usize, scales: usize, width: usize, out: usize,
+): void {
+  if (type == 4) roundRowsOf<f32>(rows, count, dimensions, scales, width, out);
+  else roundRowsOf<i8>(rows, count, dimensions, scales, width, out);
+}
+
 /** Products of eight values, summed in pairs: four lanes. */
 @inline
 function pairs(a: v128, at: usize): v128 {

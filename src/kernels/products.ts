@@ -6,7 +6,15 @@
  */
 
 import { padded, type Range, runOf, toStarts } from '../base/arrays';
-import { Arena, FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
+import {
+  Arena,
+  FREE_START,
+  type LinearMemory,
+  memoryOf,
+  SCAN_BYTES,
+  Stage,
+  scratch,
+} from './memory';
 import type { SearchKernels } from './search.generated';
 import { searchKernels } from './search-kernels';
 
@@ -27,6 +35,15 @@ const ORDER_BYTES = 4096;
 const NONE = -0x8000_0000;
 /** Rows that the kernel compares with all vectors before the next ones. */
 const BLOCK = 64;
+/** Rows of float32 or int8, one after another, and their lengths: 0 of a row that is not there. */
+export interface RowsOfLengths {
+  readonly values: Float32Array | Int8Array;
+  readonly lengths: Float64Array;
+  readonly dimensions: number;
+}
+
+/** Bytes of rows that are rounded in one call. */
+const ROUNDED_BYTES = 2 ** 19;
 /** Bytes of the products of a block with two vectors. */
 const BLOCK_BYTES = 8 * BLOCK;
 /** Vectors that are compared in one call: those that fit the scratch space, and at most so many. */
@@ -215,6 +232,27 @@ export const productsKernel = {
 
 export type ProductsKernel = typeof productsKernel;
 
+/** Rows at length UNIT, rounded and padded by zeros; zeros of a row without a length. */
+export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int16Array {
+  const width = integerWidth(dimensions);
+  const points = new Int16Array(lengths.length * width);
+  const scales = lengths.map((length) => (length > 0 ? UNIT / length : 0));
+  const type = values.BYTES_PER_ELEMENT;
+  const most = Math.ceil(ROUNDED_BYTES / (type * dimensions));
+  for (let first = 0; first < scales.length; first += most) {
+    const end = Math.min(scales.length, first + most);
+    const byteLength = (end - first) * (type * dimensions + 8 + 2 * width);
+    const stage = new Stage(scratch(byteLength + 64));
+    const rows = stage.add(values.subarray(first * dimensions, end * dimensions));
+    const factors = stage.add(scales.subarray(first, end));
+    const out = stage.space(2 * (end - first) * width);
+    const { memory } = stage;
+    searchKernels(memory).roundRows(type, rows, end - first, dimensions, factors, width, out);
+    points.set(new Int16Array(memory.bytes.buffer, out, (end - first) * width), first * width);
+  }
+  return points;
+}
+
 /** Pairs of a vector and a row of a high product, of few rows. */
 function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint32Array {
   const { width } = rows;
@@ -299,19 +337,18 @@ export class PairedRows {
  * Rows, and vectors that a kernel compares with them, in one memory: that of the rows where it has
  * room for all else, else the scratch memory with a copy of the rows.
  */
-class Staged {
+class Staged extends Stage {
   readonly kernels: SearchKernels;
   readonly rowsAt: number;
   readonly vectorsAt: number;
   /** Space for the products of two vectors, or as much as was asked for. */
   readonly work: number;
-  readonly #memory: LinearMemory;
   readonly #rows: IntegerRows;
   readonly #lists: GroupLists | null;
   readonly #listsAt: number;
   readonly #vectors: number;
-  #free: number;
 
+  /** There is space to add four numbers a vector. */
   constructor(
     rows: IntegerRows,
     vectors: Int16Array,
@@ -319,34 +356,24 @@ class Staged {
     workBytes = BLOCK_BYTES,
   ) {
     const { width, values } = rows;
+    const count = vectors.length / width;
+    const listed = lists?.members.length ?? 0;
+    const bytes = workBytes + 2 * vectors.length + 4 * listed + 16 * count + 64;
+    const { memory, at, free } = placed(rows, 0, values.length / width, bytes);
+    super(memory, free);
+    this.kernels = searchKernels(memory);
+    this.rowsAt = at;
+    this.work = this.space(workBytes);
+    this.vectorsAt = this.add(vectors);
+    this.#listsAt = lists === null ? 0 : this.add(lists.members);
     this.#rows = rows;
     this.#lists = lists;
-    this.#vectors = vectors.length / width;
-    const listed = lists?.members.length ?? 0;
-    const bytes = workBytes + 2 * vectors.length + 4 * listed + 16 * this.#vectors;
-    const { memory, at, free } = placed(rows, 0, values.length / width, bytes);
-    this.kernels = searchKernels(memory);
-    this.#memory = memory;
-    this.rowsAt = at;
-    this.work = free;
-    this.vectorsAt = free + workBytes;
-    this.#free = this.vectorsAt + 2 * vectors.length;
-    new Int16Array(memory.bytes.buffer, this.vectorsAt, vectors.length).set(vectors);
-    this.#listsAt = lists === null ? 0 : this.add(lists.members);
-  }
-
-  /** Copies up to four values a vector, of 4 bytes each; returns their address. */
-  add(values: Int32Array | Uint32Array | Float32Array): number {
-    const at = this.#free;
-    const Type = values.constructor as Uint32ArrayConstructor;
-    new Type(this.#memory.bytes.buffer, at, values.length).set(values);
-    this.#free += values.byteLength;
-    return at;
+    this.#vectors = count;
   }
 
   /** A copy of some numbers. */
   numbers(at: number, length: number): Uint32Array {
-    return new Uint32Array(this.#memory.bytes.buffer, at, length).slice();
+    return new Uint32Array(this.memory.bytes.buffer, at, length).slice();
   }
 
   /**

@@ -3,6 +3,8 @@
 // same tree of additions and multiplications as in rotation.ts, so it has the same bits.
 // Fast because one pass over the vector does two stages of a transform, with two values a register.
 
+import { twoOf } from './dots.assembly';
+
 /** Bytes of two float64: a register. */
 const PAIR: usize = 16;
 
@@ -175,4 +177,49 @@ export function twoBitsInto(
   }
   const product = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
   return product > 0 ? squares / product : 0;
+}
+
+/** Writes a row of `dimensions` values over its length to `vector`, padded by zeros to `width`. */
+@inline
+function unitInto<T>(
+  row: usize, dimensions: usize, length: f64, vector: usize, width: usize,
+): void {
+  const divisor = f64x2.splat(length);
+  for (let pair: usize = 0; pair << 1 < dimensions; pair++) {
+    v128.store(vector + (pair << 4), f64x2.div(twoOf<T>(row, pair), divisor));
+  }
+  memory.fill(vector + (dimensions << 3), 0, (width - dimensions) << 3);
+}
+
+/**
+ * Writes the residual codes of `count` rows of `dimensions` float32 (`type` 4) or int8 (1) to
+ * `codes`, and their scales as f32 to `scales`: of each row `each` of them, in the partitions that
+ * its `each` u32 of `partitions` name. A row whose f64 of `lengths` is not above 0 is passed over.
+ * `centroids` has the rotated centroids as f32; `vector` has space for two vectors. The rotation is
+ * as in `rotate`, the code as in `twoBitsInto`.
+ */
+export function encodeRows(
+  type: i32, rows: usize, count: usize, dimensions: usize, lengths: usize, partitions: usize,
+  each: usize, centroids: usize, vector: usize, width: usize, size: usize, flips: usize,
+  transforms: u32, far: f64, farLevel: f64, codes: usize, scales: usize,
+): void {
+  const bytes = width << 3;
+  const end = lengths + (count << 3);
+  for (; lengths < end; lengths += 8, rows += dimensions * <usize>type) {
+    const length = load<f64>(lengths);
+    if (length > 0) {
+      if (type == 4) unitInto<f32>(rows, dimensions, length, vector, width);
+      else unitInto<i8>(rows, dimensions, length, vector, width);
+      rotate(vector, width, size, flips, transforms);
+    }
+    for (let own: usize = 0; own < each; own++, partitions += 4, codes += width >> 2, scales += 4) {
+      if (!(length > 0)) continue;
+      const centroid = centroids + <usize>load<u32>(partitions) * (width << 2);
+      for (let at: usize = 0; at < bytes; at += PAIR) {
+        const other = twoOf<f32>(centroid, at >> 4);
+        v128.store(vector + bytes + at, f64x2.sub(v128.load(vector + at), other));
+      }
+      store<f32>(scales, <f32>twoBitsInto(vector + bytes, width, far, farLevel, codes));
+    }
+  }
 }

@@ -6,7 +6,8 @@
  * so that two bits of each describe it well.
  */
 
-import { Arena, homeOf } from './memory';
+import { Arena, homeOf, SCAN_BYTES, Stage } from './memory';
+import type { RowsOfLengths } from './products';
 import { searchKernels } from './search-kernels';
 import { MAX_ENTRY } from './weighted';
 import { halves, hashDimension } from './xxhash';
@@ -40,12 +41,14 @@ export class Rotation {
   readonly tables: Uint8Array;
   /** Two numbers that `tables` writes: the base, and the units of an entry that make 1. */
   readonly scales: Float64Array;
+  /** Rotated centroids, with which `encodeRows` compares rows; callers write them. */
+  readonly centroids: Float32Array;
 
   /**
    * All arrays lie in one memory, floats first, so that each is aligned. The width is a multiple of
    * 8.
    */
-  constructor(width: number, seed: bigint) {
+  constructor(width: number, seed: bigint, centroids = 0) {
     let size = 1;
     while (2 * size <= width) size *= 2;
     this.width = width;
@@ -54,12 +57,14 @@ export class Rotation {
     const flipCount = TRANSFORMS * size;
     const tableBytes = ENTRIES * Math.ceil(width / 4);
     const floats = width + flipCount + 2;
-    const { buffer, byteOffset } = new Arena(8 * floats + tableBytes + codeBytes).bytes;
+    const codesAt = 8 * floats + tableBytes;
+    const { buffer, byteOffset } = new Arena(codesAt + 4 * width * centroids + codeBytes).bytes;
     this.vector = new Float64Array(buffer, byteOffset, width);
     this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
     this.scales = new Float64Array(buffer, byteOffset + 8 * (floats - 2), 2);
     this.tables = new Uint8Array(buffer, byteOffset + 8 * floats, tableBytes);
-    this.code = new Uint8Array(buffer, byteOffset + 8 * floats + tableBytes, codeBytes);
+    this.centroids = new Float32Array(buffer, byteOffset + codesAt, width * centroids);
+    this.code = new Uint8Array(buffer, byteOffset + codesAt + 4 * width * centroids, codeBytes);
     const length = 1 / Math.sqrt(size);
     const { low, high } = halves(seed);
     for (let at = 0; at < flipCount; at++) {
@@ -87,6 +92,54 @@ export const rotationKernel = {
   encode({ width, vector, code }: Rotation): number {
     const kernels = searchKernels(homeOf(vector));
     return kernels.twoBitsInto(vector.byteOffset, width, FAR, FAR_LEVEL, code.byteOffset);
+  },
+
+  /**
+   * The residual codes and scales of rows in partitions, `partitions.length / lengths.length` of
+   * each row: its values over its length are rotated, and encoded as `encode` does less a centroid
+   * of the rotation. Those of a row without a length are 0.
+   */
+  encodeRows(
+    rotation: Rotation,
+    { values, lengths, dimensions }: RowsOfLengths,
+    partitions: Uint32Array,
+  ): { codes: Uint8Array; scales: Float32Array } {
+    const { width, size, flips, centroids } = rotation;
+    const codes = new Uint8Array((partitions.length * width) / 4);
+    const scales = new Float32Array(partitions.length);
+    const memory = homeOf(flips);
+    const each = partitions.length / lengths.length;
+    const bytesOfRow = values.BYTES_PER_ELEMENT * dimensions + 8 + each * (8 + width / 4);
+    const most = Math.floor((SCAN_BYTES - 16 * width - 64) / bytesOfRow);
+    for (let first = 0; first < lengths.length; first += most) {
+      const end = Math.min(lengths.length, first + most);
+      const stage = new Stage(memory);
+      const vector = stage.space(16 * width);
+      const own = values.subarray(first * dimensions, end * dimensions);
+      const rows = [values.BYTES_PER_ELEMENT, stage.add(own), end - first, dimensions] as const;
+      const lengthsAt = stage.add(lengths.subarray(first, end));
+      const partitionsAt = stage.add(partitions.subarray(each * first, each * end));
+      const [someCodes, someScales] = [
+        codes.subarray((each * first * width) / 4, (each * end * width) / 4),
+        scales.subarray(each * first, each * end),
+      ];
+      const [codesAt, scalesAt] = [stage.add(someCodes), stage.add(someScales)]; // zeros
+      searchKernels(memory).encodeRows(
+        ...rows,
+        lengthsAt,
+        partitionsAt,
+        each,
+        centroids.byteOffset,
+        ...([vector, width, size, flips.byteOffset, flips.length / size] as const),
+        FAR,
+        FAR_LEVEL,
+        codesAt,
+        scalesAt,
+      );
+      someCodes.set(memory.bytes.subarray(codesAt, codesAt + someCodes.length));
+      someScales.set(new Float32Array(memory.bytes.buffer, scalesAt, someScales.length));
+    }
+    return { codes, scales };
   },
 
   /**

@@ -4,8 +4,8 @@ export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
 export {
-  highProducts, nearestLists, nearestRows, orderInto, productsInto, secondRows,
+  highProducts, nearestLists, nearestRows, orderInto, productsInto, roundRows, secondRows,
 } from './products.assembly';
 export { entriesOfRound, layRows } from './residuals.assembly';
-export { residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
+export { encodeRows, residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

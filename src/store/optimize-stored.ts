@@ -192,9 +192,8 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
 
   protected async rowToPlace(row: number, _: Space, { call }: LongWork): Promise<RowsToPlace> {
     const { vectors, position } = await this.stored.vectorOf(row, call.signal);
-    const values = (vectors as DenseVectors).valuesAt(position);
-    const norms = Float64Array.of(vectors.normOf(position));
-    return { rows: Uint32Array.of(row), values, norms, codes: null };
+    const own = (vectors as DenseVectors).rowsOfLengths(position, position + 1);
+    return { rows: Uint32Array.of(row), vectors: own, codes: null };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
@@ -283,10 +282,9 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
       for (const { rows, vectors, first } of await this.#read(group, work.call.signal)) {
         for (let i = 0; i < rows.length; i++) {
           if (rows[i] === NO_ROW) continue;
-          const values = vectors.valuesAt(first + i);
-          take(rows[i], isHeldOut(values), () => {
-            const norms = Float64Array.of(vectors.normOf(first + i));
-            return { rows: rows.subarray(i, i + 1), values, norms, codes: null };
+          take(rows[i], isHeldOut(vectors.valuesAt(first + i)), () => {
+            const own = vectors.rowsOfLengths(first + i, first + i + 1);
+            return { rows: rows.subarray(i, i + 1), vectors: own, codes: null };
           });
         }
         await work.step();

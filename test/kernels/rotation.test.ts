@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { roundInto } from '../../src/k-means/points';
+import { integerWidth, pointsOf } from '../../src/kernels/products';
 import { Rotation, rotationKernel } from '../../src/kernels/rotation';
 import { Draws } from '../reference/random';
 import { scalarRotation } from './scalar/rotation';
@@ -68,6 +70,37 @@ describe('the WebAssembly kernel', () => {
       expect(rotationKernel.encode(other)).toBe(scale);
       expect([...other.code]).toEqual([...one.code]);
     }
+  });
+});
+
+describe.each([Float32Array, Int8Array])('rows as %o', (Values) => {
+  it.each([
+    [93, 96, 1],
+    [200, 200, 2],
+    [1000, 1000, 2],
+  ])('%i wide are encoded as one by one', (dimensions, width, each) => {
+    const draws = new Draws(width);
+    const rotations = [new Rotation(width, 5n, 4), new Rotation(width, 5n, 4)];
+    const centroids = draws.gaussians(4 * width).map((value) => value / 40);
+    for (const rotation of rotations) rotation.centroids.set(centroids);
+    const count = 300;
+    const values = Values.from(draws.gaussians(count * dimensions).map((value) => 40 * value));
+    const lengths = Float64Array.from({ length: count }, (_, row) =>
+      row % 7 === 3 ? 0 : Math.hypot(...values.subarray(row * dimensions, (row + 1) * dimensions)),
+    );
+    const partitions = Uint32Array.from({ length: each * count }, () => draws.integer(4));
+    const rows = { values, lengths, dimensions };
+    const expected = scalarRotation.encodeRows(rotations[0], rows, partitions);
+    const found = rotationKernel.encodeRows(rotations[1], rows, partitions);
+    expect(found.scales).toEqual(expected.scales);
+    expect(found.codes).toEqual(expected.codes);
+    const width16 = integerWidth(dimensions);
+    const points = pointsOf(rows);
+    lengths.forEach((length, row) => {
+      const own = new Int16Array(width16);
+      roundInto(values.subarray(row * dimensions, (row + 1) * dimensions), length, own, 0);
+      expect(points.subarray(row * width16, (row + 1) * width16)).toEqual(own);
+    });
   });
 });
 

@@ -4,10 +4,12 @@
  * place; growing moves the last part only.
  */
 
+import { ascending } from '../../base/arrays';
 import { cosineOf, isUsualSum, lengthOf } from '../../base/length';
 import { dotsKernel, type RowValues } from '../../kernels/dots';
 import { NO_ROW } from '../../kernels/hits';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
+import type { RowsOfLengths } from '../../kernels/products';
 import type { DenseMatrix } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
 import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-vectors';
@@ -149,6 +151,17 @@ export class DenseVectors implements RowVectors {
     });
     const scales = this.kind === 'int8' ? Float32Array.from(rows, (r) => this.#scales[r]) : null;
     return { vectors, scales, sparse: null };
+  }
+
+  /** A copy of rows `first` to `end - 1` as they are held, and of their lengths. */
+  rowsOfLengths(first: number, end: number): RowsOfLengths {
+    const { dimensions } = this;
+    const rowsPerPart = this.#rowsPerPart;
+    const isOfOnePart = Math.floor(first / rowsPerPart) === Math.floor((end - 1) / rowsPerPart);
+    const values = isOfOnePart
+      ? this.#rowsView(first, end - first).slice()
+      : (this.gather(ascending(end).subarray(first)).vectors as Float32Array | Int8Array);
+    return { values, lengths: this.#norms.slice(first, end), dimensions };
   }
 
   /** Allocates room for more rows. */

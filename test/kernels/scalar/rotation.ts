@@ -48,6 +48,24 @@ export const scalarRotation: typeof rotationKernel = {
     return even + odd > 0 ? squares / (even + odd) : 0;
   },
 
+  encodeRows(rotation, { values, lengths, dimensions }, partitions) {
+    const { vector, code, centroids, width } = rotation;
+    const each = partitions.length / lengths.length;
+    const codes = new Uint8Array(partitions.length * code.length);
+    const scales = new Float32Array(partitions.length);
+    for (const [i, p] of partitions.entries()) {
+      const row = Math.floor(i / each);
+      if (!(lengths[row] > 0)) continue;
+      vector.fill(0);
+      for (let d = 0; d < dimensions; d++) vector[d] = values[row * dimensions + d] / lengths[row];
+      scalarRotation.rotate(rotation);
+      for (let d = 0; d < width; d++) vector[d] -= centroids[p * width + d];
+      scales[i] = scalarRotation.encode(rotation);
+      codes.set(code, i * code.length);
+    }
+    return { codes, scales };
+  },
+
   tables({ vector, tables, scales }) {
     const sizeOf = (i: number) => Math.abs(vector[i]) + Math.abs(vector[i + 1]);
     let most = 0;
