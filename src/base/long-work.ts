@@ -119,6 +119,23 @@ export class LongWork {
     return new LongWork({ ...others, onProgress: report }, this);
   }
 
+  /**
+   * Parts of this work that follow one another, each with its share of the progress, which never
+   * goes back: a part may go through its rows several times.
+   */
+  inParts(shares: readonly number[]): LongWork[] {
+    const whole = shares.reduce((sum, share) => sum + share, 0);
+    let [before, most] = [0, 0];
+    return shares.map((share) => {
+      const from = before;
+      before += share;
+      return this.part((done, total) => {
+        most = Math.max(most, from + (share * done) / Math.max(1, total));
+        return [most, whole];
+      });
+    });
+  }
+
   /** A part of this work whose progress is not reported. */
   quiet(): LongWork {
     return this.part(() => null);

@@ -123,6 +123,9 @@ export async function optimize(
   return report;
 }
 
+/** Parts of the progress: training, comparing what copies cost, placing, and measuring. */
+const SHARES = [3, 1, 3, 3];
+
 /**
  * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it.
  * Returns the index as it is then.
@@ -134,17 +137,21 @@ export async function optimized<T extends Evaluable<T>>(
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
   const { recall, given = null } = wanted;
-  const trained = await trainedSpace(before, origin, wanted, work);
-  const source = given ?? (await rowSource(before, trained?.held ?? null, wanted, work));
+  const [training, comparing, placing, measuring] = work.inParts(SHARES);
+  const trained = await trainedSpace(before, origin, wanted, training);
+  const source = given ?? (await rowSource(before, trained?.held ?? null, wanted, training));
   let index = before;
   if (trained !== null) {
     const { space } = trained;
-    const hasCopies = wanted.copies ?? (await payCopies(before, trained, source, recall, work));
-    index = await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, work);
+    const hasCopies =
+      wanted.copies ?? (await payCopies(before, trained, source, recall, comparing));
+    index = await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, placing);
   } else if (before.layout.space !== null) {
-    index = await before.placed({ space: null, hasCopies: false }, work);
+    index = await before.placed({ space: null, hasCopies: false }, placing);
   }
-  return { report: await settled(index, source, wanted, work), index };
+  const report = await settled(index, source, wanted, measuring);
+  await measuring.step(1, 1);
+  return { report, index };
 }
 
 /** Chooses a setting for an index as it is, and measures it. */
@@ -184,21 +191,22 @@ async function trainedSpace(
   const sampled = { space: untrained, most: sampleSize(partitions), rows, seed: seedOf(wanted) };
   let sample = new TrainingSample(sampled);
   const held = new HeldOut();
+  const [reading, training] = work.inParts([1, 4]);
   await index.eachRow((row, isHeldOut, own) => {
     held.take(row, isHeldOut);
     if (!isHeldOut) sample.offer(row, own);
-  }, work);
+  }, reading);
   if (sample.count === 0) {
     // All rows are held out, since there are few different vectors: train on them all the same.
     sample = new TrainingSample(sampled);
-    await index.eachRow((row, _, own) => sample.offer(row, own), work);
+    await index.eachRow((row, _, own) => sample.offer(row, own), reading);
   }
   const points = sample.points();
   const space = await trainSpace(
     untrained,
     points,
     { partitions, seed: String(wanted.seed) },
-    work,
+    training,
   );
   return { space, sample: points, held };
 }
@@ -392,18 +400,19 @@ async function settle(
 ): Promise<Settled> {
   const { isGiven } = source;
   const half = Math.ceil(Math.min(isGiven ? source.left : target.queries, source.left) / 2);
-  let choosing = await source.next(Math.min(half, MAX_CHOOSING), work);
+  const [first, second] = work.inParts([1, 1]);
+  let choosing = await source.next(Math.min(half, MAX_CHOOSING), first);
   let judging: Evaluated[] = [];
   let doubt = DOUBT;
   let reached: Settled | null = null;
   for (let retry = 0; ; retry++) {
-    const choice = await chosen(index, choosing, { ...target, doubt }, work);
+    const choice = await chosen(index, choosing, { ...target, doubt }, second);
     if (doubt === DOUBT) {
-      judging = await source.next(isGiven ? source.left : half, work);
+      judging = await source.next(isGiven ? source.left : half, second);
       // A single query must choose and measure.
       if (judging.length === 0) judging = choosing;
     }
-    const figures = await measured(index, judging, target.k, choice, source.kind, work);
+    const figures = await measured(index, judging, target.k, choice, source.kind, second);
     const over = figures.recall.recall - target.recall;
     if (over >= 0) reached = { choice, figures };
     const isNear = over >= 0 && (over <= MAX_OVER || source.left < half);

@@ -26,6 +26,22 @@ describe('LongWork', () => {
     ]);
   });
 
+  it('goes forward alone where parts follow one another, of which one begins again', async () => {
+    const seen: number[][] = [];
+    const work = new LongWork({ onProgress: (...progress) => seen.push(progress) });
+    const [short, long] = work.inParts([1, 4]);
+    await short.step(1, 2);
+    await long.step(1, 2);
+    await long.step(0, 2);
+    await long.step(2, 2);
+    expect(seen).toEqual([
+      [0.5, 5],
+      [3, 5],
+      [3, 5],
+      [5, 5],
+    ]);
+  });
+
   it('lets the event loop run when 16 ms have passed, in whatever part, and not before', async () => {
     const work = new LongWork();
     let hasRun = false;
