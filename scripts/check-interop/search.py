@@ -29,7 +29,7 @@ class Folder:
         with open(os.path.join(path, newest), "rb") as source:
             text = source.read()
         self.manifest = json.loads(text)
-        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 4)
+        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 5)
         head = text[: text.rindex(b' "checksum"')]
         assert file_checksum(head) == self.manifest["checksum"], "the manifest is damaged"
         self.index = self.manifest["index"]
@@ -50,22 +50,22 @@ class Folder:
         """A segment; blocks are record batches."""
 
         def __init__(self, folder, files):
-            self.rows = folder.table(files["rows"])
+            rows = folder.table(files["rows"])
             self.vectors = folder.table(files["vectors"])
+            self.blocks, own, end = [], [], 0
+            for block in folder.table(files["blocks"]).to_pylist():
+                first, end = end, end + block["rows"]
+                if block["of"] == 0:
+                    positions = range(len(own), len(own) + block["rows"])
+                    own += range(first, end)
+                elif block["of"] == 1:
+                    positions = rows["link"][first:end].to_pylist()
+                else:
+                    break
+                self.blocks.append((block["partition"], positions))
+            self.rows = rows.take(own)
             self.ids = self.rows["id" if "id" in self.rows.column_names else "row"]
-            self.blocks = self.partitions(folder.table(files["blocks"]), None)
-            if "copies" in files:
-                at = folder.table(files["copies"])["at"].to_pylist()
-                self.blocks += self.partitions(folder.table(files["places"]), at)
             self.buckets = folder.open(files["hashes"]) if "hashes" in files else None
-
-        def partitions(self, table, positions):
-            """The partition of each block, and the positions of its rows in the segment."""
-            starts = numpy.cumsum([0] + table["rows"].to_pylist())
-            found = [range(first, end) for first, end in zip(starts, starts[1:])]
-            if positions is not None:
-                found = [positions[block.start : block.stop] for block in found]
-            return list(zip(table["partition"].to_pylist(), found))
 
         def position(self, id):
             """The position of the row with this id, or None."""

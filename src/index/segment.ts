@@ -34,7 +34,7 @@ export interface Placed extends MemoryPart {
 }
 
 /** By position the second entry of each row, and its partition. */
-interface Copies {
+export interface Copies {
   readonly entries: Uint32Array;
   readonly seconds: Uint32Array;
 }

@@ -5,7 +5,7 @@
  * reads one range of a file for a block of a partition.
  */
 
-import { padded } from '../base/arrays';
+import { ascending, padded } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
@@ -13,21 +13,16 @@ import type { Id } from '../index/ids';
 import { checksum } from '../kernels/xxhash';
 import type { Span } from '../table/arrow/messages';
 import { asArrow } from '../table/arrow/source';
-import {
-  SPARSE_COLUMNS,
-  type SparseColumns,
-  sparseRows,
-  sparseTable,
-} from '../table/sealed/index-rows';
+import { SPARSE_COLUMNS, type SparseColumns, sparseRows } from '../table/sealed/index-rows';
 import {
   type BlockIds,
+  type Body,
   type ColumnSchema,
   openTable,
   readBody,
   readNumbers,
   type TableBatch,
   type TableRows,
-  TableWriter,
   writeTable,
 } from '../table/sealed/sealed-table';
 import type { FileKind, FolderFile, SegmentFiles } from './manifest';
@@ -67,10 +62,14 @@ export interface VectorColumns {
 
 export const NO_VECTORS: VectorColumns = { vectors: null, scales: null, sparse: null };
 
-/** Rows of one partition, or rows without a code: ascending, with their numbers. */
+/** What a block has: rows, copies of rows in their second partitions, or hashes of ids. */
+export const [ROWS, COPIES, HASHES] = [0, 1, 2] as const;
+
+/** Rows of one partition, rows without a code, or copies of rows there: ascending. */
 export interface BlockRows {
   readonly count: number;
   readonly partition: number;
+  readonly isCopy: boolean;
   readonly rows: Uint32Array;
   /** Null where rows are the ids. */
   readonly ids: BlockIds | null;
@@ -84,7 +83,7 @@ export interface BlockRows {
   /** Of sparse vectors how many entries each has, else null. */
   readonly entries: Uint32Array | null;
   /**
-   * Where rows have copies: the second partition of each row or, of copies, the position of the row
+   * Where rows have copies: the second partition of each row or, of a copy, the position of the row
    * in the segment. Null without copies.
    */
   readonly links: Uint32Array | null;
@@ -107,23 +106,26 @@ export interface BlockLayout {
   readonly id: string | null;
   /** Bytes of a residual code; 0 where there are none. */
   readonly residualBytes: number;
-  /** The name of the column of links; null where rows have no copies. */
-  readonly link: 'second' | 'at' | null;
+  /** True where rows have copies. */
+  readonly copies: boolean;
 }
 
-/** Where the blocks of a segment are: element i of each array is of block i. */
+/** Where blocks are: element i of each array is of block i. */
 export interface BlockTable {
   readonly layout: BlockLayout;
   readonly count: number;
+  /** What each block has. */
+  readonly of: Uint8Array;
+  /** Of hashes the number of the bucket. */
   readonly partitions: Uint32Array;
   readonly rows: Uint32Array;
-  /** The position of the first row of each block in the segment. */
+  /** How many rows the segment has before each block, without copies. */
   readonly starts: Uint32Array;
-  /** Where the body is in the file of rows, its bytes, and its checksum. */
+  /** Where the body is in its file, its bytes, and its checksum. */
   readonly at: Float64Array;
   readonly bytes: Uint32Array;
   readonly checksums: BigUint64Array;
-  /** The same of the body in the file of vectors; 0 without vectors. */
+  /** The same of the body in the file of vectors; 0 without vectors, and of copies. */
   readonly vectorsAt: Float64Array;
   readonly vectorsBytes: Uint32Array;
   readonly vectorsChecksums: BigUint64Array;
@@ -140,29 +142,32 @@ export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): numbe
 }
 
 /** The columns of a file of rows. */
-const ROWS = ({ bits, id, residualBytes, link, vectors }: BlockLayout): ColumnSchema[] => {
+export function columnsOfRows(layout: BlockLayout): ColumnSchema[] {
+  const { bits, id, residualBytes, copies, vectors } = layout;
   const columns: ColumnSchema[] = [{ name: 'row', type: 'uint32' }];
   if (id !== null) columns.push({ name: 'id', type: 'ids' });
-  if (link !== null) columns.push({ name: link, type: 'uint32' });
+  if (copies) columns.push({ name: 'link', type: 'uint32' });
   if (residualBytes > 0) {
     columns.push({ name: 'residual', type: { bytes: residualBytes } });
     columns.push({ name: 'residual_scale', type: 'float32' });
   }
   if (vectors !== 'none') columns.push({ name: 'vector_check', type: 'uint32' });
-  if (vectors === 'sparse' && link !== 'at') columns.push({ name: 'entries', type: 'uint32' });
+  if (vectors === 'sparse') columns.push({ name: 'entries', type: 'uint32' });
   columns.push({ name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true });
   return columns;
-};
+}
 
 /** The columns of a file of vectors. */
-const VECTORS = ({ vectors, dimensions }: BlockLayout): readonly ColumnSchema[] => {
+export function columnsOfVectors(layout: BlockLayout): readonly ColumnSchema[] {
+  const { vectors, dimensions } = layout;
   if (vectors === 'sparse') return SPARSE_COLUMNS;
   const type = { vector: vectors as 'float32' | 'int8', width: dimensions };
   const scale: ColumnSchema[] = vectors === 'int8' ? [{ name: 'scale', type: 'float32' }] : [];
   return [{ name: 'vector', type }, ...scale];
-};
+}
 
 const BLOCKS: readonly ColumnSchema[] = [
+  { name: 'of', type: 'uint8' },
   { name: 'partition', type: 'uint32' },
   { name: 'rows', type: 'uint32' },
   { name: 'at', type: 'uint64' },
@@ -174,105 +179,40 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'head_checksum', type: 'uint64' },
 ];
 
-/** A sealed file of blocks that is being written. */
-interface BlockFile {
-  readonly table: TableWriter;
-  readonly file: OpenFile;
+/** A block that was written, with its body in its file, and that in the file of vectors. */
+export interface WrittenBlock {
+  readonly of: number;
+  readonly partition: number;
+  readonly rows: number;
+  readonly body: Body;
+  readonly vectors?: Body | undefined;
 }
 
-/** Writes the files of a segment, or of its copies, block by block; there is at least one. */
-export class BlockWriter {
-  readonly #writer: FileWriter;
-  readonly #layout: BlockLayout;
-  readonly #rows: BlockFile;
-  /** Null where no vectors are held, and of copies. */
-  readonly #vectors: BlockFile | null;
-  readonly #partitions: number[] = [];
-  readonly #counts: number[] = [];
-  /** Rows of the blocks that were added. */
-  rowCount = 0;
-
-  private constructor(
-    writer: FileWriter,
-    layout: BlockLayout,
-    rows: BlockFile,
-    vectors: BlockFile | null,
-  ) {
-    this.#writer = writer;
-    this.#layout = layout;
-    this.#rows = rows;
-    this.#vectors = vectors;
-  }
-
-  /** Begins the files. `header` describes the codes of the rows. */
-  static async open(writer: FileWriter, header: object, layout: BlockLayout): Promise<BlockWriter> {
-    const isOfCopies = layout.link === 'at';
-    const about = { kind: isOfCopies ? 'copies' : 'segment', ...header };
-    const rows = {
-      table: new TableWriter(ROWS(layout), about, bytesPerCode(layout.bits)),
-      file: await writer.create(isOfCopies ? 'copies' : 'rows'),
-    };
-    if (layout.vectors === 'none' || isOfCopies) return new BlockWriter(writer, layout, rows, null);
-    const table = new TableWriter(VECTORS(layout), { kind: 'vectors' });
-    const vectors = { table, file: await writer.create('vectors') };
-    return new BlockWriter(writer, layout, rows, vectors);
-  }
-
-  async add(block: NewBlock): Promise<void> {
-    const { count, partition, vectors } = block;
-    this.#partitions.push(partition);
-    this.#counts.push(count);
-    this.rowCount += count;
-    await this.#rows.file.write(this.#rows.table.add(rowsBatch(block, this.#layout)));
-    if (this.#vectors === null) return;
-    const { file, table } = this.#vectors;
-    const { vectors: vector, scales: scale, sparse } = vectors;
-    const rows = sparse === null ? { vector, scale } : sparseTable(sparse);
-    await file.write(table.add({ count, rows }));
-  }
-
-  /** Ends the files, and writes the table of blocks; returns all of them by kind. */
-  async end(): Promise<SegmentFiles['files']> {
-    // A file has one block at least: where no row is left, or rows without codes have no copies.
-    if (this.#counts.length === 0) await this.add(emptyBlock(this.#layout));
-    const ended = async ({ file, table }: BlockFile) => {
-      await file.write(table.end());
-      return file.end(this.rowCount);
-    };
-    const rows = await ended(this.#rows);
-    const vectors = this.#vectors && (await ended(this.#vectors));
-    // A sealed file holds its last batch back until its end, so only now all blocks have places.
-    const kind = rows.kind === 'copies' ? 'places' : 'blocks';
-    const blocks = await this.#writer.add(kind, this.#table(), this.#counts.length);
-    return { [rows.kind]: rows, ...(vectors && { vectors }), [kind]: blocks };
-  }
-
-  /** The bytes of the table of blocks. */
-  #table(): Uint8Array {
-    const [rows, vectors] = [this.#rows.table.bodies, this.#vectors?.table.bodies];
-    const count = this.#counts.length;
-    const big = (of: (i: number) => number | bigint) =>
-      BigUint64Array.from({ length: count }, (_, i) => BigInt(of(i)));
-    const table: TableBatch = {
-      count,
-      rows: {
-        partition: Uint32Array.from(this.#partitions),
-        rows: Uint32Array.from(this.#counts),
-        at: big((i) => rows[i].at),
-        bytes: Uint32Array.from(rows, ({ length }) => length),
-        checksum: big((i) => rows[i].checksum),
-        vectors_at: big((i) => vectors?.[i].at ?? 0),
-        vectors_bytes: Uint32Array.from(rows, (_, i) => vectors?.[i].length ?? 0),
-        vectors_checksum: big((i) => vectors?.[i].checksum ?? 0),
-        head_checksum: big((i) => rows[i].headChecksum),
-      },
-    };
-    return writeTable(BLOCKS, { kind: 'blocks', ...this.#layout }, [table]);
-  }
+/** The bytes of a table of blocks: those of rows and copies as in their file, then hashes. */
+export function blocksToArrow(layout: BlockLayout, blocks: readonly WrittenBlock[]): Uint8Array {
+  const numbers = (of: (block: WrittenBlock) => number) => Uint32Array.from(blocks, of);
+  const big = (of: (block: WrittenBlock) => number | bigint) =>
+    BigUint64Array.from(blocks, (block) => BigInt(of(block)));
+  const table: TableBatch = {
+    count: blocks.length,
+    rows: {
+      of: Uint8Array.from(blocks, ({ of }) => of),
+      partition: numbers(({ partition }) => partition),
+      rows: numbers(({ rows }) => rows),
+      at: big(({ body }) => body.at),
+      bytes: numbers(({ body }) => body.length),
+      checksum: big(({ body }) => body.checksum),
+      vectors_at: big(({ vectors }) => vectors?.at ?? 0),
+      vectors_bytes: numbers(({ vectors }) => vectors?.length ?? 0),
+      vectors_checksum: big(({ vectors }) => vectors?.checksum ?? 0),
+      head_checksum: big(({ body }) => body.headChecksum),
+    },
+  };
+  return writeTable(BLOCKS, { kind: 'blocks', ...layout }, [table]);
 }
 
 /** A block without rows. */
-function emptyBlock({ id, residualBytes, vectors, link }: BlockLayout): NewBlock {
+export function emptyBlock({ id, residualBytes, vectors, copies }: BlockLayout): NewBlock {
   const dense = vectors === 'int8' ? new Int8Array() : new Float32Array();
   const sparse = {
     offsets: new Int32Array(1),
@@ -282,22 +222,24 @@ function emptyBlock({ id, residualBytes, vectors, link }: BlockLayout): NewBlock
   return {
     count: 0,
     partition: NO_PARTITION,
+    isCopy: false,
     rows: new Uint32Array(),
     ids: idColumn([], id),
     codes: new Uint8Array(),
     residuals: residualBytes > 0 ? new Uint8Array() : null,
     scales: residualBytes > 0 ? new Float32Array() : null,
     checks: vectors === 'none' ? null : new Uint32Array(),
-    links: link === null ? null : new Uint32Array(),
+    links: copies ? new Uint32Array() : null,
     vectors: {
       vectors: vectors === 'int8' || vectors === 'float32' ? dense : null,
       scales: vectors === 'int8' ? new Float32Array() : null,
-      sparse: vectors === 'sparse' && link !== 'at' ? sparse : null,
+      sparse: vectors === 'sparse' ? sparse : null,
     },
   };
 }
 
-function rowsBatch(block: NewBlock, { bits, link }: BlockLayout): TableBatch {
+/** A block as a batch of a file of rows. */
+export function rowsBatch(block: NewBlock, { bits }: BlockLayout): TableBatch {
   const { count, partition, rows, ids, codes, residuals, scales, links, vectors, checks } = block;
   const isNull = partition === NO_PARTITION;
   const offsets = vectors.sparse?.offsets;
@@ -312,7 +254,7 @@ function rowsBatch(block: NewBlock, { bits, link }: BlockLayout): TableBatch {
     rows: {
       row: rows,
       id: ids,
-      ...(link !== null && { [link]: links }),
+      link: links,
       residual: residuals && { bytes: residuals, validity: null },
       residual_scale: scales,
       vector_check: checks,
@@ -343,55 +285,55 @@ export function vectorCheck(parts: readonly ArrayBufferView[]): number {
   return Number(hash & 0xffff_ffffn);
 }
 
-/** Reads a table of blocks; a FormatError names the file. */
-export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
+/**
+ * Reads a table of blocks: those of rows and copies, and those of hashes. A FormatError names the
+ * file.
+ */
+export function blocksFromArrow(bytes: Uint8Array, file: string) {
   const table = openTable(bytes, file, { kind: 'blocks' });
   return asArrow(file, () => {
-    const [
-      partitions,
-      rows,
-      at,
-      sizes,
-      checksums,
-      vectorsAt,
-      vectorsBytes,
-      vectorsChecksums,
-      heads,
-    ] = BLOCKS.map((column) => readNumbers(table, column));
-    const { bits, dimensions, vectors, id, residualBytes, link } = table.header;
-    if (link !== null && link !== 'second' && link !== 'at') {
-      throw new Error(`"link" cannot be ${link}`);
-    }
+    const read = BLOCKS.map((column) => readNumbers(table, column));
+    const [of, partitions, rows, at, sizes, checksums, vectorsAt, vectorsBytes, ...sums] = read;
+    const { bits, dimensions, vectors, id, residualBytes, copies } = table.header;
     const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
-    let before = 0;
-    return {
-      layout: { bits, dimensions, vectors, id, residualBytes, link } as BlockLayout,
+    const all = {
+      layout: { bits, dimensions, vectors, id, residualBytes, copies } as BlockLayout,
       count: table.count,
+      of: of as Uint8Array,
       partitions: partitions as Uint32Array,
       rows: rows as Uint32Array,
-      starts: (rows as Uint32Array).map((count) => {
-        before += count;
-        return before - count;
-      }),
+      starts: new Uint32Array(table.count),
       at: positions(at),
       bytes: sizes as Uint32Array,
       checksums: checksums as BigUint64Array,
       vectorsAt: positions(vectorsAt),
       vectorsBytes: vectorsBytes as Uint32Array,
-      vectorsChecksums: vectorsChecksums as BigUint64Array,
-      headChecksums: heads as BigUint64Array,
+      vectorsChecksums: sums[0] as BigUint64Array,
+      headChecksums: sums[1] as BigUint64Array,
     };
+    const isHash = (i: number) => all.of[i] === HASHES;
+    return { blocks: someOf(all, (i) => !isHash(i)), buckets: someOf(all, isHash) };
   });
 }
 
-/** The table of blocks `first` to `end - 1` alone. */
-export function partOf(table: BlockTable, first: number, end: number): BlockTable {
-  const own = Object.entries(table).map(([name, values]) => {
-    return [name, ArrayBuffer.isView(values) ? (values as Uint32Array).slice(first, end) : values];
+/** Some blocks of a table, as if there were no others. */
+export function someOf(table: BlockTable, isWanted: (block: number) => boolean): BlockTable {
+  const own = ascending(table.count).filter(isWanted);
+  const picked = Object.entries(table).map(([name, values]) => {
+    if (!ArrayBuffer.isView(values)) return [name, values];
+    const all = values as Uint32Array;
+    const { length } = own;
+    const some = new (all.constructor as Uint32ArrayConstructor)(length);
+    for (let i = 0; i < length; i++) some[i] = all[own[i]];
+    return [name, some];
   });
-  const part: BlockTable = Object.fromEntries(own);
-  const starts = part.starts.map((at) => at - table.starts[first]);
-  return { ...part, starts, count: end - first };
+  const part: BlockTable = Object.fromEntries(picked);
+  let before = 0;
+  for (let i = 0; i < own.length; i++) {
+    part.starts[i] = before;
+    if (part.of[i] === ROWS) before += part.rows[i];
+  }
+  return { ...part, count: own.length };
 }
 
 /** Bytes of block `i` before its codes, which are the last column. */
@@ -405,7 +347,7 @@ export function headBytes({ layout, rows, bytes }: BlockTable, i: number): numbe
  * limits, or unused bits of codes are not 0.
  */
 export function readBlock(
-  { layout, rows: counts, partitions }: BlockTable,
+  { layout, rows: counts, partitions, of }: BlockTable,
   i: number,
   body: Uint8Array,
   { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
@@ -413,9 +355,9 @@ export function readBlock(
 ): BlockRows {
   const count = counts[i];
   const partition = partitions[i];
-  const { link, bits } = layout;
+  const { bits } = layout;
   const hasCodes = partition !== NO_PARTITION && !isHead;
-  const columns = ROWS(layout);
+  const columns = columnsOfRows(layout);
   const table = readBody(hasCodes ? columns : columns.slice(0, -1), body, count, layout.id);
   const column = <T>(name: string) => (table[name] ?? null) as T | null;
   const rows = table.row as Uint32Array;
@@ -428,10 +370,11 @@ export function readBlock(
   return {
     count,
     partition,
+    isCopy: of[i] === COPIES,
     rows,
     codes,
     ids: column<BlockIds>('id'),
-    links: link && column<Uint32Array>(link),
+    links: column<Uint32Array>('link'),
     residuals: column<Uint8Array>('residual'),
     scales: column<Float32Array>('residual_scale'),
     checks: column<Uint32Array>('vector_check'),
@@ -445,7 +388,7 @@ export function readBlock(
  */
 export function readVectors(table: BlockTable, i: number, body: Uint8Array): VectorColumns {
   const { layout, rows, partitions } = table;
-  const columns = readBody(VECTORS(layout), body, rows[i]) as TableRows;
+  const columns = readBody(columnsOfVectors(layout), body, rows[i]) as TableRows;
   const vectors = (columns.vector ?? null) as Float32Array | Int8Array | null;
   const scales = (columns.scale ?? null) as Float32Array | null;
   const sparse = layout.vectors === 'sparse' ? sparseRows(columns, 0) : null;

@@ -124,7 +124,7 @@ export class FolderChange {
       core.take(content.parts);
       core.ids = new IdRules(index.ids);
       // A column of this type has an id of 2^63 or more; new ones cannot be negative then.
-      const isHuge = content.segments.some(({ rows }) => rows.table.layout.id === 'Uint64');
+      const isHuge = content.segments.some(({ blocks }) => blocks.layout.id === 'Uint64');
       if (isHuge) core.ids.learn([2n ** 63n]);
       const layout = { space: content.space, hasCopies: index.copies };
       core.rows = new MemoryIndex(core.rows.options, layout, index.nextRow);

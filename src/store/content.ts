@@ -12,7 +12,7 @@ import { noVectors, type QueryParts } from '../index/query-parts';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { fileChecksum } from '../table/sealed/file-checksum';
-import { type BlockTable, blocksFromArrow, NO_PARTITION } from './blocks';
+import { type BlockTable, blocksFromArrow, COPIES, NO_PARTITION } from './blocks';
 import { queryPartsOf } from './header';
 import {
   checkFileChecksum,
@@ -25,21 +25,16 @@ import {
 import { type Place, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
-/** Rows of a segment in a file, and where its blocks are. */
-export interface BlockList {
-  readonly file: FolderFile;
-  readonly table: BlockTable;
-}
-
 /** A segment that was opened. */
 export interface StoredSegment extends SegmentFiles {
   /** Its position among the segments. */
   readonly number: number;
   /** How many rows its files have, removed ones included. */
   readonly count: number;
-  readonly rows: BlockList;
-  /** The rows in their second partitions; null without copies. */
-  readonly copies: BlockList | null;
+  /** Where its rows, and copies of them in second partitions, are. */
+  readonly blocks: BlockTable;
+  /** Where the hashes of their ids are. */
+  readonly buckets: BlockTable;
 }
 
 /** A generation that was opened. */
@@ -98,23 +93,22 @@ export async function openContent(
   const [first, last] = range ?? [0, manifest.segments.length - 1];
   if (range !== undefined) checkInteger('segments[1]', last, first, manifest.segments.length - 1);
   const some = manifest.segments.slice(first, last + 1);
-  const [space, removed, tables, places] = await Promise.all([
+  const [space, removed, tables] = await Promise.all([
     one(files.space, (bytes, name) => {
       const dimensions = parts.dense?.dimensions ?? parts.bits;
       return spaceFromArrow(bytes, name, { bits: parts.bits, dimensions });
     }),
     one(files.removed, removedFromArrow),
     Promise.all(some.map((segment) => one(segment.files.blocks, blocksFromArrow))),
-    Promise.all(some.map((segment) => one(segment.files.places, blocksFromArrow))),
   ]);
-  const segments = some.map((segment, i): StoredSegment => {
-    const rows = { file: segment.files.rows as FolderFile, table: tables[i] as BlockTable };
-    const copies =
-      places[i] === null
-        ? null
-        : { file: segment.files.copies as FolderFile, table: places[i] as BlockTable };
-    const opened = { ...segment, number: i, count: rows.file.rows, rows, copies };
-    checkTables(place, opened, space, parts, index.ids);
+  const segments = some.map((segment, number): StoredSegment => {
+    const { blocks, buckets } = tables[number] as ReturnType<typeof blocksFromArrow>;
+    const { rows: count } = segment.files.rows as FolderFile;
+    const opened = { ...segment, number, count, blocks, buckets };
+    asFormatError(`${place.name}/${(segment.files.blocks as FolderFile).name}`, () => {
+      checkBlocks(opened, space, parts, index);
+      checkBuckets(opened);
+    });
     return opened;
   });
   const set = new RowSet();
@@ -143,8 +137,8 @@ export function openRowless(place: Place, manifest: Manifest): Promise<Content> 
 /** Bytes of memory that a space and the tables of segments take, about. */
 function memoryOf(space: Space | null, segments: readonly StoredSegment[]): number {
   let bytes = space === null ? 0 : 2 * space.count * space.width;
-  for (const { firstRow, endRow, count, rows, copies } of segments) {
-    bytes += TABLE_BYTES * (rows.table.count + (copies?.table.count ?? 0));
+  for (const { firstRow, endRow, count, blocks } of segments) {
+    bytes += TABLE_BYTES * blocks.count;
     // Of each row its position and the checksum of its vector; of each row number, whether it is
     // removed.
     bytes += 5 * (endRow - firstRow) + 4 * count;
@@ -175,51 +169,50 @@ export async function wholeFile(
  * Throws unless the blocks lie in their files one after another, in ascending order of partition,
  * with the columns of the index and the number of rows that the manifest states.
  */
-function checkTables(
-  place: Place,
-  { rows, copies, files }: StoredSegment,
+function checkBlocks(
+  { blocks, count, files }: StoredSegment,
   space: Space | null,
   { bits, vectors: held }: Content['parts'],
-  ids: IdKind | null,
+  { ids, copies }: Manifest['index'],
 ): void {
-  const lists = [
-    {
-      list: rows,
-      named: files.blocks,
-      vectors: files.vectors,
-      link: copies === null ? null : 'second',
-    },
-    { list: copies, named: files.places, vectors: undefined, link: 'at' },
-  ] as const;
-  for (const { list, named, vectors, link } of lists) {
-    if (list === null) continue;
-    asFormatError(`${place.name}/${(named as FolderFile).name}`, () => {
-      const { file, table } = list;
-      const { layout } = table;
-      const isOfIndex =
-        layout.bits === bits &&
-        layout.vectors === (held?.kind ?? 'none') &&
-        layout.residualBytes === (space?.bytesPerEntry ?? 0) &&
-        layout.link === link;
-      if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
-      // A file without rows may have no column.
-      if (file.rows > 0 || layout.id !== null) checkIdType(layout.id, ids);
-      let [count, at, vectorsAt, before] = [0, 0, 0, 0];
-      for (let i = 0; i < table.count; i++) {
-        const partition = table.partitions[i];
-        const isKnown = partition === NO_PARTITION || partition < (space?.count ?? 1);
-        const isInPlace = table.at[i] >= at && table.vectorsAt[i] >= vectorsAt;
-        at = table.at[i] + table.bytes[i];
-        vectorsAt = table.vectorsAt[i] + table.vectorsBytes[i];
-        const isWithin = at <= file.bytes && vectorsAt <= (vectors?.bytes ?? 0);
-        if (!isKnown || partition < before || !isInPlace || !isWithin || table.at[i] % 8 !== 0) {
-          throw new Error(`damaged: block ${i} is not where it can be`);
-        }
-        before = partition;
-        count += table.rows[i];
-      }
-      if (count !== file.rows) throw new Error(`damaged: ${count} rows in its blocks`);
-    });
+  const { layout } = blocks;
+  const isOfIndex =
+    layout.bits === bits &&
+    layout.vectors === (held?.kind ?? 'none') &&
+    layout.residualBytes === (space?.bytesPerEntry ?? 0) &&
+    layout.copies === copies;
+  if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
+  // A file without rows may have no column.
+  if (count > 0 || layout.id !== null) checkIdType(layout.id, ids);
+  const [rowsBytes, vectorsBytes] = [files.rows?.bytes ?? 0, files.vectors?.bytes ?? 0];
+  let [rows, copied, at, vectorsAt, before] = [0, 0, 0, 0, 0];
+  for (let i = 0; i < blocks.count; i++) {
+    const partition = blocks.partitions[i];
+    const isCopy = blocks.of[i] === COPIES;
+    const isKnown = partition < (space?.count ?? 1) || (partition === NO_PARTITION && !isCopy);
+    const isInPlace = blocks.at[i] >= at && (isCopy || blocks.vectorsAt[i] >= vectorsAt);
+    at = blocks.at[i] + blocks.bytes[i];
+    if (!isCopy) vectorsAt = blocks.vectorsAt[i] + blocks.vectorsBytes[i];
+    const isWithin = at <= rowsBytes && vectorsAt <= vectorsBytes;
+    if (!isKnown || partition < before || !isInPlace || !isWithin || blocks.at[i] % 8 !== 0) {
+      throw new Error(`damaged: block ${i} is not where it can be`);
+    }
+    before = partition;
+    if (isCopy) copied += blocks.rows[i];
+    else rows += blocks.rows[i];
+  }
+  if (rows !== count || copied > rows) {
+    throw new Error(`damaged: ${rows} rows and ${copied} copies in its blocks`);
+  }
+}
+
+/** Throws unless there is a power of two of buckets in a file of hashes, and none without it. */
+function checkBuckets({ buckets: { count, at, bytes }, files: { hashes } }: StoredSegment): void {
+  const isPower = (count & (count - 1)) === 0 && count > 0;
+  if (hashes === undefined ? count > 0 : !isPower) throw new Error(`damaged: ${count} buckets`);
+  for (let i = 0; i < count; i++) {
+    if (at[i] % 8 === 0 && at[i] + bytes[i] <= (hashes?.bytes ?? 0)) continue;
+    throw new Error(`damaged: bucket ${i} is not where it can be`);
   }
 }
 

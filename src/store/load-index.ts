@@ -6,11 +6,11 @@ import { Entries, firstEntries } from '../index/entries';
 import { IdRules } from '../index/ids';
 import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
-import { Segment } from '../index/segment';
+import { type Copies, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors } from '../index/vectors/row-vectors';
-import { idAt, NO_PARTITION } from './blocks';
-import { type BlockList, type Content, openContent, type StoredSegment } from './content';
+import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
+import { type Content, openContent, type StoredSegment } from './content';
 import { optionsOf } from './header';
 import { filesOf, type Manifest, manifestName, type SegmentFiles } from './manifest';
 import { type Place, withPlace } from './place';
@@ -72,50 +72,51 @@ export async function loadSegment(
 ): Promise<Segment> {
   const { space, parts, manifest, removed } = content;
   const reader = new Reader(content);
-  const { table } = segment.rows;
+  const { blocks: table } = segment;
   const partitions = space?.count ?? 1;
-  const starts = firstPositions(table, partitions);
+  const { starts, counts } = listsOf(table, partitions);
   const coded = starts[partitions];
   const { firstRow, endRow, count } = segment;
   const from = { firstRow, bytesPerCode: parts.hasher.bytesPerCode, vectors };
   const rows = Rows.toFill(from, endRow, count, coded);
-  const counts = entryCounts(segment, starts);
   const firsts = firstEntries(counts);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
-  const hasCopies = segment.copies !== null;
+  const hasCopies = table.of.includes(COPIES);
   const entries =
     bytesPerEntry > 0
       ? Entries.ofSegment(bytesPerEntry, firsts[partitions], rows, hasCopies)
       : null;
-  const seconds = hasCopies ? new Uint32Array(coded) : null;
+  /** By position the entry of the copy, and its partition; and by partition the next entry. */
+  const copies = hasCopies
+    ? { entries: new Uint32Array(coded), seconds: new Uint32Array(coded) }
+    : null;
+  const next = firsts.slice();
   const isNumber = manifest.index.ids === 'number';
-  for (const group of blockGroups([segment], READ_BYTES, 'rows and vectors')) {
+  for (const group of blockGroups([segment], READ_BYTES, 'all')) {
     signal?.throwIfAborted();
     const blocks = await reader.blocks(group, 'whole', signal);
     const held = await reader.vectors(group, signal);
     for (const [i, { rows: own, block }] of blocks.entries()) {
       const at = table.starts[block];
-      const { ids } = own;
-      rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
-      const positions = own.rows.map((_, place) => at + place);
-      if (held.length > 0) vectors?.restore(held[i], positions);
-      if (own.partition === NO_PARTITION) continue;
-      if (own.links !== null) seconds?.set(own.links, at);
-      const first = firsts[own.partition] + at - starts[own.partition];
-      if (entries === null || own.residuals === null || own.scales === null) continue;
-      entries.memory.setRows(first, own.residuals, own.scales);
-      entries.positions?.set(positions, first);
+      const { ids, links, isCopy } = own;
+      const positions = isCopy ? (links as Uint32Array) : own.rows.map((_, place) => at + place);
+      if (!isCopy) {
+        rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
+        vectors?.restore(held[i], positions);
+      }
+      if (entries !== null && own.partition !== NO_PARTITION) {
+        takeEntries(own, { at, positions }, { entries, copies, next });
+      }
     }
     reader.giveBack(blocks);
   }
   rows.endFilling();
-  const copyEntries = await loadCopies(reader, segment, { entries, starts, firsts }, signal);
   const made = new Segment(rows, {
     entries,
     starts,
     firsts,
     counts: entries === null ? new Uint32Array(partitions) : counts,
-    copies: seconds && { entries: copyEntries, seconds },
+    copies,
   });
   for (const row of removed.within(firstRow, endRow)) {
     const position = rows.positionOf(row);
@@ -124,44 +125,33 @@ export async function loadSegment(
   return made;
 }
 
-/** How many entries each partition has: its rows, and copies of others. */
-function entryCounts({ copies }: StoredSegment, starts: Uint32Array): Uint32Array {
-  const counts = starts.slice(1).map((end, p) => end - starts[p]);
-  copies?.table.partitions.forEach((p, block) => {
-    if (p !== NO_PARTITION) counts[p] += copies.table.rows[block];
-  });
-  return counts;
+/** Takes the entries of a block of rows, whose first position is `at`, or of copies of rows. */
+function takeEntries(
+  { partition, isCopy, links, residuals, scales, count }: BlockRows,
+  { at, positions }: { at: number; positions: Uint32Array },
+  to: { entries: Entries; copies: Copies | null; next: Uint32Array },
+): void {
+  const first = to.next[partition];
+  to.next[partition] += count;
+  to.entries.memory.setRows(first, residuals as Uint8Array, scales as Float32Array);
+  to.entries.positions?.set(positions, first);
+  if (to.copies === null) return;
+  if (!isCopy) to.copies.seconds.set(links as Uint32Array, at);
+  else for (let i = 0; i < count; i++) to.copies.entries[positions[i]] = first + i;
 }
 
-/** For each partition the position of its first row; last how many rows have codes. */
-function firstPositions(table: BlockList['table'], partitions: number): Uint32Array {
+/**
+ * For each partition the position of its first row, last how many rows have codes; and how many
+ * entries it has, of its rows and of copies of others.
+ */
+function listsOf({ of, partitions: all, rows }: BlockTable, partitions: number) {
   const starts = new Uint32Array(partitions + 1);
-  table.partitions.forEach((p, block) => {
-    if (p !== NO_PARTITION) starts[p + 1] += table.rows[block];
+  const counts = new Uint32Array(partitions);
+  all.forEach((p, block) => {
+    if (p === NO_PARTITION) return;
+    counts[p] += rows[block];
+    if (of[block] === ROWS) starts[p + 1] += rows[block];
   });
   for (let p = 0; p < partitions; p++) starts[p + 1] += starts[p];
-  return starts;
-}
-
-/** Adds the entries of copies behind those of each partition's own rows. */
-async function loadCopies(
-  reader: Reader,
-  segment: StoredSegment,
-  rows: { entries: Entries | null; starts: Uint32Array; firsts: Uint32Array },
-  signal: AbortSignal | undefined,
-): Promise<Uint32Array> {
-  const { entries, starts, firsts } = rows;
-  const last = starts.length - 1;
-  const next = firsts.slice(0, last).map((first, p) => first + starts[p + 1] - starts[p]);
-  const copyEntries = new Uint32Array(starts[last]);
-  for (const group of entries === null ? [] : blockGroups([segment], READ_BYTES, 'copies')) {
-    for (const { rows: own } of await reader.blocks(group, 'head', signal)) {
-      const { partition, residuals, scales, links } = own;
-      if (partition === NO_PARTITION || residuals === null || scales === null) continue;
-      entries?.memory.setRows(next[partition], residuals, scales);
-      entries?.positions?.set(links as Uint32Array, next[partition]);
-      for (const link of links as Uint32Array) copyEntries[link] = next[partition]++;
-    }
-  }
-  return copyEntries;
+  return { starts, counts };
 }

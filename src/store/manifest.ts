@@ -13,7 +13,7 @@ import type { TextModel } from '../vectors/text-model';
 import type { IndexHeader } from './header';
 
 /** Version of the folders that are written, and the only one that is read. */
-const FOLDER_VERSION = 4;
+const FOLDER_VERSION = 5;
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */
@@ -28,16 +28,7 @@ export interface TextSettings {
 }
 
 /** Files that belong to a segment, and files of the whole index. */
-const SEGMENT_KINDS = [
-  'rows',
-  'vectors',
-  'blocks',
-  'copies',
-  'places',
-  'hashes',
-  'buckets',
-  'columns',
-] as const;
+const SEGMENT_KINDS = ['rows', 'vectors', 'blocks', 'hashes', 'columns'] as const;
 const INDEX_KINDS = ['space', 'removed', 'frequencies'] as const;
 export type FileKind = (typeof SEGMENT_KINDS)[number] | (typeof INDEX_KINDS)[number];
 type SegmentKind = (typeof SEGMENT_KINDS)[number];
@@ -47,7 +38,7 @@ type IndexKind = (typeof INDEX_KINDS)[number];
 export interface FolderFile {
   readonly name: string;
   readonly kind: FileKind;
-  /** Number of rows; in `blocks`, `places` and `buckets` files, number of blocks or buckets. */
+  /** Number of rows, without copies; in `blocks` files number of blocks. */
   readonly rows: number;
   readonly bytes: number;
   /** See `fileChecksum`. */
@@ -235,10 +226,7 @@ function checkSegments({ segments, index, rows, files, columns }: Manifest): voi
     must('rows', true);
     must('blocks', true);
     must('vectors', index.vectors !== 'none');
-    must('copies', index.copies === true);
-    must('places', index.copies === true);
     must('columns', columns.length > 0);
-    must('buckets', own.hashes !== undefined);
     const count = (own.rows as FolderFile).rows;
     checkInteger('rows', count, 0, segment.endRow - segment.firstRow);
     for (const kind of ['vectors', 'hashes', 'columns'] as const) {

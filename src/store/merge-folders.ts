@@ -3,10 +3,10 @@
  * are linked, or copied, into a new folder under one manifest. No row is read.
  */
 
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
+import { writeSynced } from '../formats/file-io';
 import { IdRules } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import {
@@ -101,7 +101,7 @@ export async function mergeFolders(
       const { file, optimize, isPart } = evaluated;
       const wanted = checkWantedInFiles(core, optimize);
       const answers = await answersOf(evaluated, wanted.k, { core, parts, manifests, at });
-      if (isPart) await writeFile(join(folder, file), answers.table());
+      if (isPart) await writeSynced(join(folder, file), answers.table());
       else report = await reportOfAnswers(answers, wanted, call);
     }
     return change.publish({ report, text: first.text, ...(files && { files }) });

@@ -13,6 +13,7 @@ import {
   maxBlockRows,
   type NewBlock,
   NO_VECTORS,
+  ROWS,
   type VectorColumns,
   widerType,
 } from './blocks';
@@ -58,7 +59,7 @@ export async function mergeSegments(
   const { segments, content, signal, passed } = merging;
   const reader = new Reader(content);
   const id = segments.reduce<string | null>(
-    (type, { rows }) => widerType(type, rows.table.layout.id),
+    (type, { blocks }) => widerType(type, blocks.layout.id),
     null,
   );
   const layout = layoutOf(header, content.space, id);
@@ -70,41 +71,66 @@ export async function mergeSegments(
   const output = await SegmentWriter.open(writer, header, layout, range);
   const mostRows = maxBlockRows(layout, content.space !== null);
   const isNumber = header.ids === 'number';
-  for (const of of layout.link === null ? (['rows'] as const) : (['rows', 'copies'] as const)) {
-    let written = 0;
-    for (const group of partitionGroups(segments, of)) {
-      signal?.throwIfAborted();
-      const names = group.flatMap(({ blocks }) => blocks);
-      const read = await reader.blocks(names, 'whole', signal);
-      const vectors = of === 'rows' ? await reader.vectors(names, signal) : [];
-      let next = 0;
-      for (const { partition, blocks } of group) {
-        const pieces = blocks.map((_, i) => {
-          return { rows: read[next + i].rows, vectors: vectors[next + i] ?? NO_VECTORS };
-        });
-        next += blocks.length;
-        for (const runs of cut(runsOf(pieces, content.removed), mostRows)) {
-          const block = gathered(runs, partition, layout.id, isNumber);
-          await (of === 'rows' ? output.add(block) : output.addCopies(block));
-          written += block.count;
+  const positions = await newPositions(reader, merging, range);
+  let written = 0;
+  for (const group of partitionGroups(segments)) {
+    signal?.throwIfAborted();
+    const names = group.flatMap(({ blocks }) => blocks);
+    const read = await reader.blocks(names, 'whole', signal);
+    const vectors = await reader.vectors(names, signal);
+    const pieces = read.map(({ rows }, i) => ({ rows, vectors: vectors[i] }));
+    for (const { partition, blocks } of group) {
+      const all = pieces.splice(0, blocks.length);
+      for (const isCopy of [false, true]) {
+        const own = all.filter(({ rows }) => rows.isCopy === isCopy);
+        for (const runs of cut(runsOf(own, content.removed), mostRows)) {
+          const block = gathered(runs, { partition, isCopy }, layout.id, isNumber);
+          const links = isCopy && block.rows.map((row) => positions[row - range.firstRow]);
+          await output.add(links ? { ...block, links } : block);
+          if (!isCopy) written += block.count;
         }
       }
-      if (of === 'rows') passed?.(written);
-      reader.giveBack(read);
     }
+    passed?.(written);
+    reader.giveBack(read);
   }
   return output.end();
 }
 
+/** By row, from the first on, its position in the merged segment; none without copies. */
+async function newPositions(
+  reader: Reader,
+  { segments, content, signal }: Merging,
+  { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
+): Promise<Uint32Array> {
+  if (!content.manifest.index.copies) return new Uint32Array();
+  const positions = new Uint32Array(endRow - firstRow);
+  let next = 0;
+  for (const group of partitionGroups(segments)) {
+    const names = group.flatMap(({ blocks }) => blocks.filter(isOfRows));
+    const read = await reader.blocks(names, 'head', signal);
+    const pieces = read.map(({ rows }) => ({ rows, vectors: NO_VECTORS }));
+    for (const { blocks } of group) {
+      const own = pieces.splice(0, blocks.filter(isOfRows).length);
+      for (const { piece, from, to } of runsOf(own, content.removed)) {
+        for (let i = from; i < to; i++) positions[piece.rows.rows[i] - firstRow] = next++;
+      }
+    }
+    reader.giveBack(read);
+  }
+  return positions;
+}
+
+const isOfRows = ({ segment, block }: BlockName) => segment.blocks.of[block] === ROWS;
+
 /** The blocks of each partition, of all segments, in groups that are read together. */
-function partitionGroups(segments: readonly StoredSegment[], of: 'rows' | 'copies') {
+function partitionGroups(segments: readonly StoredSegment[]) {
   const byPartition = new Map<number, BlockName[]>();
   for (const segment of segments) {
-    const list = segment[of];
-    list?.table.partitions.forEach((p, block) => {
+    segment.blocks.partitions.forEach((p, block) => {
       const own = byPartition.get(p) ?? [];
       byPartition.set(p, own);
-      own.push({ segment, list, block });
+      own.push({ segment, block });
     });
   }
   const order = [...byPartition.keys()].sort((a, b) => a - b);
@@ -117,8 +143,8 @@ function partitionGroups(segments: readonly StoredSegment[], of: 'rows' | 'copie
     }
     const blocks = byPartition.get(partition) as BlockName[];
     groups[groups.length - 1].push({ partition, blocks });
-    for (const { list, block } of blocks) {
-      bytes += list.table.bytes[block] + list.table.vectorsBytes[block];
+    for (const { segment, block } of blocks) {
+      bytes += segment.blocks.bytes[block] + segment.blocks.vectorsBytes[block];
     }
   }
   return groups;
@@ -170,7 +196,7 @@ type Values = Uint8Array | Int8Array | Uint32Array | Float32Array | BigUint64Arr
 /** The rows of some runs as a block. */
 function gathered(
   runs: readonly Run[],
-  partition: number,
+  of: Pick<BlockRows, 'partition' | 'isCopy'>,
   id: string | null,
   isNumber: boolean,
 ): NewBlock {
@@ -193,8 +219,8 @@ function gathered(
     for (let i = from; i < to; i++) ids.push(idAt(own, i, rows[i], isNumber));
   }
   return {
+    ...of,
     count,
-    partition,
     ids: idColumn(ids, id),
     rows: all(({ rows }) => rows.rows) ?? new Uint32Array(),
     codes: all(({ rows }) => rows.codes) ?? new Uint8Array(),

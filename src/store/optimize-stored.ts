@@ -26,7 +26,7 @@ import {
 } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
-import { NO_PARTITION, partOf } from './blocks';
+import { NO_PARTITION, ROWS, someOf } from './blocks';
 import type { FolderChange, NextSegment } from './change';
 import { type Content, noVectorsOf, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -117,15 +117,18 @@ function layoutIn({ space, manifest }: Content): Layout {
 /** A segment in parts of some blocks each, with about so many rows. */
 function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
   if (segment.count <= mostRows) return [segment];
-  const { table, file } = segment.rows;
+  const { blocks } = segment;
   const parts: StoredSegment[] = [];
-  for (let first = 0, end = 0; first < table.count; first = end) {
-    let rows = 0;
-    while (end < table.count && (rows === 0 || rows + table.rows[end] <= mostRows)) {
-      rows += table.rows[end++];
+  for (let first = 0, end = 0; first < blocks.count; first = end) {
+    let count = 0;
+    for (; end < blocks.count; end++) {
+      if (blocks.of[end] !== ROWS) continue;
+      if (count > 0 && count + blocks.rows[end] > mostRows) break;
+      count += blocks.rows[end];
     }
-    const own = { file, table: partOf(table, first, end) };
-    parts.push({ ...segment, count: rows, rows: own, copies: null });
+    const [from, to] = [first, end];
+    const isHere = (i: number) => i >= from && i < to && blocks.of[i] === ROWS;
+    if (count > 0) parts.push({ ...segment, count, blocks: someOf(blocks, isHere) });
   }
   return parts;
 }
@@ -169,9 +172,9 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     this.stored = new StoredRows(content, memory);
     this.#queue = new SearchQueue(this.stored);
     let rows = 0;
-    for (const { rows: list } of content.segments) {
-      list.table.partitions.forEach((p, block) => {
-        if (p !== NO_PARTITION) rows += list.table.rows[block];
+    for (const { blocks } of content.segments) {
+      blocks.partitions.forEach((p, block) => {
+        if (p !== NO_PARTITION && blocks.of[block] === ROWS) rows += blocks.rows[block];
       });
     }
     this.rows = rows;

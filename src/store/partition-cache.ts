@@ -61,13 +61,11 @@ export class PartitionCache {
     this.#blocks = Array.from({ length: count }, () => []);
     this.#counts = new Uint32Array(count);
     for (const segment of segments) {
-      for (const list of [segment.rows, segment.copies]) {
-        list?.table.partitions.forEach((p, block) => {
-          if (p >= count) return;
-          this.#blocks[p].push({ segment, list, block });
-          this.#counts[p] += list.table.rows[block];
-        });
-      }
+      segment.blocks.partitions.forEach((p, block) => {
+        if (p >= count) return;
+        this.#blocks[p].push({ segment, block });
+        this.#counts[p] += segment.blocks.rows[block];
+      });
     }
     const all = this.#counts.reduce((sum, _, p) => sum + this.#cellsOf(p), 0);
     const residualBytes = space?.bytesPerEntry ?? 0;
@@ -170,7 +168,10 @@ export class PartitionCache {
   }
 
   #bytesOf(p: number): number {
-    return this.#blocks[p].reduce((sum, { list, block }) => sum + list.table.bytes[block], 0);
+    return this.#blocks[p].reduce(
+      (sum, { segment, block }) => sum + segment.blocks.bytes[block],
+      0,
+    );
   }
 
   /** Copies the rows of a partition to its cells. */

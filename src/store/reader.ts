@@ -6,15 +6,23 @@
 import { runOf } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checksum } from '../kernels/xxhash';
-import { type BlockRows, headBytes, readBlock, readVectors, type VectorColumns } from './blocks';
-import type { BlockList, Content, StoredSegment } from './content';
+import {
+  type BlockRows,
+  type BlockTable,
+  headBytes,
+  NO_VECTORS,
+  ROWS,
+  readBlock,
+  readVectors,
+  type VectorColumns,
+} from './blocks';
+import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import type { ByteRange } from './place';
 
-/** A block: its segment, whether it is of rows or of copies, and its number there. */
+/** A block of rows or copies of a segment, by its number there. */
 export interface BlockName {
   readonly segment: StoredSegment;
-  readonly list: BlockList;
   readonly block: number;
 }
 
@@ -55,21 +63,24 @@ export class Reader {
   ): Promise<LoadedBlock[]> {
     const isHead = part === 'head';
     const bodies = await this.checked(
-      names.map(({ list: { file, table }, block }) => ({
-        file,
-        at: table.at[block],
-        what: `block ${block} fails its checksum`,
-        length: isHead ? headBytes(table, block) : table.bytes[block],
-        checksum: (isHead ? table.headChecksums : table.checksums)[block],
-      })),
+      names.map(({ segment: { files, blocks }, block }) => {
+        const whole = bodyOf(blocks, block, files.rows, 'block');
+        if (!isHead) return whole;
+        return {
+          ...whole,
+          length: headBytes(blocks, block),
+          checksum: blocks.headChecksums[block],
+        };
+      }),
       signal,
     );
     return names.map((name, i) => {
-      const { segment, list, block } = name;
-      const rows = asFormatError(this.pathOf(list.file), () => {
-        const read = readBlock(list.table, block, bodies[i], segment, isHead);
-        if (list === segment.copies) checkLinks(read, segment.count);
-        return read;
+      const { segment, block } = name;
+      const rows = asFormatError(this.pathOf(segment.files.rows as FolderFile), () => {
+        const read = readBlock(segment.blocks, block, bodies[i], segment, isHead);
+        const wrong = read.isCopy && read.links?.find((link) => link >= segment.count);
+        if (typeof wrong !== 'number') return read;
+        throw new Error(`damaged: a copy of row ${wrong} of ${segment.count}`);
       });
       return { ...name, rows };
     });
@@ -80,24 +91,28 @@ export class Reader {
     this.#content.place.giveBack?.(blocks.map(({ rows }) => rows.rows));
   }
 
-  /** Reads all vectors of blocks of rows, in the order given; of segments without vectors none. */
+  /** Reads all vectors of blocks, in the order given; of copies, and without vectors, none. */
   async vectors(names: readonly BlockName[], signal?: AbortSignal): Promise<VectorColumns[]> {
-    const held = names.filter(({ segment }) => segment.files.vectors !== undefined);
+    const isHeld = ({ segment: { files, blocks }, block }: BlockName) =>
+      files.vectors !== undefined && blocks.of[block] === ROWS;
+    const held = names.filter(isHeld);
     const bodies = await this.checked(
-      held.map(({ segment: { files }, list: { table }, block }) => ({
-        file: files.vectors as FolderFile,
-        what: `block ${block} fails its checksum`,
-        at: table.vectorsAt[block],
-        length: table.vectorsBytes[block],
-        checksum: table.vectorsChecksums[block],
+      held.map(({ segment: { files, blocks }, block }) => ({
+        ...bodyOf(blocks, block, files.vectors, 'block'),
+        at: blocks.vectorsAt[block],
+        length: blocks.vectorsBytes[block],
+        checksum: blocks.vectorsChecksums[block],
       })),
       signal,
     );
-    return held.map(({ segment, list, block }, i) =>
-      asFormatError(this.pathOf(segment.files.vectors as FolderFile), () =>
-        readVectors(list.table, block, bodies[i]),
-      ),
-    );
+    let next = 0;
+    return names.map((name) => {
+      if (!isHeld(name)) return NO_VECTORS;
+      const { segment, block } = name;
+      return asFormatError(this.pathOf(segment.files.vectors as FolderFile), () =>
+        readVectors(segment.blocks, block, bodies[next++]),
+      );
+    });
   }
 
   /** Reads ranges, in the order given; a FormatError where one fails its checksum. */
@@ -143,46 +158,49 @@ export class Reader {
   }
 }
 
-/** Throws where a copy names a row that its segment does not have. */
-function checkLinks({ links }: BlockRows, count: number): void {
-  for (const link of links ?? []) {
-    if (link >= count) throw new Error(`damaged: a copy of row ${link} of ${count}`);
-  }
+/** Where the body of a block, or of a bucket of hashes, is in a file. */
+export function bodyOf(
+  { at, bytes, checksums }: BlockTable,
+  i: number,
+  given: FolderFile | undefined,
+  name: 'block' | 'bucket',
+): CheckedRange {
+  const file = given as FolderFile;
+  const what = `${name} ${i} fails its checksum`;
+  return { file, at: at[i], length: bytes[i], checksum: checksums[i], what };
 }
 
 /** The block of the row at a position of a segment, and its place in the block. */
 export function placeOf(segment: StoredSegment, position: number): BlockName & { place: number } {
-  const { table } = segment.rows;
-  const block = runOf(table.starts, position);
-  return { segment, list: segment.rows, block, place: position - table.starts[block] };
+  const { starts } = segment.blocks;
+  const block = runOf(starts, position);
+  return { segment, block, place: position - starts[block] };
 }
 
 /**
- * The blocks of rows or copies of segments, in the order of the files, in groups of about so many
- * bytes; with those of their vectors where these are read too.
+ * The blocks of segments, in the order of the files, in groups of about so many bytes: of rows,
+ * with those of their vectors where these are read too, or also of copies.
  */
 export function blockGroups(
   segments: readonly StoredSegment[],
   groupBytes: number,
-  of: 'rows' | 'rows and vectors' | 'copies' = 'rows',
+  of: 'rows' | 'rows and vectors' | 'all' = 'rows',
   isWanted: (name: BlockName) => boolean = () => true,
 ): (readonly BlockName[])[] {
   const groups: BlockName[][] = [];
   let bytes = groupBytes;
   for (const segment of segments) {
-    const list = of === 'copies' ? segment.copies : segment.rows;
-    if (list === null) continue;
-    const { table } = list;
-    for (let block = 0; block < table.count; block++) {
-      const name = { segment, list, block };
-      if (!isWanted(name)) continue;
+    const { blocks } = segment;
+    for (let block = 0; block < blocks.count; block++) {
+      const name = { segment, block };
+      if ((of !== 'all' && blocks.of[block] !== ROWS) || !isWanted(name)) continue;
       if (bytes >= groupBytes) {
         groups.push([]);
         bytes = 0;
       }
       groups[groups.length - 1].push(name);
-      bytes += table.bytes[block];
-      if (of === 'rows and vectors') bytes += table.vectorsBytes[block];
+      bytes += blocks.bytes[block];
+      if (of !== 'rows') bytes += blocks.vectorsBytes[block];
     }
   }
   return groups;

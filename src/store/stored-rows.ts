@@ -16,18 +16,11 @@ import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import type { EntryList } from '../kernels/residuals';
 import { idAt, NO_PARTITION } from './blocks';
-import { type Content, noVectorsOf, type StoredSegment, wholeFile } from './content';
-import {
-  type BucketTable,
-  bucketOf,
-  bucketsFromArrow,
-  hashOfId,
-  positionsOf,
-  readBucket,
-} from './id-hashes';
+import { type Content, noVectorsOf, type StoredSegment } from './content';
+import { bucketOf, hashOfId, positionsOf, readBucket } from './id-hashes';
 import type { FolderFile } from './manifest';
 import { PartitionCache } from './partition-cache';
-import { type BlockName, blockGroups, type LoadedBlock, placeOf, Reader } from './reader';
+import { type BlockName, blockGroups, bodyOf, type LoadedBlock, placeOf, Reader } from './reader';
 import { VectorCache, type VectorPlace } from './vector-cache';
 
 /** Bytes of blocks that a scan reads together. */
@@ -51,7 +44,6 @@ interface Known {
   readonly checks: Uint32Array;
   /** By block how many entries its sparse vectors have. */
   readonly entries: (Uint32Array | undefined)[];
-  buckets: Promise<BucketTable> | null;
 }
 
 export class StoredRows implements Searched, SearchedPart {
@@ -87,7 +79,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.hasCopies = manifest.index.copies;
     this.reader = new Reader(content);
     const groups = blockGroups(segments, SCAN_BYTES).map((group) =>
-      group.filter(({ list, block }) => list.table.partitions[block] !== NO_PARTITION),
+      group.filter(({ segment, block }) => segment.blocks.partitions[block] !== NO_PARTITION),
     );
     this.#groups = groups.filter((group) => group.length > 0);
     this.blockCount = this.#groups.length;
@@ -95,7 +87,6 @@ export class StoredRows implements Searched, SearchedPart {
       positions: new Uint32Array(endRow - firstRow),
       checks: new Uint32Array(parts.vectors === null ? 0 : count),
       entries: [],
-      buckets: null,
     }));
     this.partitions = new PartitionCache(
       content,
@@ -163,8 +154,8 @@ export class StoredRows implements Searched, SearchedPart {
     const segment = this.#segmentOf(row);
     const position = this.#positionOf(segment, row);
     if (position >= 0 && this.space !== null) {
-      const { list, block } = placeOf(segment, position);
-      const id = this.partitions.idIn(list.table.partitions[block], row);
+      const { block } = placeOf(segment, position);
+      const id = this.partitions.idIn(segment.blocks.partitions[block], row);
       if (id !== undefined) return id;
     }
     for (const { rows } of this.#scratchBlocks) {
@@ -217,8 +208,8 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** Codes of partitions in a space of entries, which searches by estimate read. */
   async #loadCodes(partitions: ReadonlySet<number>, signal: AbortSignal | undefined) {
-    const names = this.#groups.flat().filter(({ list, block }) => {
-      return partitions.has(list.table.partitions[block]);
+    const names = this.#groups.flat().filter(({ segment, block }) => {
+      return partitions.has(segment.blocks.partitions[block]);
     });
     this.#setScratch(await this.reader.blocks(names, 'whole', signal));
   }
@@ -299,10 +290,9 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   /** Notes where the rows of a block are. */
-  #note({ segment, list, block, rows: { rows, links, checks, entries } }: LoadedBlock): void {
+  #note({ segment, block, rows: { rows, isCopy, links, checks, entries } }: LoadedBlock): void {
     const known = this.#known[segment.number];
-    const isCopy = list === segment.copies;
-    const start = list.table.starts[block];
+    const start = segment.blocks.starts[block];
     for (let i = 0; i < rows.length; i++) {
       const position = isCopy ? (links as Uint32Array)[i] : start + i;
       known.positions[rows[i] - segment.firstRow] = position + 1;
@@ -361,28 +351,12 @@ export class StoredRows implements Searched, SearchedPart {
     return found;
   }
 
-  /** The table of buckets of a segment; concurrent calls share one read. */
-  #bucketsOf(segment: StoredSegment, signal: AbortSignal | undefined): Promise<BucketTable> {
-    const { hashes: file, buckets } = segment.files as Required<StoredSegment['files']>;
-    const known = this.#known[segment.number];
-    known.buckets ??= wholeFile(this.#content.place, buckets, signal).then((bytes) =>
-      checkedBuckets(bytes, this.reader.pathOf(buckets), file),
-    );
-    const reading = known.buckets;
-    reading.catch(() => {
-      known.buckets = null; // may be tried again
-    });
-    return reading;
-  }
-
   /** All hashes of a segment with the positions of their rows, in the order of the file. */
-  async hashesOf(segment: StoredSegment): Promise<{ hash: bigint; position: number }[]> {
-    const table = await this.#bucketsOf(segment, undefined);
-    const file = segment.files.hashes as FolderFile;
+  async hashesOf({ buckets, files }: StoredSegment): Promise<{ hash: bigint; position: number }[]> {
     const all: { hash: bigint; position: number }[] = [];
-    for (let i = 0; i < table.count; i++) {
-      const [body] = await this.reader.checked([rangeOf(table, i, file)]);
-      const { hashes, positions } = readBucket(table, i, body);
+    for (let i = 0; i < buckets.count; i++) {
+      const [body] = await this.reader.checked([bodyOf(buckets, i, files.hashes, 'bucket')]);
+      const { hashes, positions } = readBucket(buckets, i, body);
       for (const [at, hash] of hashes.entries()) all.push({ hash, position: positions[at] });
     }
     return all;
@@ -395,10 +369,10 @@ export class StoredRows implements Searched, SearchedPart {
     signal: AbortSignal | undefined,
   ): Promise<ReadonlySet<number>> {
     const file = segment.files.hashes as FolderFile;
-    const table = await this.#bucketsOf(segment, signal);
+    const { buckets } = segment;
     const byBucket = new Map<number, bigint[]>();
     for (const hash of ids.map(hashOfId)) {
-      const bucket = bucketOf(hash, table.count);
+      const bucket = bucketOf(hash, buckets.count);
       const own = byBucket.get(bucket);
       if (own === undefined) byBucket.set(bucket, [hash]);
       else own.push(hash);
@@ -408,11 +382,11 @@ export class StoredRows implements Searched, SearchedPart {
     for (let first = 0; first < order.length; first += BUCKETS_TOGETHER) {
       const some = order.slice(first, first + BUCKETS_TOGETHER);
       const bodies = await this.reader.checked(
-        some.map((i) => rangeOf(table, i, file)),
+        some.map((i) => bodyOf(buckets, i, file, 'bucket')),
         signal,
       );
       for (const [j, bucket] of some.entries()) {
-        const read = readBucket(table, bucket, bodies[j]);
+        const read = readBucket(buckets, bucket, bodies[j]);
         for (const hash of byBucket.get(bucket) ?? []) {
           for (const position of positionsOf(read, hash)) {
             if (position < segment.count) blocks.add(placeOf(segment, position).block);
@@ -438,7 +412,7 @@ export class StoredRows implements Searched, SearchedPart {
     const code = whole.rows.codes.slice(place * width, (place + 1) * width);
     const held = noVectorsOf(this.#content);
     if (held === null) return { row, id, code, vector: null };
-    const [columns] = await this.reader.vectors([{ segment, list: segment.rows, block }], signal);
+    const [columns] = await this.reader.vectors([{ segment, block }], signal);
     held.skip(head.count);
     held.restore(columns, ascending(head.count));
     return { row, id, code, vector: held.at(place) };
@@ -502,22 +476,6 @@ function namedIn(wants: readonly Want[]): ReadonlySet<number> {
 interface FoundRow extends LoadedBlock {
   readonly place: number;
   readonly row: number;
-}
-
-/** Where bucket `i` is in the file of hashes. */
-function rangeOf({ at, bytes, checksums }: BucketTable, i: number, file: FolderFile) {
-  const what = `bucket ${i} fails its checksum`;
-  return { file, at: at[i], length: bytes[i], checksum: checksums[i], what };
-}
-
-/** A table of buckets, each of which begins on 8 bytes and lies in the file of hashes. */
-function checkedBuckets(bytes: Uint8Array, path: string, hashes: FolderFile): BucketTable {
-  const table = bucketsFromArrow(bytes, path);
-  table.at.forEach((at, i) => {
-    if (at % 8 === 0 && at + table.bytes[i] <= hashes.bytes) return;
-    throw new FormatError(`damaged: bucket ${i} is not where it can be`, path);
-  });
-  return table;
 }
 
 /**

@@ -107,10 +107,10 @@ export class VectorCache {
   }
 
   #columnsOf(
-    { segment, list, block, place, check }: VectorPlace,
+    { segment, block, place, check }: VectorPlace,
     bytes: readonly Uint8Array[],
   ): VectorColumns {
-    const { vectors, dimensions } = list.table.layout;
+    const { vectors, dimensions } = segment.blocks.layout;
     if (vectorCheck(bytes) !== check) {
       const file = this.#reader.pathOf(segment.files.vectors as FolderFile);
       throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
@@ -143,7 +143,7 @@ export class VectorCache {
 }
 
 /** The ranges of a vector: its values, or its dimensions and weights. */
-function spansOf({ list: { table }, block, place, entries }: VectorPlace) {
+function spansOf({ segment: { blocks: table }, block, place, entries }: VectorPlace) {
   const { vectors, dimensions } = table.layout;
   if (vectors === 'sparse') return sparsePlaces(table, block, entries as Uint32Array, place);
   const length = dimensions * (vectors === 'float32' ? 4 : 1);

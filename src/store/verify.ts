@@ -11,9 +11,10 @@ import { asFormatError, FormatError, messageOf } from '../base/format-error';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
+import { NO_ROW } from '../kernels/hits';
 import { FileChecksum } from '../table/sealed/file-checksum';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { idAt, NO_PARTITION, vectorChecks } from './blocks';
+import { type BlockRows, idAt, NO_PARTITION, type VectorColumns, vectorChecks } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
@@ -205,26 +206,31 @@ class ContentCheck {
   }
 
   async segment(segment: StoredSegment): Promise<void> {
-    const { table, file } = segment.rows;
-    const path = this.#reader.pathOf(file);
-    const seen = new RowSet();
-    const rowAt = new Uint32Array(segment.count);
-    const secondAt = new Uint32Array(segment.count).fill(NO_PARTITION);
-    const hashes = new BigUint64Array(segment.count);
-    for (const group of blockGroups([segment], READ_BYTES, 'rows and vectors')) {
+    const { blocks: table, count } = segment;
+    const path = this.#reader.pathOf(segment.files.rows as FolderFile);
+    const noted = {
+      seen: new RowSet(),
+      rowAt: new Uint32Array(count),
+      secondAt: new Uint32Array(count).fill(NO_PARTITION),
+      copyAt: new Uint32Array(count).fill(NO_ROW),
+      copiedTo: new Uint32Array(count).fill(NO_PARTITION),
+      hashes: new BigUint64Array(count),
+    };
+    for (const group of blockGroups([segment], READ_BYTES, 'all')) {
       const blocks = await this.#reader.blocks(group, 'whole');
       // Readers of hosts read heads alone, by another checksum.
       await this.#reader.blocks(group, 'head');
       const vectors = await this.#reader.vectors(group);
       asFormatError(path, () => {
         for (const [i, loaded] of blocks.entries()) {
-          this.#checkBlock(loaded, vectors[i], { seen, rowAt, secondAt, hashes });
+          if (loaded.rows.isCopy) noteCopies(loaded.rows, noted);
+          else this.#checkBlock(loaded, vectors[i], noted);
         }
       });
       for (const { block } of group) this.#passed(table.bytes[block] + table.vectorsBytes[block]);
     }
-    if (segment.copies !== null) await this.#checkCopies(segment, rowAt, secondAt);
-    if (segment.files.hashes !== undefined) await this.#checkHashes(segment, hashes);
+    asFormatError(path, () => checkCopies(noted));
+    if (segment.files.hashes !== undefined) await this.#checkHashes(segment, noted.hashes);
     if (segment.files.columns !== undefined) await this.#checkColumns(segment);
   }
 
@@ -240,11 +246,11 @@ class ContentCheck {
   }
 
   #checkBlock(
-    { list, block, rows: own }: LoadedBlock,
-    vectors: Parameters<typeof vectorChecks>[0] | undefined,
-    noted: { seen: RowSet; rowAt: Uint32Array; secondAt: Uint32Array; hashes: BigUint64Array },
+    { segment, block, rows: own }: LoadedBlock,
+    vectors: VectorColumns,
+    noted: Noted & { seen: RowSet; hashes: BigUint64Array },
   ): void {
-    const start = list.table.starts[block];
+    const start = segment.blocks.starts[block];
     for (let i = 0; i < own.count; i++) {
       const row = own.rows[i];
       if (noted.seen.has(row)) throw new Error(`row ${row} is there twice`);
@@ -259,43 +265,17 @@ class ContentCheck {
       if (this.#live < this.#hashes.length) this.#hashes[this.#live] = noted.hashes[start + i];
       this.#live++;
     }
-    const checks = vectors && vectorChecks(vectors, own.count);
+    const checks = vectorChecks(vectors, own.count);
     if (checks?.some((check, i) => check !== own.checks?.[i])) {
       throw new Error(`block ${block}: the checksums of its vectors are of others`);
     }
-    for (const value of vectors?.vectors ?? []) {
+    for (const value of vectors.vectors ?? []) {
       if (!Number.isFinite(value)) throw new Error(`block ${block}: a vector has ${value}`);
     }
     for (const scale of own.scales ?? []) {
       if (!(Number.isFinite(scale) && scale >= 0))
         throw new Error(`block ${block}: scale ${scale}`);
     }
-  }
-
-  /** Throws unless each row with a code has one copy, in the partition that the row names. */
-  async #checkCopies(
-    segment: StoredSegment,
-    rowAt: Uint32Array,
-    secondAt: Uint32Array,
-  ): Promise<void> {
-    const list = segment.copies as NonNullable<StoredSegment['copies']>;
-    for (let block = 0; block < list.table.count; block++) {
-      const [{ rows: own }] = await this.#reader.blocks([{ segment, list, block }], 'whole');
-      await this.#reader.blocks([{ segment, list, block }], 'head');
-      asFormatError(this.#reader.pathOf(list.file), () => {
-        for (let i = 0; i < own.count; i++) {
-          const at = own.links?.[i] ?? 0;
-          if (rowAt[at] !== own.rows[i] || secondAt[at] !== own.partition) {
-            throw new Error('damaged: its copies are not those of the rows');
-          }
-          secondAt[at] = NO_PARTITION;
-        }
-      });
-      this.#passed(list.table.bytes[block]);
-    }
-    if (secondAt.every((second) => second === NO_PARTITION)) return;
-    const path = this.#reader.pathOf(list.file);
-    throw new FormatError('damaged: its copies are not those of the rows', path);
   }
 
   /** The file of hashes leads from each id to its row. */
@@ -341,4 +321,28 @@ class ContentCheck {
       }
     });
   }
+}
+
+/** By position the row and its second partition; and the row and partition of its copy. */
+interface Noted {
+  readonly rowAt: Uint32Array;
+  readonly secondAt: Uint32Array;
+  readonly copyAt: Uint32Array;
+  readonly copiedTo: Uint32Array;
+}
+
+function noteCopies({ rows, links, partition }: BlockRows, { copyAt, copiedTo }: Noted): void {
+  for (const [i, at] of links?.entries() ?? []) {
+    if (copyAt[at] !== NO_ROW) throw new Error(`damaged: row ${rows[i]} has two copies`);
+    copyAt[at] = rows[i];
+    copiedTo[at] = partition;
+  }
+}
+
+/** Throws unless each row with a code has one copy, in the partition that the row names. */
+function checkCopies({ rowAt, secondAt, copyAt, copiedTo }: Noted): void {
+  const isRight = (second: number, at: number) =>
+    copiedTo[at] === second && (second === NO_PARTITION || copyAt[at] === rowAt[at]);
+  if (secondAt.every(isRight)) return;
+  throw new Error('damaged: its copies are not those of the rows');
 }

@@ -5,15 +5,21 @@
  */
 
 import type { Ids } from '../base/ids';
-import type { Entries } from '../index/entries';
+import { bytesPerCode } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
+import { sparseTable } from '../table/sealed/index-rows';
+import { TableWriter } from '../table/sealed/sealed-table';
 import {
   type BlockLayout,
-  BlockWriter,
+  blocksToArrow,
+  COPIES,
+  columnsOfRows,
+  columnsOfVectors,
+  emptyBlock,
   type FileWriter,
   idColumn,
   idType,
@@ -21,10 +27,14 @@ import {
   type NewBlock,
   NO_PARTITION,
   NO_VECTORS,
+  type OpenFile,
+  ROWS,
+  rowsBatch,
   vectorChecks,
+  type WrittenBlock,
 } from './blocks';
 import type { IndexHeader } from './header';
-import { hashFiles, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
+import { hashFile, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
 import type { SegmentFiles } from './manifest';
 
 /** Which rows a segment has. */
@@ -36,28 +46,38 @@ interface RowRange {
   readonly count: number;
 }
 
-/** The files of one segment: `open`, `add` for each block, `addCopies`, `end`. */
+/** A file of blocks that is being written. */
+interface BlockFile {
+  readonly table: TableWriter;
+  readonly file: OpenFile;
+}
+
+/** The files of one segment: `open`, `add` for each block, `end`. */
 export class SegmentWriter {
   readonly #writer: FileWriter;
+  readonly #layout: BlockLayout;
   readonly #range: RowRange;
-  readonly #rows: BlockWriter;
-  readonly #copies: BlockWriter | null;
-  /** By row, from the first of the segment on, its position; none without copies. */
-  readonly #positions: Uint32Array;
+  readonly #rows: BlockFile;
+  /** Null where no vectors are held. */
+  readonly #vectors: BlockFile | null;
+  readonly #blocks: Pick<WrittenBlock, 'of' | 'partition' | 'rows'>[] = [];
   /** By position the hash of the id; null where there are too few. */
   readonly #hashes: BigUint64Array | null;
+  /** Rows of the blocks that were added, without copies. */
+  #count = 0;
 
   private constructor(
     writer: FileWriter,
+    layout: BlockLayout,
     range: RowRange,
-    rows: BlockWriter,
-    { copies, isHashed }: { copies: BlockWriter | null; isHashed: boolean },
+    [rows, vectors]: readonly [BlockFile, BlockFile | null],
   ) {
     this.#writer = writer;
+    this.#layout = layout;
     this.#range = range;
     this.#rows = rows;
-    this.#copies = copies;
-    this.#positions = new Uint32Array(copies === null ? 0 : range.endRow - range.firstRow);
+    this.#vectors = vectors;
+    const isHashed = layout.id !== null && range.count > MIN_HASHED_ROWS;
     this.#hashes = isHashed ? new BigUint64Array(range.count) : null;
   }
 
@@ -69,42 +89,62 @@ export class SegmentWriter {
     range: RowRange,
   ): Promise<SegmentWriter> {
     const { bits, projection, seed, dimensions, texts } = header;
-    const described = { bits, projection, seed, dimensions, texts, firstRow: range.firstRow };
-    const rows = await BlockWriter.open(writer, described, layout);
-    const copies =
-      layout.link && (await BlockWriter.open(writer, described, { ...layout, link: 'at' }));
-    const isHashed = layout.id !== null && range.count > MIN_HASHED_ROWS;
-    return new SegmentWriter(writer, range, rows, { copies, isHashed });
+    const { firstRow } = range;
+    const about = { kind: 'segment', bits, projection, seed, dimensions, texts, firstRow };
+    const rows = {
+      table: new TableWriter(columnsOfRows(layout), about, bytesPerCode(bits)),
+      file: await writer.create('rows'),
+    };
+    if (layout.vectors === 'none') return new SegmentWriter(writer, layout, range, [rows, null]);
+    const table = new TableWriter(columnsOfVectors(layout), { kind: 'vectors' });
+    const vectors = { table, file: await writer.create('vectors') };
+    return new SegmentWriter(writer, layout, range, [rows, vectors]);
   }
 
-  /** Writes a block. Blocks come by partition, then row; those without a code last. */
+  /**
+   * Writes a block. Blocks come by partition, those of its rows before copies of others, each by
+   * row; rows without a code come last.
+   */
   async add(block: NewBlock): Promise<void> {
-    const { count, rows, ids } = block;
-    for (let i = 0; i < count; i++) {
-      const position = this.#rows.rowCount + i;
-      if (this.#copies !== null) this.#positions[rows[i] - this.#range.firstRow] = position;
-      if (this.#hashes !== null) this.#hashes[position] = hashOfId((ids as readonly Id[])[i]);
+    const { count, partition, isCopy, ids, vectors } = block;
+    this.#blocks.push({ of: isCopy ? COPIES : ROWS, partition, rows: count });
+    await this.#rows.file.write(this.#rows.table.add(rowsBatch(block, this.#layout)));
+    if (isCopy) return;
+    for (let i = 0; this.#hashes !== null && i < count; i++) {
+      this.#hashes[this.#count + i] = hashOfId((ids as readonly Id[])[i]);
     }
-    await this.#rows.add(block);
-  }
-
-  /** Writes a block of copies of rows that were added. Blocks come by partition, then row. */
-  async addCopies(block: NewBlock): Promise<void> {
-    const links = block.rows.map((row) => this.#positions[row - this.#range.firstRow]);
-    await this.#copies?.add({ ...block, links, vectors: NO_VECTORS });
+    this.#count += count;
+    if (this.#vectors === null) return;
+    const { file, table } = this.#vectors;
+    const { vectors: vector, scales: scale, sparse } = vectors;
+    await file.write(table.add({ count, rows: sparse ? sparseTable(sparse) : { vector, scale } }));
   }
 
   /** Ends the files, which have all rows but not their carried columns. */
   async end(): Promise<SegmentFiles> {
-    const { firstRow, endRow, count } = this.#range;
-    const files = { ...(await this.#rows.end()), ...(await this.#copies?.end()) };
-    if (this.#hashes === null) return { firstRow, endRow, files };
-    const made = hashFiles(this.#hashes);
-    const output = await this.#writer.create('hashes');
-    await output.write(made.hashes);
-    const hashes = await output.end(count);
-    const buckets = await this.#writer.add('buckets', made.buckets, made.bucketCount);
-    return { firstRow, endRow, files: { ...files, hashes, buckets } };
+    // A file has one block at least: where no row is left, an empty one.
+    if (this.#blocks.length === 0) await this.add(emptyBlock(this.#layout));
+    const ended = async ({ file, table }: BlockFile) => {
+      await file.write(table.end());
+      return file.end(this.#count);
+    };
+    const rows = await ended(this.#rows);
+    const vectors = this.#vectors && (await ended(this.#vectors));
+    const hashed = this.#hashes && hashFile(this.#hashes);
+    const output = hashed && (await this.#writer.create('hashes'));
+    await output?.write(hashed?.bytes ?? []);
+    const hashes = await output?.end(this.#count);
+    // A sealed file holds its last batch back until its end, so only now all blocks have places.
+    const ofVectors = [...(this.#vectors?.table.bodies ?? [])];
+    const written = this.#blocks.map((block, i) => ({
+      ...block,
+      body: this.#rows.table.bodies[i],
+      vectors: block.of === ROWS ? ofVectors.shift() : undefined,
+    }));
+    const all = [...written, ...(hashed?.blocks ?? [])];
+    const blocks = await this.#writer.add('blocks', blocksToArrow(this.#layout, all), all.length);
+    const files = { rows, ...(vectors && { vectors }), blocks, ...(hashes && { hashes }) };
+    return { firstRow: this.#range.firstRow, endRow: this.#range.endRow, files };
   }
 }
 
@@ -120,7 +160,7 @@ export function layoutOf(
     vectors,
     id,
     residualBytes: space?.bytesPerEntry ?? 0,
-    link: copies ? 'second' : null,
+    copies,
   };
 }
 
@@ -145,21 +185,24 @@ export async function writeSegment(
       const some = { partition, positions: positions.subarray(first, end), isCopy };
       const own = ids && Array.from(some.positions, (at) => ids[at]);
       const block = blockOf(segment, layout, some, own && idColumn(own, layout.id));
-      await (isCopy ? output.addCopies(block) : output.add(block));
+      await output.add(block);
     }
   };
   const partitions = space?.count ?? 1;
+  const copies = segment.entries?.positions ?? new Uint32Array();
   for (let p = 0; p <= partitions; p++) {
     const { first, end } = segment.positionsIn(p);
     const positions = Uint32Array.from({ length: end - first }, (_, i) => first + i);
     await add(p < partitions ? p : NO_PARTITION, positions, false);
-  }
-  for (let p = 0; header.copies && p < partitions; p++) {
-    const { first, end } = segment.copiesIn(p);
+    if (p === partitions || copies.length === 0) continue;
     // Copies lie in the order of the rows' own partitions; a block has them by row.
-    const positions = (segment.entries as Entries).positions as Uint32Array;
-    const sorted = positions.slice(first, end).sort((a, b) => rows.rowAt(a) - rows.rowAt(b));
-    await add(p, sorted, true);
+    const those = segment.copiesIn(p);
+    const own = copies.slice(those.first, those.end);
+    await add(
+      p,
+      own.sort((a, b) => rows.rowAt(a) - rows.rowAt(b)),
+      true,
+    );
   }
   return output.end();
 }
@@ -173,7 +216,7 @@ interface RowsOfBlock {
 
 function blockOf(
   segment: Segment,
-  { residualBytes, link }: BlockLayout,
+  { residualBytes, copies }: BlockLayout,
   { partition, positions, isCopy }: RowsOfBlock,
   ids: Ids | null,
 ): NewBlock {
@@ -192,6 +235,7 @@ function blockOf(
   return {
     count,
     partition,
+    isCopy,
     rows: positions.map((at) => rows.rowAt(at)),
     ids,
     codes: codesAt(rows, positions),
@@ -199,8 +243,7 @@ function blockOf(
     scales,
     checks: vectorChecks(vectors, count),
     vectors: isCopy ? NO_VECTORS : vectors,
-    links:
-      link === null || isCopy ? null : positions.map((at) => (isNull ? 0 : segment.secondOf(at))),
+    links: copies ? positions.map((at) => (isCopy ? at : isNull ? 0 : segment.secondOf(at))) : null,
   };
 }
 
@@ -228,6 +271,6 @@ export function fileBytesOfRow(
 /** Bytes of a row in memory while a segment is made of it, about. */
 export function memoryOfRow(layout: BlockLayout, vectors: DenseVectors | null): number {
   const held = vectors === null ? 512 : vectors.dimensions * (vectors.kind === 'int8' ? 1 : 4) + 16;
-  const entries = (layout.link === null ? 1 : 2) * (layout.residualBytes + 12);
+  const entries = (layout.copies ? 2 : 1) * (layout.residualBytes + 12);
   return held + entries + Math.ceil(layout.bits / 8) + (layout.id === null ? 24 : 96);
 }

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
+import { COPIES, HASHES, ROWS } from '../../src/store/blocks';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
 import { openArrow } from '../../src/table/arrow/source';
 import { fileChecksum } from '../../src/table/sealed/file-checksum';
@@ -152,12 +153,11 @@ function withColumns(bytes: Uint8Array, given: Readonly<Record<string, Numbers>>
   return sealedBytes(header, [columns]);
 }
 
-/** Which file says where the bodies of another are, and how its columns begin. */
+/** Of the table that says where bodies are: which blocks are of a file, and how columns begin. */
 const PLACES = {
-  rows: ['blocks', ''],
-  vectors: ['blocks', 'vectors_'],
-  copies: ['places', ''],
-  hashes: ['buckets', ''],
+  rows: [[ROWS, COPIES], ''],
+  vectors: [[ROWS], 'vectors_'],
+  hashes: [[HASHES], ''],
 } as const;
 
 /** The folder with one file or its manifest changed, and all that depends on it made right. */
@@ -175,20 +175,36 @@ function hostileFiles(draws: Draws, { files, manifest }: Sound): Files {
     const bytes = hostileTable(draws, own.get(entry.name) as Uint8Array);
     if (bytes === null) continue;
     put(entry, bytes);
-    const [kind, prefix] = PLACES[entry.kind as 'rows'] ?? [];
-    if (kind === undefined || draws.integer(8) === 0) continue;
+    const [of, prefix] = PLACES[entry.kind as 'rows'] ?? [];
+    if (of === undefined || draws.integer(8) === 0) continue;
     const nth = entries.filter((one) => one.kind === entry.kind).indexOf(entry);
-    const places = entries.filter((one) => one.kind === kind)[nth];
+    const places = entries.filter(({ kind }) => kind === 'blocks')[nth];
     const before = own.get(places.name) as Uint8Array;
     const bodies = bodiesOf(bytes);
-    if (bodies.length !== openedAgain(before)?.batches[0]?.numRows) continue;
-    const after = withColumns(before, {
-      [`${prefix}at`]: Float64Array.from(bodies, ({ at }) => at),
-      [`${prefix}bytes`]: Float64Array.from(bodies, ({ length }) => length),
-      [`${prefix}checksum`]: BigUint64Array.from(bodies, ({ at, length }) =>
-        checksum(bytes.subarray(at, at + length)),
+    const table = openedAgain(before)?.batches[0];
+    const kinds = [...((table?.getChild('of')?.toArray() as Uint8Array | undefined) ?? [])];
+    const mine = kinds.flatMap((kind, i) => (of.includes(kind as 0) ? [i] : []));
+    if (table === undefined || bodies.length !== mine.length) continue;
+    const replaced = (name: string, values: readonly (number | bigint)[]) => {
+      const all = Array.from(table.getChild(name)?.toArray() ?? [], BigInt) as bigint[];
+      for (const [i, value] of values.entries()) all[mine[i]] = BigInt(value);
+      return BigUint64Array.from(all);
+    };
+    const sums = bodies.map(({ at, length }) => checksum(bytes.subarray(at, at + length)));
+    const columns = {
+      at: bodies.map(({ at }) => at),
+      bytes: bodies.map(({ length }) => length),
+      checksum: sums,
+    };
+    const after = withColumns(
+      before,
+      Object.fromEntries(
+        Object.entries(columns).map(([name, values]) => [
+          `${prefix}${name}`,
+          replaced(`${prefix}${name}`, values),
+        ]),
       ),
-    });
+    );
     put(places, after);
   }
   if (!isTables) json = changedJson(draws, json);

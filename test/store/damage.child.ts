@@ -11,13 +11,12 @@
 import { mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FormatError } from '../../src/index';
-import { headBytes } from '../../src/store/blocks';
 import { openContent } from '../../src/store/content';
 import { FolderPlace } from '../../src/store/folder-place';
 import { generationsIn, newestManifest } from '../../src/store/generations';
-import { bucketOf, bucketsFromArrow, hashOfId } from '../../src/store/id-hashes';
+import { bucketOf, hashOfId } from '../../src/store/id-hashes';
 import { IndexFolder } from '../../src/store/index-folder';
-import { type FolderFile, filesOf, type Manifest, manifestName } from '../../src/store/manifest';
+import { filesOf, type Manifest, manifestName } from '../../src/store/manifest';
 import type { Span } from '../../src/table/arrow/messages';
 import { scratch } from '../reference/scratch';
 import { readersOf, writeHashedFolder, writeSmallFolder } from './small-folder';
@@ -58,21 +57,13 @@ async function usedSpans(folder: string, name: string): Promise<Span[]> {
   const place = new FolderPlace(folder);
   try {
     const { manifest, segments } = await openContent(place, await manifestOf(folder));
-    for (const { files, rows, copies } of segments) {
-      if (files.rows?.name === name) return spansOf(rows.table.at, rows.table.bytes);
-      if (files.vectors?.name === name) {
-        return spansOf(rows.table.vectorsAt, rows.table.vectorsBytes);
-      }
-      if (copies !== null && files.copies?.name === name) {
-        const heads = copies.table.bytes.map((_, block) => headBytes(copies.table, block));
-        return spansOf(copies.table.at, heads);
-      }
+    for (const { files, blocks, buckets } of segments) {
+      if (files.rows?.name === name) return spansOf(blocks.at, blocks.bytes);
+      if (files.vectors?.name === name) return spansOf(blocks.vectorsAt, blocks.vectorsBytes);
       if (files.hashes?.name === name) {
         // Of hashes those buckets are read that ids are in.
-        const buckets = files.buckets as FolderFile;
-        const table = bucketsFromArrow(readFileSync(join(folder, buckets.name)), buckets.name);
-        const own = bucketOf(hashOfId('row 0'), table.count);
-        return [{ at: table.at[own], length: table.bytes[own] }];
+        const own = bucketOf(hashOfId('row 0'), buckets.count);
+        return [{ at: buckets.at[own], length: buckets.bytes[own] }];
       }
     }
     // Not the copy for people. Of columns the bodies of batches are used, wherever they are.
@@ -181,7 +172,7 @@ try {
   const ofHashes = filesOf(await manifestOf(hashed)).map(({ name }) => name);
   await sweepAll(
     hashed,
-    ofHashes.filter((name) => /^(hashes|buckets)-/.test(name)),
+    ofHashes.filter((name) => /^hashes-/.test(name)),
   );
   process.stdout.write(JSON.stringify(found));
 } finally {

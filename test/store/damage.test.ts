@@ -23,8 +23,8 @@ describe('a file of an index folder that is cut, changed or gone', () => {
   it('is of every kind there is', () => {
     const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
     expect([...kinds].sort()).toEqual(
-      ['blocks', 'buckets', 'columns', 'copies', 'frequencies', 'hashes', 'manifest']
-        .concat(['manifest.json', 'places', 'removed', 'rows', 'space', 'vectors'])
+      ['blocks', 'columns', 'frequencies', 'hashes', 'manifest']
+        .concat(['manifest.json', 'removed', 'rows', 'space', 'vectors'])
         .sort(),
     );
   });

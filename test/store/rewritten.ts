@@ -1,12 +1,12 @@
 /** Folders whose blocks were changed before they were written, with checksums that are right. */
 
 import type { Id } from '../../src/index';
-import { idAt, idColumn, type NewBlock } from '../../src/store/blocks';
-import { openContent, type StoredSegment } from '../../src/store/content';
+import { idAt, idColumn } from '../../src/store/blocks';
+import { openContent } from '../../src/store/content';
 import { FolderPlace } from '../../src/store/folder-place';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import type { Manifest } from '../../src/store/manifest';
-import { type BlockName, Reader } from '../../src/store/reader';
+import { Reader } from '../../src/store/reader';
 import { SegmentWriter } from '../../src/store/write-segment';
 
 /** What is changed in place: columns of each block. */
@@ -27,42 +27,28 @@ export async function rewritten(folder: string, change: Change): Promise<void> {
   const content = await openContent(place, base);
   const reader = new Reader(content);
   const [segment] = content.segments;
-  const { layout } = segment.rows.table;
+  const { layout } = segment.blocks;
   const { firstRow, endRow, count } = segment;
   const id = change.withoutIds ? null : layout.id;
   const writer = new GenerationWriter(folder, base);
   const range = { firstRow, endRow, count };
   const output = await SegmentWriter.open(writer, base.index, { ...layout, id }, range);
-  for (const name of namesOf(segment, 'rows')) {
+  for (const block of segment.blocks.rows.keys()) {
+    const name = { segment, block };
     const [{ rows: own }] = await reader.blocks([name], 'whole');
     const [vectors] = await reader.vectors([name]);
     const ids = Array.from(own.rows, (row, i) => idAt(own.ids, i, row, false));
-    const block: NewBlock = { ...own, ids: null, vectors };
-    change.ids?.(ids);
-    change.rows?.(own.rows);
-    if (own.links !== null) change.links?.(own.links);
-    change.vectors?.(vectors.vectors as Int8Array);
-    change.scales?.(own.scales as Float32Array);
-    await output.add({ ...block, ids: idColumn(ids, id) });
-  }
-  for (const name of namesOf(segment, 'copies')) {
-    const [{ rows: own }] = await reader.blocks([name], 'whole');
-    const ids = Array.from(own.rows, (row, i) => idAt(own.ids, i, row, false));
-    await output.addCopies({
-      ...own,
-      ids: idColumn(ids, id),
-      vectors: { vectors: null, scales: null, sparse: null },
-    });
+    if (!own.isCopy) {
+      change.ids?.(ids);
+      change.rows?.(own.rows);
+      if (own.links !== null) change.links?.(own.links);
+      change.vectors?.(vectors.vectors as Int8Array);
+      change.scales?.(own.scales as Float32Array);
+    }
+    await output.add({ ...own, vectors, ids: idColumn(ids, id) });
   }
   const files = await output.end();
   await place.close();
   const { generation: _, previous: __, checksum: ___, ...rest } = base;
   await writer.commit({ ...rest, segments: [files] });
-}
-
-function namesOf(segment: StoredSegment, of: 'rows' | 'copies'): BlockName[] {
-  const list = segment[of];
-  return Array.from(list?.table.partitions ?? [], (_, block) => {
-    return { segment, list: list as NonNullable<typeof list>, block };
-  });
 }

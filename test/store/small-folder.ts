@@ -52,7 +52,7 @@ const HASHED_ROWS = MIN_HASHED_ROWS + 1;
 
 /** What readers of files of a kind answer, as text: each of them is one that users call. */
 export function readersOf(kind: string): ((folder: string) => Promise<string>)[] {
-  if (kind === 'hashes' || kind === 'buckets') return [foundByHash];
+  if (kind === 'hashes') return [foundByHash];
   if (kind === 'columns' || kind === 'frequencies' || kind === 'manifest.json') {
     return [(folder) => answersOf(folder, kind)];
   }

@@ -1,7 +1,8 @@
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index/simhash-index';
+import { type BlockTable, blocksFromArrow, blocksToArrow } from '../../src/store/blocks';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import type { FolderFile, Manifest } from '../../src/store/manifest';
@@ -187,9 +188,12 @@ describe('a folder that was written wrongly', () => {
     const writer = new GenerationWriter(one, manifest);
     const [segment] = manifest.segments;
     const hashes = await writer.take(foreign?.hashes as FolderFile, other);
-    const buckets = await writer.take(foreign?.buckets as FolderFile, other);
+    const [own, theirs] = [tableIn(one, segment.files.blocks), tableIn(other, foreign?.blocks)];
+    const all = [...writtenOf(own.blocks), ...writtenOf(theirs.buckets)];
+    const bytes = blocksToArrow(own.blocks.layout, all);
+    const blocks = await writer.add('blocks', bytes, all.length);
     const { generation: _, previous: __, checksum: ___, ...content } = manifest;
-    const files = { ...segment.files, hashes, buckets };
+    const files = { ...segment.files, hashes, blocks };
     await writer.commit({ ...content, segments: [{ ...segment, files }] });
     const { problems } = await IndexFolder.verify(one);
     expect(problems.map(({ message }) => message)).toEqual([
@@ -197,6 +201,29 @@ describe('a folder that was written wrongly', () => {
     ]);
   });
 });
+
+const tableIn = (folder: string, file: FolderFile | undefined) =>
+  blocksFromArrow(readFileSync(join(folder, file?.name ?? '')), '');
+
+/** The blocks of a table as they are written. */
+const writtenOf = (table: BlockTable) =>
+  Array.from(table.of, (of, i) => ({
+    of,
+    partition: table.partitions[i],
+    rows: table.rows[i],
+    body: {
+      at: table.at[i],
+      length: table.bytes[i],
+      checksum: table.checksums[i],
+      headChecksum: table.headChecksums[i],
+    },
+    vectors: {
+      at: table.vectorsAt[i],
+      length: table.vectorsBytes[i],
+      checksum: table.vectorsChecksums[i],
+      headChecksum: 0n,
+    },
+  }));
 
 /** Folders that were written once, by the name of their rows. */
 const written = new Map<string, Promise<string>>();

@@ -142,7 +142,7 @@ export function writeTable(
 }
 
 /** Where the body of a record batch is in its file. */
-interface Body {
+export interface Body {
   readonly at: number;
   readonly length: number;
   readonly checksum: bigint;

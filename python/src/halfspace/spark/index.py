@@ -323,4 +323,4 @@ def _files(index: dict[str, Any], segments: list[int] | None = None) -> Iterator
     own = index["segments"] if segments is None else [index["segments"][i] for i in segments]
     for part in (index, *own):
         files = part["files"].items()
-        yield from (file["name"] for kind, file in files if kind not in ("hashes", "buckets", "columns"))
+        yield from (file["name"] for kind, file in files if kind not in ("hashes", "columns"))
