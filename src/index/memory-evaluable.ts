@@ -38,11 +38,8 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
     return this.held.count;
   }
 
-  eachRow(
-    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
-    work: LongWork,
-  ): Promise<void> {
-    return this.held.eachRow(take, untrainedSpace(this.#core.origin).parts.kind === 'codes', work);
+  eachRun(take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void, work: LongWork): Promise<void> {
+    return this.held.eachRun(take, untrainedSpace(this.#core.origin).parts.kind === 'codes', work);
   }
 
   protected async rowToPlace(row: number, space: Space): Promise<RowsToPlace | null> {

@@ -15,7 +15,7 @@ import { Rows, type RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import { merged, type Placed, type Segment, Tail } from './segment';
 import type { RowsToPlace, Space } from './space';
-import { isHeldOut } from './train';
+import { heldOutOf } from './train';
 import type { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors } from './vectors/row-vectors';
 
@@ -248,19 +248,18 @@ export class MemoryIndex {
     return live.sort();
   }
 
-  /** Goes once through all rows that have codes, in any order. */
-  async eachRow(
-    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
+  /** Goes once through all rows that have codes, run by run in any order. */
+  async eachRun(
+    take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
     isByCode: boolean,
     work: LongWork,
   ): Promise<void> {
     for (const { rows } of this.parts) {
-      for (let position = 0; position < rows.count; position++) {
-        if (position % STEP_ROWS === 0) await work.step();
-        const row = rows.codes.rows[position];
-        if (row === NO_ROW) continue;
-        const isHeld = isHeldOut(heldValuesAt(rows, position));
-        take(row, isHeld, () => rows.toPlace(position, position + 1, isByCode));
+      for (let first = 0; first < rows.count; first += RUN_ROWS) {
+        const end = Math.min(rows.count, first + RUN_ROWS);
+        const own = rows.toPlace(first, end, isByCode);
+        take(own, heldOutOfRun(rows, own, first, end));
+        await work.step();
       }
     }
   }
@@ -325,12 +324,22 @@ export function searchedOf(bits: number, layout: Layout, parts: readonly Placed[
   };
 }
 
-/** Rows between two steps. */
-const STEP_ROWS = 4096;
+/** Rows of a run: some milliseconds. */
+const RUN_ROWS = 1024;
 
-/** What decides whether a row is held out: its dense vector, or its code. */
-function heldValuesAt(rows: Rows, position: number): Float32Array | Int8Array | Uint8Array {
-  const { vectors } = rows;
-  if (vectors === null || vectors.kind === 'sparse') return rows.codeAt(position);
-  return (vectors as DenseVectors).valuesAt(position);
+/** Rows are held out by their dense vectors, or by their codes where there are none. */
+function heldOutOfRun(
+  { vectors, codes }: Rows,
+  own: RowsToPlace,
+  first: number,
+  end: number,
+): Uint8Array {
+  if (vectors === null || vectors.kind === 'sparse') {
+    const { bytesPerCode } = codes;
+    const some = codes.codes.subarray(first * bytesPerCode, end * bytesPerCode);
+    return heldOutOf(some, bytesPerCode);
+  }
+  const { values, dimensions } =
+    own.vectors ?? (vectors as DenseVectors).rowsOfLengths(own.rows, first);
+  return heldOutOf(values, dimensions);
 }

@@ -8,6 +8,7 @@
 import { checkInteger, checkSeed, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
+import { NO_ROW } from '../kernels/hits';
 import { MAX_RESIDUAL_BYTES } from '../kernels/residuals';
 import type { RowsToAdd } from './add-rows';
 import {
@@ -31,7 +32,7 @@ import {
   type QueriesKind,
 } from './recall';
 import { reportOf } from './report';
-import { bytesPerEntryOf, type Space } from './space';
+import { bytesPerEntryOf, type RowsToPlace, type Space } from './space';
 import {
   HELD_OUT_CLASSES,
   MIN_PARTITIONED_ROWS,
@@ -192,14 +193,14 @@ async function trainedSpace(
   let sample = new TrainingSample(sampled);
   const held = new HeldOut();
   const [reading, training] = work.inParts([1, 4]);
-  await index.eachRow((row, isHeldOut, own) => {
-    held.take(row, isHeldOut);
-    if (!isHeldOut) sample.offer(row, own);
+  await index.eachRun((rows, isHeldOut) => {
+    held.take(rows, isHeldOut);
+    sample.offer(rows, isHeldOut);
   }, reading);
   if (sample.count === 0) {
     // All rows are held out, since there are few different vectors: train on them all the same.
     sample = new TrainingSample(sampled);
-    await index.eachRow((row, _, own) => sample.offer(row, own), reading);
+    await index.eachRun((rows) => sample.offer(rows, null), reading);
   }
   const points = sample.points();
   const space = await trainSpace(
@@ -216,9 +217,12 @@ class HeldOut {
   readonly #all: number[] = [];
   readonly #held: number[] = [];
 
-  take(row: number, isHeldOut: boolean): void {
-    this.#all.push(row);
-    if (isHeldOut) this.#held.push(row);
+  take({ rows }: RowsToPlace, isHeldOut: Uint8Array): void {
+    for (const [i, row] of rows.entries()) {
+      if (row === NO_ROW) continue;
+      this.#all.push(row);
+      if (isHeldOut[i] === 1) this.#held.push(row);
+    }
   }
 
   /**
@@ -259,7 +263,7 @@ async function rowSource(
 ): Promise<EvaluationSource> {
   const { k, queries } = wanted;
   const held = known ?? new HeldOut();
-  if (known === null) await index.eachRow((row, isHeldOut) => held.take(row, isHeldOut), work);
+  if (known === null) await index.eachRun((rows, isHeldOut) => held.take(rows, isHeldOut), work);
   const { rows, isTrained } = held.queries(known !== null);
   const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
   return new EvaluationSource(

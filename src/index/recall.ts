@@ -68,9 +68,12 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return this.parts.vectors?.kind ?? 'none';
   }
 
-  /** Goes once through all rows that have codes, in any order; `own` is valid during the call. */
-  abstract eachRow(
-    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
+  /**
+   * Goes once through all rows that have codes, run by run in any order, with 1 for each row that
+   * is held out.
+   */
+  abstract eachRun(
+    take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
     work: LongWork,
   ): Promise<void>;
   /** The same rows in the partitions of a space. */

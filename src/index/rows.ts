@@ -213,7 +213,7 @@ export class Rows {
       const flush = () => {
         if (from === null || to.length === 0) return;
         const own = Uint32Array.from(to, (at) => position[at]);
-        vectors.restore(from.gather(own), Uint32Array.from(to));
+        vectors.copyFrom(from, own, Uint32Array.from(to));
         to = [];
       };
       for (let at = 0; at < position.length; at++) {
@@ -311,8 +311,7 @@ export class Rows {
       const own = codes.slice(first * bytesPerCode, end * bytesPerCode);
       return { rows, vectors: null, codes: own };
     }
-    const vectors = (this.vectors as DenseVectors).rowsOfLengths(first, end);
-    for (let i = 0; i < rows.length; i++) if (rows[i] === NO_ROW) vectors.lengths[i] = 0;
+    const vectors = (this.vectors as DenseVectors).rowsOfLengths(rows, first);
     return { rows, vectors, codes: null };
   }
 

@@ -8,6 +8,7 @@ import type { LongWork } from '../base/long-work';
 import { mixed, shareAt } from '../base/random';
 import { allocateIntegers } from '../k-means/points';
 import { trainTree } from '../k-means/two-level';
+import { NO_ROW } from '../kernels/hits';
 import { product, UNIT } from '../kernels/products';
 import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 
@@ -37,17 +38,39 @@ const NEARNESS_POINTS = 8192;
  */
 const SAMPLING = 0x5a4d_504c;
 
-/** Whether a row is held out, by its vector as it is held, or its code where none is held. */
-export function isHeldOut(values: Float32Array | Int8Array | Uint8Array): boolean {
+/**
+ * For each row 1 if it is held out, else 0: by its `width` values as they are held, or its code
+ * where none are.
+ */
+export function heldOutOf(
+  values: Float32Array | Int8Array | Uint8Array,
+  width: number,
+): Uint8Array {
   const { buffer, byteOffset, length } = values;
   const words =
     values instanceof Float32Array ? new Int32Array(buffer, byteOffset, length) : values;
-  let hash = length;
-  for (let i = 0; i < length; i++) {
-    hash = Math.imul(hash ^ words[i], 0x9e37_79b1);
-    hash ^= hash >>> 15;
+  const held = new Uint8Array(length / width);
+  for (let row = 0; row < held.length; row += 4) {
+    // Four rows at a time, whose steps overlap; the last row stands for those that are missing.
+    const last = width * (held.length - 1 - row);
+    const [q, r, s] = [Math.min(width, last), Math.min(2 * width, last), Math.min(3 * width, last)];
+    let [a, b, c, d] = [width, width, width, width];
+    for (let j = 0, i = row * width; j < width; j++, i++) {
+      a = Math.imul(a ^ words[i], 0x9e37_79b1);
+      b = Math.imul(b ^ words[i + q], 0x9e37_79b1);
+      c = Math.imul(c ^ words[i + r], 0x9e37_79b1);
+      d = Math.imul(d ^ words[i + s], 0x9e37_79b1);
+      a ^= a >>> 15;
+      b ^= b >>> 15;
+      c ^= c >>> 15;
+      d ^= d >>> 15;
+    }
+    held[row] = Number((mixed(a) & (HELD_OUT_CLASSES - 1)) === 0);
+    held[row + 1] = Number((mixed(b) & (HELD_OUT_CLASSES - 1)) === 0);
+    held[row + 2] = Number((mixed(c) & (HELD_OUT_CLASSES - 1)) === 0);
+    held[row + 3] = Number((mixed(d) & (HELD_OUT_CLASSES - 1)) === 0);
   }
-  return (mixed(hash) & (HELD_OUT_CLASSES - 1)) === 0;
+  return held;
 }
 
 /** What a space of an index is, before it is trained. */
@@ -115,12 +138,18 @@ export class TrainingSample {
     this.#hashes = new Float64Array(room);
   }
 
-  /** Takes the row, or not. */
-  offer(row: number, own: () => RowsToPlace): void {
-    const hash = shareAt(this.#seed ^ SAMPLING, row);
-    if (hash >= this.#below || this.count === this.#hashes.length) return;
-    this.#points.set(this.#space.pointsOf(own()), this.count * this.#space.width);
-    this.#hashes[this.count++] = hash;
+  /** Takes some of the rows, none of those that are left out. */
+  offer(given: RowsToPlace, isLeftOut: Uint8Array | null): void {
+    const { width } = this.#space;
+    let points: Int16Array | null = null;
+    for (const [i, row] of given.rows.entries()) {
+      if (row === NO_ROW || isLeftOut?.[i] === 1) continue;
+      const hash = shareAt(this.#seed ^ SAMPLING, row);
+      if (hash >= this.#below || this.count === this.#hashes.length) continue;
+      points ??= this.#space.pointsOf(given);
+      this.#points.set(points.subarray(i * width, (i + 1) * width), this.count * width);
+      this.#hashes[this.count++] = hash;
+    }
   }
 
   /** The points in the order of their hashes. To be called once: it moves them. */

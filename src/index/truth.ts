@@ -157,7 +157,7 @@ export async function nearestByVectors(
         state: { queries, width },
         count: group.length,
         part: (i) => ({
-          points: pointsOfChunk(group[i]),
+          points: pointsOf(group[i].vectors.rowsOfLengths(group[i].rows, group[i].first)),
           least: Int32Array.from(collected, leastOf),
         }),
         take({ ends, places }, i) {
@@ -174,13 +174,6 @@ export async function nearestByVectors(
     );
   }
   return collected;
-}
-
-/** Points of a chunk; zeros where there is no row. */
-function pointsOfChunk({ rows, vectors, first }: VectorChunk<DenseVectors>): Int16Array {
-  const own = vectors.rowsOfLengths(first, first + rows.length);
-  for (let i = 0; i < rows.length; i++) if (rows[i] === NO_ROW) own.lengths[i] = 0;
-  return pointsOf(own);
 }
 
 /**

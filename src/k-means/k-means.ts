@@ -5,6 +5,7 @@
  * else is float64. `cluster` and the training of partitions run the same iteration.
  */
 
+import { toStarts } from '../base/arrays';
 import { lengthOf } from '../base/length';
 import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
@@ -123,7 +124,8 @@ export class KMeans {
         const first = i * capacity;
         const count = block.take(rows, first);
         nearest.set(found, first);
-        this.#add(found, count);
+        if (integers === undefined) this.#add(found, count);
+        else if (first + count === rows.length) this.#sumUp(integers, rows, nearest);
         return progress.add(count);
       },
     };
@@ -139,6 +141,20 @@ export class KMeans {
     for (let i = 0; i < count; i++) {
       this.#sizes[found[i]]++;
       this.#block.addTo(this.#sums, found[i], i);
+    }
+  }
+
+  /** Sums the integer points of each centroid. */
+  #sumUp(integers: Int16Array, rows: Uint32Array, nearest: Uint32Array): void {
+    const { dimensions } = this.#points;
+    for (const centroid of nearest) this.#sizes[centroid]++;
+    const ends = this.#sizes.slice();
+    const members = new Uint32Array(toStarts(ends));
+    for (let i = 0; i < rows.length; i++) members[ends[nearest[i]]++] = rows[i];
+    for (let centroid = 0; centroid < this.count; centroid++) {
+      const own = members.subarray(ends[centroid] - this.#sizes[centroid], ends[centroid]);
+      const sum = this.#sums.subarray(centroid * dimensions, (centroid + 1) * dimensions);
+      productsKernel.addRows({ values: integers, width: this.#block.width }, own, sum);
     }
   }
 

@@ -43,6 +43,25 @@ export function roundRows(
   else roundRowsOf<i8>(rows, count, dimensions, scales, width, out);
 }
 
+/**
+ * Writes the sum of the listed rows, at most 65,536 of them, to `out` as i32.
+ */
+export function sumRows(rows: usize, list: usize, count: usize, width: usize, out: usize): void {
+  const stride = width << 1;
+  const end = list + (count << 2);
+  for (let at: usize = 0; at < stride; at += 16, out += 32) {
+    let a = i32x4.splat(0);
+    let b = i32x4.splat(0);
+    for (let next = list; next < end; next += 4) {
+      const eight = v128.load(rows + <usize>load<u32>(next) * stride + at);
+      a = i32x4.add(a, i32x4.extend_low_i16x8_s(eight));
+      b = i32x4.add(b, i32x4.extend_high_i16x8_s(eight));
+    }
+    v128.store(out, a);
+    v128.store(out, b, 16);
+  }
+}
+
 /** Products of eight values, summed in pairs: four lanes. */
 @inline
 function pairs(a: v128, at: usize): v128 {

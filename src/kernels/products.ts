@@ -49,6 +49,8 @@ const BLOCK_BYTES = 8 * BLOCK;
 /** Vectors that are compared in one call: those that fit the scratch space, and at most so many. */
 const MAX_VECTORS = 1024;
 const VECTORS_BYTES = SCAN_BYTES - 2 ** 17;
+/** Rows that one call adds, in 32 bits. */
+const MAX_ADDED = 2 ** 15;
 /** Products that one call may find to be high. */
 const MAX_HIGH = 2 ** 19;
 const MAX_BYTE = 127;
@@ -195,6 +197,21 @@ export const productsKernel = {
     const out = work + productBytes;
     kernels.nearestLists(rowsAt, count, vectorsAt, vectorCount, width, most, out, work);
     return staged.numbers(out, most * vectorCount);
+  },
+
+  /** Adds the listed rows to `sums`, in the order of their values. */
+  addRows(rows: IntegerRows, list: Uint32Array, sums: Float64Array): void {
+    const { values, width } = rows;
+    for (let first = 0; first < list.length; first += MAX_ADDED) {
+      const some = list.subarray(first, first + MAX_ADDED);
+      const bytes = some.byteLength + 4 * width + 16;
+      const { memory, at, free } = placed(rows, 0, values.length / width, bytes);
+      const stage = new Stage(memory, free);
+      const [listAt, out] = [stage.add(some), stage.space(4 * width)];
+      searchKernels(memory).sumRows(at, listAt, some.length, width, out);
+      const found = new Int32Array(memory.bytes.buffer, out, width);
+      for (let i = 0; i < sums.length; i++) sums[i] += found[i];
+    }
   },
 
   /**

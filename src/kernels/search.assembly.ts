@@ -4,7 +4,7 @@ export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
 export {
-  highProducts, nearestLists, nearestRows, orderInto, productsInto, roundRows, secondRows,
+  highProducts, nearestLists, nearestRows, orderInto, productsInto, roundRows, secondRows, sumRows,
 } from './products.assembly';
 export { entriesOfRound, layRows } from './residuals.assembly';
 export { encodeRows, residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';

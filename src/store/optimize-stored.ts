@@ -15,7 +15,7 @@ import type { Query } from '../index/query-parts';
 import { Evaluable, type EvaluationSearch, type Partitions } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
 import type { RowsToPlace, Space } from '../index/space';
-import { isHeldOut } from '../index/train';
+import { heldOutOf } from '../index/train';
 import {
   chunkStarts,
   type EvaluationQuery,
@@ -195,8 +195,9 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
 
   protected async rowToPlace(row: number, _: Space, { call }: LongWork): Promise<RowsToPlace> {
     const { vectors, position } = await this.stored.vectorOf(row, call.signal);
-    const own = (vectors as DenseVectors).rowsOfLengths(position, position + 1);
-    return { rows: Uint32Array.of(row), vectors: own, codes: null };
+    const rows = Uint32Array.of(row);
+    const own = (vectors as DenseVectors).rowsOfLengths(rows, position);
+    return { rows, vectors: own, codes: null };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
@@ -277,19 +278,15 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     });
   }
 
-  async eachRow(
-    take: (row: number, isHeldOut: boolean, own: () => RowsToPlace) => void,
+  async eachRun(
+    take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
     work: LongWork,
   ): Promise<void> {
     for (const group of blockGroups(this.#content.segments, READ_BYTES, 'rows and vectors')) {
       for (const { rows, vectors, first } of await this.#read(group, work.call.signal)) {
-        for (let i = 0; i < rows.length; i++) {
-          if (rows[i] === NO_ROW) continue;
-          take(rows[i], isHeldOut(vectors.valuesAt(first + i)), () => {
-            const own = vectors.rowsOfLengths(first + i, first + i + 1);
-            return { rows: rows.subarray(i, i + 1), vectors: own, codes: null };
-          });
-        }
+        const own = vectors.rowsOfLengths(rows, first);
+        const given = { rows, vectors: own, codes: null };
+        take(given, heldOutOf(own.values, own.dimensions));
         await work.step();
       }
     }

@@ -74,7 +74,7 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
     const work = new LongWork({});
     const untrained = untrainedSpace({ bits, dimensions: null, seed: 0n });
     const sample = new TrainingSample({ space: untrained, most: 3000, rows: 6000, seed: 0 });
-    await plain.eachRow((row, _, own) => sample.offer(row, own), true, work);
+    await plain.eachRun((rows) => sample.offer(rows, null), true, work);
     const space = await trainSpace(untrained, sample.points(), { partitions: 8, seed: '0' }, work);
     const index = await plain.placed({ space, hasCopies: false }, work);
     append(index, 6000, count);

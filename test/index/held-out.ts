@@ -1,12 +1,14 @@
 import { LongWork } from '../../src/base/long-work';
 import type { MemoryIndex } from '../../src/index/memory-index';
+import type { RowsToPlace } from '../../src/index/space';
+import { NO_ROW } from '../../src/kernels/hits';
 
 /** The rows of an index that never train a space, ascending. */
 export async function heldOutRows(index: MemoryIndex): Promise<Uint32Array> {
   const held: number[] = [];
-  const take = (row: number, isHeldOut: boolean) => {
-    if (isHeldOut) held.push(row);
+  const take = ({ rows }: RowsToPlace, isHeldOut: Uint8Array) => {
+    held.push(...rows.filter((row, i) => row !== NO_ROW && isHeldOut[i] === 1));
   };
-  await index.eachRow(take, false, new LongWork());
+  await index.eachRun(take, false, new LongWork());
   return Uint32Array.from(held).sort();
 }

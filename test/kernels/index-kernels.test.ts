@@ -111,6 +111,12 @@ describe.each([
     const nearest = new Uint32Array(queryCount);
     kernel.nearestInto({ values: rows, width }, queries, nearest);
     expect([...nearest]).toEqual(expected.map((list) => list.indexOf(Math.max(...list))));
+    const sums = new Float64Array(dimensions).fill(0.5);
+    kernel.addRows({ values: rows, width }, Uint32Array.of(130, 2, 130, 7), sums);
+    sums.forEach((sum, i) => {
+      const of = (row: number) => rows[row * width + i];
+      expect(sum).toBe(0.5 + 2 * of(130) + of(2) + of(7));
+    });
     const byProduct = (list: number[]) =>
       [...list.keys()].sort((a, b) => list[b] - list[a] || a - b);
     // Groups of rows, of which one is empty and one has no vectors, each with some of the vectors.
@@ -136,6 +142,14 @@ describe.each([
         expect(own).toEqual([...list.keys()].filter((row) => list[row] >= least[query]));
       });
     }
+  });
+
+  it('adds more rows than 32 bits can', () => {
+    const arena = new Arena(2 * 8 * 5);
+    const values = new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, 16).fill(UNIT);
+    const sums = new Float64Array(8);
+    kernel.addRows({ values, width: 8 }, new Uint32Array(200_000).fill(1), sums);
+    expect([...sums]).toEqual(Array(8).fill(200_000 * UNIT));
   });
 
   it('finds all rows of more products than one call has room for', () => {

@@ -133,6 +133,15 @@ export class DenseVectors implements RowVectors {
     }
   }
 
+  copyFrom(from: RowVectors, rows: Uint32Array, to: Uint32Array): void {
+    const own = from as DenseVectors;
+    for (let i = 0; i < rows.length; i++) {
+      this.valuesAt(to[i]).set(own.valuesAt(rows[i]));
+      this.#norms[to[i]] = own.#norms[rows[i]];
+      if (this.kind === 'int8') this.#scales[to[i]] = own.#scales[rows[i]];
+    }
+  }
+
   skip(count: number): void {
     this.#reserve(count);
     this.#count += count;
@@ -153,15 +162,18 @@ export class DenseVectors implements RowVectors {
     return { vectors, scales, sparse: null };
   }
 
-  /** A copy of rows `first` to `end - 1` as they are held, and of their lengths. */
-  rowsOfLengths(first: number, end: number): RowsOfLengths {
+  /** A copy of the rows from `first` on that `rows` names, of length 0 where it says NO_ROW. */
+  rowsOfLengths(rows: Uint32Array, first: number): RowsOfLengths {
     const { dimensions } = this;
-    const rowsPerPart = this.#rowsPerPart;
-    const isOfOnePart = Math.floor(first / rowsPerPart) === Math.floor((end - 1) / rowsPerPart);
-    const values = isOfOnePart
-      ? this.#rowsView(first, end - first).slice()
-      : (this.gather(ascending(end).subarray(first)).vectors as Float32Array | Int8Array);
-    return { values, lengths: this.#norms.slice(first, end), dimensions };
+    const end = first + rows.length;
+    const inPart = this.#rowsPerPart - (first % this.#rowsPerPart);
+    const values =
+      rows.length <= inPart
+        ? this.#rowsView(first, rows.length).slice()
+        : (this.gather(ascending(end).subarray(first)).vectors as Float32Array | Int8Array);
+    const lengths = this.#norms.slice(first, end);
+    for (let i = 0; i < rows.length; i++) if (rows[i] === NO_ROW) lengths[i] = 0;
+    return { values, lengths, dimensions };
   }
 
   /** Allocates room for more rows. */

@@ -71,6 +71,8 @@ export interface RowVectors {
    * Throws if a dense value is not finite.
    */
   restore(columns: VectorColumns, rows: Uint32Array): void;
+  /** Fills skipped rows `to` with copies of `rows` of vectors of the same kind and width. */
+  copyFrom(from: RowVectors, rows: Uint32Array, to: Uint32Array): void;
   /** Appends rows that are removed, or restored later: all-zero until then. */
   skip(count: number): void;
   /** Where a `gather` from `rows[first]` on must end, at most `end`: columns stay below 2 GiB. */

@@ -119,6 +119,10 @@ export class SparseVectors implements RowVectors {
     this.#entryCount += count;
   }
 
+  copyFrom(from: RowVectors, rows: Uint32Array, to: Uint32Array): void {
+    this.restore(from.gather(rows), to);
+  }
+
   skip(count: number): void {
     this.#reserve(count, 0);
     this.#rowCount += count;

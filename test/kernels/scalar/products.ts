@@ -59,6 +59,12 @@ export const scalarProducts: ProductsKernel = {
     return Uint32Array.from(lists);
   },
 
+  addRows({ values, width }, list, sums) {
+    for (const row of list) {
+      for (let i = 0; i < sums.length; i++) sums[i] += values[row * width + i];
+    }
+  },
+
   highRows({ values, width }, vectors, least) {
     const places: number[] = [];
     const ends = least.map((bound, vector) => {
