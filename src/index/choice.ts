@@ -39,6 +39,8 @@ const UNRANKED = 4;
 /** Factor between the numbers of probes that are tried; and how many are tried beyond the least. */
 const PROBE_RATIO = 2 ** (1 / 8);
 const MORE_PROBES = 12;
+/** How many of these numbers are tried first. */
+const FIRST_PROBES = 5;
 /**
  * Entries that take as long as a re-ranked row: 31 of residual codes of 100 dimensions, 24 of 256,
  * 19 of 784.
@@ -69,13 +71,21 @@ export async function chosen(
       await work.step();
     }
     const least = leastProbes(places, asked, target, count);
-    const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
-    const seen = await recorded(index, asked, k, most, work);
-    // More probes than the least can be cheaper, if they need fewer candidates to find enough.
-    for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
-      best = better(best, candidateWith(index, seen, target, probes));
-      if (probes === most) break;
-      await work.step();
+    const grid = probesFrom(least, count);
+    // More probes than the least can be cheaper, if they need fewer candidates to find enough. One
+    // of the first is nearly always the cheapest; others follow where they can be cheaper yet.
+    const canWin = (probes: number) =>
+      !best?.isEnough || workOf(index, { probes, want: k }) < best.work;
+    for (let tried = 0, end = FIRST_PROBES; ; end = grid.filter(canWin).length) {
+      const some = grid.slice(tried, end);
+      const most = some.at(-1);
+      if (most === undefined) break;
+      tried += some.length;
+      const seen = await recorded(index, asked, k, most, work);
+      for (const probes of some) {
+        best = better(best, candidateWith(index, seen, target, probes));
+        await work.step();
+      }
     }
     // A scan is tried too, unless less than half of the partitions are enough.
     const isFast = best?.isEnough && 2 * (best.probes as number) < count;
@@ -99,6 +109,16 @@ function leastProbes(
     );
     return isEnough(sharesOf(within, sizes), target);
   });
+}
+
+/** Numbers of probes, from the least on. */
+function probesFrom(least: number, count: number): number[] {
+  const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
+  const grid = [least];
+  for (let probes = least; probes < most; grid.push(probes)) {
+    probes = Math.min(most, Math.ceil(probes * PROBE_RATIO));
+  }
+  return grid;
 }
 
 /** The better choice: finds enough by less work, else finds enough, else finds more. */
