@@ -14,9 +14,8 @@ import type { Id } from './ids';
 import { Rows, type RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import { merged, type Placed, type Segment, Tail } from './segment';
-import type { RowsToPlace, Space } from './space';
-import { heldOutOf } from './train';
-import type { DenseVectors } from './vectors/dense-vectors';
+import type { Space } from './space';
+import { type Chunk, chunksOf } from './truth';
 import type { RowVectors } from './vectors/row-vectors';
 
 /** Rows with which the tail becomes a segment; with fewer, scoring them one by one costs little. */
@@ -248,20 +247,9 @@ export class MemoryIndex {
     return live.sort();
   }
 
-  /** Goes once through all rows that have codes, run by run in any order. */
-  async eachRun(
-    take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
-    isByCode: boolean,
-    work: LongWork,
-  ): Promise<void> {
-    for (const { rows } of this.parts) {
-      for (let first = 0; first < rows.count; first += RUN_ROWS) {
-        const end = Math.min(rows.count, first + RUN_ROWS);
-        const own = rows.toPlace(first, end, isByCode);
-        take(own, heldOutOfRun(rows, own, first, end));
-        await work.step();
-      }
-    }
+  /** All rows, those of a part as one group. */
+  chunks(): Chunk[][] {
+    return this.parts.map(({ rows }) => chunksOf(rows.codes, rows.vectors, rows.count));
   }
 
   /** A copy whose rows are in the partitions of another space, as one segment if they fit. */
@@ -322,24 +310,4 @@ export function searchedOf(bits: number, layout: Layout, parts: readonly Placed[
     groupsOf: (probes) => [probes],
     vectorsAhead: null,
   };
-}
-
-/** Rows of a run: some milliseconds. */
-const RUN_ROWS = 1024;
-
-/** Rows are held out by their dense vectors, or by their codes where there are none. */
-function heldOutOfRun(
-  { vectors, codes }: Rows,
-  own: RowsToPlace,
-  first: number,
-  end: number,
-): Uint8Array {
-  if (vectors === null || vectors.kind === 'sparse') {
-    const { bytesPerCode } = codes;
-    const some = codes.codes.subarray(first * bytesPerCode, end * bytesPerCode);
-    return heldOutOf(some, bytesPerCode);
-  }
-  const { values, dimensions } =
-    own.vectors ?? (vectors as DenseVectors).rowsOfLengths(own.rows, first);
-  return heldOutOf(values, dimensions);
 }

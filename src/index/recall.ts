@@ -6,14 +6,24 @@
 
 import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
+import { pointsOf } from '../kernels/products';
 import type { EvaluationRecall, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
 import { queryOf } from './query';
 import type { Query, QueryParts } from './query-parts';
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
-import type { RowsToPlace, Space } from './space';
-import type { EvaluationQuery, Truth } from './truth';
+import { bytesPerEntryOf, type Space } from './space';
+import {
+  type Chunks,
+  type EvaluationQuery,
+  eachRun,
+  type NearVectors,
+  nearestByCodes,
+  nearestBySparse,
+  nearestByVectors,
+  type Truth,
+} from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { withDigits } from './vectors/rounding';
 import type { RowVectors, VectorStorage } from './vectors/row-vectors';
@@ -22,6 +32,13 @@ import type { RowVectors, VectorStorage } from './vectors/row-vectors';
 export interface Partitions {
   readonly own: Uint32Array;
   readonly seconds: Uint32Array | null;
+}
+
+/** Where a row is: its vector at a position, or its code. */
+export interface RowPlace {
+  readonly vectors: RowVectors | null;
+  readonly position: number;
+  readonly code: Uint8Array;
 }
 
 /** How a search of an evaluation query finds its k best; with `isUnranked` all its candidates. */
@@ -68,33 +85,46 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return this.parts.vectors?.kind ?? 'none';
   }
 
-  /**
-   * Goes once through all rows that have codes, run by run in any order, with 1 for each row that
-   * is held out.
-   */
-  abstract eachRun(
-    take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
-    work: LongWork,
-  ): Promise<void>;
+  /** All rows, in groups that are at hand together. */
+  protected abstract chunks(work: LongWork): Chunks;
   /** The same rows in the partitions of a space. */
   abstract placed(layout: Layout, work: LongWork): Promise<Self>;
   /** The partitions of rows, which must have codes. */
   abstract partitionsOf(rows: Uint32Array): Promise<Partitions>;
-  /** The true k nearest of queries. */
-  abstract nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]>;
   abstract search(
     asked: readonly EvaluationQuery[],
     how: EvaluationSearch,
     work: LongWork,
   ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
-  /** A row that has a code as a query. */
-  abstract queryOfRow(row: number, work: LongWork): Promise<Query>;
-  /** A row as it is placed in a space; null for one without a code. */
-  protected abstract rowToPlace(
-    row: number,
-    space: Space,
-    work: LongWork,
-  ): Promise<RowsToPlace | null>;
+  /** Where a row is that has a code: its vector, or its code where there are none. */
+  protected abstract placeOf(row: number, work: LongWork): Promise<RowPlace>;
+
+  /** Whether a space of the index is one of codes. */
+  protected get isByCode(): boolean {
+    const { dense } = this.parts;
+    return dense === null || bytesPerEntryOf(dense.dimensions) === 0;
+  }
+
+  /** Goes once through all rows that have codes; see `eachRun`. */
+  eachRun(take: Parameters<typeof eachRun>[2], work: LongWork): Promise<void> {
+    return eachRun(this.chunks(work), this.isByCode, take, work);
+  }
+
+  /** The true k nearest of queries. */
+  async nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
+    const { bits, dense } = this.parts;
+    if (dense !== null) return (await this.near(asked, k, work)).map(({ truth }) => truth);
+    const chunks = this.chunks(work);
+    if (this.storage === 'sparse') return nearestBySparse(chunks, asked, k, work);
+    return nearestByCodes(chunks, asked, { k, bits }, work);
+  }
+
+  /** The same by dense vectors, with cosines, so that they can be merged with those of others. */
+  near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<NearVectors[]> {
+    const { dimensions, kind } = this.parts.dense as DenseVectors;
+    const by = { k, dimensions, kind, total: this.rows };
+    return nearestByVectors(this.chunks(work), asked, by, work);
+  }
 
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
     const visits = this.visitsOf(query);
@@ -111,19 +141,22 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return visits;
   }
 
-  /** The points of rows; zeros for a row that has none. */
+  /** The points of rows that have dense vectors. */
   async pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array> {
     const points = new Int16Array(rows.length * space.width);
     for (const [i, row] of rows.entries()) {
-      const own = await this.rowToPlace(row, space, work);
-      if (own !== null) points.set(space.pointsOf(own), i * space.width);
+      const { vectors, position } = await this.placeOf(row, work);
+      const own = (vectors as DenseVectors).rowsOfLengths(Uint32Array.of(row), position);
+      points.set(pointsOf(own), i * space.width);
       await work.step();
     }
     return points;
   }
 
-  /** A held vector as a query, as it may have been given. */
-  protected queryOfVector(vectors: RowVectors, position: number, row: number): Query {
+  /** A row that has a code as a query, as its vector may have been given. */
+  async queryOfRow(row: number, work: LongWork): Promise<Query> {
+    const { vectors, position, code } = await this.placeOf(row, work);
+    if (vectors === null) return { code: code.slice(), sums: null, unit: null };
     const { dense } = this.parts;
     // Random digits in place of the lost ones: it is as far from what is held as new queries are.
     const given =

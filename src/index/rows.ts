@@ -6,7 +6,7 @@
 
 import { ascending } from '../base/arrays';
 import { CodeMemory } from '../kernels/code-memory';
-import { NO_ROW } from '../kernels/hits';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { type Id, IdLookup } from './ids';
 import type { Query } from './query-parts';
 import type { RowsToPlace } from './space';
@@ -303,18 +303,6 @@ export class Rows {
     this.endRow = endRow;
   }
 
-  /** What a space places of the rows at positions `first` to `end - 1`: copies. */
-  toPlace(first: number, end: number, byCodes: boolean): RowsToPlace {
-    const rows = this.codes.rows.slice(first, end);
-    const { bytesPerCode, codes } = this.codes;
-    if (byCodes) {
-      const own = codes.slice(first * bytesPerCode, end * bytesPerCode);
-      return { rows, vectors: null, codes: own };
-    }
-    const vectors = (this.vectors as DenseVectors).rowsOfLengths(rows, first);
-    return { rows, vectors, codes: null };
-  }
-
   /** About how many bytes the rows take. */
   get bytes(): number {
     const columns = [this.#rows, this.#positions, this.#ascending, this.#states];
@@ -347,6 +335,22 @@ export function similaritiesWith(
   const [sets, queries] = [vectors as SparseVectors, new SparseVectors()];
   queries.append(set, 0, 1, () => true);
   return Float64Array.from(rows, (row) => sets.jaccardOf(row, queries, 0));
+}
+
+/** What a space places of the rows at positions `first` to `end - 1`: copies. */
+export function rowsToPlace(
+  { codes, rows: all, bytesPerCode }: RowCodes,
+  held: RowVectors | null,
+  [first, end]: readonly [first: number, end: number],
+  byCodes: boolean,
+): RowsToPlace {
+  const rows = all.slice(first, end);
+  if (byCodes) {
+    const own = codes.slice(first * bytesPerCode, end * bytesPerCode);
+    return { rows, vectors: null, codes: own };
+  }
+  const vectors = (held as DenseVectors).rowsOfLengths(rows, first);
+  return { rows, vectors, codes: null };
 }
 
 function isAscending(rows: Uint32Array): boolean {

@@ -12,7 +12,7 @@ import { ResidualMemory } from '../kernels/residual-memory';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
 import type { Query } from './query-parts';
-import { Rows, similaritiesWith } from './rows';
+import { Rows, rowsToPlace, similaritiesWith } from './rows';
 import type { MemoryPart } from './searched';
 import type { Probes, Space } from './space';
 import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './space';
@@ -237,7 +237,8 @@ export class Tail extends InMemory implements Placed {
   #next(ahead: number): RowsToPlace {
     const first = this.#assigned + ahead;
     const end = Math.min(this.rows.count, first + PLACED_AT_ONCE);
-    return this.rows.toPlace(first, end, this.#space?.parts.kind === 'codes');
+    const { codes, vectors } = this.rows;
+    return rowsToPlace(codes, vectors, [first, end], this.#space?.parts.kind === 'codes');
   }
 
   /**

@@ -15,13 +15,24 @@ import { Highest } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
-import { type HighRows, integerWidth, pointsOf, productsKernel, UNIT } from '../kernels/products';
+import {
+  type HighRows,
+  integerWidth,
+  pointsOf,
+  productsKernel,
+  type RowsOfLengths,
+  UNIT,
+} from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseUnit } from '../vectors/sparse-rows';
 import type { Query } from './query-parts';
+import { rowsToPlace } from './rows';
+import type { RowsToPlace } from './space';
+import { heldOutOf } from './train';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { lostDigits, MAX_INT8, type Zeros } from './vectors/rounding';
+import type { RowVectors } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
 /** A query, and its row if it is one: that row is not its own neighbour. */
@@ -36,27 +47,66 @@ export interface Truth {
   readonly size: number;
 }
 
-/** Rows at positions `first` on of a place for vectors; NO_ROW where there is none to be found. */
-export interface VectorChunk<V> {
-  readonly rows: Uint32Array;
-  readonly vectors: V;
+/**
+ * Rows at places `first` to `end - 1` of some that are at hand; `rows` has NO_ROW where there is
+ * none to be found. Codes may be missing where vectors decide all.
+ */
+export interface Chunk extends RowCodes {
+  readonly vectors: RowVectors | null;
   readonly first: number;
+  readonly end: number;
 }
 
 /** Chunks in groups that are at hand together. */
-type Chunks<C> = Iterable<readonly C[]> | AsyncIterable<readonly C[]>;
+export type Chunks = Iterable<readonly Chunk[]> | AsyncIterable<readonly Chunk[]>;
 
 /** Rows of a chunk: the first ones have few, since no limits are known yet. */
 const CHUNK_ROWS = 4096;
 const FIRST_ROWS = 256;
 
-/** Where chunks of `count` rows begin, and at last their end. */
-export function chunkStarts(count: number): number[] {
-  const starts = [0];
-  for (let end = 0; end < count; starts.push(end)) {
+/** The rows at places 0 to `count - 1`. */
+export function chunksOf(
+  { codes, rows, bytesPerCode }: RowCodes,
+  vectors: RowVectors | null,
+  count: number,
+): Chunk[] {
+  const chunks: Chunk[] = [];
+  for (let first = 0, end = 0; first < count; first = end) {
     end = Math.min(count, end + Math.min(CHUNK_ROWS, Math.max(FIRST_ROWS, end)));
+    chunks.push({ codes, rows, bytesPerCode, vectors, first, end });
   }
-  return starts;
+  return chunks;
+}
+
+/** Takes all rows, run by run in any order, with 1 for each row that is held out. */
+export async function eachRun(
+  chunks: Chunks,
+  isByCode: boolean,
+  take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
+  work: LongWork,
+): Promise<void> {
+  for await (const group of chunks) {
+    for (const { vectors, first, end, ...codes } of group) {
+      const own = rowsToPlace(codes, vectors, [first, end], isByCode);
+      take(own, heldOutOfRun(codes, vectors, own, first));
+      await work.step();
+    }
+  }
+}
+
+/** Rows are held out by their dense vectors, or by their codes where there are none. */
+function heldOutOfRun(
+  { codes, bytesPerCode }: RowCodes,
+  held: RowVectors | null,
+  { rows, vectors }: RowsToPlace,
+  first: number,
+): Uint8Array {
+  if (held === null || held.kind === 'sparse') {
+    const end = first + rows.length;
+    return heldOutOf(codes.subarray(first * bytesPerCode, end * bytesPerCode), bytesPerCode);
+  }
+  const { values, dimensions } = vectors ?? (held as DenseVectors).rowsOfLengths(rows, first);
+  return heldOutOf(values, dimensions);
 }
 
 /** The best rows for one query, in any order: all as good as the k-th. */
@@ -134,7 +184,7 @@ interface NearestBy {
 
 /** The nearest by dense vectors, for each query. */
 export async function nearestByVectors(
-  chunks: Chunks<VectorChunk<DenseVectors>>,
+  chunks: Chunks,
   asked: readonly EvaluationQuery[],
   { k, dimensions, kind, total }: NearestBy,
   work: LongWork,
@@ -157,7 +207,7 @@ export async function nearestByVectors(
         state: { queries, width },
         count: group.length,
         part: (i) => ({
-          points: pointsOf(group[i].vectors.rowsOfLengths(group[i].rows, group[i].first)),
+          points: pointsOfChunk(group[i]),
           least: Int32Array.from(collected, leastOf),
         }),
         take({ ends, places }, i) {
@@ -166,7 +216,7 @@ export async function nearestByVectors(
             const own = places.subarray(ends[query - 1] ?? 0, ends[query]);
             if (own.length > 0) collected[query].take(chunk, own, one);
           }
-          for (const row of chunk.rows) if (row !== NO_ROW) done++;
+          for (let at = chunk.first; at < chunk.end; at++) if (chunk.rows[at] !== NO_ROW) done++;
           return [done, total];
         },
       },
@@ -174,6 +224,11 @@ export async function nearestByVectors(
     );
   }
   return collected;
+}
+
+/** Points of a chunk; zeros where there is no row. */
+function pointsOfChunk({ first, end, vectors, ...codes }: Chunk): Int16Array {
+  return pointsOf(rowsToPlace(codes, vectors, [first, end], false).vectors as RowsOfLengths);
 }
 
 /**
@@ -207,21 +262,23 @@ export class NearVectors {
   }
 
   take(
-    { rows, vectors, first }: VectorChunk<DenseVectors>,
+    { rows, vectors, first }: Chunk,
     places: Uint32Array,
     { query, row: own }: EvaluationQuery,
   ): void {
-    const there = places.filter((place) => rows[place] !== NO_ROW && rows[place] !== own);
+    const there = places
+      .map((place) => first + place)
+      .filter((position) => rows[position] !== NO_ROW && rows[position] !== own);
     const unit = query.unit as Float64Array;
-    const positions = there.map((place) => first + place);
-    const cosines = vectors.cosinesOf(positions, unit);
+    const held = vectors as DenseVectors;
+    const cosines = held.cosinesOf(there, unit);
     for (let i = 0; i < there.length; i++) this.#near.take(cosines[i], rows[there[i]]);
     // What rounding lost takes longest: only of rows that are still near after all of the chunk.
     for (let i = 0; i < there.length; i++) {
-      const [row, position, cosine] = [rows[there[i]], positions[i], cosines[i]];
+      const [row, position, cosine] = [rows[there[i]], there[i], cosines[i]];
       if (cosine < this.bound) continue;
-      const isRounded = vectors.kind === 'int8';
-      const lost = isRounded ? lostAt(vectors, { row, position }, unit, cosine) : 0;
+      const isRounded = held.kind === 'int8';
+      const lost = isRounded ? lostAt(held, { row, position }, unit, cosine) : 0;
       this.#given.set(row, cosine + lost);
     }
   }
@@ -277,7 +334,7 @@ function lostAt(
  * meets only the queries with which it shares one. Cosines equal those of searches to the bit.
  */
 export async function nearestBySparse(
-  chunks: Chunks<VectorChunk<SparseVectors>>,
+  chunks: Chunks,
   asked: readonly EvaluationQuery[],
   k: number,
   work: LongWork,
@@ -294,16 +351,17 @@ export async function nearestBySparse(
   const collected = asked.map(() => new Nearest(k));
   const dots = new Float64Array(asked.length);
   for await (const group of chunks) {
-    for (const { rows, vectors, first } of group) {
-      for (let i = 0; i < rows.length; i++) {
+    for (const { rows, vectors, first, end } of group) {
+      const held = vectors as SparseVectors;
+      for (let i = first; i < end; i++) {
         if (rows[i] === NO_ROW) continue;
-        const { part, from, to } = vectors.entriesOf(first + i);
+        const { part, from, to } = held.entriesOf(i);
         dots.fill(0);
         for (let at = from; at < to; at++) {
           const own = having.get(dimensionOf(part.halves[2 * at], part.halves[2 * at + 1]));
           for (const { query, value } of own ?? []) dots[query] += part.weights[at] * value;
         }
-        const norm = vectors.normOf(first + i);
+        const norm = held.normOf(i);
         for (let query = 0; query < asked.length; query++) {
           if (rows[i] === asked[query].row) continue;
           collected[query].take(cosineOf(dots[query], norm), rows[i]);
@@ -320,15 +378,9 @@ function dimensionOf(low: number, high: number): number | bigint {
   return high < 2 ** 20 ? high * 2 ** 32 + low : (BigInt(high) << 32n) | BigInt(low);
 }
 
-/** Codes of places 0 to `count - 1`. */
-export interface CodeChunk extends RowCodes {
-  readonly first: number;
-  readonly end: number;
-}
-
 /** The nearest by distance of codes. */
 export async function nearestByCodes(
-  chunks: Chunks<CodeChunk>,
+  chunks: Chunks,
   asked: readonly EvaluationQuery[],
   { k, bits }: { k: number; bits: number },
   work: LongWork,

@@ -12,18 +12,9 @@ import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../in
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Query } from '../index/query-parts';
-import { Evaluable, type EvaluationSearch, type Partitions } from '../index/recall';
+import { Evaluable, type EvaluationSearch, type Partitions, type RowPlace } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
-import type { RowsToPlace, Space } from '../index/space';
-import { heldOutOf } from '../index/train';
-import {
-  chunkStarts,
-  type EvaluationQuery,
-  type NearVectors,
-  nearestByVectors,
-  type Truth,
-  type VectorChunk,
-} from '../index/truth';
+import { type Chunk, type Chunks, chunksOf, type EvaluationQuery } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION, ROWS, someOf } from './blocks';
@@ -188,16 +179,8 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     return this.#place(layout, work);
   }
 
-  async queryOfRow(row: number, { call }: LongWork): Promise<Query> {
-    const { vectors, position } = await this.stored.vectorOf(row, call.signal);
-    return this.queryOfVector(vectors, position, row);
-  }
-
-  protected async rowToPlace(row: number, _: Space, { call }: LongWork): Promise<RowsToPlace> {
-    const { vectors, position } = await this.stored.vectorOf(row, call.signal);
-    const rows = Uint32Array.of(row);
-    const own = (vectors as DenseVectors).rowsOfLengths(rows, position);
-    return { rows, vectors: own, codes: null };
+  protected async placeOf(row: number, { call }: LongWork): Promise<RowPlace> {
+    return { ...(await this.stored.vectorOf(row, call.signal)), code: new Uint8Array() };
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
@@ -222,22 +205,11 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     return { first, own, seconds };
   }
 
-  async nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
-    return (await this.near(asked, k, work)).map(({ truth }) => truth);
-  }
-
-  /** The same with cosines, so that they can be merged with those among other rows. */
-  near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<NearVectors[]> {
-    const { dimensions, kind } = this.#content.parts.dense as DenseVectors;
-    const by = { k, dimensions, kind, total: this.rows };
-    return nearestByVectors(this.#chunks(work), asked, by, work);
-  }
-
-  /** All vectors, some MiB at a time. */
-  #chunks(work: LongWork): AsyncIterable<VectorChunk<DenseVectors>[]> {
+  /** All rows, some MiB at a time. */
+  protected chunks(work: LongWork): Chunks {
     const groups = blockGroups(this.#content.segments, READ_BYTES, 'rows and vectors');
     let next = 0;
-    const iterator: AsyncIterator<VectorChunk<DenseVectors>[]> = {
+    const iterator: AsyncIterator<Chunk[]> = {
       next: async () => {
         if (next === groups.length) return { done: true, value: undefined };
         return { done: false, value: await this.#read(groups[next++], work.call.signal) };
@@ -246,18 +218,17 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     return { [Symbol.asyncIterator]: () => iterator };
   }
 
-  async #read(
-    group: readonly BlockName[],
-    signal: AbortSignal | undefined,
-  ): Promise<VectorChunk<DenseVectors>[]> {
-    const { removed } = this.#content;
+  async #read(group: readonly BlockName[], signal: AbortSignal | undefined): Promise<Chunk[]> {
+    const { removed, parts } = this.#content;
     const { reader } = this.stored;
-    const blocks = await reader.blocks(group, 'head', signal);
+    const blocks = await reader.blocks(group, this.isByCode ? 'whole' : 'head', signal);
     const columns = await reader.vectors(group, signal);
     const vectors = noVectorsOf(this.#content) as DenseVectors;
-    vectors.zeros.add((this.#content.parts.dense as DenseVectors).zeros);
+    vectors.zeros.add((parts.dense as DenseVectors).zeros);
     const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
     vectors.skip(count);
+    const { bytesPerCode } = parts.hasher;
+    const codes = new Uint8Array(count * bytesPerCode);
     const rows = new Uint32Array(count).fill(NO_ROW);
     let at = 0;
     for (const [i, { rows: own }] of blocks.entries()) {
@@ -266,30 +237,14 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
         columns[i],
         own.rows.map((_, place) => first + place),
       );
+      codes.set(own.codes, first * bytesPerCode);
       for (let place = 0; place < own.count; place++, at++) {
         const isThere = own.partition !== NO_PARTITION && !removed.has(own.rows[place]);
         if (isThere) rows[at] = own.rows[place];
       }
     }
     reader.giveBack(blocks);
-    const starts = chunkStarts(count);
-    return starts.slice(0, -1).map((first, i) => {
-      return { rows: rows.subarray(first, starts[i + 1]), vectors, first };
-    });
-  }
-
-  async eachRun(
-    take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
-    work: LongWork,
-  ): Promise<void> {
-    for (const group of blockGroups(this.#content.segments, READ_BYTES, 'rows and vectors')) {
-      for (const { rows, vectors, first } of await this.#read(group, work.call.signal)) {
-        const own = vectors.rowsOfLengths(rows, first);
-        const given = { rows, vectors: own, codes: null };
-        take(given, heldOutOf(own.values, own.dimensions));
-        await work.step();
-      }
-    }
+    return chunksOf({ codes, rows, bytesPerCode }, vectors, count);
   }
 
   async search(

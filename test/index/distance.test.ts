@@ -5,6 +5,7 @@ import { FilterMemory } from '../../src/index/filter';
 import { MemoryIndex } from '../../src/index/memory-index';
 import { run } from '../../src/index/searched';
 import { TrainingSample, trainSpace, untrainedSpace } from '../../src/index/train';
+import { eachRun } from '../../src/index/truth';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 
@@ -74,7 +75,7 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
     const work = new LongWork({});
     const untrained = untrainedSpace({ bits, dimensions: null, seed: 0n });
     const sample = new TrainingSample({ space: untrained, most: 3000, rows: 6000, seed: 0 });
-    await plain.eachRun((rows) => sample.offer(rows, null), true, work);
+    await eachRun(plain.chunks(), true, (rows) => sample.offer(rows, null), work);
     const space = await trainSpace(untrained, sample.points(), { partitions: 8, seed: '0' }, work);
     const index = await plain.placed({ space, hasCopies: false }, work);
     append(index, 6000, count);

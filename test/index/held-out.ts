@@ -1,6 +1,7 @@
 import { LongWork } from '../../src/base/long-work';
 import type { MemoryIndex } from '../../src/index/memory-index';
 import type { RowsToPlace } from '../../src/index/space';
+import { eachRun } from '../../src/index/truth';
 import { NO_ROW } from '../../src/kernels/hits';
 
 /** The rows of an index that never train a space, ascending. */
@@ -9,6 +10,6 @@ export async function heldOutRows(index: MemoryIndex): Promise<Uint32Array> {
   const take = ({ rows }: RowsToPlace, isHeldOut: Uint8Array) => {
     held.push(...rows.filter((row, i) => row !== NO_ROW && isHeldOut[i] === 1));
   };
-  await index.eachRun(take, false, new LongWork());
+  await eachRun(index.chunks(), false, take, new LongWork());
   return Uint32Array.from(held).sort();
 }

@@ -14,6 +14,7 @@ import {
   saveIndex,
 } from '../../src/node';
 import { spaceToArrow } from '../../src/store/space-file';
+import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
 import { temporaryFolder } from './collection';
 import { clustered, DIMENSIONS, found } from './kinds';
@@ -263,4 +264,18 @@ describe('optimize of a folder', () => {
       expect(index.report?.rowsRemoved).toBe(0);
     });
   }
+});
+
+// Rows in files had no codes to train a space of codes with: "offset is out of bounds".
+it('vectors that are too wide for residual codes are optimized in files as in memory', async () => {
+  const options = { bits: 64, dimensions: 4100, vectors: 'int8' } as const;
+  const wide = { values: new Draws(41).gaussians(200 * 4100), dimensions: 4100 };
+  const wanted = { ...OPTIMIZE, partitions: 4, queries: 20 };
+  const index = new SimHashIndex(options);
+  await index.addAll(wide);
+  const folder = join(root, 'wide.hs');
+  await saveIndex(index, folder);
+  const report = await (await IndexFolder.open(folder)).optimize({ ...wanted, memory: '8MB' });
+  const expected = await index.optimize(wanted);
+  expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...expected, queriesPerSecond: 0 });
 });
