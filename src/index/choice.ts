@@ -7,7 +7,6 @@
 
 import type { LongWork } from '../base/long-work';
 import { mean, meanAtLeast } from '../base/mean-limits';
-import { SecondCentroids } from '../k-means/two-level';
 import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
 import { MARGIN } from './request';
 import type { Setting } from './search';
@@ -300,8 +299,7 @@ export function copiesPay(
 ): boolean {
   const { count, width } = space;
   if (count < 2 || points.length === 0) return false;
-  const own = space.nearestTo(points);
-  const seconds = new SecondCentroids(space.parts.tree).of(points, own);
+  const { own, seconds } = space.nearestTwo(points);
   const sizes = new Float64Array(count);
   const sampled = Math.min(MAX_SAMPLED, sample.length / width);
   for (const p of space.nearestTo(sample.subarray(0, sampled * width))) sizes[p] += rows / sampled;

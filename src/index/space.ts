@@ -125,10 +125,10 @@ export class Space {
     return nearest;
   }
 
-  /** The second partitions of points whose first ones are `own`. */
-  secondsOf(points: Int16Array, own: Uint32Array): Uint32Array {
+  /** The partitions of points, and their second ones. */
+  nearestTwo(points: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
     this.#seconds ??= new SecondCentroids(this.#tree.state);
-    return this.#seconds.of(points, own);
+    return this.#seconds.nearestTwo(points);
   }
 
   /** The first `count` partitions that a query visits: nearly always the nearest ones. */
@@ -220,8 +220,9 @@ export const PLACED_AT_ONCE = 1024;
  */
 export function place(space: Space, hasCopies: boolean, given: RowsToPlace): PlacedRows {
   const points = space.pointsOf(given);
-  const partitions = space.nearestTo(points);
-  const seconds = hasCopies ? space.secondsOf(points, partitions) : null;
+  const { own: partitions, seconds } = hasCopies
+    ? space.nearestTwo(points)
+    : { own: space.nearestTo(points), seconds: null };
   if (space.bytesPerEntry === 0) return { partitions, seconds, entries: null };
   const all = new Uint32Array((hasCopies ? 2 : 1) * partitions.length);
   for (let i = 0; i < partitions.length; i++) {

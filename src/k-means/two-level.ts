@@ -100,7 +100,7 @@ export class CentroidTree {
   nearestInto(vectors: Int16Array, out: Uint32Array): void {
     const { centroids, width } = this.state;
     const all = { values: centroids, width };
-    this.eachBlock(vectors, GROUPS, (some, first, lists) => {
+    this.eachBlock(vectors, [GROUPS], (some, first, [lists]) => {
       const end = first + some.length / width;
       productsKernel.nearestInto(all, some, out.subarray(first, end), lists);
     });
@@ -137,32 +137,40 @@ export class CentroidTree {
   }
 
   /**
-   * Calls `take` for blocks of vectors, with the first one, and which vectors are compared with
-   * which group of centroids, the `groups` nearest ones: null where all are with all.
+   * Calls `take` for blocks of vectors, with the first one, and for each number of `groups` which
+   * vectors are compared with which group of centroids, so many of the nearest ones: null where all
+   * are with all.
    */
   eachBlock(
     vectors: Int16Array,
-    groups: number,
-    take: (some: Int16Array, first: number, lists: GroupLists | null) => void,
+    groups: readonly number[],
+    take: (some: Int16Array, first: number, lists: readonly (GroupLists | null)[]) => void,
   ): void {
     const { starts, width } = this.state;
     const most = vectorsAtOnce(width);
     for (let first = 0; first * width < vectors.length; first += most) {
       const some = vectors.subarray(first * width, (first + most) * width);
-      take(some, first, starts.length <= 2 ? null : this.#listsOf(some, groups));
+      take(some, first, starts.length <= 2 ? groups.map(() => null) : this.#listsOf(some, groups));
     }
   }
 
-  #listsOf(vectors: Int16Array, groups: number): GroupLists {
+  #listsOf(vectors: Int16Array, groups: readonly number[]): GroupLists[] {
     const { coarse, starts, width } = this.state;
     const count = starts.length - 1;
-    const most = Math.min(groups, count);
+    const most = Math.min(Math.max(...groups), count);
     const near = productsKernel.nearestLists({ values: coarse, width }, vectors, most);
-    const ends = new Uint32Array(count);
-    for (let i = 0; i < near.length; i++) ends[near[i]]++;
-    const members = new Uint32Array(toStarts(ends));
-    for (let i = 0; i < near.length; i++) members[ends[near[i]]++] = Math.floor(i / most);
-    return { starts, members, ends };
+    return groups.map((some) => {
+      const each = Math.min(some, most);
+      const ends = new Uint32Array(count);
+      for (let at = 0; at < near.length; at += most) {
+        for (let i = 0; i < each; i++) ends[near[at + i]]++;
+      }
+      const members = new Uint32Array(toStarts(ends));
+      for (let at = 0, vector = 0; at < near.length; at += most, vector++) {
+        for (let i = 0; i < each; i++) members[ends[near[at + i]]++] = vector;
+      }
+      return { starts, members, ends };
+    });
   }
 }
 
@@ -284,16 +292,26 @@ export class SecondCentroids {
     this.#pairs = new PairedRows({ values: state.centroids, width: state.width });
   }
 
-  /** For each vector its second centroid; with one centroid, that one. */
-  of(vectors: Int16Array, own: Uint32Array): Uint32Array {
+  /**
+   * For each vector its centroid, as `nearestInto` of the tree finds it, and its second one; with
+   * one centroid, that one.
+   */
+  nearestTwo(vectors: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
     const { centroids, width } = this.#tree.state;
-    const count = centroids.length / width;
-    const best = new Uint32Array(own.length);
-    this.#tree.eachBlock(vectors, SECOND_GROUPS, (some, first, lists) => {
+    const all = { values: centroids, width };
+    const own = new Uint32Array(vectors.length / width);
+    const seconds = new Uint32Array(own.length);
+    this.#tree.eachBlock(vectors, [GROUPS, SECOND_GROUPS], (some, first, [near, wider]) => {
       const firsts = own.subarray(first, first + some.length / width);
-      best.set(this.#pairs.secondsOf(some, firsts, lists), first);
+      const products = new Int32Array(firsts.length);
+      productsKernel.nearestInto(all, some, firsts, near, products);
+      seconds.set(this.#pairs.secondsOf(some, firsts, products, wider), first);
     });
     // Groups without other centroids leave none: then any other, so that the two differ.
-    return best.map((centroid, i) => (centroid === own[i] ? (own[i] + 1) % count : centroid));
+    const count = centroids.length / width;
+    for (let i = 0; i < own.length; i++) {
+      if (seconds[i] === own[i]) seconds[i] = (own[i] + 1) % count;
+    }
+    return { own, seconds };
   }
 }

@@ -162,13 +162,15 @@ export const productsKernel = {
     vectors: Int16Array,
     out: Uint32Array,
     lists: GroupLists | null = null,
+    products: Int32Array | null = null,
   ): void {
     const { width } = rows;
     const most = vectorsAtOnce(width);
     if (out.length > most) {
       for (let first = 0; first < out.length; first += most) {
         const some = vectors.subarray(first * width, (first + most) * width);
-        productsKernel.nearestInto(rows, some, out.subarray(first, first + most));
+        const own = products?.subarray(first, first + most);
+        productsKernel.nearestInto(rows, some, out.subarray(first, first + most), null, own);
       }
       return;
     }
@@ -181,6 +183,7 @@ export const productsKernel = {
       kernels.nearestRows(at, count, first, vectorsAt, list, listed, ...more);
     });
     out.set(staged.numbers(nearest, out.length));
+    products?.set(staged.numbers(largest, out.length));
   },
 
   /**
@@ -314,15 +317,16 @@ export class PairedRows {
    *
    * where r and r' are the differences of the vector from its own row and from this one, both rows
    * at half their length, in float32. A vector without another row keeps its own one. At most
-   * `vectorsAtOnce` vectors.
+   * `vectorsAtOnce` vectors, with their products with their own rows.
    */
-  secondsOf(vectors: Int16Array, own: Uint32Array, lists: GroupLists | null): Uint32Array {
-    const { values, width } = this.#rows;
-    const found = new Int32Array(own.length);
-    for (const [i, row] of own.entries()) {
-      found[i] = product(vectors, i * width, values, row * width, width);
-      if (this.#isMade[row] === 0) this.#pair(row);
-    }
+  secondsOf(
+    vectors: Int16Array,
+    own: Uint32Array,
+    found: Int32Array,
+    lists: GroupLists | null,
+  ): Uint32Array {
+    const { width } = this.#rows;
+    for (const row of own) if (this.#isMade[row] === 0) this.#pair(row);
     const staged = new Staged(this.#rows, vectors, lists);
     const { kernels, vectorsAt, work } = staged;
     const ownAt = staged.add(own);

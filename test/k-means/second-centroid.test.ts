@@ -37,7 +37,7 @@ function lossOf(vector: number[], first: number[], other: number[]): number {
 describe('the second centroid of a vector', () => {
   const points = unitVectors(1, 300);
   const centroids = unitVectors(2, 40);
-  const own = Uint32Array.from({ length: 300 }, (_, i) => {
+  const nearest = Uint32Array.from({ length: 300 }, (_, i) => {
     const products = Array.from({ length: 40 }, (_, c) =>
       dot(vectorOf(points, i), vectorOf(centroids, c)),
     );
@@ -45,7 +45,8 @@ describe('the second centroid of a vector', () => {
   });
 
   it('has the least loss of all that are near, but for rounding', () => {
-    const seconds = new SecondCentroids(flatTree(centroids)).of(points, own);
+    const { own, seconds } = new SecondCentroids(flatTree(centroids)).nearestTwo(points);
+    expect(own).toEqual(nearest);
     seconds.forEach((second, i) => {
       const losses = Array.from({ length: 40 }, (_, c) =>
         c === own[i]
@@ -59,7 +60,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('is seldom the next nearest, which lies along the first difference', () => {
-    const seconds = new SecondCentroids(flatTree(centroids)).of(points, own);
+    const { own, seconds } = new SecondCentroids(flatTree(centroids)).nearestTwo(points);
     const along = (pick: (i: number) => number) => {
       let sum = 0;
       for (let i = 0; i < 300; i++) {
@@ -89,7 +90,8 @@ describe('the second centroid of a vector', () => {
     const tree = await trainTree(sample, WIDTH, training, new LongWork());
     const nearest = new Uint32Array(300);
     tree.nearestInto(points, nearest);
-    const seconds = new SecondCentroids(tree.state).of(points, nearest);
+    const { own, seconds } = new SecondCentroids(tree.state).nearestTwo(points);
+    expect(own).toEqual(nearest);
     seconds.forEach((second, i) => {
       expect(second).not.toBe(nearest[i]);
       expect(second).toBeLessThan(200);
@@ -99,6 +101,7 @@ describe('the second centroid of a vector', () => {
   it('is the first one where there is no other', () => {
     const one = centroids.slice(0, WIDTH);
     const seconds = new SecondCentroids(flatTree(one));
-    expect(seconds.of(points, new Uint32Array(300))).toEqual(new Uint32Array(300));
+    const none = new Uint32Array(300);
+    expect(seconds.nearestTwo(points)).toEqual({ own: none, seconds: none });
   });
 });

@@ -5,7 +5,13 @@ import { scalarHamming } from '../../src/kernels/hamming';
 import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
 import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, PairedRows, productsKernel, UNIT } from '../../src/kernels/products';
+import {
+  integerWidth,
+  PairedRows,
+  product,
+  productsKernel,
+  UNIT,
+} from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import { EntrySearch, ONE_WEIGHT, RANGE, residualByte } from '../../src/kernels/residuals';
 import { weightedKernel } from '../../src/kernels/weighted';
@@ -376,12 +382,16 @@ it.each([24, 136])('second rows are those of the least loss, %i wide', (width) =
   );
   const rows = { values, width };
   const own = new Uint32Array(67);
-  productsKernel.nearestInto(rows, vectors, own);
+  const found = new Int32Array(67);
+  productsKernel.nearestInto(rows, vectors, own, null, found);
+  for (const [i, row] of own.entries()) {
+    expect(found[i]).toBe(product(values, row * width, vectors, i * width, width));
+  }
   const starts = Uint32Array.of(0, 70, 71, 133);
   const members = Uint32Array.from([...own.keys(), 5, 5, 7, ...own.keys()].filter((i) => i < 66));
   const ends = Uint32Array.of(66, 69, 135);
   for (const lists of [null, { starts, members, ends }]) {
-    const seconds = new PairedRows(rows).secondsOf(vectors, own, lists);
+    const seconds = new PairedRows(rows).secondsOf(vectors, own, found, lists);
     expect([...seconds]).toEqual([...scalarSeconds(rows, vectors, own, lists)]);
   }
 });

@@ -36,7 +36,7 @@ export const scalarProducts: ProductsKernel = {
     for (let i = 0; i < order.length; i++) order[i] = rows[order[i]];
   },
 
-  nearestInto({ values, width }, vectors, out, lists) {
+  nearestInto({ values, width }, vectors, out, lists, products) {
     const all = lists ?? oneGroup(values.length / width, out.length);
     const largest = new Float64Array(out.length).fill(-Infinity);
     eachPair(all, (vector, row) => {
@@ -45,6 +45,7 @@ export const scalarProducts: ProductsKernel = {
       largest[vector] = value;
       out[vector] = row;
     });
+    products?.set(largest);
   },
 
   nearestLists({ values, width }, vectors, most) {
