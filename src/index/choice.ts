@@ -11,6 +11,7 @@ import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
 import { MARGIN } from './request';
 import type { Setting } from './search';
 import type { Space } from './space';
+import { somePoints } from './train';
 
 /** What must be found: `recall` of the k nearest, on average. */
 export interface Target {
@@ -282,10 +283,8 @@ interface Neighborhood {
   readonly sample: Int16Array;
 }
 
-/**
- * At most this many points of a sample are assigned, to estimate how many rows each partition has.
- */
-const MAX_SAMPLED = 2 ** 16;
+/** About so many points of a sample are assigned, to estimate how many rows each partition has. */
+const SIZE_POINTS = 8192;
 
 /**
  * Decides whether rows should lie in a second partition too: counts what a search would score until
@@ -301,8 +300,8 @@ export function copiesPay(
   if (count < 2 || points.length === 0) return false;
   const { own, seconds } = space.nearestTwo(points);
   const sizes = new Float64Array(count);
-  const sampled = Math.min(MAX_SAMPLED, sample.length / width);
-  for (const p of space.nearestTo(sample.subarray(0, sampled * width))) sizes[p] += rows / sampled;
+  const sampled = space.nearestTo(somePoints(sample, width, SIZE_POINTS));
+  for (const p of sampled) sizes[p] += rows / sampled.length;
   const firsts: number[] = [];
   const eithers: number[] = [];
   /** Rows in the partitions that a search visits first, in the mean over the queries. */

@@ -194,20 +194,30 @@ export async function trainSpace(
   return new Space({ ...parts, nearness: nearnessOf(space, points), tree: tree.state });
 }
 
-/** The mean cosine of points with their centroids, over some of them. */
-function nearnessOf(space: Space, points: Int16Array): number {
-  const { width } = space;
-  const every = Math.max(1, Math.floor(points.length / width / NEARNESS_POINTS));
+/**
+ * Some of many points, between `most` and twice as many: evenly spaced, since training sorts points
+ * by group.
+ */
+export function somePoints(points: Int16Array, width: number, most: number): Int16Array {
+  const every = Math.max(1, Math.floor(points.length / width / most));
   const count = Math.ceil(points.length / width / every);
   const some = new Int16Array(count * width);
   for (let i = 0; i < count; i++) {
     const from = i * every * width;
     some.set(points.subarray(from, from + width), i * width);
   }
+  return some;
+}
+
+/** The mean cosine of points with their centroids, over some of them. */
+function nearnessOf(space: Space, points: Int16Array): number {
+  const { width } = space;
+  const some = somePoints(points, width, NEARNESS_POINTS);
+  const nearest = space.nearestTo(some);
   const { centroids } = space.parts.tree;
   let sum = 0;
-  for (const [i, p] of space.nearestTo(some).entries()) {
+  for (const [i, p] of nearest.entries()) {
     sum += product(some, i * width, centroids, p * width, width) / (UNIT * UNIT);
   }
-  return Math.max(1e-3, Math.min(1, sum / Math.max(1, count)));
+  return Math.max(1e-3, Math.min(1, sum / Math.max(1, nearest.length)));
 }

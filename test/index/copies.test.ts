@@ -5,7 +5,7 @@ import { queryOf } from '../../src/index/query';
 import type { Query } from '../../src/index/query-parts';
 import type { SearchResult } from '../../src/index/result';
 import { coreOf } from '../../src/index/simhash-index';
-import { trainSpace, untrainedSpace } from '../../src/index/train';
+import { somePoints, trainSpace, untrainedSpace } from '../../src/index/train';
 import { allocateIntegers, roundInto } from '../../src/k-means/points';
 import { indexFromArrow, indexToArrow, SimHashIndex } from '../../src/node';
 import { Draws } from '../reference/random';
@@ -185,4 +185,12 @@ describe('rows in second partitions', async () => {
     // Each query is its neighbour: one partition holds it.
     expect(paysFor(neighbors, 10_000_000, 0.9)).toBe(false);
   });
+});
+
+it('some of the points of a sample that is sorted come from all of it', () => {
+  const points = Int16Array.from({ length: 2 * 30_000 }, (_, i) => i >> 1);
+  const some = somePoints(points, 2, 8192);
+  expect(some.length / 2).toBe(10_000);
+  expect([...some.slice(0, 6), ...some.slice(-2)]).toEqual([0, 0, 3, 3, 6, 6, 29_997, 29_997]);
+  expect(somePoints(points.subarray(0, 200), 2, 8192)).toEqual(points.subarray(0, 200));
 });
