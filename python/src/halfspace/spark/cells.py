@@ -19,9 +19,10 @@ from pyspark.sql import functions as F
 
 from ..command import stream
 from . import layout
+from .arrays import array, matrix, numbers, one_value
 from .fingerprint import options
 from .stages import Checkpoint
-from .tasks import Batches, blobs, key_of, parallelism, runs, to_tasks
+from .tasks import Batches, blobs, key_of, parallelism, runs, survey, to_tasks
 
 log = logging.getLogger(__name__)
 
@@ -50,19 +51,17 @@ class Coded:
     bits: int
 
     @staticmethod
-    def of(frame: DataFrame, keep: Checkpoint) -> Coded:
-        """The rows of a frame that can have near ones: codes are bytes of one width, or a long."""
+    def of(frame: DataFrame, keep: Checkpoint, name: str | None = None) -> Coded:
+        """The rows of a frame that can have near ones: codes are bytes of one width, or a long. Checks
+        ids, which the caller names `name`."""
         same = [name for name in frame.columns if name != "id"]
-        rows = frame.dropna(subset=same)
-        width = F.octet_length("code") if _kind(rows, "code") == "binary" else F.lit(8)
-        count, distinct, widest, narrowest = rows.select(
-            F.count("*"), F.approx_count_distinct("code"), F.max(width), F.min(width)
-        ).collect()[0]
-        if count > 0 and widest != narrowest:
+        rows, found = frame.dropna(subset=same), survey(frame, name)
+        narrowest, widest = found.widths
+        if found.rows > 0 and widest != narrowest:
             raise ValueError(f"expected codes of one width, got {narrowest} and {widest} bytes")
         bits = 8 * (widest or 1)
-        if count < 2 or distinct > 0.9 * count:
-            return Coded(rows, None, count, bits)
+        if found.rows < 2 or found.codes > 0.9 * found.rows:
+            return Coded(rows, None, found.rows, bits)
         firsts = rows.groupBy(*same).agg(F.min("id").alias("first"))
         members = keep.keep(rows.join(firsts, same).select("first", "id"), "equal codes")
         first = keep.keep(firsts.select(F.col("first").alias("id"), *same), "distinct codes")
@@ -79,11 +78,10 @@ def _kind(rows: DataFrame, column: str) -> str:
 
 def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     """The near pairs of distinct codes, each once: a, b and distance."""
-    sent, cells = _sent(coded, max_distance, cell_rows)
     words = [*coded.words(), *options(max_distance=max_distance)]
     within = options(within="within" if "within" in coded.rows.columns else None)
 
-    def join(batches: Batches) -> Batches:
+    def join(batches: Batches, cells: list[layout.Cell]) -> Batches:
         for number, parts in runs(batches, "cell"):
             cell = cells[number]
             if cell.has_sides:
@@ -93,7 +91,7 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
             own = [*words, *within, *options(cell=sets or None)]
             yield from map(_pairs, stream(["pairs", "-", "-q", *own], _rows(parts)))
 
-    return sent.mapInArrow(join, _schema(coded.rows, coded.rows))
+    return _in_cells(coded, max_distance, cell_rows, join, _schema(coded.rows, coded.rows))
 
 
 def between(
@@ -134,13 +132,12 @@ def between(
 def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     """Pairs id_a, id_b that connect the rows which all near pairs of distinct codes connect: each task
     ties the rows of a group to its first one, so dense groups do not explode."""
-    sent, _ = _sent(coded, max_distance, cell_rows)
     within = "within" if "within" in coded.rows.columns else None
     words = ["dedup", "-", "-q", "--grouping", "components", *coded.words()]
     words += options(max_distance=max_distance, within=within)
     kind = _kind(coded.rows, "id")
 
-    def tie(batches: Batches) -> Batches:
+    def tie(batches: Batches, _: list[layout.Cell]) -> Batches:
         # Rows of several cells may meet: what is near is near.
         ids: list[pa.Array] = []
         for found in stream(words, _noted(_rows(batches), "id", ids)):
@@ -149,15 +146,21 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
             pairs = pa.RecordBatch.from_arrays([first, found.column("id")], ["id_a", "id_b"])
             yield pairs.filter(pc.not_equal(first, found.column("id")))
 
-    return sent.mapInArrow(tie, f"id_a {kind}, id_b {kind}")
+    return _in_cells(coded, max_distance, cell_rows, tie, f"id_a {kind}, id_b {kind}")
 
 
 def _schema(left: DataFrame, right: DataFrame) -> str:
     return f"a {_kind(left, 'id')}, b {_kind(right, 'id')}, distance int"
 
 
-def _sent(coded: Coded, distance: int, cell_rows: int) -> tuple[DataFrame, list[layout.Cell]]:
-    """The rows in the partitions of their cells, and the cells."""
+def _in_cells(
+    coded: Coded,
+    distance: int,
+    cell_rows: int,
+    join: Callable[[Batches, list[layout.Cell]], Batches],
+    schema: str,
+) -> DataFrame:
+    """What `join` finds in the rows of each cell, which a task has in the order of cell and side."""
     count, bits = coded.count, coded.bits
     shards = -(-2 * count // cell_rows) if count > cell_rows else 1
     if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards <= distance + 2:
@@ -179,8 +182,12 @@ def _sent(coded: Coded, distance: int, cell_rows: int) -> tuple[DataFrame, list[
         said += f"block is that of {hottest[0]} codes"
         copies = functools.partial(layout.tree_copies, root)
     log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
-    sent = coded.rows.mapInArrow(_copying(copies, tasks), "key int, cell int, side int, rows binary")
-    return to_tasks(sent, 1 + max(tasks, default=0), "cell", "side"), cells
+    copy = _copying(copies, tasks)
+    if len(cells) == 1:  # rows are not shuffled
+        return coded.rows.coalesce(1).mapInArrow(lambda rows: join(copy(rows), cells), schema)
+    sent = coded.rows.mapInArrow(copy, "key int, cell int, side int, rows binary")
+    parts = to_tasks(sent, 1 + max(tasks, default=0), "cell", "side")
+    return parts.mapInArrow(lambda rows: join(rows, cells), schema)
 
 
 def _census(coded: Coded, root: layout.Node, level: list[layout.Node]) -> list[np.ndarray]:
@@ -198,7 +205,7 @@ def _census(coded: Coded, root: layout.Node, level: list[layout.Node]) -> list[n
 def _counting(root: layout.Node) -> Callable[[Batches], Batches]:
     def of_block(batches: Batches) -> Counts:
         for batch in batches:
-            yield from layout.counted(root, layout.matrix(batch.column("code")))
+            yield from layout.counted(root, matrix(batch.column("code")))
 
     return lambda batches: _sums(of_block(batches))
 
@@ -215,8 +222,7 @@ def _sums(counts: Counts) -> Batches:
         sums[node, block] = sums.get((node, block), 0) + found
     for (node, block), found in sums.items():
         packed = zlib.compress(found.astype(np.int64).tobytes(), 1)
-        columns = [pa.array([one], pa.int32()) for one in (node, block)]
-        columns.append(pa.array([packed], pa.binary()))
+        columns = [*(array(np.array([one], np.int32)) for one in (node, block)), one_value(packed)]
         yield pa.RecordBatch.from_arrays(columns, ["node", "block", "counts"])
 
 
@@ -230,30 +236,31 @@ def _copying(copies: Copies, tasks: list[int]) -> Callable[[Batches], Batches]:
 
     def copy(batches: Batches) -> Batches:
         for rows in _gathered(batches):
-            for cell, side, there in copies(layout.matrix(rows.column("code"))):
+            for cell, side, there in copies(matrix(rows.column("code"))):
                 if len(there) == 0:
                     continue
-                columns = [pa.array([one], pa.int32()) for one in (key_of(tasks[cell]), cell, side)]
-                columns += _column(rows.take(pa.array(there))).columns
+                ints = (key_of(tasks[cell]), cell, side)
+                columns = [array(np.array([one], np.int32)) for one in ints]
+                columns += _column(rows.take(array(there))).columns
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 
     return copy
 
 
 def _column(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Some rows as one value of bytes; of ids that are integers their differences, which mostly take a
-    byte in place of eight."""
+    """Some rows as one value of bytes. Of ids that are integers, it has their differences: the lowest bytes
+    of all of them, then the next ones, which are mostly zeros and take no space."""
     ids, sink = rows.column("id"), pa.BufferOutputStream()
     if pa.types.is_integer(ids.type):
-        known = np.asarray(ids).astype(np.int64)
+        known = numbers(ids).astype(np.int64)
         steps = np.diff(known, prepend=known[:1])
-        kinds = (np.dtype(kind) for kind in ("i1", "i2", "i4", "i8"))
-        narrow = next(one for one in kinds if (steps.astype(one) == steps).all())
-        rows = rows.set_column(0, "id", pa.array(steps.astype(narrow)))
+        steps = steps << 1 ^ steps >> 63  # the sign is the lowest bit
+        planes = np.ascontiguousarray(steps.view(np.uint8).reshape(-1, 8).T)
+        rows = rows.set_column(0, "id", array(planes.reshape(-1).view(np.int64)))
         rows = rows.replace_schema_metadata({"first": str(known[0]), "ids": str(ids.type)})
     with pa.ipc.new_stream(sink, rows.schema, options=PACKED) as writer:
         writer.write_batch(rows)
-    return pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["rows"])
+    return pa.RecordBatch.from_arrays([one_value(sink.getvalue())], ["rows"])
 
 
 def opened(values: Iterable[Any]) -> Batches:
@@ -261,8 +268,10 @@ def opened(values: Iterable[Any]) -> Batches:
     for rows in itertools.chain.from_iterable(map(pa.ipc.open_stream, values)):
         known = rows.schema.metadata
         if known:
-            ids = np.cumsum(np.asarray(rows.column("id")), dtype=np.int64) + int(known[b"first"])
-            rows = rows.set_column(0, "id", pa.array(ids).cast(known[b"ids"].decode()))
+            planes = numbers(rows.column("id")).view(np.uint8).reshape(8, -1)
+            steps = np.ascontiguousarray(planes.T).reshape(-1).view(np.uint64)
+            ids = np.cumsum((steps >> 1).view(np.int64) ^ -(steps & 1).view(np.int64)) + int(known[b"first"])
+            rows = rows.set_column(0, "id", array(ids).cast(known[b"ids"].decode()))
         yield rows.replace_schema_metadata(None)
 
 

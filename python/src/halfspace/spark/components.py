@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from .arrays import array, numbers
 from .cells import CELL_ROWS, pieces
 from .stages import Checkpoint
 from .tasks import Batches
@@ -52,7 +53,7 @@ def _connected(pairs: pa.Table) -> Batches:
     """The ids of pairs with the least that each is connected to."""
     ids = pc.unique(pa.chunked_array([*pairs.column(0).chunks, *pairs.column(1).chunks]))
     ids = ids.take(pc.sort_indices(ids))
-    a, b = (np.asarray(pc.index_in(column, ids)) for column in pairs.columns)
+    a, b = (numbers(pc.index_in(column, ids).combine_chunks()) for column in pairs.columns)
     least = np.arange(len(ids))
     while len(a):
         np.minimum.at(least, np.maximum(least[a], least[b]), np.minimum(least[a], least[b]))
@@ -60,4 +61,4 @@ def _connected(pairs: pa.Table) -> Batches:
             least = least[least]
         apart = least[a] != least[b]
         a, b = a[apart], b[apart]
-    yield pa.RecordBatch.from_arrays([ids, ids.take(pa.array(least))], ["id", "least"])
+    yield pa.RecordBatch.from_arrays([ids, ids.take(array(least))], ["id", "least"])

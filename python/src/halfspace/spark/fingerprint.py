@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
 from ..command import run, stream
+from .arrays import one_value
 from .tasks import Batches, blobs
 
 
@@ -92,7 +93,7 @@ def frequencies(
             for _ in stream([*words, "-o", str(path)], batches, has_output=False):
                 pass
             if path.exists():
-                yield pa.RecordBatch.from_pydict({"part": pa.array([path.read_bytes()], pa.binary())})
+                yield pa.RecordBatch.from_arrays([one_value(path.read_bytes())], ["part"])
 
     parts = blobs(rows.select(F.col(text).alias("text")).mapInArrow(count, "part binary"))
     if not parts:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from ..command import stream
-from . import layout
+from .arrays import array, matrix, numbers
 from .cells import near_of_two, opened, packed, pieces
 from .fingerprint import options
 from .stages import Checkpoint
@@ -86,7 +86,7 @@ def _end(rows: DataFrame, cell_rows: int) -> int:
 def _numbered(rows: pa.RecordBatch | pa.Table, first: int) -> pa.RecordBatch:
     """What the command compares of some rows, with numbers from `first` on as ids."""
     names = [name for name in ("code", "within") if name in rows.schema.names]
-    ids = pa.array(np.arange(first, first + rows.num_rows))
+    ids = array(np.arange(first, first + rows.num_rows))
     return pa.RecordBatch.from_arrays([ids, *(rows.column(name) for name in names)], ["id", *names])
 
 
@@ -122,7 +122,7 @@ def _near(heads: list[bytes], words: list[str], cell_rows: int) -> Callable[[Bat
             right = _numbered(rows.to_batches()[0], 0)
             nearest = np.full(rows.num_rows, NONE)
             for near in near_of_two(iter([left]), iter([right]), words):
-                head, row, distance = map(np.asarray, near.columns)
+                head, row, distance = map(numbers, near.columns)
                 np.minimum.at(nearest, row, head << 16 | distance)
             is_far, found = nearest == NONE, (nearest >> 16, nearest & 0xFFFF)
             first, distance = (pa.array(values, mask=is_far) for values in found)
@@ -142,8 +142,8 @@ def heads_of_components(rows: DataFrame) -> DataFrame:
     heads = F.broadcast(rows.groupBy("component").agg(first))
     def measured(batches: Batches) -> Batches:
         for batch in batches:
-            a, b = (layout.matrix(batch.column(name)) for name in ("code", "other"))
-            distances = pa.array(np.unpackbits(a ^ b, axis=1).sum(1).astype(np.int32))
+            a, b = (matrix(batch.column(name)) for name in ("code", "other"))
+            distances = array(np.unpackbits(a ^ b, axis=1).sum(1).astype(np.int32))
             arrays = [batch.column("id"), batch.column("head"), distances]
             yield pa.RecordBatch.from_arrays(arrays, ["id", "head", "distance"])
 

@@ -17,7 +17,7 @@ from .fingerprint import options
 from .giants import heads_of_components, heads_of_stars, numbered, order_of, plan_of
 from .pairs import Source, edges, near_of
 from .stages import Checkpoint
-from .tasks import Batches, check_ids
+from .tasks import Batches, survey
 
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
 
@@ -43,8 +43,7 @@ def cluster(
     stages = checkpoint or Checkpoint(codes.sparkSession)
     stages.begin("cluster", max_distance=max_distance, code=code, id=id, min_samples=min_samples)
     rows = codes.select(F.col(id).alias("id"), F.col(code).alias("code"))
-    check_ids(rows, id)
-    coded = Coded.of(rows, stages)
+    coded = Coded.of(rows, stages, id)
     if min_samples == 1:
         joined = edges(coded, max_distance, cell_rows)
     else:
@@ -107,13 +106,13 @@ def dedup(
     asked = {"keep": keep, "keep_at_most": keep_at_most, "grouping": grouping, "cell_rows": cell_rows}
     stages.begin("dedup", source=source, id=id, within=within, against=against is not None, **asked)
     codes = stages.keep(source.rows(rows, id, within, value=value), "codes")
-    check_ids(codes, id)
     parts = []
     if against is not None:
+        survey(codes.select("id"), id)
         known = _known(codes, against, max_distance, cell_rows, stages)
         parts.append(known)
         codes = codes.join(known.select("id"), "id", "left_anti")
-    coded = Coded.of(codes.drop("value"), stages)
+    coded = Coded.of(codes.drop("value"), stages, id if against is None else None)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
     words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule)]
     alike = [*coded.words(), *options(max_distance=max_distance)]

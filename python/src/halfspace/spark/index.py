@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 from ..command import run, stream
 from .fingerprint import fingerprint, options
 from .storage import Storage, reading
-from .tasks import Batches, blobs, check_ids, runs, to_tasks
+from .tasks import Batches, blobs, runs, survey, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -76,10 +76,9 @@ def build_index(
     if storage.in_task(lambda: _newest(storage)):
         raise FileExistsError(f"{path} holds an index")
     chosen = rows.select(F.col(id).alias("id"), F.col(column).alias("source"))
-    total = chosen.count()
+    total = survey(chosen.select("id"), id).rows
     if total == 0:
         raise ValueError("there are no rows to index")
-    check_ids(chosen, id)
     words = ["index", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
     model: dict[str, bytes] = {}
     queries = b""

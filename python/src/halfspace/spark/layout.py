@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 
 #: Bits of a block, and so values that the census counts: 65,536.
 BLOCK_BITS = 16
@@ -185,24 +184,13 @@ def tree_copies(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.nd
     return ((cell, 0, rows) for cell, rows in copies(root, codes, np.arange(len(codes))))
 
 
-def matrix(column: pa.Array) -> np.ndarray:
-    """The codes of a column without nulls, all of one width, as a matrix of bytes."""
-    if pa.types.is_int64(column.type):
-        return np.asarray(column).view(np.uint8).reshape(len(column), 8)
-    width = len(column[0].as_buffer()) if len(column) else 1
-    flat = column.cast(pa.binary(width))
-    values = np.frombuffer(flat.buffers()[1] or b"", np.uint8)
-    start = flat.offset * width
-    return values[start : start + len(flat) * width].reshape(len(flat), width)
-
-
-def shards_of(codes: np.ndarray, shards: int) -> np.ndarray:
-    """By row its shard: by all bits of the code, since rows may come in any order."""
+def hashes_of(codes: np.ndarray) -> np.ndarray:
+    """By row a hash of all bits of the code."""
     mixed = np.zeros(len(codes), np.uint64)
     for column in codes.T:
         mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
-    return np.asarray(mixed % np.uint64(shards), np.int64)
+    return mixed
 
 
 def grid(shards: int) -> list[Cell]:
@@ -216,7 +204,7 @@ def _pairs_of(shards: int) -> Iterator[tuple[int, int]]:
 
 def grid_copies(shards: int, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Yields (cell, side, rows that go there); side 1 is for the second of two shards."""
-    own = shards_of(codes, shards)
+    own = hashes_of(codes) % np.uint64(shards)
     rows = [np.flatnonzero(own == shard) for shard in range(shards)]
     for cell, pair in enumerate(_pairs_of(shards)):
         for side in range(len(set(pair))):

@@ -14,7 +14,7 @@ from .cells import CELL_ROWS, Coded, between, near, ties
 from .components import components
 from .fingerprint import fingerprint, options
 from .stages import Checkpoint
-from .tasks import Batches, check_ids
+from .tasks import Batches, check_kind, survey
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -117,11 +117,11 @@ def pairs(
     tables = [source.rows(frame, id, within) for frame in (rows, other) if frame is not None]
     if source.kind != "code":
         tables = [stages.keep(codes, "codes") for codes in tables]
-    check_ids(tables[0], id)
     if other is not None:
-        check_ids(tables[1].limit(0), id)  # their kind alone: they are not shuffled
+        survey(tables[0].select("id"), id)
+        check_kind(tables[1], id)
         return between(tables[0], tables[1], max_distance, cell_rows, stages)
-    coded = Coded.of(tables[0], stages)
+    coded = Coded.of(tables[0], stages, id)
     if not source.least:
         return near_of(coded, max_distance, cell_rows)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
