@@ -273,7 +273,8 @@ async function sortedByGroup(
  * Measured on 352,575 sentences with 2,048 partitions: until a search has seen .95 of the true
  * neighbours it scores 65,000 entries without second centroids, 29,000 with them. When only the 16
  * nearest centroids of these groups were compared, 8 groups took 15 % more entries than 16, all
- * groups 3 % less, and ALONG of 1 or 2 changed them by less than a tenth.
+ * groups 3 % less. A factor of 1 or 2 in place of 1.5 in the loss of `PairedRows` changed them by
+ * less than a tenth. With 8 groups, 97 probes find .954 of the true neighbours, with 16 .957.
  */
 const SECOND_GROUPS = 16;
 

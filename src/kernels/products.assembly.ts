@@ -292,7 +292,7 @@ export function highProducts(
   return out;
 }
 
-/** The loss of `lossOf` in products.ts: factors of products with a vector, and of two rows. */
+/** Of the loss that `PairedRows` states: factors of products with a vector, and of two rows. */
 const SHORT: f32 = 0.5 / (32767.0 * 32767.0);
 const PAIR: f32 = 0.25 / 127.0;
 const ALONG: f32 = 1.5;
