@@ -40,6 +40,12 @@ export {
 } from './codes/scan';
 export type { PatternFunction } from './hashing/row-hasher';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
+export type {
+  Comparison,
+  Explanation,
+  IndexRow,
+  SearchResult,
+} from './index/answer';
 export type { Filter } from './index/filter';
 export type { Id } from './index/ids';
 export type {
@@ -51,12 +57,6 @@ export type {
   SearchOptions,
   SimHashIndexOptions,
 } from './index/index-options';
-export type {
-  Comparison,
-  Explanation,
-  IndexRow,
-  SearchResult,
-} from './index/result';
 export { type IdList, SimHashIndex } from './index/simhash-index';
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
 export {

@@ -4,30 +4,38 @@
  * does no I/O, so the same code serves rows in memory and in files.
  */
 
+import { checkMaxDistance, wrongValue } from '../base/check';
 import { reaches } from '../base/length';
+import type { AngleEstimate } from '../codes/angle';
+import {
+  checkLeast,
+  distanceToSearch,
+  JACCARD,
+  type JaccardEstimate,
+  type Measure,
+} from '../codes/measure';
 import { DistanceSearch, type NearRows } from './distance';
-import { FilterMemory, type RowFilter } from './filter';
+import { checkFilter, FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';
-import type { RecallReport } from './index-options';
-import type { Query } from './query-parts';
 import {
-  methodByDistance,
-  type Request,
-  type RequestedIndex,
-  rankOf,
-  rankOfNone,
-  settingOf,
-} from './request';
+  type IndexWithinOptions,
+  type Method,
+  type Rank,
+  type RecallReport,
+  SEARCH_DEFAULTS,
+  type SearchOptions,
+} from './index-options';
+import type { Query, QueryParts } from './query';
 import {
-  emptyResult,
-  estimatesOf,
-  explained,
-  resultOf,
-  type SearchResult,
-  whyByCosine,
-} from './result';
-import { type Best, CosineSearch, candidatesOf, type Looking, Ranking } from './search';
+  type Best,
+  CosineSearch,
+  candidatesOf,
+  type Looking,
+  Ranking,
+  type Setting,
+} from './search';
 import { run, type Searched, type Stepped, type Want, type Work } from './searched';
+import type { KeptSparseVector } from './vectors/row-vectors';
 
 /** Rows of a filter that are fewer than this share of all are compared one by one. */
 const FEW = 1 / 16;
@@ -238,4 +246,269 @@ class Ranked implements Stepped {
     while (count < rows.length && reaches(cosines[count], this.#least)) count++;
     return { rows: rows.subarray(0, count), cosines: cosines.subarray(0, count) };
   }
+}
+
+/** Neighbours, best first; all arrays have one entry a neighbour. */
+export interface SearchResult<I extends Id = Id> {
+  readonly rows: Uint32Array;
+  readonly ids: readonly I[];
+  /** Distances of the codes in bits, with rank 'hamming'; else null. */
+  readonly distances: Uint16Array | null;
+  /** Exact cosines of the held vectors, with rank 'exact'; else null. */
+  readonly cosines: Float64Array | null;
+  /** Cosines estimated from weights or from the distance, with another rank; else null. */
+  readonly estimatedCosines: Float64Array | null;
+  /** In place of both, of an index by projection 'minwise': Jaccard similarities of held sets. */
+  readonly jaccards?: Float64Array | null;
+  readonly estimatedJaccards?: Float64Array | null;
+  readonly rank: Rank;
+  readonly explain?: Explanation;
+}
+
+/** What a search did, and how long it took. */
+export interface Explanation {
+  readonly method: 'scan' | 'bands' | 'partitions';
+  readonly why: string;
+  readonly codesCompared: number;
+  /** Rows ranked by cosine. */
+  readonly reranked: number;
+  /** Partitions visited. */
+  readonly probes: number;
+  /** What a stored index read while this search ran, others that ran at the same time included. */
+  readonly read?: { readonly ranges: number; readonly bytes: number };
+  readonly milliseconds: number;
+}
+
+/** A row as the index holds it. */
+export interface IndexRow<I extends Id = Id> {
+  readonly row: number;
+  readonly id: I;
+  /** Null where the row is null. */
+  readonly code: Uint8Array | null;
+  /** The held vector; null where there is none. */
+  readonly vector: Float32Array | KeptSparseVector | null;
+}
+
+/** Two rows compared. */
+export interface Comparison {
+  readonly distance: number;
+  /** Numbers are NaN with projection 'minwise'. */
+  readonly estimate: AngleEstimate;
+  /** Of the held vectors; null where there are none, and with projection 'minwise'. */
+  readonly cosine: number | null;
+  /** With projection 'minwise': the estimate, and the similarity of the sets that are held. */
+  readonly jaccard?: JaccardEstimate & { readonly exact: number | null };
+}
+
+/** Rows with their ids, as a result has them. */
+interface NamedRows extends Omit<NearRows, 'distances'> {
+  readonly ids: readonly Id[];
+  readonly distances: Uint16Array | null;
+}
+
+/** A result of rows and their similarities, exact with rank 'exact'. */
+export function resultOf(
+  measure: Measure,
+  { rows, ids, distances }: NamedRows,
+  similarities: Float64Array,
+  rank: Rank,
+): SearchResult {
+  const [exact, estimated] = rank === 'exact' ? [similarities, null] : [null, similarities];
+  if (measure !== JACCARD) {
+    return { rows, ids, distances, rank, cosines: exact, estimatedCosines: estimated };
+  }
+  const none = { cosines: null, estimatedCosines: null };
+  return { rows, ids, distances, rank, ...none, jaccards: exact, estimatedJaccards: estimated };
+}
+
+/** A result without rows. */
+function emptyResult(measure: Measure, rank: Rank): SearchResult {
+  const distances = rank === 'hamming' ? new Uint16Array() : null;
+  const none = { rows: new Uint32Array(), ids: [], distances };
+  return resultOf(measure, none, new Float64Array(), rank);
+}
+
+/** The similarities of a result, exact or estimated. */
+export function similaritiesIn(found: SearchResult): Float64Array {
+  const { cosines, estimatedCosines, jaccards, estimatedJaccards } = found;
+  return (cosines ?? estimatedCosines ?? jaccards ?? estimatedJaccards) as Float64Array;
+}
+
+/** The similarities that distances estimate, in their order. */
+function estimatesOf(measure: Measure, distances: Uint16Array, bits: number): Float64Array {
+  const estimates = new Float64Array(distances.length);
+  for (let i = 0; i < estimates.length; i++) {
+    const isSame = i > 0 && distances[i] === distances[i - 1];
+    estimates[i] = isSame ? estimates[i - 1] : measure.estimateOf(distances[i], bits);
+  }
+  return estimates;
+}
+
+/** The result with what the search did since `start`, a time of performance.now(). */
+function explained(
+  result: SearchResult,
+  work: Work,
+  start: number,
+  how: Pick<Explanation, 'method' | 'why'>,
+): SearchResult {
+  const { codesCompared, candidates: reranked, probes } = work;
+  const milliseconds = performance.now() - start;
+  return { ...result, explain: { ...how, codesCompared, reranked, probes, milliseconds } };
+}
+
+/** Why a search by cosine used its method. */
+function whyByCosine(
+  { method }: Request,
+  ran: 'scan' | 'bands' | 'partitions',
+  isOfAccepted: boolean,
+  report: RecallReport | null,
+): string {
+  if (method !== 'auto') return 'as asked for';
+  if (ran === 'partitions' && report !== null) {
+    const { recall, k, truth } = report;
+    const found = `${recall.toFixed(3)} of the true ${k} nearest by ${truth}`;
+    return `measured by optimize(): finds ${found}`;
+  }
+  if (isOfAccepted) return 'the filter leaves few rows';
+  return report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
+}
+
+/** A checked search; options that were not given are null. */
+export interface Request {
+  readonly k: number;
+  /** Largest distance in bits, inclusive; all bits for `search`. */
+  readonly maxDistance: number;
+  /** Lowest similarity, exact or, for a query that cannot be compared, estimated; null for any. */
+  readonly least: number | null;
+  readonly rank: Rank | null;
+  readonly method: Method;
+  readonly oversample: number | null;
+  readonly probes: number | null;
+  readonly filter: RowFilter | null;
+  readonly isExplained: boolean;
+}
+
+/** What a request is checked against: what makes the queries of an index, and its rows. */
+interface RequestedIndex {
+  readonly parts: QueryParts;
+  /** What a search reads now. */
+  searched(): Searched;
+  /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
+  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean;
+}
+
+/** Checks the options of `search`. */
+export function searchRequest(index: RequestedIndex, given: SearchOptions<never>): Request {
+  const { oversample, probes } = given;
+  const { parts } = index;
+  const { k, method, rank = null } = { ...SEARCH_DEFAULTS, ...given };
+  if (parts.measure === JACCARD && rank !== null && rank !== 'hamming') {
+    throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
+  }
+  if (rank === 'exact' && parts.vectors === null) {
+    throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
+  }
+  if (method === 'partitions' && index.searched().space === null) {
+    throw new Error(`method 'partitions' needs an index of some size after optimize()`);
+  }
+  return {
+    k,
+    maxDistance: parts.bits,
+    least: null,
+    rank,
+    method,
+    oversample: oversample ?? null,
+    probes: probes ?? null,
+    filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** Checks the options of `within`: a search by distance for all rows, so k has no limit. */
+export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<never>): Request {
+  return {
+    k: Number.MAX_SAFE_INTEGER,
+    ...reachOf(index.parts, given),
+    rank: 'hamming',
+    method: given.method ?? 'auto',
+    oversample: null,
+    probes: null,
+    filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** The distance to search, and the lowest similarity by which found rows are filtered. */
+function reachOf(
+  { bits, hasher, vectors }: QueryParts,
+  { maxDistance, ...given }: IndexWithinOptions<never>,
+): Pick<Request, 'maxDistance' | 'least'> {
+  const asked = checkLeast(given, hasher.projection);
+  if (maxDistance !== undefined) {
+    return { maxDistance: checkMaxDistance(maxDistance, bits), least: asked?.least ?? null };
+  }
+  if (asked === undefined) {
+    throw new TypeError('within() needs "maxDistance", "minCosine" or "minJaccard"');
+  }
+  const codes = { bits, isVerified: vectors !== null };
+  return { maxDistance: distanceToSearch(asked, codes), least: asked.least };
+}
+
+/** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
+function rankOf(parts: QueryParts, query: Query, { rank }: Request): Rank {
+  if (rank === 'exact' && !parts.canCompare(query)) {
+    const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
+    throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
+  }
+  if (rank !== null) return rank;
+  if (parts.measure !== JACCARD && parts.canCompare(query)) return 'exact';
+  return query.sums === null ? 'hamming' : 'estimate';
+}
+
+/** The rank of the answer to a query that has no direction. */
+function rankOfNone({ measure, vectors }: QueryParts, { rank }: Request): Rank {
+  const own = measure === JACCARD ? 'hamming' : vectors === null ? 'estimate' : 'exact';
+  return rank ?? own;
+}
+
+/** Throws for a method that searches by distance do not have. */
+function methodByDistance({ method }: Request): 'auto' | 'scan' | 'bands' {
+  if (method === 'partitions') throw methodError('scan', 'bands', 'hamming', method);
+  return method;
+}
+
+/**
+ * Standard errors by which an estimate must fall short where exact ranking ends. With 2 in place of
+ * 4, half as many rows are ranked at a recall of .99 and .0004 less is found (GloVe), but a search
+ * that visits everything misses a row now and then; with 3 none is missed in the model test.
+ */
+export const MARGIN = 3;
+
+/** How candidates of a search by cosine are found in an index of so many rows. */
+export function settingOf(
+  { method, k, oversample, probes }: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
+  rank: 'estimate' | 'exact',
+  { report, partitions, rows }: { report: RecallReport | null; partitions: number; rows: number },
+): Setting & { readonly k: number } {
+  if (method === 'bands') throw methodError('scan', 'partitions', rank, method);
+  const most = Math.max(1, Math.min(k, rows));
+  // Partitions that optimize() found no faster than a scan are searched only when asked for.
+  const isAuto = method === 'auto' && report?.method !== 'scan';
+  const isPartitioned = partitions > 0 && (method === 'partitions' || isAuto);
+  const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
+  const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
+  // A search for fewer neighbours than were measured ranks as many candidates, to find as much.
+  const ranked = oversample === null && measured !== null ? Math.max(most, measured.k) : most;
+  const want = Math.min(Math.ceil(times * ranked), Math.max(most, rows));
+  return {
+    k: most,
+    probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    want: rank === 'exact' ? want : most,
+    margin: MARGIN,
+  };
+}
+
+/** The error for a method that a rank does not have. */
+function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
+  return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
 }

@@ -12,16 +12,23 @@ import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { VectorBatch } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
-import { Answer, type AnsweredIndex, answer } from './answer';
+import {
+  Answer,
+  type AnsweredIndex,
+  answer,
+  type Request,
+  resultOf,
+  type SearchResult,
+  settingOf,
+  similaritiesIn,
+} from './answer';
 import { workOf } from './choice';
 import { Ranges } from './entries';
 import type { IndexCore } from './index-core';
 import type { Rank, RecallReport } from './index-options';
 import { searchedOf } from './memory-index';
-import { type CodesPart, type Queries, queriesOf } from './query';
-import { QueryParts } from './query-parts';
-import { type Request, settingOf } from './request';
-import { resultOf, type SearchResult, similaritiesIn } from './result';
+import { type CodesPart, type Queries, QueryParts, queriesOf } from './query';
+
 import { Rows } from './rows';
 import type { Looking } from './search';
 import { run, type Searched } from './searched';

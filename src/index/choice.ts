@@ -7,8 +7,8 @@
 
 import type { LongWork } from '../base/long-work';
 import { mean, meanAtLeast } from '../base/mean-limits';
+import { MARGIN } from './answer';
 import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
-import { MARGIN } from './request';
 import type { Setting } from './search';
 import type { Space } from './space';
 import { somePoints } from './train';

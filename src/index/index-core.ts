@@ -11,7 +11,7 @@ import type { AnsweredIndex } from './answer';
 import { type Id, IdRules, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
-import { noVectors, QueryParts } from './query-parts';
+import { noVectors, QueryParts } from './query';
 import type { RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import type { SpaceOrigin } from './train';

@@ -9,8 +9,8 @@ import { mean, meanInterval } from '../base/mean-limits';
 import { pointsOf } from '../kernels/products';
 import type { EvaluationRecall, QueryRecall } from './index-options';
 import type { Layout } from './memory-index';
-import { queryOf } from './query';
-import type { Query, QueryParts } from './query-parts';
+import { type Query, type QueryParts, queryOf } from './query';
+
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
 import { bytesPerEntryOf, type Space } from './space';

@@ -8,7 +8,7 @@ import { ascending } from '../base/arrays';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { type Id, IdLookup } from './ids';
-import type { Query } from './query-parts';
+import type { Query } from './query';
 import type { RowsToPlace } from './space';
 import type { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector } from './vectors/row-vectors';

@@ -15,7 +15,7 @@ import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
 import { Ranges } from './entries';
 import type { FilterMemory } from './filter';
-import type { Query } from './query-parts';
+import type { Query } from './query';
 import type { MemoryPart, Searched, SearchedPart, Stepped, Want, Work } from './searched';
 import type { Probes, Space } from './space';
 

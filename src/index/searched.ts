@@ -8,7 +8,7 @@ import type { Range } from '../base/arrays';
 import type { RowCodes } from '../kernels/hits';
 import type { EntryList } from '../kernels/residuals';
 import type { Ranges } from './entries';
-import type { Query } from './query-parts';
+import type { Query } from './query';
 import type { Probes, Space } from './space';
 
 /** What must be at hand before the next step of a search, all of it at once. */

@@ -11,7 +11,7 @@ import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
 import { runJob } from '../threads/parallel';
 import { Entries, firstEntries, type Ranges } from './entries';
-import type { Query } from './query-parts';
+import type { Query } from './query';
 import { Rows, rowsToPlace, similaritiesWith } from './rows';
 import type { MemoryPart } from './searched';
 import type { Probes, Space } from './space';

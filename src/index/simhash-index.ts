@@ -12,7 +12,14 @@ import { estimateJaccard } from '../codes/measure';
 import type { SimHasher } from '../hashing/simhash';
 import type { Vector } from '../vectors/vectors';
 import { additionOf, additionOfOne, type RowsToAdd, rowsToAppend } from './add-rows';
-import { answer } from './answer';
+import {
+  answer,
+  type Comparison,
+  type IndexRow,
+  type SearchResult,
+  searchRequest,
+  withinRequest,
+} from './answer';
 import { answers } from './answering';
 import { duplicate, type Id, IdsOnce } from './ids';
 import { IndexCore } from './index-core';
@@ -30,8 +37,7 @@ import {
 } from './index-options';
 import { checkWanted, optimize } from './optimize';
 import { queryOf } from './query';
-import { searchRequest, withinRequest } from './request';
-import type { Comparison, IndexRow, SearchResult } from './result';
+
 import { HELD_ROWS, type HeldRows, type VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 

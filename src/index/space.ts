@@ -19,7 +19,7 @@ import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
 import type { Task } from '../threads/job';
-import type { Query } from './query-parts';
+import type { Query } from './query';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */
 const MIN_WIDTH = 96;

@@ -26,7 +26,7 @@ import {
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseUnit } from '../vectors/sparse-rows';
-import type { Query } from './query-parts';
+import type { Query } from './query';
 import { rowsToPlace } from './rows';
 import type { RowsToPlace } from './space';
 import { heldOutOf } from './train';

@@ -9,8 +9,8 @@ import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { MemoryEvaluable } from '../index/memory-evaluable';
-import { isFlat, matrixOf, needComparable, queriesOf } from '../index/query';
-import type { Query } from '../index/query-parts';
+import { isFlat, matrixOf, needComparable, type Query, queriesOf } from '../index/query';
+
 import { recallOf, sharesOf } from '../index/recall';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { Truth } from '../index/truth';

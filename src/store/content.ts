@@ -8,7 +8,7 @@ import { grown } from '../base/arrays';
 import { checkInteger } from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { IdKind } from '../index/ids';
-import { noVectors, type QueryParts } from '../index/query-parts';
+import { noVectors, type QueryParts } from '../index/query';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { fileChecksum } from '../table/sealed/file-checksum';

@@ -9,15 +9,14 @@
 import { readFile } from 'node:fs/promises';
 import { type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
+import { MARGIN } from '../index/answer';
 import { mostCandidates } from '../index/choice';
 import type { Id } from '../index/ids';
 import type { RecallReport } from '../index/index-options';
 import type { Layout } from '../index/memory-index';
 import { EvaluationSource, seedOf, settled, shuffled, type Wanted } from '../index/optimize';
-import { queryOf } from '../index/query';
-import type { Query, QueryParts } from '../index/query-parts';
+import { type Query, type QueryParts, queryOf } from '../index/query';
 import type { EvaluationSearch, Measurable } from '../index/recall';
-import { MARGIN } from '../index/request';
 import { type Best, Ranking } from '../index/search';
 import type { SearchedPart } from '../index/searched';
 import type { Space } from '../index/space';

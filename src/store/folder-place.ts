@@ -14,7 +14,6 @@ import { type Content, openContent } from './content';
 import { findManifest, missingFile } from './generations';
 import type { Manifest } from './manifest';
 import { type ByteRange, joinedRanges, type NamedFile, type Place, withPlace } from './place';
-import { ReadBuffers } from './read-buffers';
 
 /**
  * How many ranges of one file are read at once: more than Node has threads for files, so that
@@ -172,4 +171,52 @@ function quickly(fd: number): Readable {
 /** The error for a file that became shorter after it was opened. */
 function cutShort(path: string, at: number): FormatError {
   return new FormatError(`cut short while it was open: it ends before byte ${at} was read`, path);
+}
+
+/**
+ * Buffers for reads, used again once their bytes were copied: to touch new pages of memory takes
+ * two or three times as long as the system takes to copy a file's bytes into old ones.
+ */
+
+/** Buffers have a power of two of bytes, at least so many. */
+const MIN_SHIFT = 12;
+/** Bytes that wait to be used again, at most; a buffer with more is used once. */
+const MAX_FREE_BYTES = 2 ** 24;
+
+/**
+ * Buffers for reads, used again once their bytes were copied: to touch new pages of memory takes
+ * two or three times as long as the system takes to copy a file's bytes into old ones.
+ */
+export class ReadBuffers {
+  /** By the exponent of their size. */
+  #free: ArrayBuffer[][] = [];
+  #freeBytes = 0;
+  /** Buffers that were handed out and may be given back. */
+  readonly #lent = new WeakSet<ArrayBuffer>();
+
+  /** Space for so many bytes, which are not zeroed, at the beginning of a buffer. */
+  take(length: number): Uint8Array<ArrayBuffer> {
+    // Not from Node's pool: other buffers would share the memory.
+    if (length > MAX_FREE_BYTES) return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(length - 1));
+    const old = this.#free[shift]?.pop();
+    if (old !== undefined) this.#freeBytes -= old.byteLength;
+    const buffer = old ?? Buffer.allocUnsafeSlow(2 ** shift).buffer;
+    this.#lent.add(buffer);
+    return new Uint8Array(buffer, 0, length);
+  }
+
+  /** Takes back the buffers of these bytes, once no caller reads any of them. */
+  giveBack(all: Iterable<ArrayBufferView>): void {
+    for (const buffer of new Set(Array.from(all, (one) => one.buffer as ArrayBuffer))) {
+      const { byteLength } = buffer;
+      if (!this.#lent.delete(buffer)) continue;
+      // Above the limit all waiting buffers are dropped: their sizes may no longer be wanted.
+      if (this.#freeBytes + byteLength > MAX_FREE_BYTES) [this.#free, this.#freeBytes] = [[], 0];
+      const shift = 31 - Math.clz32(byteLength);
+      this.#free[shift] ??= [];
+      this.#free[shift].push(buffer);
+      this.#freeBytes += byteLength;
+    }
+  }
 }

@@ -18,7 +18,7 @@ import {
   type RecallReport,
   type SimHashIndexOptions,
 } from '../index/index-options';
-import { QueryParts } from '../index/query-parts';
+import { QueryParts } from '../index/query';
 import { checkReport } from '../index/report';
 import { Zeros } from '../index/vectors/rounding';
 import { VECTOR_STORAGES } from '../index/vectors/row-vectors';

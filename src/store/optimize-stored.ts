@@ -11,7 +11,7 @@ import type { IndexCore } from '../index/index-core';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
-import type { Query } from '../index/query-parts';
+import type { Query } from '../index/query';
 import { Evaluable, type EvaluationSearch, type Partitions, type RowPlace } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
 import { type Chunk, type Chunks, chunksOf, type EvaluationQuery } from '../index/truth';

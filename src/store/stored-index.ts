@@ -8,7 +8,15 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, STOPPED, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
-import { Answer, type AnsweredIndex } from '../index/answer';
+import {
+  Answer,
+  type AnsweredIndex,
+  type IndexRow,
+  type Request,
+  type SearchResult,
+  searchRequest,
+  withinRequest,
+} from '../index/answer';
 import type { Id } from '../index/ids';
 import {
   type IndexWithinOptions,
@@ -18,10 +26,8 @@ import {
   type SearchOptions,
   WITHIN_OPTIONS,
 } from '../index/index-options';
-import { queriesOf, queryOf } from '../index/query';
-import type { Query } from '../index/query-parts';
-import { type Request, searchRequest, withinRequest } from '../index/request';
-import type { IndexRow, SearchResult } from '../index/result';
+import { type Query, queriesOf, queryOf } from '../index/query';
+
 import type { Stepped, Want } from '../index/searched';
 import type { VectorStorage } from '../index/vectors/row-vectors';
 import type { RowBatch } from '../table/row-batch';

@@ -6,10 +6,10 @@
 import { ascending, type Range } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import { bytesPerCode } from '../codes/codes';
+import type { IndexRow } from '../index/answer';
 import type { Ranges } from '../index/entries';
 import { type Id, idOfKind } from '../index/ids';
-import type { Query } from '../index/query-parts';
-import type { IndexRow } from '../index/result';
+import type { Query } from '../index/query';
 import type { Block, Searched, SearchedPart, Want } from '../index/searched';
 import type { Probes } from '../index/space';
 import { CodeMemory } from '../kernels/code-memory';

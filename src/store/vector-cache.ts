@@ -6,7 +6,7 @@
  */
 
 import { FormatError } from '../base/format-error';
-import type { Query } from '../index/query-parts';
+import type { Query } from '../index/query';
 import { similaritiesWith } from '../index/rows';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { NO_VECTORS, sparsePlaces, type VectorColumns, vectorCheck } from './blocks';

@@ -4,7 +4,7 @@
  * of an index that was made a moment ago.
  */
 
-import { similaritiesIn } from '../../src/index/result';
+import { similaritiesIn } from '../../src/index/answer';
 import * as api from '../../src/node';
 import { countDifferentBits } from '../reference/brute-force';
 import { Draws } from '../reference/random';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
+import type { SearchResult } from '../../src/index/answer';
 import { copiesPay } from '../../src/index/choice';
-import { queryOf } from '../../src/index/query';
-import type { Query } from '../../src/index/query-parts';
-import type { SearchResult } from '../../src/index/result';
+import { type Query, queryOf } from '../../src/index/query';
 import { coreOf } from '../../src/index/simhash-index';
 import { somePoints, trainSpace, untrainedSpace } from '../../src/index/train';
 import { allocateIntegers, roundInto } from '../../src/k-means/points';

@@ -8,8 +8,8 @@ import {
   TextHasher,
 } from '../../src/index';
 import { MemoryEvaluable } from '../../src/index/memory-evaluable';
-import { queryOf } from '../../src/index/query';
-import type { Query } from '../../src/index/query-parts';
+import { type Query, queryOf } from '../../src/index/query';
+
 import { coreOf } from '../../src/index/simhash-index';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';

@@ -1,7 +1,7 @@
 /** Index folders of every kind, and the searches that all places of an index must answer alike. */
 
 import { join } from 'node:path';
-import { similaritiesIn } from '../../src/index/result';
+import { similaritiesIn } from '../../src/index/answer';
 import {
   type DenseMatrix,
   type Filter,

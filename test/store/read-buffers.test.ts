@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ReadBuffers } from '../../src/store/read-buffers';
+import { ReadBuffers } from '../../src/store/folder-place';
 
 it('a buffer that came back is taken for the next bytes of its size, and for one caller', () => {
   const buffers = new ReadBuffers();

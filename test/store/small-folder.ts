@@ -1,7 +1,7 @@
 /** A small index in a folder that has a file of each kind but those of hashes, and its answers as text. */
 
 import { Codes, indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
-import { similaritiesIn } from '../../src/index/result';
+import { similaritiesIn } from '../../src/index/answer';
 import { MIN_HASHED_ROWS } from '../../src/store/id-hashes';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import { saveIndex } from '../../src/store/save-index';

@@ -7,8 +7,8 @@
 
 import { LongWork } from '../../base/long-work';
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
+import { similaritiesIn } from '../../index/answer';
 import type { IdKind } from '../../index/ids';
-import { similaritiesIn } from '../../index/result';
 import {
   Codes,
   type ColumnData,

@@ -12,7 +12,7 @@ import { buildIndex } from '../../cli/input/new-index';
 import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
-import { similaritiesIn } from '../../index/result';
+import { similaritiesIn } from '../../index/answer';
 import { heldOf, liveRows } from '../../measure/measured-rows';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import { embed, type Id, type RowBatch, type SimHashIndex, type TextModel } from '../../node';
