@@ -255,3 +255,28 @@ describe('a column named __proto__', () => {
     expect(found.stdout.trim().split('\n')).toHaveLength(1);
   });
 });
+
+it('rows are appended whose lists are empty or whole, or whose values are all texts', async () => {
+  const cwd = await ownFolder();
+  const lines = (...rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const old = { id: 'p', body: 'a b', tags: ['x', 'y'], sizes: [0.5], mixed: 'm' };
+  const added = [
+    { id: 'q', body: 'a b c', tags: [], sizes: [1, 2], mixed: 'n "1"' },
+    { id: 'r', body: 'a b c d', tags: null, sizes: [], mixed: null },
+  ];
+  await writeFile(join(cwd, 'first.jsonl'), lines(old, { ...old, id: 'o', mixed: 7 }));
+  await writeFile(join(cwd, 'next.jsonl'), lines(...added));
+  const index = ['--text', 'body', '-o', 'x.hs', '-q'];
+  const carried = ['--columns', 'body,tags,sizes,mixed'];
+  expect(await run(['index', 'first.jsonl', ...index, ...carried], { cwd })).toMatchObject({
+    code: 0,
+  });
+  const appended = await run(['index', 'next.jsonl', ...index, '--append'], { cwd });
+  expect(appended).toMatchObject({ code: 0, stderr: '' });
+  const found = await run(['search', 'x.hs', '--row-id', 'o', ...carried], { cwd });
+  const shown = found.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  for (const row of added) expect(shown.find(({ id }) => id === row.id)).toMatchObject(row);
+});

@@ -5,6 +5,7 @@
  */
 
 import { iterated } from '../../base/long-work';
+import { exactJson } from '../../formats/jsonl/json-text';
 import { isMissing } from '../../measure/measured-rows';
 import {
   Codes,
@@ -204,26 +205,46 @@ const KINDS: Record<string, ColumnKind> = {
   Float64: 'float64',
   Bool: 'bool',
   Utf8: 'text',
+  Json: 'json',
+  'List<Int64>': { list: 'int64' },
+  'List<Float64>': { list: 'float64' },
 };
 
 /**
- * Columns of the types that the folder has, where nothing is lost: integers are int64 in one input
- * and float64 in another, as they look like ids or not, and a column of nulls only has any type.
+ * Columns of the types that the folder has, where nothing is lost. Files without types show only
+ * what their first rows have: whole numbers, empty lists, texts alone or nulls.
  */
 function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
   const changed = new Map<string, ColumnData>();
   for (const { name, type } of columnInfo) {
     const own = batch.columns.find((column) => column.name === name);
-    if (own === undefined || own.type === type) continue;
     const kind = KINDS[type];
-    const values = batch.values(name) as (number | bigint | null)[];
-    const known = values.filter((value) => value !== null);
-    const areNumbers = [own.type, type].every((one) => one === 'Int64' || one === 'Float64');
-    const isExact = areNumbers && known.every((value) => Number.isSafeInteger(Number(value)));
-    if (kind === undefined || !(known.length === 0 || isExact)) continue;
-    changed.set(name, plainColumn(name, kind, plainData(kind, values)));
+    if (own === undefined || own.type === type || kind === undefined) continue;
+    const values = batch.values(name);
+    if (!(batch.isNull(name) || isSameAs(type, own.type, values))) continue;
+    const toJson = (value: unknown) => (value === null ? null : exactJson(plain(value)));
+    changed.set(
+      name,
+      plainColumn(name, kind, plainData(kind, kind === 'json' ? values.map(toJson) : values)),
+    );
   }
   return batch.with(Object.fromEntries(changed));
+}
+
+/** A list of numbers as an array; other values as they are. */
+function plain(value: unknown): unknown {
+  return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
+}
+
+/** Whether a type holds values of another one: whole numbers any of numbers, and JSON all. */
+function isSameAs(type: string, own: string, values: readonly unknown[]): boolean {
+  const items = values.flatMap(plain).filter((value) => value !== null);
+  if (type === 'Json') {
+    return own in KINDS && items.every((one) => typeof one !== 'number' || Number.isFinite(one));
+  }
+  const pair = [own, type].sort().join();
+  if (pair !== 'Float64,Int64' && pair !== 'List<Float64>,List<Int64>') return false;
+  return items.every((one) => Number.isSafeInteger(Number(one)));
 }
 
 /** The columns that the folder carries: the input must have them all. */
