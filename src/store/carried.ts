@@ -45,7 +45,7 @@ export async function carriedBy(
   const last = liveRows().at(-1);
   if (last !== undefined && last >= nextRow) {
     throw new Error(
-      `the folder carries columns (${names.join(', ')}): give "columns" for the new rows`,
+      `the folder carries columns (${names.join(', ')}): give "columns", a row for each of the index`,
     );
   }
   return {
