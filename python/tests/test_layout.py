@@ -132,6 +132,12 @@ class Layout(unittest.TestCase):
         self.assertEqual((ascends, rows, narrowest, widest), (0, 100_003, 8, 8))
         self.assertAlmostEqual((len(least) - 1) * 2**64 / np.array(least).view(np.uint64)[-1] / 100_000, 1, delta=0.15)
 
+    def test_a_survey_has_a_span_of_ids_for_each_batch(self):
+        files = [pa.record_batch({"id": pa.array(ids)}) for ids in ([7, 8], [9], [3, 5], [0, 1])]
+        spans = [batch.to_pylist()[0] for batch in tasks._surveyed(iter(files))]
+        self.assertEqual([(one["first"], one["last"]) for one in spans], [(7, 8), (9, 9), (3, 5), (0, 1)])
+        self.assertEqual(np.frombuffer(spans[-1]["found"], np.int64)[:2].tolist(), [1, 7])
+
     def test_a_worker_does_not_import_pandas(self):
         said = subprocess.check_output([sys.executable, "-c", WORK], text=True)
         self.assertEqual(said.strip(), "[9] False")

@@ -95,7 +95,7 @@ def survey(rows: DataFrame, name: str | None = None) -> Survey:
     twice: where ids do not ascend, their hashes are counted, and the ids whose hashes are equal."""
     kind = check_kind(rows, name) if name else rows.schema["id"].dataType.simpleString()
     parts = rows.mapInArrow(_surveyed, f"first {kind}, last {kind}, found binary").collect()
-    found = [np.frombuffer(part["found"], np.int64) for part in parts]
+    found = [np.frombuffer(part["found"], np.int64) for part in parts if part["found"]]
     if name:
         spans = sorted((part["first"], part["last"]) for part in parts if part["first"] is not None)
         is_sure = len(spans) == len(parts) and all(ascends for ascends, *_ in found)
@@ -135,19 +135,20 @@ def _check_unique(rows: DataFrame, name: str) -> None:
 
 
 def _surveyed(batches: Batches) -> Batches:
-    """Of a task: its first and last id, and as integers whether its ids ascend, how many rows have all
-    values, the least and largest width of their codes, and the least hashes of these."""
+    """Of a task: the first and the last id of each batch, since files come in any order. With the last
+    one as integers: whether ids ascend in every batch, how many rows have all values, the least and the
+    largest width of their codes, and the least hashes of these."""
     first, last, ascends = None, None, True
     rows, narrowest, widest, least = 0, 2**31, 0, np.empty(0, np.uint64)
     for batch in batches:
         if batch.num_rows == 0:
             continue
         ids = batch.column("id")
-        joined = ids if last is None else pa.concat_arrays([last, ids])
-        before, after = joined.slice(0, len(joined) - 1), joined.slice(1)
+        before, after = ids.slice(0, len(ids) - 1), ids.slice(1)
         ascends = ascends and ids.null_count == 0 and pc.all(pc.less(before, after), min_count=0).as_py()
-        first = ids.slice(0, 1) if first is None else first
-        last = ids.slice(len(ids) - 1)
+        if ascends and first is not None:
+            yield pa.RecordBatch.from_arrays([first, last, one_value(b"")], ["first", "last", "found"])
+        first, last = ids.slice(0, 1), ids.slice(len(ids) - 1)
         if "code" in batch.schema.names:
             batch = batch.select([one for one in batch.schema.names if one != "id"]).drop_null()
         rows += batch.num_rows
