@@ -183,8 +183,6 @@ def _in_cells(
         copies = functools.partial(layout.tree_copies, root)
     log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
     copy = _copying(copies, tasks)
-    if len(cells) == 1:  # rows are not shuffled
-        return coded.rows.coalesce(1).mapInArrow(lambda rows: join(copy(rows), cells), schema)
     sent = coded.rows.mapInArrow(copy, "key int, cell int, side int, rows binary")
     parts = to_tasks(sent, 1 + max(tasks, default=0), "cell", "side")
     return parts.mapInArrow(lambda rows: join(rows, cells), schema)
