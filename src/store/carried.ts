@@ -44,9 +44,8 @@ export async function carriedBy(
   const nextRow = origin.segments.at(-1)?.endRow ?? 0;
   const last = liveRows().at(-1);
   if (last !== undefined && last >= nextRow) {
-    throw new Error(
-      `the folder carries columns (${names.join(', ')}): give "columns", a row for each of the index`,
-    );
+    const wanted = 'give "columns", a row for each of the index';
+    throw new Error(`the folder carries columns (${names.join(', ')}): ${wanted}`);
   }
   return {
     columns,
