@@ -266,7 +266,7 @@ describe('a real model', () => {
   });
 });
 
-it('the example of --help works', async () => {
+it('the example of --help works', { tags: 'thorough' }, async () => {
   const { stdout } = await run(['embed', '--help']);
   const [, example] = /\nExample:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
   const cwd = await ownFolder();

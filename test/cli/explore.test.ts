@@ -136,7 +136,9 @@ describe('the server', () => {
     expect(await statusOf(`${own}constructor`, {})).toBe(404);
   });
 
-  it('forbids the page all but itself, and answers wrong questions with what is wrong', async () => {
+  it('forbids the page all but itself, and answers wrong questions with what is wrong', {
+    tags: 'thorough',
+  }, async () => {
     const cwd = await docs();
     await planned(cwd);
     const served = await explore(WORDS, cwd);

@@ -1,3 +1,5 @@
+// @module-tag thorough
+
 import { describe, expect, it } from 'vitest';
 import { estimatedCosine } from '../../src/codes/angle';
 import { hammingDistance } from '../../src/codes/codes';

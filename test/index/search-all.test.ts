@@ -12,7 +12,7 @@ afterAll(closeThreads);
 const DIMENSIONS = 16;
 
 // test/threads/jobs.test.ts has int8 and codes alone.
-it('two threads answer as one does, with ids', async () => {
+it('two threads answer as one does, with ids', { tags: 'thorough' }, async () => {
   const draws = new Draws('threads');
   const vectors = denseVectors(draws, 3000, DIMENSIONS);
   const index = new SimHashIndex({

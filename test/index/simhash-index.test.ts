@@ -341,7 +341,9 @@ describe('bad input', async () => {
   });
 });
 
-it('agrees with a Map and brute force through a thousand random steps', async () => {
+it('agrees with a Map and brute force through a thousand random steps', {
+  tags: 'thorough',
+}, async () => {
   const draws = new Draws('model');
   const pool = matrix(draws, 300);
   let index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, vectors: 'float32' });
