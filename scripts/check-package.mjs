@@ -55,7 +55,7 @@ const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
 const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 23.5, arrow: false }, // 22 is wanted
-  { names: '{ SimHashIndex }', limit: 70, arrow: false }, // 60 is wanted
+  { names: '{ SimHashIndex }', limit: 72, arrow: false }, // 60 is wanted
   { names: '{ openIndexUrl }', limit: 86, arrow: true },
   { names: '*', limit: 152, arrow: true }, // 110 is wanted
 ];
