@@ -27,6 +27,13 @@ interface IntegerRows {
   readonly width: number;
 }
 
+/** Rows of float32 or int8, one after another, and their lengths: 0 of a row that is not there. */
+export interface RowsOfLengths {
+  readonly values: Float32Array | Int8Array;
+  readonly lengths: Float64Array;
+  readonly dimensions: number;
+}
+
 /** Rows whose products with one query are computed in one call. */
 const ROWS_OF_ONE = 4096;
 /** Bytes of the counts of `orderInto`. */
@@ -35,13 +42,6 @@ const ORDER_BYTES = 4096;
 const NONE = -0x8000_0000;
 /** Rows that the kernel compares with all vectors before the next ones. */
 const BLOCK = 64;
-/** Rows of float32 or int8, one after another, and their lengths: 0 of a row that is not there. */
-export interface RowsOfLengths {
-  readonly values: Float32Array | Int8Array;
-  readonly lengths: Float64Array;
-  readonly dimensions: number;
-}
-
 /** Bytes of rows that are rounded in one call. */
 const ROUNDED_BYTES = 2 ** 19;
 /** Bytes of the products of a block with two vectors. */

@@ -173,11 +173,6 @@ function cutShort(path: string, at: number): FormatError {
   return new FormatError(`cut short while it was open: it ends before byte ${at} was read`, path);
 }
 
-/**
- * Buffers for reads, used again once their bytes were copied: to touch new pages of memory takes
- * two or three times as long as the system takes to copy a file's bytes into old ones.
- */
-
 /** Buffers have a power of two of bytes, at least so many. */
 const MIN_SHIFT = 12;
 /** Bytes that wait to be used again, at most; a buffer with more is used once. */
