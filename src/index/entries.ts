@@ -67,9 +67,10 @@ export class Entries implements EntryList {
 
   /** Copies the code of an entry to `out`; returns its scale. */
   copyInto(entry: number, out: Uint8Array): number {
-    const { bytes, floats, bytesPerRow } = this.memory;
-    for (let i = 0; i < bytesPerRow; i++) out[i] = bytes[residualByte(bytesPerRow, entry, i)];
-    return floats[residualScale(bytesPerRow, entry)];
+    const { memory } = this;
+    const { bytes, floats, bytesPerRow } = memory;
+    for (let i = 0; i < bytesPerRow; i++) out[i] = bytes[residualByte(memory, entry, i)];
+    return floats[residualScale(memory, entry)];
   }
 
   /** An entry that searches skip from now on. */

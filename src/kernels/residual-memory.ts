@@ -14,6 +14,8 @@ import {
   residualByte,
   residualScale,
   SCALE_BYTES,
+  secondsAt,
+  sidesAt,
 } from './residuals';
 import { searchKernels } from './search-kernels';
 
@@ -26,8 +28,8 @@ export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
   readonly #arena = new Arena(0, true);
   readonly #most: number;
-  #capacity = 0;
-  /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
+  capacity = 0;
+  /** Both halves of all blocks, and the same bytes as floats; `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();
 
@@ -43,7 +45,7 @@ export class ResidualMemory implements ResidualRows {
     const memory = new ResidualMemory(bytesPerRow);
     memory.bytes = bytes;
     memory.floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCALE_BYTES);
-    memory.#capacity = bytes.length / bytesOfRow(bytesPerRow);
+    memory.capacity = bytes.length / bytesOfRow(bytesPerRow);
     return memory;
   }
 
@@ -58,7 +60,7 @@ export class ResidualMemory implements ResidualRows {
 
   /** Grows to at least `count` rows. Throws, and changes nothing, where so many do not fit. */
   reserve(count: number): void {
-    if (count <= this.#capacity) return;
+    if (count <= this.capacity) return;
     const most = this.#most;
     if (count > most) {
       throw new RangeError(
@@ -66,22 +68,26 @@ export class ResidualMemory implements ResidualRows {
           `not for ${count}`,
       );
     }
-    const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
+    const wanted = this.capacity === 0 ? count : Math.max(count, 1.25 * this.capacity);
     const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
     const byteLength = capacity * bytesOfRow(this.bytesPerRow);
+    const [from, end] = [secondsAt(this, 0), this.byteLength];
     this.#arena.reserve(byteLength);
-    this.#capacity = capacity;
+    this.capacity = capacity;
     const { buffer, byteOffset } = this.#arena.bytes;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    // The second halves move behind the first ones of new rows.
+    const to = secondsAt(this, 0);
+    this.bytes.copyWithin(to, from, end).fill(0, from, Math.min(to, end));
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
   }
 
   /** Writes the residual code and the scale of a row. */
   set(row: number, code: Uint8Array, scale: number): void {
-    const { bytes, bytesPerRow } = this;
-    const half = bytesPerRow / 2;
-    const first = residualByte(bytesPerRow, row, 0);
-    const second = residualByte(bytesPerRow, row, half);
+    const { bytes } = this;
+    const half = this.bytesPerRow / 2;
+    const first = residualByte(this, row, 0);
+    const second = residualByte(this, row, half);
     for (let i = 0; i < half; i++) {
       bytes[first + i * BLOCK_ROWS] = code[i];
       bytes[second + i * BLOCK_ROWS] = code[half + i];
@@ -115,8 +121,9 @@ export class ResidualMemory implements ResidualRows {
     const { bytesPerRow } = this;
     const count = BLOCK_ROWS * Math.ceil(scales.length / BLOCK_ROWS);
     const scalesAt = FREE_START + TURN_BYTES;
-    const blocksAt = scalesAt + SCALE_BYTES * count;
-    const codesAt = blocksAt + count * bytesOfRow(bytesPerRow);
+    const firstsAt = scalesAt + SCALE_BYTES * count;
+    const secondsFrom = firstsAt + sidesAt(this, count);
+    const codesAt = firstsAt + count * bytesOfRow(bytesPerRow);
     const codesEnd = codesAt + count * bytesPerRow;
     const memory = scratch(codesEnd + BLOCK_ROWS - FREE_START);
     const { bytes } = memory;
@@ -125,15 +132,25 @@ export class ResidualMemory implements ResidualRows {
     bytes.fill(0, codesAt + codes.length, codesEnd);
     const unit = coarseUnit(bytesPerRow);
     const half = bytesPerRow / 2;
-    searchKernels(memory).layRows(codesAt, half, scalesAt, unit, count, blocksAt, FREE_START);
-    this.bytes.set(bytes.subarray(blocksAt, codesAt), residualByte(bytesPerRow, row, 0));
+    searchKernels(memory).layRows(
+      codesAt,
+      half,
+      scalesAt,
+      unit,
+      count,
+      firstsAt,
+      secondsFrom,
+      FREE_START,
+    );
+    this.bytes.set(bytes.subarray(firstsAt, secondsFrom), sidesAt(this, row));
+    this.bytes.set(bytes.subarray(secondsFrom, codesAt), secondsAt(this, row));
   }
 
   setScale(row: number, scale: number): void {
     const { bytes, bytesPerRow } = this;
-    this.floats[residualScale(bytesPerRow, row)] = scale;
+    this.floats[residualScale(this, row)] = scale;
     const coarse = coarseScale(bytesPerRow, scale);
-    const at = coarseAt(bytesPerRow, row);
+    const at = coarseAt(this, row);
     bytes[at] = coarse & 255;
     bytes[at + 1] = coarse >> 8;
   }

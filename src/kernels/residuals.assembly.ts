@@ -224,7 +224,7 @@ function takeHits(
  * to begin where to continue.
  */
 function takeRange(
-  ranges: usize, blocks: usize, bytes: usize, query: usize, work: usize,
+  ranges: usize, sides: usize, seconds: usize, bytes: usize, query: usize, work: usize,
 ): bool {
   const state = <usize>load<u32>(query, STATE);
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
@@ -236,8 +236,8 @@ function takeRange(
   const base = v128.load16_splat(query, SIDE_BASE);
   const cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(query, BEFORE)));
   const scalesAt = bytes * BLOCK;
-  const second = scalesAt + COARSE;
-  const stride = second + scalesAt + SCALES;
+  const stride = scalesAt + COARSE;
+  const secondStride = scalesAt + SCALES;
   for (let row = from & ~15; row < end; row += 2 * BLOCK) {
     if (load<u32>(state, NEXT) > full) {
       const done = max(row, from) - from;
@@ -246,7 +246,7 @@ function takeRange(
       store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
       return false;
     }
-    const block = blocks + <usize>(row / BLOCK) * stride;
+    const block = sides + <usize>(row / BLOCK) * stride;
     let mask: u32;
     if (end - row <= BLOCK) {
       sumBlock(block, bytes, query + TABLES, work);
@@ -258,11 +258,13 @@ function takeRange(
     }
     if (row < from) mask &= -1 << (from & 15);
     if (end - row < 2 * BLOCK) mask &= (1 << (end - row)) - 1;
+    if (mask == 0) continue;
+    const second = seconds + <usize>(row / BLOCK) * secondStride;
     const few = mask & 0xffff;
-    if (few) takeHits(few, codes + row, block + second, work, bytes, query, more, work);
+    if (few) takeHits(few, codes + row, second, work, bytes, query, more, work);
     if (mask >> BLOCK) {
       takeHits(
-        mask >> BLOCK, codes + row + BLOCK, block + stride + second, work + COARSE, bytes, query,
+        mask >> BLOCK, codes + row + BLOCK, second + secondStride, work + COARSE, bytes, query,
         more, work,
       );
     }
@@ -271,20 +273,21 @@ function takeRange(
 }
 
 /**
- * Hits among the rows of ranges (five 32-bit numbers each, see RANGE in residuals.ts), as
- * pairs of u32 (code, weight). `blocks` is the address of the rows, `bytes` the bytes of half a
- * code, `query` the address of the formulas and the tables of the first search, and `work` is space
- * for 96 bytes. The sides of an entry are compared with the limit that was there when the round
- * began, so that what is ruled out does not depend on the order of entries.
+ * Hits among the rows of ranges (five 32-bit numbers each, see RANGE in residuals.ts), as pairs of
+ * u32 (code, weight). `sides` and `seconds` are the addresses of both halves of the rows, `bytes`
+ * the bytes of half a code, `query` the address of the formulas and the tables of the first search,
+ * and `work` is space for 96 bytes. The sides of an entry are compared with the limit that was
+ * there when the round began, so that what is ruled out does not depend on the order of entries.
  *
  * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
  * next range is changed to begin where to continue.
  */
 export function entriesOfRound(
-  blocks: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
+  sides: usize, seconds: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
+  work: usize,
 ): u32 {
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 20) {
-    if (!takeRange(ranges, blocks, bytes, query + load<u32>(ranges, 16), work)) return i;
+    if (!takeRange(ranges, sides, seconds, bytes, query + load<u32>(ranges, 16), work)) return i;
   }
   return rangeCount;
 }
@@ -331,26 +334,27 @@ function rounded(value: f64): f64 {
 }
 
 /**
- * Writes the blocks of `count` rows, a multiple of 16: from codes of two times `bytes` bytes, one
- * after another, and their scales. A coarse scale is the scale times `unit`, rounded. `work` is as
- * in `turnRows`, which reads behind the last code.
+ * Writes both halves of the blocks of `count` rows, a multiple of 16: from codes of two times
+ * `bytes` bytes, one after another, and their scales. A coarse scale is the scale times `unit`,
+ * rounded. `work` is as in `turnRows`, which reads behind the last code.
  */
 export function layRows(
-  codes: usize, bytes: usize, scales: usize, unit: f64, count: u32, to: usize, work: usize,
+  codes: usize, bytes: usize, scales: usize, unit: f64, count: u32, sides: usize, seconds: usize,
+  work: usize,
 ): void {
   const stride = 2 * bytes;
   for (let row: u32 = 0; row < count; row += BLOCK) {
-    turnRows(codes, stride, bytes, to, work);
-    to += bytes * BLOCK;
+    turnRows(codes, stride, bytes, sides, work);
+    sides += bytes * BLOCK;
     for (let i: usize = 0; i < BLOCK; i++) {
       const coarse = rounded(<f64>load<f32>(scales + (i << 2)) * unit);
-      store<i16>(to + (i << 1), <i16>min(<f64>i16.MAX_VALUE, coarse));
+      store<i16>(sides + (i << 1), <i16>min(<f64>i16.MAX_VALUE, coarse));
     }
-    to += COARSE;
-    turnRows(codes + bytes, stride, bytes, to, work);
-    to += bytes * BLOCK;
-    memory.copy(to, scales, SCALES);
-    to += SCALES;
+    sides += COARSE;
+    turnRows(codes + bytes, stride, bytes, seconds, work);
+    seconds += bytes * BLOCK;
+    memory.copy(seconds, scales, SCALES);
+    seconds += SCALES;
     codes += stride * BLOCK;
     scales += SCALES;
   }

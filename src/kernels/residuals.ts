@@ -30,12 +30,15 @@ import { searchKernels } from './search-kernels';
 
 /**
  * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first halves of
- * their codes byte 0 of each row, then byte 1, ..., then their 16 coarse scales as int16, the
- * second halves in the same way, and their 16 scales as float32. A row of scale 0 is skipped.
+ * their codes byte 0 of each row, then byte 1, ..., then their 16 coarse scales as int16. Behind
+ * those of all blocks lie the second halves in the same way, with their 16 scales as float32: most
+ * are never read, so the first halves are what caches hold. A row of scale 0 is skipped.
  */
 export interface ResidualRows {
   /** An even number. */
   readonly bytesPerRow: number;
+  /** Rows that there is room for, whole blocks. */
+  readonly capacity: number;
   readonly bytes: Uint8Array;
   /** The same bytes as float32, to read scales. */
   readonly floats: Float32Array;
@@ -46,27 +49,35 @@ export const BLOCK_ROWS = 16;
 const COARSE_BYTES = 2;
 export const SCALE_BYTES = 4;
 
-/** Bytes that a row takes in its block. */
+/** Bytes that a row takes. */
 export const bytesOfRow = (bytesPerRow: number) => bytesPerRow + COARSE_BYTES + SCALE_BYTES;
 
-/** Index in `bytes` of what lies behind `before` bytes of each row in the block of a row. */
-const inBlock = (bytesPerRow: number, row: number, before: number) =>
-  (row & ~15) * bytesOfRow(bytesPerRow) + before * BLOCK_ROWS;
+/** Index in `bytes` of the first half of the block of a row. */
+export const sidesAt = ({ bytesPerRow }: Layout, row: number) =>
+  (row & ~15) * (bytesPerRow / 2 + COARSE_BYTES);
+
+/** The same of the second half. */
+export const secondsAt = (rows: Layout, row: number) =>
+  sidesAt(rows, rows.capacity) + (row & ~15) * (rows.bytesPerRow / 2 + SCALE_BYTES);
+
+type Layout = Pick<ResidualRows, 'bytesPerRow' | 'capacity'>;
 
 /** Index of byte `i` of a row in `bytes`. */
-export function residualByte(bytesPerRow: number, row: number, i: number): number {
-  const before = 2 * i < bytesPerRow ? i : i + COARSE_BYTES;
-  return inBlock(bytesPerRow, row, before) + (row & 15);
+export function residualByte(rows: Layout, row: number, i: number): number {
+  const half = rows.bytesPerRow / 2;
+  const at = i < half ? sidesAt(rows, row) : secondsAt(rows, row);
+  return at + (i % half) * BLOCK_ROWS + (row & 15);
 }
 
 /** Index of the scale of a row in `floats`. */
-export function residualScale(bytesPerRow: number, row: number): number {
-  return inBlock(bytesPerRow, row, bytesPerRow + COARSE_BYTES) / SCALE_BYTES + (row & 15);
+export function residualScale(rows: Layout, row: number): number {
+  const at = secondsAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS;
+  return at / SCALE_BYTES + (row & 15);
 }
 
 /** Index of the two bytes of the coarse scale of a row in `bytes`, the lower one first. */
-export function coarseAt(bytesPerRow: number, row: number): number {
-  return inBlock(bytesPerRow, row, bytesPerRow / 2) + COARSE_BYTES * (row & 15);
+export function coarseAt(rows: Layout, row: number): number {
+  return sidesAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS + COARSE_BYTES * (row & 15);
 }
 
 /** What scales are multiplied by to be coarse. */
@@ -325,6 +336,7 @@ export class EntryRooms {
     const memory = homeOf(list.memory.bytes);
     const kernels = searchKernels(memory);
     const { bytes: codes, bytesPerRow } = list.memory;
+    const secondsFrom = codes.byteOffset + secondsAt(list.memory, 0);
     const rangesAt = this.#at + WORK_BYTES;
     const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
     const queryAt = this.all[0].at + stateBytes(MAX_RESIDUAL_WEIGHT);
@@ -335,6 +347,7 @@ export class EntryRooms {
       for (let done = 0; ; ) {
         done += kernels.entriesOfRound(
           codes.byteOffset,
+          secondsFrom,
           rangesAt + 4 * RANGE * done,
           count - done,
           bytesPerRow / 2,

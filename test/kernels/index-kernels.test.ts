@@ -240,7 +240,7 @@ it.each([
   const scales = Float32Array.from(rows, ({ scale }) => scale);
   all.setRows(first, codes, scales);
   expect(all.bytes).toEqual(each.bytes);
-  const at = residualByte(width, first + count - 1, width - 1);
+  const at = residualByte(all, first + count - 1, width - 1);
   expect(all.bytes[at]).toBe(rows.at(-1)?.residualCode.at(-1));
 });
 

@@ -52,9 +52,9 @@ it('grows residual codes to what one memory of 4 GiB holds, and no further', {
   expect(() => memory.reserve(600_000)).toThrow(
     new RegExp(`^one memory has room for ${most} residual codes of 8192 bytes, not for 600000`),
   );
-  const bytes = code.map((_, i) => memory.bytes[residualByte(8192, 429_999, i)]);
+  const bytes = code.map((_, i) => memory.bytes[residualByte(memory, 429_999, i)]);
   expect(difference(bytes, code)).toBeNull();
-  expect(memory.floats[residualScale(8192, 429_999)]).toBe(0.5);
+  expect(memory.floats[residualScale(memory, 429_999)]).toBe(0.5);
 });
 
 it('grows the codes of an index to what one memory of 4 GiB holds, and no further', () => {

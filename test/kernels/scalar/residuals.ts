@@ -20,7 +20,7 @@ type Formulas = ReturnType<typeof formulasOf>;
 function sumOf(rows: ResidualRows, { tables }: ResidualTables, row: number, first = 0): number {
   let sum = 0;
   for (let i = 0; 2 * i < rows.bytesPerRow; i++) {
-    const byte = rows.bytes[residualByte(rows.bytesPerRow, row, first + i)];
+    const byte = rows.bytes[residualByte(rows, row, first + i)];
     sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
   }
   return sum;
@@ -46,7 +46,7 @@ function weightOf(
   { row, more, before }: { row: number; more: number; before: number },
 ): number | null {
   const { bytesPerRow, floats } = rows;
-  const scale = floats[residualScale(bytesPerRow, row)];
+  const scale = floats[residualScale(rows, row)];
   if (scale === 0) return null;
   const sides = sumOf(rows, query, row);
   const above = Math.min(sides * 2 ** query.shift - query.sideBase, 2 ** 15 - 1);
