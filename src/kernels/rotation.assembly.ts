@@ -142,9 +142,9 @@ export function residualTablesInto(
  * Writes the first bit of each of `width` elements, a multiple of 8, lowest first: 1 where it is
  * above 0. Behind these writes the second bits: 1 where an element is above 0 and farther from 0
  * than `far` standard deviations, or neither. Returns the scale of the code, 0 where the vector is
- * 0; see `encode` in rotation.ts.
+ * 0; see `encodeRows` in rotation.ts.
  */
-export function twoBitsInto(
+function twoBitsInto(
   vector: usize, width: usize, far: f64, farLevel: f64, code: usize,
 ): f64 {
   const end = vector + (width << 3);

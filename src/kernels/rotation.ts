@@ -35,8 +35,6 @@ export class Rotation {
   readonly vector: Float64Array;
   /** `size` factors for each transform: +1 or -1, over the square root of `size`. */
   readonly flips: Float64Array;
-  /** The first bit of each coordinate, then the second of each, written by `encode`. */
-  readonly code: Uint8Array;
   /** A table of 16 integers for each four coordinates, written by `tables`. */
   readonly tables: Uint8Array;
   /** Two numbers that `tables` writes: the base, and the units of an entry that make 1. */
@@ -53,18 +51,16 @@ export class Rotation {
     while (2 * size <= width) size *= 2;
     this.width = width;
     this.size = size;
-    const codeBytes = Math.ceil(width / 4);
     const flipCount = TRANSFORMS * size;
     const tableBytes = ENTRIES * Math.ceil(width / 4);
     const floats = width + flipCount + 2;
-    const codesAt = 8 * floats + tableBytes;
-    const { buffer, byteOffset } = new Arena(codesAt + 4 * width * centroids + codeBytes).bytes;
+    const centroidsAt = 8 * floats + tableBytes;
+    const { buffer, byteOffset } = new Arena(centroidsAt + 4 * width * centroids).bytes;
     this.vector = new Float64Array(buffer, byteOffset, width);
     this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
     this.scales = new Float64Array(buffer, byteOffset + 8 * (floats - 2), 2);
     this.tables = new Uint8Array(buffer, byteOffset + 8 * floats, tableBytes);
-    this.centroids = new Float32Array(buffer, byteOffset + codesAt, width * centroids);
-    this.code = new Uint8Array(buffer, byteOffset + codesAt + 4 * width * centroids, codeBytes);
+    this.centroids = new Float32Array(buffer, byteOffset + centroidsAt, width * centroids);
     const length = 1 / Math.sqrt(size);
     const { low, high } = halves(seed);
     for (let at = 0; at < flipCount; at++) {
@@ -83,21 +79,13 @@ export const rotationKernel = {
   },
 
   /**
-   * Writes two bits of each coordinate of the vector to the rotation's code. All first bits come
-   * first: 1 where a coordinate is above 0. A second bit is 1 in the upper half of its side: far
-   * from 0 if the coordinate is above 0, near if not. Returns the scale by which the levels of
-   * these bits must be multiplied so that their product with the vector is its squared length,
-   * which makes products with queries unbiased; 0 where the vector is 0.
-   */
-  encode({ width, vector, code }: Rotation): number {
-    const kernels = searchKernels(homeOf(vector));
-    return kernels.twoBitsInto(vector.byteOffset, width, FAR, FAR_LEVEL, code.byteOffset);
-  },
-
-  /**
    * The residual codes and scales of rows in partitions, `partitions.length / lengths.length` of
-   * each row: its values over its length are rotated, and encoded as `encode` does less a centroid
-   * of the rotation. Those of a row without a length are 0.
+   * each row: of its values over its length, rotated, less a centroid of the rotation. A code has
+   * two bits of each coordinate. All first bits come first: 1 where a coordinate is above 0. A
+   * second bit is 1 in the upper half of its side: far from 0 if the coordinate is above 0, near if
+   * not. By the scale the levels of these bits are multiplied so that their product with the
+   * difference is its squared length, which makes products with queries unbiased; it is 0 where
+   * there is no difference. Those of a row without a length are 0.
    */
   encodeRows(
     rotation: Rotation,

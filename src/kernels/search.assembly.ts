@@ -7,5 +7,5 @@ export {
   highProducts, nearestLists, nearestRows, orderInto, productsInto, roundRows, secondRows, sumRows,
 } from './products.assembly';
 export { entriesOfRound, layRows } from './residuals.assembly';
-export { encodeRows, residualTablesInto, rotate, twoBitsInto } from './rotation.assembly';
+export { encodeRows, residualTablesInto, rotate } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

@@ -13,6 +13,31 @@ const ENTRIES = 16;
 const FRACTION_BITS = 16;
 const FRACTION = 2 ** FRACTION_BITS;
 
+/** The two bits of each coordinate of a vector to `code`; returns the scale. */
+export function encode(vector: Float64Array, code: Uint8Array): number {
+  let [even, odd] = [0, 0]; // two sums of squares, as the WebAssembly kernel has two lanes
+  for (let i = 0; i < vector.length; i += 2) {
+    even += vector[i] * vector[i];
+    odd += vector[i + 1] * vector[i + 1];
+  }
+  const squares = even + odd;
+  const far = FAR * Math.sqrt(squares / vector.length);
+  const second = vector.length / 8;
+  code.fill(0);
+  [even, odd] = [0, 0]; // two sums of the products with the levels
+  for (let i = 0; i < vector.length; i += 2) {
+    const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
+    even += a * (a > far ? FAR_LEVEL : 1);
+    odd += b * (b > far ? FAR_LEVEL : 1);
+    const [isAbove, isNextAbove] = [vector[i] > 0, vector[i + 1] > 0];
+    const sides = Number(isAbove) | (isNextAbove ? 2 : 0);
+    const halves = Number(isAbove === a > far) | (isNextAbove === b > far ? 2 : 0);
+    code[i >> 3] |= sides << (i & 7);
+    code[second + (i >> 3)] |= halves << (i & 7);
+  }
+  return even + odd > 0 ? squares / (even + odd) : 0;
+}
+
 export const scalarRotation: typeof rotationKernel = {
   rotate({ width, size, vector, flips }) {
     const last = width - size;
@@ -24,32 +49,9 @@ export const scalarRotation: typeof rotationKernel = {
     }
   },
 
-  encode({ vector, code }) {
-    let [even, odd] = [0, 0]; // two sums of squares, as the WebAssembly kernel has two lanes
-    for (let i = 0; i < vector.length; i += 2) {
-      even += vector[i] * vector[i];
-      odd += vector[i + 1] * vector[i + 1];
-    }
-    const squares = even + odd;
-    const far = FAR * Math.sqrt(squares / vector.length);
-    const second = vector.length / 8;
-    code.fill(0);
-    [even, odd] = [0, 0]; // two sums of the products with the levels
-    for (let i = 0; i < vector.length; i += 2) {
-      const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
-      even += a * (a > far ? FAR_LEVEL : 1);
-      odd += b * (b > far ? FAR_LEVEL : 1);
-      const [isAbove, isNextAbove] = [vector[i] > 0, vector[i + 1] > 0];
-      const sides = Number(isAbove) | (isNextAbove ? 2 : 0);
-      const halves = Number(isAbove === a > far) | (isNextAbove === b > far ? 2 : 0);
-      code[i >> 3] |= sides << (i & 7);
-      code[second + (i >> 3)] |= halves << (i & 7);
-    }
-    return even + odd > 0 ? squares / (even + odd) : 0;
-  },
-
   encodeRows(rotation, { values, lengths, dimensions }, partitions) {
-    const { vector, code, centroids, width } = rotation;
+    const { vector, centroids, width } = rotation;
+    const code = new Uint8Array(width / 4);
     const each = partitions.length / lengths.length;
     const codes = new Uint8Array(partitions.length * code.length);
     const scales = new Float32Array(partitions.length);
@@ -60,7 +62,7 @@ export const scalarRotation: typeof rotationKernel = {
       for (let d = 0; d < dimensions; d++) vector[d] = values[row * dimensions + d] / lengths[row];
       scalarRotation.rotate(rotation);
       for (let d = 0; d < width; d++) vector[d] -= centroids[p * width + d];
-      scales[i] = scalarRotation.encode(rotation);
+      scales[i] = encode(vector, code);
       codes.set(code, i * code.length);
     }
     return { codes, scales };
