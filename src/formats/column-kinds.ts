@@ -26,10 +26,43 @@ const MAX_UINT64 = 2n ** 64n - 1n;
 /** Names of columns that usually have ids. */
 const CALLED_ID = /^(id|key|row)$|(_|-|\.)id$|[a-z]I[dD]$/i;
 
+/** The first values of a column, nulls included, and what the caller says of it. */
+interface FirstValues {
+  readonly values: readonly unknown[];
+  readonly type: ColumnType | undefined;
+  /** A column of texts takes any value, as in CSV. */
+  readonly areTexts: boolean;
+}
+
 /**
- * The kind of a column with these first values, nulls included, unless the caller states a type.
+ * The kind of a column. In a later shard it is that of those before, in `known`, where the first
+ * values fit: in a shard of few rows whole numbers are all different, and look like names.
  */
 export function kindOf(
+  name: string,
+  { values, type, areTexts }: FirstValues,
+  known: Map<string, ColumnKind>,
+): ColumnKind {
+  const kind = known.get(name);
+  if (kind !== undefined && areFit({ name, kind }, values, areTexts)) return kind;
+  const own = ownKindOf(name, values, type);
+  // Nulls alone show no kind.
+  if (kind === undefined && values.some((one) => (one ?? null) !== null)) known.set(name, own);
+  return own;
+}
+
+function areFit(plan: ColumnPlan, values: readonly unknown[], areTexts: boolean): boolean {
+  const turn = fitter(plan, areTexts);
+  try {
+    for (const value of values) turn(value ?? null);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The kind that the first values have, unless the caller states a type. */
+function ownKindOf(
   name: string,
   values: readonly unknown[],
   type: ColumnType | undefined,

@@ -130,7 +130,7 @@ export async function openRows(
 }
 
 /** Options that only callers in this library give; `states` of files on hosts that were read. */
-type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'> & {
+type Inner = Partial<Pick<ReadOptions, 'onRecord' | 'isWanted' | 'kinds'>> & {
   readonly states?: FileStates | undefined;
 };
 
@@ -152,7 +152,7 @@ export async function openRecords(
     const from = (first: number) => isWanted && ((row: number) => isWanted(first + row));
     if (shards !== null) {
       return openShards(shards, name, read, (file, first) =>
-        openOne(file, given, { ...inner, isWanted: from(first) }),
+        openOne(file, given, { ...inner, kinds: read.kinds, isWanted: from(first) }),
       );
     }
   }
@@ -209,6 +209,7 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
     expectEnd: given.expectEnd ?? false,
     // Without a prototype, whose names a column may have: "constructor", "__proto__".
     types: Object.assign(Object.create(null), given.types),
+    kinds: new Map(),
     batchRows: given.batchRows ?? 8192,
     maxColumns: given.maxColumns ?? 100_000,
     maxLineBytes: given.maxLineBytes ?? 2 ** 28,

@@ -8,7 +8,7 @@ import { extname } from 'node:path';
 import { noColumn } from '../base/check';
 import { asFormatError, FormatError, messageOf } from '../base/format-error';
 import { iterated } from '../base/long-work';
-import type { ColumnInfo } from '../table/columns/types';
+import type { ColumnInfo, ColumnKind } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { checkTextModel, type TextModel } from '../vectors/text-model';
 import type { ByteSource } from './byte-source';
@@ -87,6 +87,8 @@ export interface ReadOptions {
   readonly skips: Skips;
   readonly expectEnd: boolean;
   readonly types: Readonly<Record<string, ColumnType>>;
+  /** By column the kind that it has in the shards before; empty for the first. */
+  readonly kinds: Map<string, ColumnKind>;
   readonly delimiter: Delimiter | undefined;
   readonly maxColumns: number;
   readonly maxLineBytes: number;

@@ -91,10 +91,10 @@ describe('several files are read as one', () => {
     expect(await idsOf(stream as never, { format: 'jsonl' })).toEqual(ascending(5));
   });
 
-  it('the columns come in the order of the first shard, as writers need them', async () => {
-    write('orders/1.csv', 'id,text,size\n0,none,3\n');
-    write('orders/2.csv', 'size,id,text\n4,1,one\n');
-    write('orders/3.jsonl', '{"text": "two", "size": 5, "id": 2}');
+  it('the columns have the order and types of the first shard, as writers need them', async () => {
+    write('orders/1.csv', 'id,text,size\n0,none,3\n1,one,3\n');
+    write('orders/2.csv', 'size,id,text\n4,2,20\n');
+    write('orders/3.jsonl', '{"text": "three", "size": 5, "id": 3}');
     for (const format of ['csv', 'jsonl', 'parquet', 'arrow']) {
       const output = await createRows(at(`orders.${format}`));
       for await (const batch of await openRows(at('orders'))) {
@@ -111,8 +111,9 @@ describe('several files are read as one', () => {
       }
       expect(rows, format).toEqual([
         [0, 'none', 3],
-        [1, 'one', 4],
-        [2, 'two', 5],
+        [1, 'one', 3],
+        [2, '20', 4],
+        [3, 'three', 5],
       ]);
     }
   });

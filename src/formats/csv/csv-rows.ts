@@ -214,7 +214,7 @@ const ITEM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Reads rows of CSV; memory holds one block of bytes and one batch. */
 export async function csvRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
-  const { types, batchRows } = options;
+  const { types, kinds, batchRows } = options;
   const scan = new CsvScan(source, options);
   const names = await scan.header();
   checkColumnCount(names.length, options, source.name);
@@ -234,7 +234,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
     });
   });
   const plans = wanted.map((name, i) => {
-    const kind = kindOf(name, first[i], types[name]);
+    const kind = kindOf(name, { values: first[i], type: types[name], areTexts: true }, kinds);
     return { name, kind: kind === 'json' ? ('text' as const) : kind };
   });
   const assembler = new RowAssembler(plans, source.name, batchRows);

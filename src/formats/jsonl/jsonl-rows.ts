@@ -19,7 +19,7 @@ type JsonObject = Record<string, unknown>;
 /** Reads rows of JSON lines; memory holds one block of bytes and one batch. */
 export async function jsonlRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
-  const { types, isWanted = () => true } = options;
+  const { types, kinds, isWanted = () => true } = options;
   const scan = new LineScan(source, options);
   // The first lines are parsed once: null for a blank line, undefined for one that cannot be read.
   let first: (JsonObject | null | undefined)[] = [];
@@ -53,7 +53,8 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
   const plans = wanted.map((column) => {
-    return { name: column, kind: kindOf(column, valuesOf(column), types[column]) };
+    const seen = { values: valuesOf(column), type: types[column], areTexts: false };
+    return { name: column, kind: kindOf(column, seen, kinds) };
   });
   values.clear();
   const assembler = new RowAssembler(plans, name, options.batchRows);
