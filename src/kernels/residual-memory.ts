@@ -21,8 +21,8 @@ import { searchKernels } from './search-kernels';
 
 /** Space in which 16 x 16 bytes are turned. */
 const TURN_BYTES = 512;
-/** Rows that are laid out together, whole blocks. */
-const ROWS_AT_ONCE = 2 ** 14;
+/** Rows that are laid out together, whole blocks: so few that caches hold them. */
+const ROWS_AT_ONCE = 256;
 
 export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
@@ -95,41 +95,38 @@ export class ResidualMemory implements ResidualRows {
     this.setScale(row, scale);
   }
 
-  /**
-   * The same of rows that follow one another: their codes, one after another, and their scales.
-   * Rows behind the last one in its block get scale 0.
-   */
+  /** The same of rows that follow one another: their codes, one after another, and their scales. */
   setRows(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
     const count = scales.length;
     const before = Math.min(count, (BLOCK_ROWS - (row % BLOCK_ROWS)) % BLOCK_ROWS);
-    for (let i = 0; i < before; i++) {
+    const rest = count - ((count - before) % BLOCK_ROWS);
+    const setOne = (i: number) =>
       this.set(row + i, codes.subarray(i * bytesPerRow, (i + 1) * bytesPerRow), scales[i]);
-    }
-    for (let from = before; from < count; from += ROWS_AT_ONCE) {
-      const to = Math.min(count, from + ROWS_AT_ONCE);
+    for (let i = 0; i < before; i++) setOne(i);
+    for (let i = rest; i < count; i++) setOne(i);
+    for (let from = before; from < rest; from += ROWS_AT_ONCE) {
+      const to = Math.min(rest, from + ROWS_AT_ONCE);
       const own = codes.subarray(from * bytesPerRow, to * bytesPerRow);
       this.#setBlocks(row + from, own, scales.subarray(from, to));
     }
   }
 
   /**
-   * The same from the first row of a block on, laid out elsewhere, since this memory may hold the
-   * state of a search, and copied at once.
+   * The same of whole blocks, laid out elsewhere, since this memory may hold the state of a search,
+   * and copied at once.
    */
   #setBlocks(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytesPerRow } = this;
-    const count = BLOCK_ROWS * Math.ceil(scales.length / BLOCK_ROWS);
+    const count = scales.length;
     const scalesAt = FREE_START + TURN_BYTES;
     const firstsAt = scalesAt + SCALE_BYTES * count;
     const secondsFrom = firstsAt + sidesAt(this, count);
     const codesAt = firstsAt + count * bytesOfRow(bytesPerRow);
-    const codesEnd = codesAt + count * bytesPerRow;
-    const memory = scratch(codesEnd + BLOCK_ROWS - FREE_START);
+    const memory = scratch(codesAt + count * bytesPerRow + BLOCK_ROWS - FREE_START);
     const { bytes } = memory;
-    new Float32Array(bytes.buffer, scalesAt, count).fill(0).set(scales);
+    new Float32Array(bytes.buffer, scalesAt, count).set(scales);
     bytes.set(codes, codesAt);
-    bytes.fill(0, codesAt + codes.length, codesEnd);
     const unit = coarseUnit(bytesPerRow);
     const half = bytesPerRow / 2;
     searchKernels(memory).layRows(

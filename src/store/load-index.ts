@@ -74,23 +74,21 @@ export async function loadSegment(
   const reader = new Reader(content);
   const { blocks: table } = segment;
   const partitions = space?.count ?? 1;
-  const { starts, counts } = listsOf(table, partitions);
+  const { starts, counts, firsts, next } = listsOf(table, partitions);
   const coded = starts[partitions];
   const { firstRow, endRow, count } = segment;
   const from = { firstRow, bytesPerCode: parts.hasher.bytesPerCode, vectors };
   const rows = Rows.toFill(from, endRow, count, coded);
-  const firsts = firstEntries(counts);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
   const hasCopies = table.of.includes(COPIES);
   const entries =
     bytesPerEntry > 0
       ? Entries.ofSegment(bytesPerEntry, firsts[partitions], rows, hasCopies)
       : null;
-  /** By position the entry of the copy, and its partition; and by partition the next entry. */
+  /** By position the entry of the copy, and its partition. */
   const copies = hasCopies
     ? { entries: new Uint32Array(coded), seconds: new Uint32Array(coded) }
     : null;
-  const next = firsts.slice();
   const isNumber = manifest.index.ids === 'number';
   for (const group of blockGroups([segment], READ_BYTES, 'all')) {
     signal?.throwIfAborted();
@@ -129,10 +127,11 @@ export async function loadSegment(
 function takeEntries(
   { partition, isCopy, links, residuals, scales, count }: BlockRows,
   { at, positions }: { at: number; positions: Uint32Array },
-  to: { entries: Entries; copies: Copies | null; next: Uint32Array },
+  to: { entries: Entries; copies: Copies | null; next: ReturnType<typeof listsOf>['next'] },
 ): void {
-  const first = to.next[partition];
-  to.next[partition] += count;
+  const next = isCopy ? to.next.copies : to.next.rows;
+  const first = next[partition];
+  next[partition] += count;
   to.entries.memory.setRows(first, residuals as Uint8Array, scales as Float32Array);
   to.entries.positions?.set(positions, first);
   if (to.copies === null) return;
@@ -141,8 +140,8 @@ function takeEntries(
 }
 
 /**
- * For each partition the position of its first row, last how many rows have codes; and how many
- * entries it has, of its rows and of copies of others.
+ * For each partition the position of its first row, last how many rows have codes; how many entries
+ * it has, of its rows and of copies of others, and the first one; and the next of both.
  */
 function listsOf({ of, partitions: all, rows }: BlockTable, partitions: number) {
   const starts = new Uint32Array(partitions + 1);
@@ -153,5 +152,7 @@ function listsOf({ of, partitions: all, rows }: BlockTable, partitions: number) 
     if (of[block] === ROWS) starts[p + 1] += rows[block];
   });
   for (let p = 0; p < partitions; p++) starts[p + 1] += starts[p];
-  return { starts, counts };
+  const firsts = firstEntries(counts);
+  const copies = firsts.map((first, p) => (p < partitions ? first + starts[p + 1] - starts[p] : 0));
+  return { starts, counts, firsts, next: { rows: firsts.slice(), copies } };
 }

@@ -81,7 +81,7 @@ export async function mergeSegments(
     const pieces = read.map(({ rows }, i) => ({ rows, vectors: vectors[i] }));
     for (const { partition, blocks } of group) {
       const all = pieces.splice(0, blocks.length);
-      for (const isCopy of [false, true]) {
+      for (const isCopy of [true, false]) {
         const own = all.filter(({ rows }) => rows.isCopy === isCopy);
         for (const runs of cut(runsOf(own, content.removed), mostRows)) {
           const block = gathered(runs, { partition, isCopy }, layout.id, isNumber);

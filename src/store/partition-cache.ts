@@ -15,14 +15,14 @@ import { bytesOfRow } from '../kernels/residuals';
 import type { BlockRows } from './blocks';
 import { Cells } from './cells';
 import type { Content } from './content';
-import type { BlockName, LoadedBlock, Reader } from './reader';
+import { type BlockName, type LoadedBlock, positionsIn, type Reader } from './reader';
 
 /** Rows of a cell: those that the kernel of residual codes reads together. */
 const CELL_ROWS = 16;
 /** Blocks are read together until they reach this many bytes. */
 const READ_BYTES = 2 ** 22;
-/** Bytes of a row in memory besides its code: its number, and its share of ids. */
-const ROW_BYTES = 24;
+/** Bytes of a row in memory besides its code: where it is, and its share of ids. */
+const ROW_BYTES = 32;
 
 /** Of a block that was read, how many rows it has, and their ids. */
 type BlockOfIds = Pick<BlockRows, 'count' | 'ids'>;
@@ -38,6 +38,9 @@ export class PartitionCache {
   readonly codes: CodeMemory | null;
   /** By place in `residuals` or `codes` the row; NO_ROW where none is, or it was removed. */
   readonly #rowOf: Uint32Array;
+  /** The same of its position in the segment, and the checksum of its vector; of entries only. */
+  readonly #positions: Uint32Array;
+  readonly #checks: Uint32Array;
   /** Of each partition its blocks, and its rows. */
   readonly #blocks: BlockName[][];
   readonly #counts: Uint32Array;
@@ -46,7 +49,7 @@ export class PartitionCache {
   readonly #held = new Map<number, readonly BlockOfIds[]>();
   readonly #cellBytes: number;
 
-  /** `noteRows` is called with each block of rows that is read. */
+  /** `noteRows` is called with each block of codes that is read. */
   constructor(
     content: Content,
     reader: Reader,
@@ -85,6 +88,8 @@ export class PartitionCache {
     this.residuals = residualBytes > 0 ? new ResidualMemory(residualBytes, places) : null;
     this.codes = residualBytes > 0 || count === 0 ? null : new CodeMemory(width, places);
     this.#rowOf = this.codes?.rows ?? new Uint32Array(places).fill(NO_ROW);
+    this.#positions = new Uint32Array(this.residuals === null ? 0 : places);
+    this.#checks = new Uint32Array(this.#positions.length);
   }
 
   /** Partitions that searches found here, that were read, and that were evicted. */
@@ -92,8 +97,10 @@ export class PartitionCache {
     return this.#cells.counts;
   }
 
-  rowAt(place: number): number {
-    return this.#rowOf[place];
+  /** The row of an entry, its position, and the checksum of its vector. */
+  at(place: number): { row: number; position: number; check: number } {
+    const { [place]: row } = this.#rowOf;
+    return { row, position: this.#positions[place], check: this.#checks[place] };
   }
 
   #cellsOf(p: number): number {
@@ -178,8 +185,7 @@ export class PartitionCache {
   #put(p: number, blocks: readonly LoadedBlock[]): void {
     let place = this.#placesOf(p)?.first as number;
     for (const block of blocks) {
-      this.#noteRows(block);
-      this.#write(block.rows, place);
+      this.#write(block, place);
       place += block.rows.count;
     }
     this.#held.set(
@@ -195,11 +201,14 @@ export class PartitionCache {
     return { first: CELL_ROWS * cell, end: CELL_ROWS * cell + this.#counts[p] };
   }
 
-  #write({ rows, residuals, scales, codes }: BlockRows, first: number): void {
+  #write(loaded: LoadedBlock, first: number): void {
+    const { rows, residuals, scales, codes, checks } = loaded.rows;
     this.#rowOf.set(rows, first);
     if (this.residuals !== null && residuals !== null && scales !== null) {
       this.residuals.setRows(first, residuals, scales);
-    }
+      this.#positions.set(positionsIn(loaded), first);
+      this.#checks.set(checks as Uint32Array, first);
+    } else this.#noteRows(loaded);
     if (this.codes !== null) this.codes.codes.set(codes, first * this.codes.bytesPerCode);
     const { removed } = this.#content;
     if (removed.isEmpty) return;

@@ -170,6 +170,15 @@ export function bodyOf(
   return { file, at: at[i], length: bytes[i], checksum: checksums[i], what };
 }
 
+/** The positions of the rows of a block in their segment. */
+export function positionsIn({ segment, block, rows }: LoadedBlock): Uint32Array {
+  if (rows.isCopy) return rows.links as Uint32Array;
+  const start = segment.blocks.starts[block];
+  const positions = new Uint32Array(rows.count);
+  for (let i = 0; i < positions.length; i++) positions[i] = start + i;
+  return positions;
+}
+
 /** The block of the row at a position of a segment, and its place in the block. */
 export function placeOf(segment: StoredSegment, position: number): BlockName & { place: number } {
   const { starts } = segment.blocks;

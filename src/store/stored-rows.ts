@@ -20,7 +20,15 @@ import { type Content, noVectorsOf, type StoredSegment } from './content';
 import { bucketOf, hashOfId, positionsOf, readBucket } from './id-hashes';
 import type { FolderFile } from './manifest';
 import { PartitionCache } from './partition-cache';
-import { type BlockName, blockGroups, bodyOf, type LoadedBlock, placeOf, Reader } from './reader';
+import {
+  type BlockName,
+  blockGroups,
+  bodyOf,
+  type LoadedBlock,
+  placeOf,
+  positionsIn,
+  Reader,
+} from './reader';
 import { VectorCache, type VectorPlace } from './vector-cache';
 
 /** Bytes of blocks that a scan reads together. */
@@ -99,9 +107,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.vectorsAhead = { least, most: this.vectors.room };
     const { residuals } = this.partitions;
     this.entries =
-      residuals === null
-        ? null
-        : { memory: residuals, rowOf: (place) => this.partitions.rowAt(place) };
+      residuals === null ? null : { memory: residuals, rowOf: (place) => this.#rowOfEntry(place) };
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
   }
 
@@ -290,15 +296,26 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   /** Notes where the rows of a block are. */
-  #note({ segment, block, rows: { rows, isCopy, links, checks, entries } }: LoadedBlock): void {
+  #note(loaded: LoadedBlock): void {
+    const { segment, block, rows: own } = loaded;
+    const { rows, isCopy, checks, entries } = own;
     const known = this.#known[segment.number];
-    const start = segment.blocks.starts[block];
+    const positions = positionsIn(loaded);
     for (let i = 0; i < rows.length; i++) {
-      const position = isCopy ? (links as Uint32Array)[i] : start + i;
-      known.positions[rows[i] - segment.firstRow] = position + 1;
-      if (checks !== null) known.checks[position] = checks[i];
+      known.positions[rows[i] - segment.firstRow] = positions[i] + 1;
+      if (checks !== null) known.checks[positions[i]] = checks[i];
     }
     if (!isCopy && entries !== null) known.entries[block] ??= entries.slice();
+  }
+
+  /** The row of an entry that a search found; notes where it is, as of few of those in memory. */
+  #rowOfEntry(place: number): number {
+    const { row, position, check } = this.partitions.at(place);
+    const segment = this.#segmentOf(row);
+    const known = this.#known[segment.number];
+    known.positions[row - segment.firstRow] = position + 1;
+    known.checks[position] = check;
+    return row;
   }
 
   #segmentOf(row: number): StoredSegment {

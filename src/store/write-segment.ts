@@ -191,18 +191,19 @@ export async function writeSegment(
   const partitions = space?.count ?? 1;
   const copies = segment.entries?.positions ?? new Uint32Array();
   for (let p = 0; p <= partitions; p++) {
+    if (p < partitions && copies.length > 0) {
+      // Copies lie in the order of the rows' own partitions; a block has them by row.
+      const those = segment.copiesIn(p);
+      const own = copies.slice(those.first, those.end);
+      await add(
+        p,
+        own.sort((a, b) => rows.rowAt(a) - rows.rowAt(b)),
+        true,
+      );
+    }
     const { first, end } = segment.positionsIn(p);
     const positions = Uint32Array.from({ length: end - first }, (_, i) => first + i);
     await add(p < partitions ? p : NO_PARTITION, positions, false);
-    if (p === partitions || copies.length === 0) continue;
-    // Copies lie in the order of the rows' own partitions; a block has them by row.
-    const those = segment.copiesIn(p);
-    const own = copies.slice(those.first, those.end);
-    await add(
-      p,
-      own.sort((a, b) => rows.rowAt(a) - rows.rowAt(b)),
-      true,
-    );
   }
   return output.end();
 }

@@ -155,12 +155,12 @@ describe('a folder that was written wrongly', () => {
     ],
     [
       'vectors of other rows',
-      /^block 0: the checksums of its vectors are of others$/,
+      /^block 1: the checksums of its vectors are of others$/,
       { vectors: (vectors) => vectors.reverse() },
     ],
     [
       'scales that are no numbers',
-      /^block 0: scale NaN$/,
+      /^block 1: scale NaN$/,
       { scales: (scales) => scales.fill(Number.NaN) },
     ],
     [
