@@ -41,7 +41,6 @@ export {
 export type { PatternFunction } from './hashing/row-hasher';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type {
-  Comparison,
   Explanation,
   IndexRow,
   SearchResult,

@@ -6,12 +6,10 @@
 
 import { checkMaxDistance, wrongValue } from '../base/check';
 import { reaches } from '../base/length';
-import type { AngleEstimate } from '../codes/angle';
 import {
   checkLeast,
   distanceToSearch,
   JACCARD,
-  type JaccardEstimate,
   type Measure,
 } from '../codes/measure';
 import { DistanceSearch, type NearRows } from './distance';
@@ -287,17 +285,6 @@ export interface IndexRow<I extends Id = Id> {
   readonly code: Uint8Array | null;
   /** The held vector; null where there is none. */
   readonly vector: Float32Array | KeptSparseVector | null;
-}
-
-/** Two rows compared. */
-export interface Comparison {
-  readonly distance: number;
-  /** Numbers are NaN with projection 'minwise'. */
-  readonly estimate: AngleEstimate;
-  /** Of the held vectors; null where there are none, and with projection 'minwise'. */
-  readonly cosine: number | null;
-  /** With projection 'minwise': the estimate, and the similarity of the sets that are held. */
-  readonly jaccard?: JaccardEstimate & { readonly exact: number | null };
 }
 
 /** Rows with their ids, as a result has them. */

@@ -4,17 +4,13 @@
  * then row, whatever method finds them. The state is in `IndexCore`; this class checks arguments.
  */
 
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
-import { estimateAngle } from '../codes/angle';
-import { hammingDistance } from '../codes/codes';
-import { estimateJaccard } from '../codes/measure';
 import type { SimHasher } from '../hashing/simhash';
 import type { Vector } from '../vectors/vectors';
 import { additionOf, additionOfOne, type RowsToAdd, rowsToAppend } from './add-rows';
 import {
   answer,
-  type Comparison,
   type IndexRow,
   type SearchResult,
   searchRequest,
@@ -37,9 +33,7 @@ import {
 } from './index-options';
 import { checkWanted, optimize } from './optimize';
 import { queryOf } from './query';
-
 import { HELD_ROWS, type HeldRows, type VectorStorage } from './vectors/row-vectors';
-import type { SparseVectors } from './vectors/sparse-vectors';
 
 const CORES = new WeakMap<SimHashIndex, IndexCore>();
 
@@ -223,32 +217,6 @@ export class SimHashIndex<I extends Id = Id> {
     return { row, id: rows.idAt(found.position, row) as I, code, vector };
   }
 
-  /** Distance, estimated and exact similarity of two rows. Throws if one has no code. */
-  compare(a: I, b: I): Comparison {
-    const [one, other] = [this.#present('a', a), this.#present('b', b)];
-    const distance = hammingDistance(one.code, other.code);
-    const [vectors, others] = [one.part.rows.vectors, other.part.rows.vectors];
-    if (this.hasher.projection === 'minwise') {
-      const sets = vectors as SparseVectors | null;
-      const exact = sets?.jaccardOf(one.position, others as SparseVectors, other.position) ?? null;
-      const jaccard = { ...estimateJaccard(distance, this.bits), exact };
-      return { distance, estimate: NO_ANGLE, cosine: null, jaccard };
-    }
-    const unit = vectors?.unitOf(one.position);
-    const places = Uint32Array.of(other.position);
-    const cosine = unit ? (others?.cosinesOf(places, unit)[0] ?? null) : null;
-    return { distance, estimate: estimateAngle(distance, this.bits), cosine };
-  }
-
-  #present(name: string, id: I) {
-    const row = this.#core.rowOf(id);
-    const found = row === undefined ? null : this.#core.rows.find(row);
-    if (found === null) throw wrongValue(name, 'an id of the index', id);
-    const { part, position } = found;
-    if (part.rows.isNull(position)) throw wrongValue(name, 'a row with a code', id);
-    return { part, position, code: part.rows.codeAt(position) };
-  }
-
   /** The k best rows for a vector or a code. */
   search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
     const given = checkOptions(options, SEARCH_OPTIONS);
@@ -308,14 +276,3 @@ export class SimHashIndex<I extends Id = Id> {
     }
   }
 }
-
-const { NaN: NONE } = Number;
-/** The angle of two rows that are sets: codes of sets estimate a Jaccard similarity alone. */
-const NO_ANGLE: Comparison['estimate'] = {
-  angle: NONE,
-  estimatedCosine: NONE,
-  angleError: NONE,
-  cosineError: NONE,
-  angleInterval: [NONE, NONE],
-  cosineInterval: [NONE, NONE],
-};

@@ -180,7 +180,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'SimHashIndex.has': onIndex('has', 'b'),
   'SimHashIndex.idOf': onIndex('idOf', 1),
   'SimHashIndex.get': onIndex('get', 'b'),
-  'SimHashIndex.compare': onIndex('compare', 'a', 'b'),
   'SimHashIndex.search': onIndex('search', vector, searchOptions),
   'SimHashIndex.searchAll': onIndex('searchAll', batch, searchOptions),
   'SimHashIndex.within': onIndex('within', vector, () => ({ maxDistance: 5, minCosine: 0.5 })),

@@ -43,7 +43,6 @@ describe('life', () => {
     await index.addAll(vectors, ids as string[]);
     expect(index.search([0.1, 1], { k: 1 }).ids).toEqual([second]);
     expect(index.get(second)).toMatchObject({ row: 1, id: second, vector: vectors[1] });
-    expect(index.compare(ids[0], second).cosine).toBe(0);
     expect(index.remove(second)).toBe(true);
     expect(index.remove(second)).toBe(false);
     expect([index.has(second), index.get(second), index.count]).toEqual([false, undefined, 2]);
@@ -313,7 +312,6 @@ describe('bad input', async () => {
     [() => index.add([1, 1]), TypeError, /ids of kind string/],
     [() => index.add(new Uint8Array(2), 'c'), TypeError, /takes vectors/],
     [() => index.add({ indices: [0], values: [1] }, 'c'), TypeError, /dense vectors/],
-    [() => index.compare('a', 'z'), RangeError, /"b" expected an id/],
     [() => new SimHashIndex({ vectors: 'float32' }), TypeError, /"dimensions"/],
   ])('%s is refused, and nothing changes', (call, type, message) => {
     expect(call).toThrow(type);

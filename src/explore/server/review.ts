@@ -7,11 +7,15 @@
  */
 
 import { stat } from 'node:fs/promises';
+import { LongWork } from '../../base/long-work';
+import { measureOf } from '../../codes/measure';
 import { idsOfIndex } from '../../cli/input/collection';
 import type { SourceMarks } from '../../cli/output/plan';
 import { readPlanLines, savePlan } from '../../formats/plan-file';
+import { measureDropped } from '../../near/dedup';
 import { checksOfRows, planOfRows } from '../../near/plan';
-import { type DedupPlan, type Id, type Ids, openRows } from '../../node';
+import { type Rows, rowsOf } from '../../near/rows';
+import { type DedupPlan, type Ids, openRows } from '../../node';
 import type {
   DecideRequest,
   Decision,
@@ -37,10 +41,15 @@ export class Review {
   /** The last change: changes run one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
+  /** The rows with what they are compared by. */
+  readonly #held: Rows;
+
   private constructor(
     private readonly explored: Explored,
     private readonly file: PlanFile,
-  ) {}
+  ) {
+    this.#held = rowsOf('index', explored.index);
+  }
 
   static async open(explored: Explored, file: PlanFile): Promise<Review> {
     const review = new Review(explored, file);
@@ -135,7 +144,7 @@ export class Review {
     const decide = async () => {
       this.#check(asked);
       await this.file.check();
-      this.#keep(asked.group, asked.after);
+      await this.#keep(asked.group, asked.after);
       try {
         await this.#save();
       } catch (error) {
@@ -162,42 +171,32 @@ export class Review {
     if (other !== undefined) throw new RangeError(`row ${other} is not in group ${group}`);
   }
 
-  /** Keeps some rows of a group, and compares each other row of it with all of them. */
-  #keep(group: number, { kept: toKeep, isReviewed }: Decision): void {
-    const [plan, rows] = [this.#plan, this.#rowsOf(group)];
+  /** Keeps some rows of a group; each other row becomes a duplicate of the nearest of them. */
+  async #keep(group: number, { kept: toKeep, isReviewed }: Decision): Promise<void> {
+    const [plan, rows, held] = [this.#plan, this.#rowsOf(group), this.#held];
+    const { codes } = held;
     const similarities = plan.cosines ?? plan.jaccards;
     const chosen = new Set(toKeep);
     const keptRows = rows.filter((row) => chosen.has(row));
     for (const row of rows) {
       plan.reviewed[row] = Number(isReviewed);
       plan.kept[row] = Number(chosen.has(row));
-      const same = { row, distance: 0, similarity: 1 };
-      const near = chosen.has(row) ? same : this.#nearest(row, keptRows);
+      const nearer = (best: number, other: number) =>
+        codes.distance(row, other) < codes.distance(row, best) ? other : best;
+      const kept = chosen.has(row) ? row : keptRows.reduce(nearer);
       // How much the two have in common without common text is not known here.
-      if (plan.rests && near.row !== plan.duplicateOf[row]) {
-        plan.rests[row] = near.row === row ? 1 : Number.NaN;
+      if (plan.rests && kept !== plan.duplicateOf[row]) {
+        plan.rests[row] = kept === row ? 1 : Number.NaN;
       }
-      plan.duplicateOf[row] = near.row;
-      plan.distances[row] = near.distance;
-      if (similarities !== null) similarities[row] = near.similarity;
+      plan.duplicateOf[row] = kept;
+      plan.distances[row] = 0;
+      // Of dropped rows estimates, which exact ones replace where the index has vectors.
+      const estimate = measureOf(codes.origin?.projection).estimateOf;
+      if (similarities !== null) similarities[row] = estimate(codes.distance(row, kept), codes.bits);
     }
-  }
-
-  /** The nearest of some rows to a row, compared exactly by held vectors or sets. */
-  #nearest(row: number, others: readonly number[]) {
-    const { index } = this.explored;
-    let best = { row, distance: Number.POSITIVE_INFINITY, similarity: Number.NaN };
-    for (const other of others) {
-      const compared = index.compare(index.idOf(row) as Id, index.idOf(other) as Id);
-      const { distance, cosine, estimate, jaccard } = compared;
-      if (distance >= best.distance) continue;
-      const similarity =
-        jaccard === undefined
-          ? (cosine ?? estimate.estimatedCosine)
-          : (jaccard.exact ?? jaccard.estimatedJaccard);
-      best = { row: other, distance, similarity };
-    }
-    return best;
+    const dropped = Uint32Array.from(rows.filter((row) => !chosen.has(row)));
+    const all = { rows: held, first: 0 };
+    await measureDropped(plan, dropped, all, all, new LongWork({ threads: 1 }));
   }
 
   /** Saves the plan; its lines have no ids where these are the rows' numbers. */
