@@ -27,7 +27,6 @@ const RULES = [
     words: 'floors?',
     use: 'layer',
     allow: {
-      'src/text/word-hash.ts': 'the function in RFC 1321 (MD5)',
       'src/near/join.ts': 'the function of a formula',
     },
   },

@@ -117,7 +117,6 @@ export {
   type WeightedWord,
 } from './text/text-hasher';
 export type { Tokenizer, Tokens } from './text/tokens';
-export type { WordHash } from './text/word-hash';
 export { closeThreads } from './threads/parallel';
 export {
   type CosineNeighbors,

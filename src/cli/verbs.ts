@@ -30,12 +30,11 @@ const SHARED = options({
   '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
   '--code COLUMN': 'Read ready codes from this column',
   '--id COLUMN': 'The ids of the rows ("id" where there is one), or none',
-  '--tokens KIND = words': 'words, characters:N, shingles:N or segments:LOCALE',
+  '--tokens KIND = words': 'words, characters:N or shingles:N',
   '--normalize NAMES: list': 'Take out before texts are split: html, numbers, punctuation',
   '--counting HOW: raw|log|binary = raw': 'How often a word counts',
   '--tf-idf': 'Weigh rare words more; reads the input once more before',
   '--frequencies FILE': 'Weigh words by a table of frequencies that was made before',
-  '--hash NAME: xxhash64|fnv1a64|md5 = xxhash64': 'Hash of a word',
   '--bits N: integer 1..65535': 'Width of a code (256)',
   '--projection NAME: signs|gaussian|hadamard|direct|minwise':
     'Kind of hyperplanes (hadamard for dense vectors, else signs); minwise for sets',
@@ -92,7 +91,7 @@ export const VERBS: readonly Verb[] = [
           'Carry only these columns along, or none (all but the one that becomes codes)',
       }),
       ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
-      ...shared('counting frequencies hash from types'),
+      ...shared('counting frequencies from types'),
       ...options({
         '--on-error WHAT: stop|skip|null = stop':
           'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
@@ -304,7 +303,7 @@ export const VERBS: readonly Verb[] = [
         '-o, --output TABLE': 'Write the table to this Arrow file',
         '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
       }),
-      ...shared(`text tokens hash ${IN} force`),
+      ...shared(`text tokens ${IN} force`),
     ],
     example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
     load: () => import('./verbs/frequencies'),

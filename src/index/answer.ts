@@ -6,12 +6,7 @@
 
 import { checkMaxDistance, wrongValue } from '../base/check';
 import { reaches } from '../base/length';
-import {
-  checkLeast,
-  distanceToSearch,
-  JACCARD,
-  type Measure,
-} from '../codes/measure';
+import { checkLeast, distanceToSearch, JACCARD, type Measure } from '../codes/measure';
 import { DistanceSearch, type NearRows } from './distance';
 import { checkFilter, FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';

@@ -9,13 +9,7 @@ import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { Vector } from '../vectors/vectors';
 import { additionOf, additionOfOne, type RowsToAdd, rowsToAppend } from './add-rows';
-import {
-  answer,
-  type IndexRow,
-  type SearchResult,
-  searchRequest,
-  withinRequest,
-} from './answer';
+import { answer, type IndexRow, type SearchResult, searchRequest, withinRequest } from './answer';
 import { answers } from './answering';
 import { duplicate, type Id, IdsOnce } from './ids';
 import { IndexCore } from './index-core';

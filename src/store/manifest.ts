@@ -18,13 +18,12 @@ const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */
 export interface TextSettings {
-  /** 'words', 'characters:4', 'shingles:3', 'segments:ja'. */
+  /** 'words', 'characters:4', 'shingles:3'. */
   tokens: string;
   /** 'html', 'numbers', 'punctuation', or several with commas. */
   normalize?: string;
   counting?: string;
   keywords?: number;
-  hash?: string;
 }
 
 /** Files that belong to a segment, and files of the whole index. */

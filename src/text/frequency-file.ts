@@ -21,7 +21,7 @@ const DOCUMENTS: ColumnSchema = { name: 'documents', type: 'uint32' };
 /** The table as the bytes of an Arrow file, words by ascending hash. */
 export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
   if (!(table instanceof FrequencyTable)) throw wrongType('table', 'a FrequencyTable', table);
-  const { dimensions, counts, tokens, hash, documents } = table.entries();
+  const { dimensions, counts, tokens, documents } = table.entries();
   const batches = batchRanges(counts.length).map(([first, end]) => ({
     count: end - first,
     rows: {
@@ -29,7 +29,7 @@ export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
       documents: counts.subarray(first, end),
     },
   }));
-  const header = { kind: 'frequencies', tokens, hash, documents };
+  const header = { kind: 'frequencies', tokens, documents };
   return writeTable([DIMENSION, DOCUMENTS], header, batches);
 }
 
@@ -48,13 +48,12 @@ export function frequenciesFromArrow(
   const { file } = checkOptions(options, { file: checkText });
   const opened = openTable(source, file, { kind: 'frequencies' });
   return asArrow(file, () => {
-    const { tokens, hash, documents } = opened.header;
-    if (typeof tokens !== 'string' || typeof hash !== 'string') {
-      throw new Error('damaged: it does not say by which tokens and which hash it was made');
+    const { tokens, documents } = opened.header;
+    if (typeof tokens !== 'string') {
+      throw new Error('damaged: it does not say by which tokens it was made');
     }
     return FrequencyTable.of({
       tokens,
-      hash,
       documents: checkInteger('documents', documents, 0, Number.MAX_SAFE_INTEGER),
       dimensions: readNumbers(opened, DIMENSION) as BigUint64Array,
       counts: readNumbers(opened, DOCUMENTS) as Uint32Array,

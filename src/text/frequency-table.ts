@@ -1,7 +1,7 @@
 /**
  * Counts in how many documents each word occurs, for inverse document frequencies. A word is stored
  * as its 64-bit hash only. Tables of parts of a corpus can be merged. A table records by which
- * tokens and which hash it was made, and cannot be used with others.
+ * tokens it was made, and cannot be used with others.
  */
 
 import { checkInteger, checkOptions, checkText, wrongType, wrongValue } from '../base/check';
@@ -12,9 +12,8 @@ import { hashOfPair } from '../base/secret';
 const DIGEST_SECRET = /* @__PURE__ */ new Uint32Array([0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d]);
 
 export interface TableOrigin {
-  /** Names of the tokens and of the hash. */
+  /** Name of the tokens. */
   readonly tokens: string;
-  readonly hash: string;
 }
 
 /** The content of a table: one hash and one count for each word. */
@@ -39,16 +38,13 @@ export interface FrequencyEntries extends TableOrigin {
 export class FrequencyTable {
   /** Name of the tokens that were counted. */
   readonly tokens: string;
-  /** Name of the hash of the words. */
-  readonly hash: string;
   #documents = 0;
   #version = 0;
   readonly #counts = new HashCounts();
 
   constructor(origin: TableOrigin) {
-    const { tokens, hash } = checkOptions(origin, { tokens: checkText, hash: checkText }, 'origin');
+    const { tokens } = checkOptions(origin, { tokens: checkText }, 'origin');
     this.tokens = checkText('tokens', tokens);
-    this.hash = checkText('hash', hash);
   }
 
   /** Documents that were counted. */
@@ -94,7 +90,7 @@ export class FrequencyTable {
     return this.#counts.countOf(low, high);
   }
 
-  /** Adds the counts of other documents. Tokens and hash must be the same. */
+  /** Adds the counts of other documents. Tokens must be the same. */
   merge(other: FrequencyTable): void {
     if (!(other instanceof FrequencyTable)) throw wrongType('other', 'a FrequencyTable', other);
     if (other === this) throw wrongValue('other', 'a table of other documents', 'the table itself');
@@ -106,17 +102,12 @@ export class FrequencyTable {
   }
 
   /**
-   * Throws unless this table was made by these tokens and this hash.
+   * Throws unless this table was made by these tokens.
    * @internal
    */
-  checkOrigin({ tokens, hash }: TableOrigin): void {
-    for (const [name, own, given] of [
-      ['tokens', this.tokens, tokens],
-      ['hash', this.hash, hash],
-    ]) {
-      if (own === given) continue;
-      throw new Error(`the frequency table was made with ${name} '${own}', not '${given}'`);
-    }
+  checkOrigin({ tokens }: TableOrigin): void {
+    if (this.tokens === tokens) return;
+    throw new Error(`the frequency table was made with tokens '${this.tokens}', not '${tokens}'`);
   }
 
   /**
@@ -144,10 +135,9 @@ export class FrequencyTable {
       halves[at++] = high;
     });
     const dimensions = new BigUint64Array(halves.buffer).sort();
-    const { tokens, hash, documents } = this;
+    const { tokens, documents } = this;
     return {
       tokens,
-      hash,
       documents,
       dimensions,
       counts: Uint32Array.from(dimensions, (_, i) =>
@@ -161,8 +151,8 @@ export class FrequencyTable {
    * @internal
    */
   static of(entries: FrequencyEntries): FrequencyTable {
-    const { tokens, hash, documents, dimensions, counts } = entries;
-    const table = new FrequencyTable({ tokens, hash });
+    const { tokens, documents, dimensions, counts } = entries;
+    const table = new FrequencyTable({ tokens });
     table.#documents = documents;
     table.#counts.reserve(counts.length);
     for (let i = 0; i < counts.length; i++) {

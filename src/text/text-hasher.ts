@@ -31,7 +31,7 @@ import {
   type Tokens,
 } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
-import { hashWord, WORD_HASHES, type WordHash } from './word-hash';
+import { hashWord } from './word-hash';
 
 /** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {
@@ -53,8 +53,8 @@ export interface TextHasherOptions {
    */
   projection?: Exclude<Projection, 'hadamard'>;
   /**
-   * How a text is split: 'words', `{ shingles: 3 }`, `{ characters: 4 }`, `{ segments: 'th' }` by
-   * dictionaries of the engine, or a function from text to strings.
+   * How a text is split: 'words', `{ shingles: 3 }`, `{ characters: 4 }`, or a function
+   * from text to strings.
    */
   tokens?: Tokens;
   /** Parts of a text that become a blank before it is split. */
@@ -67,8 +67,6 @@ export interface TextHasherOptions {
   frequencies?: FrequencyTable;
   /** Uses only so many words of a text, the heaviest. */
   keywords?: number;
-  /** The hash of a word, which is its dimension. */
-  hash?: WordHash;
   /** What a text without words becomes. */
   empty?: 'error' | 'null';
 }
@@ -80,7 +78,6 @@ const TEXT_HASHER_DEFAULTS = {
   projection: 'signs',
   tokens: 'words',
   counting: 'raw',
-  hash: 'xxhash64',
   normalize: [],
   empty: 'error',
 } as const;
@@ -96,7 +93,6 @@ const DECLARED = {
   counting: ['raw', 'log', 'binary'],
   frequencies: null,
   keywords: { min: 1 },
-  hash: WORD_HASHES,
   empty: ['error', 'null'],
 } as const;
 
@@ -114,8 +110,6 @@ export class TextHasher {
   readonly hasher: SimHasher;
   /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
-  /** The hash of words. @internal */
-  readonly hashName: WordHash;
   /** Splits texts; null where tokens are words, which are counted without making strings. */
   readonly #split: Splitter['split'] | null;
   readonly #rules: readonly Normalization[];
@@ -138,13 +132,12 @@ export class TextHasher {
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions(options, DECLARED) };
     const { stopWords = [], frequencies, ...own } = given;
-    const { bits, seed, projection, tokens, hash, empty, keywords } = own;
+    const { bits, seed, projection, tokens, empty, keywords } = own;
     const splitter = splitterOf(tokens);
     const rules = checkNormalizations(own.normalize);
     this.#split = tokens === 'words' ? null : splitter.split;
     this.#rules = rules;
     this.tokensName = splitter.kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
-    this.hashName = hash;
     this.#counting = own.counting;
     this.#keywords = keywords ?? Number.POSITIVE_INFINITY;
     this.hasher = new SimHasher({ bits, seed, projection, zero: empty });
@@ -152,14 +145,14 @@ export class TextHasher {
       if (!(frequencies instanceof FrequencyTable)) {
         throw wrongType('frequencies', 'a FrequencyTable', frequencies);
       }
-      frequencies.checkOrigin({ tokens: this.tokensName, hash });
+      frequencies.checkOrigin({ tokens: this.tokensName });
     }
     this.#frequencies = frequencies ?? null;
     const stops = new Set(checkTexts(stopWords, 'stopWords'));
     this.#stopWords = [...stops];
-    this.#vocabulary = new Vocabulary(hashOfTokens(projection, splitter, hash), stops);
+    this.#vocabulary = new Vocabulary(hashOfTokens(projection, splitter), stops);
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
-    const isSet = projection === 'minwise' && hash === 'xxhash64' && isPlain;
+    const isSet = projection === 'minwise' && isPlain;
     const shingle = isSet ? splitter.wordsInToken : null;
     this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, rules);
     const settings = { ...own, normalize: rules, stopWords: this.#stopWords };
@@ -176,7 +169,7 @@ export class TextHasher {
    * change; where only sets count, it is without the weights.
    */
   get origin(): CodeOrigin {
-    const { hasher, hashName, tokensName } = this;
+    const { hasher, tokensName } = this;
     const [stopWords, frequencies, keywords] = [this.#stopWords, this.#frequencies, this.#keywords];
     const isLimited = Number.isFinite(keywords);
     const isWeighed = hasher.projection !== 'minwise' || isLimited;
@@ -189,7 +182,6 @@ export class TextHasher {
         frequencies !== null &&
         `frequencies of ${frequencies.documents} documents (${frequencies.digest()})`,
       isLimited && `the ${keywords} heaviest`,
-      hashName !== 'xxhash64' && `hash ${hashName}`,
     ]
       .filter((part) => part !== false)
       .join(', ');
@@ -198,7 +190,7 @@ export class TextHasher {
 
   /** Counts in how many texts each word occurs. Memory grows with the distinct words only. */
   fit(texts: Iterable<string>): FrequencyTable {
-    const table = new FrequencyTable({ tokens: this.tokensName, hash: this.hashName });
+    const table = new FrequencyTable({ tokens: this.tokensName });
     for (const text of checkTexts(texts)) table.addDocument(this.#read(text), this.#vocabulary);
     return table;
   }

@@ -14,9 +14,10 @@ import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
 import { type Normalization, normalized, type Splitter, words } from './tokens';
 import { APART, eachStretch, type HashWords, kindTable } from './vocabulary';
-import { hashUnits, hashWord, type WordHash } from './word-hash';
+import { hashWord } from './word-hash';
 
 const encoder = new TextEncoder();
+const decoder = /* @__PURE__ */ new TextDecoder('utf-16le', { ignoreBOM: true });
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
 export class SetReader {
@@ -145,17 +146,15 @@ function lettersInto(
  * The function from tokens to their dimensions: their hashes, or for shingles with 'minwise' the
  * numbers that `SetReader` computes. The kernel hashes many in one call.
  */
-export function hashOfTokens(
-  projection: Projection,
-  { areShingles }: Splitter,
-  hash: WordHash,
-): HashWords {
+export function hashOfTokens(projection: Projection, { areShingles }: Splitter): HashWords {
   const areNumbers = projection === 'minwise' && areShingles;
-  if (!areNumbers && hash === 'xxhash64' && hasKernels()) return hashWords;
-  const hashOne = areNumbers ? hashShingle : hashUnits;
+  if (!areNumbers && hasKernels()) return hashWords;
+  const hashOne = areNumbers ? hashShingle : hashWord;
   return (units, starts, hashes) => {
     for (let i = 0; i + 1 < starts.length; i++) {
-      const { low, high } = halves(hashOne(units.subarray(starts[i], starts[i + 1]), hash));
+      const { low, high } = halves(
+        hashOne(decoder.decode(units.subarray(starts[i], starts[i + 1]))),
+      );
       hashes[2 * i] = low;
       hashes[2 * i + 1] = high;
     }
@@ -163,15 +162,11 @@ export function hashOfTokens(
 }
 
 /** The number of a shingle that is given as a string of words, with blanks between them. */
-function hashShingle(units: Uint16Array, hash: WordHash): bigint {
-  const hashes: number[] = [];
-  for (let start = 0; start <= units.length; ) {
-    const blank = units.indexOf(0x20, start);
-    const end = blank < 0 ? units.length : blank;
-    const word = hashUnits(units.subarray(start, end), hash);
-    hashes.push(Number(word & 0xffff_ffffn), Number(word >> 32n));
-    start = end + 1;
-  }
+function hashShingle(shingle: string): bigint {
+  const hashes = shingle.split(' ').flatMap((word) => {
+    const { low, high } = halves(hashWord(word));
+    return [low, high];
+  });
   const { low, high } = shingleNumber(hashes);
   return (BigInt(high) << 32n) | BigInt(low);
 }

@@ -7,7 +7,6 @@
  */
 
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
-import { segmenterOf } from './segments';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
 export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?: string };
@@ -16,19 +15,17 @@ export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?:
  * How a text is split. 'words': runs of letters and digits in lower case, and pairs of neighbouring
  * characters in scripts without spaces. `characters`: overlapping runs of so many; white space is
  * one blank. `shingles`: overlapping runs of so many words or other tokens. Runs have 1 to 1,000
- * parts; a shorter text is one token. `segments`: words by the dictionaries of the engine for a
- * locale (Intl.Segmenter), which differ between engines: compare only codes that one engine made.
+ * parts; a shorter text is one token.
  */
 export type Tokens =
   | 'words'
   | { readonly characters: number }
   | { readonly shingles: number; readonly of?: Tokens }
-  | { readonly segments: string }
   | Tokenizer;
 
-type TokensAsData = { characters?: number; shingles?: number; of?: Tokens; segments?: string };
+type TokensAsData = { characters?: number; shingles?: number; of?: Tokens };
 const RUN_PARTS = (name: string, value: unknown) => checkInteger(`tokens.${name}`, value, 1, 1000);
-const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS, of: null, segments: null };
+const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS, of: null };
 
 /** How texts are split, checked. */
 export interface Splitter {
@@ -56,11 +53,7 @@ export function splitterOf(tokens: Tokens): Splitter {
   const given = checkOptions<TokensAsData>(tokens, TOKENS, 'tokens');
   const names = Object.keys(given).filter((name) => name !== 'of');
   if (names.length !== 1 || ('of' in given && names[0] !== 'shingles')) throw notTokens(tokens);
-  const { characters, shingles, of = 'words', segments } = given;
-  if (segments !== undefined) {
-    const segment = segmenterOf(segments);
-    return { ...plain, kind: `segments(${segments})`, split: (text) => segment(normal(text)) };
-  }
+  const { characters, shingles, of = 'words' } = given;
   if (characters !== undefined) {
     return { ...plain, kind: `characters(${characters})`, split: charactersBy(characters) };
   }
@@ -76,7 +69,7 @@ export function splitterOf(tokens: Tokens): Splitter {
 }
 
 function notTokens(given: unknown): TypeError {
-  const known = "'words', { shingles: n }, { characters: n }, { segments: locale } or a function";
+  const known = "'words', { shingles: n }, { characters: n } or a function";
   return wrongType('tokens', `${known} from a text to strings`, given);
 }
 

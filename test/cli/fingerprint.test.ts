@@ -158,15 +158,15 @@ describe('fingerprint of texts', () => {
   it('splits and weighs as it is told, and by frequencies in two readings', async () => {
     const { code, stderr, out } = await fingerprint(
       ...[DOCS, '--tokens', 'shingles:2', '--counting', 'log', '--tf-idf'],
-      ...['--bits', '64', '--projection', 'direct', '--hash', 'fnv1a64'],
+      ...['--bits', '64', '--projection', 'direct'],
     );
     expect(code).toBe(0);
     expect(stderr).toContain('reading the texts twice');
     const bodies = (await docs()).map(({ body }) => body);
     const tokens = { shingles: 2 };
-    const frequencies = new TextHasher({ tokens, hash: 'fnv1a64' }).fit(bodies);
+    const frequencies = new TextHasher({ tokens }).fit(bodies);
     const hasher = new TextHasher({
-      ...{ tokens, frequencies, counting: 'log', hash: 'fnv1a64' },
+      ...{ tokens, frequencies, counting: 'log' },
       ...{ bits: 64, projection: 'direct' },
     });
     const { codes } = await readCodes(out);

@@ -216,9 +216,7 @@ const LIBRARY: Record<string, MakeCall> = {
           'words',
           { characters: 3 },
           { shingles: 2, of: (text: string) => [text] },
-          { segments: 'ja' },
         ]),
-        hash: draws.pick(['xxhash64', 'md5']),
       },
     }),
   ),
@@ -233,7 +231,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'new FrequencyTable': call(
     (origin) => new api.FrequencyTable(origin),
     () => ({
-      ...{ tokens: 'words', hash: 'xxhash64' },
+      ...{ tokens: 'words' },
     }),
   ),
   'FrequencyTable.merge': method(frequencies, 'merge', [frequencies], api.frequenciesToArrow),

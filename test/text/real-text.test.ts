@@ -11,6 +11,7 @@ import { SimHashIndex } from '../../src/index/simhash-index';
 import { pairs } from '../../src/near/pairs';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { splitterOf, type Tokens } from '../../src/text/tokens';
+import { hashWord } from '../../src/text/word-hash';
 
 const dataset = (name: string) => readFileSync(new URL(`../../datasets/${name}`, import.meta.url));
 const mean = (numbers: readonly number[]) =>
@@ -206,7 +207,7 @@ describe('two Chinese passages, one the last two thirds of the other and a sente
     '的 了 在 是 我 有 和 就 不 都 一 也 这 那 你 他 她 们 着 与 而 之 以 为'.split(' '),
   );
   const options: TextHasherOptions = {
-    ...{ bits: 64, projection: 'direct', hash: 'fnv1a64' },
+    ...{ bits: 64, projection: 'direct' },
     ...{ tokens: chinese, stopWords: stop },
   };
   const frequencies = new TextHasher(options).fit(messages);
@@ -216,18 +217,10 @@ describe('two Chinese passages, one the last two thirds of the other and a sente
   const tokens = (text: string) => chinese(text).filter((word) => !stop.has(word));
   const weightsOf = weigher(messages, tokens);
 
-  function fnv1a(word: string): bigint {
-    let hash = 0xcbf29ce484222325n;
-    for (const byte of Buffer.from(word)) {
-      hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-    }
-    return hash;
-  }
-
   /** The classic recipe: the heaviest words, their weights added by the bits of their hashes. */
   function codeOf(text: string, keywords = Number.POSITIVE_INFINITY): bigint {
     const heaviest = [...weightsOf(text)]
-      .map(([word, weight]) => ({ hash: fnv1a(word), weight }))
+      .map(([word, weight]) => ({ hash: hashWord(word), weight }))
       .sort((a, b) => b.weight - a.weight || (a.hash < b.hash ? -1 : 1))
       .slice(0, keywords);
     let code = 0n;

@@ -48,7 +48,6 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
   ['frequencies of other texts', { frequencies: others }, { frequencies }],
   ['keywords', {}, { keywords: 3 }],
   ['stop words', { stopWords: ['of'] }, { stopWords: ['a', 'of'] }],
-  ['hash', {}, { hash: 'fnv1a64' }],
   ['tokens of sets', { projection: 'minwise' }, { projection: 'minwise', tokens: { shingles: 2 } }],
 ])('codes of texts with other %s', async (_, one, other) => {
   const [left, right] = [await codesOf(one), await codesOf(other)];

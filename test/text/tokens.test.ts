@@ -52,25 +52,12 @@ describe('characters and shingles', () => {
   });
 });
 
-describe('segments', () => {
-  it('are words of the engine', () => {
-    expect(splitBy({ segments: 'en' }, 'Hello, world')).toEqual(['hello', 'world']);
-    expect(splitBy({ segments: 'ja' }, '私は学生です').join('')).toBe('私は学生です');
-  });
-
-  it('a long line does not take the square of its time', () => {
-    const text = 'これは試験です'.repeat(20_000);
-    expect(splitBy({ segments: 'ja' }, text).join('').length).toBe(text.length);
-  });
-});
-
 it('kinds name themselves', () => {
   const kinds: Tokens[] = [
     ...['words' as const, { characters: 4 }, { shingles: 3 }],
-    ...[{ shingles: 2, of: { characters: 2 } }, { segments: 'ja' }],
+    ...[{ shingles: 2, of: { characters: 2 } }],
   ];
   expect(kinds.map((tokens) => splitterOf(tokens).kind)).toEqual([
     ...['words', 'characters(4)', 'shingles(3, words)', 'shingles(2, characters(2))'],
-    'segments(ja)',
   ]);
 });

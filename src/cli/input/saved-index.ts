@@ -90,8 +90,8 @@ export function refuseOtherSettings(
 ): void {
   const { bits, seed, projection, vectors } = folder.options;
   const text = folder.text !== null && 'tokens' in folder.text ? folder.text : null;
-  const { tokens, normalize, counting, hash } = text ?? {};
-  const ofText = { tokens, normalize, counting, hash };
+  const { tokens, normalize, counting } = text ?? {};
+  const ofText = { tokens, normalize, counting };
   const own = { bits, seed, projection, vectors, ...(text && ofText) };
   for (const [name, value] of Object.entries(own)) {
     // --normalize is a list, which an index keeps sorted.

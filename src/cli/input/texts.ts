@@ -16,7 +16,6 @@ import {
   type TextHasherOptions,
   type TextSettings,
   type Tokens,
-  type WordHash,
 } from '../../node';
 import type { Call } from '../call';
 import { excerpt } from '../output/figures';
@@ -35,7 +34,6 @@ export function textSettingsOf(call: Call): TextSettings {
     tokens: call.text('tokens') as string,
     ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
     counting: call.text('counting') ?? 'raw',
-    hash: call.text('hash') ?? 'xxhash64',
   };
 }
 
@@ -47,12 +45,11 @@ export function textHashersOf(
   call: Call,
   { settings, frequencies }: TextTerms,
 ): (like?: SimHasher) => TextHasher {
-  const { tokens, counting, hash, keywords } = settings;
+  const { tokens, counting, keywords } = settings;
   const options = {
     tokens: tokensOf(call, tokens),
     normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
     counting: counting as Counting | undefined,
-    hash: hash as WordHash | undefined,
     keywords,
     frequencies: frequencies ?? undefined,
     empty: 'null' as const,
@@ -73,8 +70,7 @@ function tokensOf(call: Call, text: string): Tokens {
   if (text === 'words') return text;
   if (kind === 'characters' && isCounted) return { characters: count };
   if (kind === 'shingles' && isCounted) return { shingles: count };
-  if (kind === 'segments' && detail) return { segments: detail };
-  const known = 'words, characters:N, shingles:N or segments:LOCALE';
+  const known = 'words, characters:N or shingles:N';
   return call.misuse(`--tokens expected ${known}, got "${text}"`);
 }
 

@@ -8,9 +8,9 @@
 
 import { stat } from 'node:fs/promises';
 import { LongWork } from '../../base/long-work';
-import { measureOf } from '../../codes/measure';
 import { idsOfIndex } from '../../cli/input/collection';
 import type { SourceMarks } from '../../cli/output/plan';
+import { measureOf } from '../../codes/measure';
 import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
 import { checksOfRows, planOfRows } from '../../near/plan';
@@ -192,7 +192,8 @@ export class Review {
       plan.distances[row] = 0;
       // Of dropped rows estimates, which exact ones replace where the index has vectors.
       const estimate = measureOf(codes.origin?.projection).estimateOf;
-      if (similarities !== null) similarities[row] = estimate(codes.distance(row, kept), codes.bits);
+      if (similarities !== null)
+        similarities[row] = estimate(codes.distance(row, kept), codes.bits);
     }
     const dropped = Uint32Array.from(rows.filter((row) => !chosen.has(row)));
     const all = { rows: held, first: 0 };
