@@ -1,3 +1,4 @@
+import * as crypto from 'node:crypto';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { examplesOf, printedBy, promisesOf, root } from './examples';
 const examples = examplesOf('docs/text.md');
 const modules = {
   ...{ halfspace: library, 'halfspace/node': nodeLibrary },
-  ...{ 'apache-arrow': arrow, 'node:fs': fs },
+  ...{ 'apache-arrow': arrow, 'node:crypto': crypto, 'node:fs': fs },
 };
 
 let folder: string;
