@@ -9,17 +9,17 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace.spark import cells, layout, tasks
+from halfspace.spark import layout, packing, survey, tasks
 
 #: What a worker does to rows before a child gets them; pandas takes 2.3 CPU seconds to import.
 WORK = """
 import sys, numpy
-from halfspace.spark import arrays, cells, tasks
+from halfspace.spark import arrays, cells, survey, packing
 names = ["id", "code"]
 rows = arrays.pa.RecordBatch.from_arrays([arrays.array(numpy.arange(9))] * 2, names)
-[survey] = tasks._surveyed(iter([rows]))
-parts = cells._copying(lambda codes: cells.layout.grid_copies(1, codes), [0])(iter([rows]))
-print([one.num_rows for one in cells._rows(parts)], "pandas" in sys.modules)
+value, seen = survey._packed(iter([rows]))
+parts = cells._copying(lambda codes: cells.layout.grid_copies(1, codes), [0])(iter([value]))
+print([one.num_rows for one in packing.unpacked(parts)], "pandas" in sys.modules)
 """
 
 
@@ -121,20 +121,25 @@ class Layout(unittest.TestCase):
         for ids in ([3], [7, 8, 9, -1], [0, 2**31, -(2**63), 2**63 - 1, 5], ["a", "b"]):
             rows = pa.record_batch({"id": pa.array(ids), "code": pa.array(range(len(ids)))})
             for sent in (rows, rows.slice(len(ids) // 2)):
-                [found] = cells.opened(part.column("rows")[0].as_buffer() for part in cells.packed(iter([sent])))
+                [value] = packing.packed(iter([sent]))
+                [found] = packing.unpacked([value])
                 self.assertEqual(found.to_pydict(), sent.to_pydict())
+                self.assertEqual(packing.rows_in(value.column("rows")[0].as_py()), len(found))
 
     def test_a_survey_counts_rows_and_codes(self):
         codes = pa.array([5, 5, None, 7] + list(range(100_000)))
         ids = pa.array([*range(100_003), 9])
-        [found] = tasks._surveyed(iter([pa.record_batch({"id": ids, "code": codes})]))
+        rows = pa.record_batch({"id": ids, "code": codes})
+        value, found = survey._packed(iter([rows]))
+        self.assertEqual(next(packing.unpacked([value])).to_pydict(), rows.drop_null().to_pydict())
         ascends, rows, narrowest, widest, *least = np.frombuffer(found.column("found")[0].as_py(), np.int64)
         self.assertEqual((ascends, rows, narrowest, widest), (0, 100_003, 8, 8))
         self.assertAlmostEqual((len(least) - 1) * 2**64 / np.array(least).view(np.uint64)[-1] / 100_000, 1, delta=0.15)
 
     def test_a_survey_has_a_span_of_ids_for_each_batch(self):
         files = [pa.record_batch({"id": pa.array(ids)}) for ids in ([7, 8], [9], [3, 5], [0, 1])]
-        spans = [batch.to_pylist()[0] for batch in tasks._surveyed(iter(files))]
+        [found] = survey._surveyed(iter(files))
+        spans = found.to_pylist()
         self.assertEqual([(one["first"], one["last"]) for one in spans], [(7, 8), (9, 9), (3, 5), (0, 1)])
         self.assertEqual(np.frombuffer(spans[-1]["found"], np.int64)[:2].tolist(), [1, 7])
 

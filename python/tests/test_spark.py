@@ -334,7 +334,7 @@ class OnSpark(unittest.TestCase):
                     with self.assertLogs("halfspace.spark", "INFO") as logged:
                         near = pairs(parts, max_distance=3, cell_rows=int(part * len(ids)))
                     if kind == "distinct" and part == 0.1:
-                        said = re.search(r"(\d+) cells by .* 4 blocks; .* is that of (\d+) codes", logged.output[0])
+                        said = re.search(r"(\d+) cells by .* 4 blocks; .* is that of (\d+) codes", logged.output[-1])
                         self.assertGreater(int(said[1]), 30)  # cells within cells
                         self.assertGreater(int(said[2]), ROWS // 4)  # half of a shape, but for flipped bits
                     found = by_shape(map(tuple, near.collect()))
@@ -498,7 +498,7 @@ class OnSpark(unittest.TestCase):
             self.assertEqual(digest(map(tuple, again.collect())), expected)
             made = {one for one in stages if os.stat(f"{path}/{one}").st_mtime_ns != times[one]}
             self.assertEqual(made, {stages[-1]})
-            self.assertEqual(said[:2], [("dedup", "codes"), ("dedup", "equal codes")])
+            self.assertEqual(said[:2], [("dedup", "codes"), ("dedup", "packed codes")])
         self.assertFalse(os.path.exists(path))
         kept = f"{folder.name}/kept"
         spark.sparkContext.setCheckpointDir(kept)

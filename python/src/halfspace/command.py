@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from .seal import CommandError, checked
 
-__all__ = ["BUNDLE", "CommandError", "bundle", "node", "on_file", "run", "start", "stream"]
+__all__ = ["BUNDLE", "CommandError", "bundle", "node", "on_file", "run", "start", "stream", "write_rows"]
 
 BUNDLE = pathlib.Path(__file__).with_name("node") / "command.mjs"
 #: By prctl: the signal that a child gets when its parent has died.
@@ -123,21 +123,27 @@ def _check_exit(child: subprocess.Popen[bytes], complaint: bytes) -> None:
     raise CommandError(text or f"the command ended with {child.returncode} and without a word")
 
 
-def on_file(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields what the command makes of batches that it reads twice: they are written to a file, which
-    the arguments leave out. No batches give none."""
+def write_rows(folder: str, batches: Iterable[pa.RecordBatch]) -> str | None:
+    """The path of a new file in a folder with the rows of batches; None where there are no batches."""
     batches = iter(batches)
     first = next(batches, None)
     if first is None:
-        return
+        return None
+    path = f"{folder}/rows.arrows"
+    with pa.ipc.new_stream(path, first.schema) as writer:
+        for batch in itertools.chain([first], batches):
+            writer.write_batch(batch)
+    return path
+
+
+def on_file(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields what the command makes of batches that it reads twice: they are written to a file, which
+    the arguments leave out. No batches give none."""
     verb, *words = arguments
     with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/rows.arrows"
-        with pa.ipc.new_stream(path, first.schema) as writer:
-            for batch in itertools.chain([first], batches):
-                writer.write_batch(batch)
-        printed = run(verb, path, *words, "--from", "arrows", "--to", "arrows")
-    yield from checked(io.BytesIO(printed))
+        if path := write_rows(folder, batches):
+            printed = run(verb, path, *words, "--from", "arrows", "--to", "arrows")
+            yield from checked(io.BytesIO(printed))
 
 
 def stream(

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .arrays import array, numbers
-from .cells import CELL_ROWS, pieces
+from .cells import CELL_ROWS
+from .packing import pieces
 from .stages import Checkpoint
 from .tasks import Batches
 

@@ -13,8 +13,9 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from ..command import stream
 from .arrays import array, matrix, numbers
-from .cells import near_of_two, opened, packed, pieces
+from .cells import near_of_two
 from .fingerprint import options
+from .packing import opened, packed, pieces
 from .stages import Checkpoint
 from .tasks import Batches, blobs
 

@@ -3,7 +3,6 @@ group, so the command makes the plan of whole components, many in a task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,13 +10,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..command import on_file, stream
-from .cells import CELL_ROWS, Coded, between
+from .cells import CELL_ROWS, Coded, between, noted
 from .components import components
 from .fingerprint import options
 from .giants import heads_of_components, heads_of_stars, numbered, order_of, plan_of
 from .pairs import Source, edges, near_of
 from .stages import Checkpoint
-from .tasks import Batches, survey
+from .survey import survey
+from .tasks import Batches
 
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
 
@@ -115,7 +115,7 @@ def dedup(
     coded = Coded.of(codes.drop("value"), stages, id if against is None else None)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
     words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule)]
-    alike = [*coded.words(), *options(max_distance=max_distance)]
+    alike = coded.words(max_distance)
     if source.least:
         words += source.exact_words(within)
         compared = source.compared(rows, codes, id)
@@ -187,13 +187,9 @@ def _planned(grouped: DataFrame, words: list[str], from_file: bool) -> DataFrame
     def plan(batches: Batches) -> Batches:
         ids: list[pa.Array] = []
 
-        def seen() -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                ids.append(batch.column("id"))
-                yield batch.select(names)
-
+        seen = noted((batch.select(names) for batch in batches), "id", ids)
         verb, *rest = words
-        made = on_file([*words, "-q"], seen()) if from_file else stream([verb, "-", "-q", *rest], seen())
+        made = on_file([*words, "-q"], seen) if from_file else stream([verb, "-", "-q", *rest], seen)
         for found in made:
             known = pa.chunked_array(ids)
             group, other = (known.take(found.column(name)) for name in ("group", "duplicate_of"))

@@ -28,7 +28,8 @@ from pyspark.sql import functions as F
 from ..command import run, stream
 from .fingerprint import fingerprint, options
 from .storage import Storage, reading
-from .tasks import Batches, blobs, runs, survey, to_tasks
+from .survey import survey
+from .tasks import Batches, blobs, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000

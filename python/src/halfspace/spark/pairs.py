@@ -14,7 +14,8 @@ from .cells import CELL_ROWS, Coded, between, near, ties
 from .components import components
 from .fingerprint import fingerprint, options
 from .stages import Checkpoint
-from .tasks import Batches, check_kind, survey
+from .survey import check_kind, survey
+from .tasks import Batches
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -97,8 +98,7 @@ def pairs(
     """The pairs of rows whose codes differ in at most `max_distance` bits: a DataFrame of id_a, id_b
     and distance, with id_a < id_b; or with `other` of a row of each, id_b of the second. Codes are the
     column `code` of bytes or longs ("code"), or made of `text` or `vector`, by options of
-    `fingerprint`. Rows without a code are in no pair. Ready codes are read several times: cache or
-    write what is costly to compute.
+    `fingerprint`. Rows without a code are in no pair.
 
     `within`: only rows of the same value in this column. `min_cosine` (of vectors), `min_jaccard` (of
     texts): only pairs that are as similar, exactly; texts or vectors are fetched for rows of pairs.
@@ -115,9 +115,9 @@ def pairs(
     stages = checkpoint or Checkpoint(rows.sparkSession)
     stages.begin("pairs", source=source, id=id, within=within, cell_rows=cell_rows)
     tables = [source.rows(frame, id, within) for frame in (rows, other) if frame is not None]
-    if source.kind != "code":
-        tables = [stages.keep(codes, "codes") for codes in tables]
     if other is not None:
+        if source.kind != "code":
+            tables = [stages.keep(codes, "codes") for codes in tables]
         survey(tables[0].select("id"), id)
         check_kind(tables[1], id)
         return between(tables[0], tables[1], max_distance, cell_rows, stages)
