@@ -292,20 +292,35 @@ export function entriesOfRound(
   return rangeCount;
 }
 
+@inline
+function lows(a: v128, b: v128): v128 {
+  return i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+@inline
+function highs(a: v128, b: v128): v128 {
+  return i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
 /**
- * One of four steps that turn 16 x 16 bytes: rows i and i + 8, byte by byte in turn, become rows
- * 2 i and 2 i + 1.
+ * Half of what turns 16 x 16 bytes: rows i and i + 8, byte by byte in turn, become rows 2 i and
+ * 2 i + 1, and the same again.
  */
 @inline
-function turnStep(from: usize, stride: usize, to: usize): void {
-  for (let i: usize = 0; i < 8; i++) {
-    const a = v128.load(from + i * stride);
-    const b = v128.load(from + (i + 8) * stride);
-    v128.store(to, i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
-    v128.store(
-      to, i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 16,
-    );
-    to += 32;
+function turnHalf(from: usize, stride: usize, to: usize): void {
+  for (const end = to + 256; to < end; to += 64, from += stride) {
+    const a = v128.load(from);
+    const b = v128.load(from + 4 * stride);
+    const c = v128.load(from + 8 * stride);
+    const d = v128.load(from + 12 * stride);
+    const even = lows(a, c);
+    const odd = highs(a, c);
+    const nextEven = lows(b, d);
+    const nextOdd = highs(b, d);
+    v128.store(to, lows(even, nextEven));
+    v128.store(to, highs(even, nextEven), 16);
+    v128.store(to, lows(odd, nextOdd), 32);
+    v128.store(to, highs(odd, nextOdd), 48);
   }
 }
 
@@ -316,11 +331,9 @@ function turnStep(from: usize, stride: usize, to: usize): void {
 function turnRows(from: usize, stride: usize, bytes: usize, to: usize, work: usize): void {
   const other = work + 256;
   for (let at: usize = 0; at < bytes; at += BLOCK) {
-    turnStep(from + at, stride, work);
-    turnStep(work, BLOCK, other);
-    turnStep(other, BLOCK, work);
+    turnHalf(from + at, stride, work);
     const isWhole = bytes - at >= BLOCK;
-    turnStep(work, BLOCK, isWhole ? to : other);
+    turnHalf(work, BLOCK, isWhole ? to : other);
     if (!isWhole) memory.copy(to, other, (bytes - at) * BLOCK);
     to += BLOCK * BLOCK;
   }
