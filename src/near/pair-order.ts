@@ -214,15 +214,19 @@ class Held {
 
   /** Appends the pairs of a row: with rows of an equal code, and with rows of near codes. */
   appendPairs(row: number, out: Batch): void {
-    const { distinctOfRow, left, right } = this.#codes;
+    const { left, right } = this.#codes;
     const distinct = distinctAt(this.#codes, row);
     if (distinct === NONE) return;
-    const [from, end] = [this.#starts[distinct], this.#starts[distinct + 1]];
-    if (distinctOfRow === null && from === end) return;
+    const from = this.#starts[distinct];
+    const end = this.#starts[distinct + 1];
+    const { starts, rows } = right;
+    // Most rows have no pair: no code is near theirs, and none is equal that is not their own.
+    const own = this.#isOne ? 1 : 0;
+    const isAlone = starts === null || starts[distinct + 1] - starts[distinct] === own;
+    if (from === end && (isAlone || !this.#hasEqual)) return;
     if (this.#isFirstOnly && left.firstOf(distinct) !== row) return;
     const after = this.#isOne ? row : -1;
     out.begin(row);
-    const { starts, rows } = right;
     if (starts === null || rows === null) {
       // Without equal rows an equal code is that of a row of the other collection, or of itself.
       for (let i = from; i < end; i++) {
