@@ -273,7 +273,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'cluster',
-    needs: { density: 'min-cluster-size min-samples max-distance' },
+    needs: { density: 'min-cluster-size min-samples' },
     summary: 'which rows belong together',
     usage: 'IN|DIR -o OUT',
     first: 'clusters density output text vector id min-cluster-size tf-idf to from',
@@ -285,8 +285,6 @@ export const VERBS: readonly Verb[] = [
         '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
         '--min-samples N: integer':
           'By density: other rows that a row must have near it to be in a dense region (5)',
-        '--max-distance N: integer 0..':
-          'By density: cut where steps exceed N bits, in place of where mass is largest',
       }),
       // Words count as often as they are there.
       ...shared(`seed ${NEAR_HASHING} ${OUT}`, { hide: NEAR_TEXTS.hide }),

@@ -1,8 +1,7 @@
 /**
  * Clusters by density, where the number of clusters is not known: single linkage over the distances
  * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
- * With `maxDistance` the tree of all pairs within it is cut there, which is exact. Without,
- * clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
+ * Clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
  * that no list connects join at its top, at infinite distance. Heights are integers, and all edges
  * of one height join their nodes at once, so that their order does not matter.
  */
@@ -17,14 +16,7 @@ import { scanAll } from '../codes/scan';
 import { HIT } from '../kernels/joins';
 import { type DistinctCodes, distinctAt, distinctOf, NONE } from '../near/distinct-codes';
 import { join } from '../near/join';
-import {
-  maxDistanceOf,
-  presentRows,
-  type RowSource,
-  reordered,
-  rowsOf,
-  rowsOfCodes,
-} from '../near/rows';
+import { presentRows, type RowSource, reordered, rowsOf, rowsOfCodes } from '../near/rows';
 import { type Cluster, labelsOf, summaries } from './cluster';
 import { pointsOfRows } from './points-of';
 
@@ -33,18 +25,6 @@ export interface DensityOptions extends LongCall {
   minClusterSize?: number;
   /** How many others must be near a row in a dense region. */
   minSamples?: number;
-  /**
-   * Cuts the tree of clusters at this distance. A cluster is then what steps of at most so much
-   * over dense rows connect. A row is dense with `minSamples` others within it. Without it, each
-   * cluster is cut where its mass is largest: the sum over its rows of the density, 1 / (1 +
-   * distance), at which they joined it, less the density at which it joins another cluster. All
-   * rows together are a cluster only if they never split in two.
-   */
-  maxDistance?: number;
-  /** In place of `maxDistance`: the distance that finds 99 % of pairs at this cosine. */
-  minCosine?: number;
-  /** In place of `maxDistance`: the distance that estimates this similarity. */
-  minJaccard?: number;
   /** Most exemplars of a cluster: the rows most like all of its rows. */
   exemplars?: number;
 }
@@ -69,18 +49,18 @@ const OPTIONS = {
   minSamples: { min: 1, max: 2 ** 16 },
   exemplars: { min: 0, max: 10_000 },
   ...LONG_CALL,
-  maxDistance: null,
-  minCosine: null,
-  minJaccard: null,
 } as const;
 
 /**
- * Groups rows by density (HDBSCAN*): finds the number of clusters, and rows that are noise.
+ * Groups rows by density (HDBSCAN*): finds the number of clusters, and rows that are noise. Each
+ * cluster is cut where its mass is largest: the sum over its rows of the density, 1 / (1 +
+ * distance), at which they joined it, less the density at which it joins another cluster. All rows
+ * together are a cluster only if they never split in two.
  *
  * @example
  * const vectors = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [-1, -1]];
  * const codes = await new SimHasher({ bits: 64 }).hashAll(vectors);
- * const options = { minClusterSize: 2, minSamples: 1, maxDistance: 10 };
+ * const options = { minClusterSize: 2, minSamples: 1 };
  * console.log((await clusterByDensity(codes, options)).labels); // Int32Array(5) [ 0, 0, 1, 1, -1 ]
  */
 export async function clusterByDensity(
@@ -91,15 +71,11 @@ export async function clusterByDensity(
   const { minClusterSize, minSamples, exemplars } = given;
   const work = new LongWork(given);
   const all = rowsOf('source', source);
-  const maxDistance = maxDistanceOf({ ...all, vectors: null }, given);
   const { points } = pointsOfRows(all);
   const { rows } = points;
   if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
-  const graph = await densityGraph(all.codes, { minSamples, maxDistance }, work);
-  const clusterOfNode =
-    maxDistance === undefined
-      ? await cutByMass(graph, minClusterSize, work)
-      : await cutAt(graph, maxDistance, minClusterSize, work);
+  const graph = await densityGraph(all.codes, minSamples, work);
+  const clusterOfNode = await cutByMass(graph, minClusterSize, work);
   const numbers = new Map<number, number>(); // clusters are numbered by their first row
   const clusterOf = new Int32Array(rows.length).fill(-1);
   rows.forEach((row, i) => {
@@ -113,36 +89,6 @@ export async function clusterByDensity(
   const labels = labelsOf(points, clusterOf);
   const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
   return { count: clusters.length, labels, clusters, noise };
-}
-
-/**
- * The group of each node: all nodes that edges up to a height connect it to, named by the least of
- * them. NONE where the core distance is above the height, or the group has fewer than `minimum`
- * rows.
- */
-export async function cutAt(
-  graph: DensityGraph,
-  height: number,
-  minimum: number,
-  work: LongWork,
-): Promise<Uint32Array> {
-  const { edges, weights, cores } = graph;
-  const order = await edges.inOrder(height, (edge) => edges.heightOf(edge, cores), work);
-  const sets = new UnionFind(graph.nodes.count);
-  for (let i = 0; i < order.length; i++) {
-    const [a, b] = edges.at(order[i]);
-    sets.union(a, b);
-    if (i % STEP_EDGES === STEP_EDGES - 1) await work.step();
-  }
-  const groups = sets.all();
-  const sizes = new Uint32Array(groups.length);
-  groups.forEach((group, node) => {
-    sizes[group] += weights[node];
-  });
-  return groups.map((group, node) => {
-    const isDense = cores[node] <= height && sizes[group] >= minimum;
-    return isDense ? group : NONE;
-  });
 }
 
 /**
@@ -325,9 +271,8 @@ class Tree {
 }
 
 /**
- * The graph from which clusters are made. A node is a distinct code, and edges join it to near
- * codes: to all within a distance, or to the nearest by short lists, which a join of the codes
- * finds. Its core distance is the smallest within which it has `minSamples` other rows. Two nodes
+ * The graph from which clusters are made. A node is a distinct code, and edges join it to the
+ * nearest codes, by short lists, which a join of the codes finds. Its core distance is the smallest within which it has `minSamples` other rows. Two nodes
  * reach each other at the largest of their distance and both core distances.
  */
 interface DensityGraph {
@@ -340,13 +285,6 @@ interface DensityGraph {
   readonly cores: Uint32Array;
   /** Each pair once, in no order. */
   readonly edges: Edges;
-}
-
-interface GraphSettings {
-  /** Other rows that a row must have within its core distance, equal ones included. */
-  readonly minSamples: number;
-  /** All pairs within it are edges. Undefined: only pairs of which one lists the other. */
-  readonly maxDistance: number | undefined;
 }
 
 /** Nodes and edges of a step. */
@@ -367,32 +305,24 @@ const WITHIN_REACH = 0.98;
 /** The graph of some codes. */
 export async function densityGraph(
   codes: Codes,
-  settings: GraphSettings,
+  minSamples: number,
   work: LongWork,
 ): Promise<DensityGraph> {
-  const { minSamples, maxDistance } = settings;
-  const reach = maxDistance ?? (await reachOfLists(codes, settings, work));
+  const reach = await reachOfLists(codes, minSamples, work);
   const nodes = await distinctOf(codes, null, reach, work.quiet());
   const { count } = nodes;
   const weights = weightsOf(nodes);
   const edges = new Edges();
   const near = { maxDistance: reach, range: () => [0, count] as const };
-  if (maxDistance !== undefined) {
-    const take = (hits: Uint32Array, found: number) => {
-      for (let i = 0; i < HIT * found; i += HIT) edges.add(hits[i], hits[i + 1], hits[i + 2]);
-    };
-    await join(nodes, near, take, work);
-  } else {
-    const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
-    const take = (hits: Uint32Array, found: number) => {
-      for (let i = 0; i < HIT * found; i += HIT) {
-        lists.offer(hits[i], hits[i + 2], hits[i + 1]);
-        lists.offer(hits[i + 1], hits[i + 2], hits[i]);
-      }
-    };
-    await join(nodes, near, take, work);
-    await lists.addTo(edges, work);
-  }
+  const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
+  const take = (hits: Uint32Array, found: number) => {
+    for (let i = 0; i < HIT * found; i += HIT) {
+      lists.offer(hits[i], hits[i + 2], hits[i + 1]);
+      lists.offer(hits[i + 1], hits[i + 2], hits[i]);
+    }
+  };
+  await join(nodes, near, take, work);
+  await lists.addTo(edges, work);
   const cores = await coresOf(codes.bits, weights, edges, minSamples, work);
   return { bits: codes.bits, nodes, weights, cores, edges };
 }
@@ -409,11 +339,7 @@ function weightsOf({ distinctOfRow, count }: DistinctCodes): Uint32Array {
  * `minSamples` others. Rows that have as many equal ones do not count, or a collection of copies
  * would have no reach.
  */
-async function reachOfLists(
-  codes: Codes,
-  { minSamples }: GraphSettings,
-  work: LongWork,
-): Promise<number> {
+async function reachOfLists(codes: Codes, minSamples: number, work: LongWork): Promise<number> {
   const rows = rowsOfCodes(codes);
   const present = presentRows(rows);
   if (present.length <= minSamples) return 0; // no row has others enough at any distance

@@ -5,7 +5,7 @@
  */
 
 import { isValid } from '../base/bitmap';
-import { checkInteger, checkOptions, checkText, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, checkText, wrongType } from '../base/check';
 import type { Ids } from '../base/ids';
 import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
@@ -15,7 +15,6 @@ import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
-import { checkBatch, type RowBatch } from '../table/row-batch';
 import {
   indexToArrow as bytesOf,
   type IndexRows,
@@ -36,18 +35,11 @@ function maxNextRow(count: number): number {
   return Math.min(2 ** 32 - 16, Math.max(2 ** 26, 64 * count));
 }
 
-/**
- * The index as the bytes of one Arrow file. `columns` are carried along, for each row that is
- * there, in ascending order of rows.
- */
-export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch }): Uint8Array {
+/** The index as the bytes of one Arrow file. */
+export function indexToArrow(index: SimHashIndex): Uint8Array {
   const core = coreOf(index);
-  const { columns } = checkOptions(options, { columns: checkBatch });
   core.refuseIfBusy();
   const live = core.rows.liveRows();
-  if (columns !== undefined && columns.count !== live.length) {
-    throw wrongValue('columns', `${live.length} rows`, columns.count);
-  }
   const { layout, nextRow } = core.rows;
   if (nextRow > maxNextRow(live.length)) {
     throw new Error('nearly all rows were removed: add the others to a new index');
@@ -64,7 +56,7 @@ export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch
     rows: hasGaps ? live.subarray(first, end) : null,
     ids: ids && (ids.slice(first, end) as Ids),
   });
-  return bytesOf(header, live.length, rowsOf, columns);
+  return bytesOf(header, live.length, rowsOf);
 }
 
 /** Codes and vectors of rows. */

@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { indexFromArrow } from '../../src/index';
 import { Draws } from '../reference/random';
@@ -49,46 +48,12 @@ describe('an index as one file', () => {
     expect([index.count, index.report?.wanted]).toEqual([400, 0.8]);
   });
 
-  it('carries columns, of any names, which searches show and filter by', {
-    tags: 'thorough',
-  }, async () => {
-    const said = await run([...make.slice(0, -1), '-o', at('said.arrow')]);
-    expect(said.stderr).toContain('said.arrow: 400 rows, 64 bits (hadamard)');
-    const lines = readFileSync(at('rows.jsonl'), 'utf8').split('\n');
-    const rows = lines.map((line, row) => ({ ...JSON.parse(line), row, code: `c${row % 3}` }));
-    writeFileSync(at('named.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
-    const named = ['index', at('named.jsonl'), '--vector', 'vector', '--bits', '64', '-q'];
-    for (const output of ['named.hs', 'named.arrow']) {
-      expect(await run([...named, '-o', at(output)])).toMatchObject({ code: 0, stderr: '' });
-    }
-    const fields = tableFromIPC(readFileSync(at('named.arrow'))).schema.fields;
-    expect(fields.map(({ name }) => name)).toEqual(['id', 'code', 'year', 'row_', 'code_']);
-    const words = ['--row-id', 'r5', '-k', '9', '--columns', 'code,year,row'];
-    const filter = ['--filter', "code = 'c1' and row > 200"];
-    for (const more of [[], filter]) {
-      const own = await run(['search', at('named.hs'), ...words, ...more]);
-      const given = await run(['search', at('named.arrow'), ...words, ...more]);
-      expect(given).toEqual({ ...own, code: 0, stderr: '' });
-      for (const one of rowsOf<{ id: string }>(given.stdout)) {
-        const { year, row, code } = rows[Number(one.id.slice(1))];
-        expect(one).toMatchObject({ year, row, code });
-      }
-    }
-    const none = await run([...make, '--columns', 'none', '-o', at('none.arrow')]);
-    expect([none.code, none.stderr]).toEqual([0, '']);
-    const shown = await run(['search', at('none.arrow'), '--row-id', 'r5', '--columns', 'year']);
-    expect([shown.code, shown.stderr]).toEqual([
-      2,
-      expect.stringContaining('no column "year", there are none'),
-    ]);
-  });
-
   it('of texts is searched by rows and by codes, not by texts', { tags: 'thorough' }, async () => {
     const path = at('docs.arrow');
     expect((await run(['index', ...DOCS, '-q', '-o', path])).code).toBe(0);
     expect((await run(['fingerprint', ...DOCS, '-q', '-o', at('codes.arrow')])).code).toBe(0);
     expect((await run(['index', ...DOCS, '-q', '-o', at('docs.hs')])).code).toBe(0);
-    const words = ['--code', 'code', '-k', '3', '-q'];
+    const words = ['--code', 'code', '-k', '3', '--columns', 'none', '-q'];
     const [own, given] = [
       await run(['search', at('docs.hs'), at('codes.arrow'), ...words]),
       await run(['search', path, at('codes.arrow'), ...words]),

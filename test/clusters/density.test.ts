@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { clusterByDensity, type DensityOptions } from '../../src/clusters/density';
-import { distanceFor } from '../../src/codes/angle';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { bitsApart, collection, SHAPES } from '../near/collections';
@@ -83,16 +82,6 @@ function inOrder(groups: number[][], rows: number[]): number[][] {
   return named.sort((a, b) => a[0] - b[0]);
 }
 
-function cutByDefinition(codes: Codes, height: number, minimum: number, neighbors: number) {
-  const { rows, cores, reach } = reachability(codes, neighbors);
-  const dense = [...cores.keys()].filter((i) => cores[i] <= height);
-  const found = parts(dense, reach, (distance) => distance <= height);
-  return inOrder(
-    found.filter((part) => part.length >= minimum),
-    rows,
-  );
-}
-
 /** From the whole down: a branch is what stays together when small parts leave it. */
 function massByDefinition(codes: Codes, minimum: number, neighbors: number): number[][] {
   const { rows, reach } = listedReachability(codes, neighbors);
@@ -157,22 +146,6 @@ function planted(groups: number, each: number, noise: number, bits: number, flip
 
 describe.each(SHAPES)('%s codes', (shape) => {
   it.each([
-    [32, 3, 2, 1],
-    [32, 8, 5, 4],
-    [64, 12, 4, 2],
-    [64, 25, 3, 6],
-    [100, 0, 2, 1],
-  ])(
-    'of %i bits cut at %i: at least %i rows, of %i neighbours',
-    async (bits, height, minimum, k) => {
-      const codes = collection(shape, 150, bits, height);
-      const options = { maxDistance: height, minClusterSize: minimum, minSamples: k };
-      const found = await clusterByDensity(codes, options);
-      expect(listed(found)).toEqual(cutByDefinition(codes, height, minimum, k));
-    },
-  );
-
-  it.each([
     [24, 2, 3],
     [32, 4, 1],
     [32, 5, 5],
@@ -203,9 +176,6 @@ it('finds planted groups, and leaves the rest as noise', async () => {
   const expected = Array.from({ length: 6 }, (_, group) =>
     Array.from({ length: 40 }, (_, i) => 40 * group + i),
   );
-  const cut = await clusterByDensity(codes, { maxDistance: 50 });
-  expect(listed(cut)).toEqual(expected);
-  expect(cut.noise).toBe(100);
   // By mass a row that is far, but no farther than groups from each other, may be with one.
   const found = await clusterByDensity(codes);
   expect(listed(found).map((rows) => rows.filter((row) => row < 240))).toEqual(expected);
@@ -233,12 +203,6 @@ it('splits groups that have groups within, if that is of more mass', async () =>
   }
   const halves = await clusterByDensity(codes, { minClusterSize: 5, minSamples: 2 });
   expect(halves.clusters.map(({ size }) => size)).toEqual([10, 10, 10, 10]);
-  const pairs = await clusterByDensity(codes, {
-    minClusterSize: 15,
-    minSamples: 2,
-    maxDistance: 8,
-  });
-  expect(pairs.clusters.map(({ size }) => size)).toEqual([20, 20]);
 });
 
 it('takes many equal rows, and a whole that never splits, as one group', async () => {
@@ -296,18 +260,9 @@ it.each<[unknown, unknown, string]>([
   [Codes.allocate(0, { bits: 8 }), {}, 'clusterByDensity() needs rows, the source has none'],
   [Codes.allocate(3, { bits: 8 }), { minClusterSize: 1 }, '"minClusterSize" expected an integer'],
   [Codes.allocate(3, { bits: 8 }), { minSamples: 0.5 }, '"minSamples" expected an integer'],
-  [Codes.allocate(3, { bits: 8 }), { maxDistance: 9 }, '"maxDistance" expected an integer in 0..8'],
   [Codes.allocate(3, { bits: 8 }), { minClustersize: 3 }, 'did you mean "minClusterSize"?'],
 ])('refuses wrong input %#', async (source, options, message) => {
   await expect(clusterByDensity(source as Codes, options as DensityOptions)).rejects.toThrow(
     message,
   );
-});
-
-it('cuts at a cosine as at the distance that 99 % of the pairs at it are within', async () => {
-  const codes = planted(4, 30, 20, 128, 6);
-  const byCosine = await clusterByDensity(codes, { minCosine: 0.9 });
-  const maxDistance = distanceFor(0.9, 128, 0.99);
-  expect(byCosine).toEqual(await clusterByDensity(codes, { maxDistance }));
-  expect(byCosine.count).toBeGreaterThan(0);
 });

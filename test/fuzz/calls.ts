@@ -266,7 +266,7 @@ const LIBRARY: Record<string, MakeCall> = {
     (draws: Draws) => api.indexToArrow(index(draws)),
     () => ({ file: 'f' }),
   ),
-  indexToArrow: call(api.indexToArrow as never, index, () => ({ columns: rowBatch() })),
+  indexToArrow: call(api.indexToArrow as never, index),
   frequenciesFromArrow: call(api.frequenciesFromArrow as never, () =>
     api.frequenciesToArrow(frequencies()),
   ),

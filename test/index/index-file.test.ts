@@ -1,12 +1,11 @@
-import { Dictionary, Int32, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
+import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { codesFromArrow } from '../../src/table/from-arrow';
-import { RowBatch } from '../../src/table/row-batch';
-import { columnsOfIndex, indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
+import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
 import { writeTable } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 
@@ -209,62 +208,6 @@ it('an index of several batches comes back', () => {
   expect(rows.map((row) => index.get(row)?.code?.[0])).toEqual(rows.map((row) => row % 251));
 });
 
-describe('columns next to an index in one file', () => {
-  const COUNT = 70_000; // more than a batch
-  const rows = Array.from({ length: COUNT }, (_, row) => row).filter((row) => row % 1000 !== 7);
-  const kindOf = (row: number) => (row % 5 === 0 ? null : `kind ${row % 3}`);
-  const dictionary = vectorFromArray(rows.map(kindOf), new Dictionary(new Utf8(), new Int32()));
-  const columns = RowBatch.fromArrow(
-    new Table({
-      kind: dictionary,
-      row: vectorFromArray(Uint8Array.from(rows, (row) => row % 251)),
-      row_: vectorFromArray(Float64Array.from(rows, (row) => row / 8)),
-    }).batches[0],
-  );
-
-  async function filled(): Promise<SimHashIndex> {
-    const index = new SimHashIndex({ bits: 16 });
-    const bytes = Uint8Array.from({ length: 2 * COUNT }, (_, i) => (i % 2 ? i >> 9 : i >> 1));
-    await index.addAll(Codes.from(bytes, { bits: 16 }));
-    for (let row = 7; row < COUNT; row += 1000) index.remove(row);
-    return index;
-  }
-
-  it('come back for the rows that are there, and any Arrow reader sees them', async () => {
-    const bytes = indexToArrow(await filled(), { columns });
-    expect(indexFromArrow(bytes).count).toBe(rows.length);
-    const table = tableFromIPC(bytes);
-    expect(table.batches.length).toBeGreaterThan(1);
-    const names = ['row', 'code', 'kind', 'row_', 'row__'];
-    expect(table.schema.fields.map(({ name }) => name)).toEqual(names);
-    expect(table.getChild('kind')?.toJSON()).toEqual(rows.map(kindOf));
-    expect(Array.from(table.getChild('row')?.toArray())).toEqual(rows);
-    const back = columnsOfIndex(bytes, 'index.arrow');
-    expect(back?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
-      ...['kind Utf8', 'row Uint8', 'row_ Float64'],
-    ]);
-    expect(back?.values('kind')).toEqual(rows.map(kindOf));
-    expect(back?.values('row')).toEqual(rows.map((row) => row % 251));
-    expect(back?.values('row_')).toEqual(rows.map((row) => row / 8));
-  });
-
-  it('must have a row for each row of the index', async () => {
-    const index = await filled();
-    const other = columns.slice(0, 5);
-    expect(() => indexToArrow(index, { columns: other })).toThrow(
-      `"columns" expected ${rows.length} rows, got 5`,
-    );
-    expect(() => indexToArrow(index, { columns: [] as never })).toThrow(TypeError);
-    const empty = new SimHashIndex({ bits: 8 });
-    const none = columns.slice(0, 0);
-    const bytes = indexToArrow(empty, { columns: none });
-    expect(columnsOfIndex(bytes, 'f')?.columns.map(({ name }) => name)).toEqual(
-      columns.columns.map(({ name }) => name),
-    );
-    expect(columnsOfIndex(indexToArrow(empty), 'f')).toBe(null);
-  });
-});
-
 describe('a hostile file, its checksums right,', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
@@ -293,12 +236,6 @@ describe('a hostile file, its checksums right,', () => {
     const bytes = writeTable([column], whole, [{ count: 3, rows }]);
     return Buffer.from(bytes).toString('base64');
   };
-
-  it('names no columns that it does not have', () => {
-    for (const carried of [7, Array.from({ length: 9 }, (_, i) => `c${i}`)]) {
-      expect(() => columnsOfIndex(made({ carried }), 'f.arrow')).toThrow(/^f.arrow: .*carried/);
-    }
-  });
 
   it('is read when nothing is wrong', () => {
     expect(indexFromArrow(made({})).count).toBe(3);

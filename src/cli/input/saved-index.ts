@@ -21,7 +21,6 @@ import {
   type StoredIndex,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
-import { columnsOfIndex } from '../../table/sealed/index-rows';
 import type { Call } from '../call';
 import { comparable, parseFilter } from './filter-text';
 import type { Likeness } from './input-rows';
@@ -44,7 +43,7 @@ export type SavedIndex = Pick<
 
 /**
  * Opens an index folder, or reads the one Arrow file of an index. The file is read as a whole, and
- * has no settings of texts: it is searched by rows, vectors and codes.
+ * has no columns and no settings of texts: it is searched by rows, vectors and codes.
  */
 export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   if (path === '-' || isAddress(path)) {
@@ -58,15 +57,14 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
   const bytes = await readWhole(path);
   const index = indexFromArrow(bytes, { file: path });
-  const carried = columnsOfIndex(bytes, path);
   return {
     path,
     options: { ...index.hasher.options, vectors: index.vectors },
     idKind: internalsOf(index).ids.kind,
     text: null,
     frequencies: async () => null,
-    columnInfo: carried?.columns ?? [],
-    columns: async () => carried,
+    columnInfo: [],
+    columns: async () => null,
     index: async () => index,
   };
 }

@@ -85,7 +85,7 @@ function byDensity(call: Call, { source }: Collection): Promise<Found> {
     clusterByDensity(source, {
       minClusterSize: call.number('min-cluster-size'),
       minSamples: call.number('min-samples'),
-      maxDistance: call.number('max-distance'),
+
       ...work,
     }),
   );

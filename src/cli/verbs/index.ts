@@ -68,7 +68,7 @@ export async function run(call: Call): Promise<0> {
 async function checkOptions(call: Call, input: string, output: string | undefined): Promise<void> {
   if (output === '-') call.misuse('an index goes to a folder or a file, not to stdout');
   const isFile = output !== undefined && FILE.test(output);
-  const ofFolder = ['memory', 'append'].find((name) => isFile && call.has(name));
+  const ofFolder = ['memory', 'append', 'columns'].find((name) => isFile && call.has(name));
   if (ofFolder) call.misuse(`--${ofFolder} is for an index folder, not one file`);
   const isNew = output !== undefined && !call.has('append');
   if (call.has('memory') && !call.has('optimize') && !isNew) {
@@ -136,13 +136,13 @@ async function buildLoaded(call: Call, input: string, folder: string) {
   return report;
 }
 
-/** A new index as one Arrow file, with carried columns and without the settings of texts. */
+/** A new index as one Arrow file, without carried columns and the settings of texts. */
 async function makeFile(call: Call, input: string, file: string): Promise<0> {
   const output = await openBytes(call, file, [input]);
   const built = await buildIndex(call, input);
-  const { index, columns } = built;
+  const { index } = built;
   const report = await optimizeNew(call, built);
-  await output.write([indexToArrow(index, { columns })]);
+  await output.write([indexToArrow(index)]);
   await output.close();
   call.say(`${file}: ${indexWords(index.count, index.hasher)}`);
   return checkRecall(call, report);

@@ -2,9 +2,7 @@
  * Rows of an index in and out of an Arrow file: id, code, vector and partition of each in columns,
  * all else as JSON in the schema. The file is sealed like a file of codes, and can be read as one.
  *
- * Carried columns follow the index's own in such a file, and are files of their own in a folder.
- * All batches of a file have the same columns; each may have nulls, and dictionaries become plain
- * ones.
+ * The carried columns of a folder are files of their own.
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
@@ -23,7 +21,6 @@ import {
   TAIL_BYTES,
 } from '../arrow/messages';
 import { type ArrowSource, asArrow } from '../arrow/source';
-import { type Column, columnOf } from '../columns/make';
 import { RowBatch } from '../row-batch';
 import { checkColumn, type Header, headerText } from './seal';
 import {
@@ -95,38 +92,20 @@ const BATCH_BYTES = 2 ** 30;
 
 /**
  * The bytes of an Arrow file with `count` rows, of which `rowsOf` gives those at positions `first`
- * to `end - 1`; one empty batch where there are none. `carried` has a row for each of them.
+ * to `end - 1`; one empty batch where there are none.
  */
 export function indexToArrow(
   header: Omit<IndexHeader, 'version'> & { readonly bits: number },
   count: number,
   rowsOf: (first: number, end: number) => IndexRows,
-  carried?: RowBatch,
 ): Uint8Array {
-  const carriedBytes = carried === undefined ? 0 : Math.ceil(carried.byteLength / (count || 1));
-  const rowBytes = 4 * Number(header.dimensions ?? 1) + carriedBytes;
+  const rowBytes = 4 * Number(header.dimensions ?? 1);
   const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / rowBytes)));
   const batches = batchRanges(count, most).map(([first, end]) => ({
     count: end - first,
     rows: tableOf(rowsOf(first, end)),
-    carried: carried && carriedColumns(carried.slice(first, end)),
   }));
-  const names = carried?.columns.map(({ name }) => name);
-  return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches);
-}
-
-/** The names of an index's own columns. */
-const OWN = ['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights'];
-
-/** Carried columns; a name that another column of the file has gets a `_` at its end. */
-function carriedColumns(batch: RowBatch): Column[] {
-  const taken = new Set(OWN);
-  return batch.plainColumns().map((column) => {
-    let { name } = column.field;
-    while (taken.has(name)) name += '_';
-    taken.add(name);
-    return columnOf(name, column);
-  });
+  return writeTable(columnsFor(header), header, batches);
 }
 
 function tableOf(given: IndexRows): TableRows {
@@ -216,30 +195,6 @@ export function indexFromArrow(source: ArrowSource, file: string | undefined) {
 const KIND = 'columns';
 /** The JSON in the schema of such a file. */
 export const COLUMNS_HEADER = headerText({ kind: KIND });
-
-/**
- * The columns that an index file carries, which are its last ones, in the order of its rows; null
- * if it carries none. Checksums are not compared, since the index was read from the same bytes.
- */
-export function columnsOfIndex(bytes: Uint8Array, file: string): RowBatch | null {
-  const { header, batches, schema } = openTable(bytes, file, { kind: 'index', isSound: true });
-  const { carried: names = [] } = header;
-  if (!Array.isArray(names) || names.length > schema.fields.length) {
-    throw new FormatError(`"carried" expected names of columns, got ${names}`, file);
-  }
-  if (names.length === 0 || batches.length === 0) return null;
-  const before = schema.fields.length - names.length;
-  return asArrow(file, () => {
-    const parts = batches.map((batch) => {
-      const columns = names.map((name, i) => {
-        const at = before + i;
-        return columnOf(String(name), { field: schema.fields[at], data: batch.data.children[at] });
-      });
-      return RowBatch.ofColumns(columns, batch.numRows, { file });
-    });
-    return RowBatch.join(parts);
-  });
-}
 
 /** Reads ranges of a file, in the order given. */
 type ReadRanges = (ranges: readonly Span[]) => Promise<readonly Uint8Array[]>;

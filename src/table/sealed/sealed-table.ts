@@ -64,8 +64,6 @@ export type TableRows = Readonly<Record<string, ColumnValues | null | undefined>
 export interface TableBatch {
   readonly count: number;
   readonly rows: TableRows;
-  /** Columns after those that the table declares. */
-  readonly carried?: readonly Column[] | undefined;
 }
 
 /** What the schema of a file states, besides its version. */
@@ -86,18 +84,14 @@ export function batchRanges(count: number, rows = BATCH_ROWS): [number, number][
 /**
  * The columns of a batch. Only ids that are texts are copied; numbers keep the type of their array.
  */
-export function columnsOf(
-  columns: readonly ColumnSchema[],
-  { count, rows, carried = [] }: TableBatch,
-): Column[] {
-  const declared = columns.flatMap(({ name, type, isOptional, isNullable = false }) => {
+export function columnsOf(columns: readonly ColumnSchema[], { count, rows }: TableBatch): Column[] {
+  return columns.flatMap(({ name, type, isOptional, isNullable = false }) => {
     const values = rows[name] ?? null;
     if (values === null && isOptional) return [];
     if (values === null) throw new Error(`column "${name}" has no values`);
     const data = dataOf(type, values, count);
     return [{ field: new Field(name, data.type, isNullable), data }];
   });
-  return [...declared, ...carried];
 }
 
 function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
