@@ -41,7 +41,6 @@ export { type SaveIndexOptions, saveIndex } from './store/save-index';
 export type {
   FolderHealth,
   FolderProblem,
-  OpenIndexOptions,
 } from './store/verify';
 export type { SealHeader } from './table/arrow/writer';
 export type { Column, ColumnData } from './table/columns/make';

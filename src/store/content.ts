@@ -64,13 +64,9 @@ const TABLE_BYTES = 64;
 /** The segments `first` to `last` alone, by their positions; all by default. */
 export type SomeSegments = readonly [first: number, last: number] | undefined;
 
-/** The manifest of the newest generation, or of the given one, checked; null if there is none. */
-export async function manifestAt(
-  place: Place,
-  generation?: number,
-  signal?: AbortSignal,
-): Promise<Manifest | null> {
-  const found = await place.manifest(generation, signal);
+/** The manifest of the newest generation, checked; null if there is none. */
+export async function manifestAt(place: Place, signal?: AbortSignal): Promise<Manifest | null> {
+  const found = await place.manifest(signal);
   return found && parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
 }
 

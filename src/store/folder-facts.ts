@@ -5,7 +5,7 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkOptions, wrongType } from '../base/check';
+import { wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { ignore } from '../formats/file-io';
 import type { IdKind } from '../index/ids';
@@ -13,7 +13,7 @@ import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import { checkReport } from '../index/report';
 import type { ColumnInfo } from '../table/columns/types';
 import type { TextModel } from '../vectors/text-model';
-import { newestManifest, readManifest } from './generations';
+import { newestManifest } from './generations';
 import { optionsOf } from './header';
 import {
   type FolderFile,
@@ -23,24 +23,14 @@ import {
   type TextSettings,
 } from './manifest';
 
-/** The real path of an index folder, and the manifest of its newest or of a given generation. */
-export async function readFolder(
-  folder: string,
-  options?: { generation?: number | undefined },
-): Promise<{ path: string; manifest: Manifest }> {
+/** The real path of an index folder, and the manifest of its newest generation. */
+export async function readFolder(folder: string): Promise<{ path: string; manifest: Manifest }> {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const { generation } = checkOptions(options, { generation: { min: 1 } });
   const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
   if (found === null) throw new Error(`there is no folder ${folder}`);
   if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
-  const manifest =
-    generation === undefined
-      ? await newestManifest(folder)
-      : await readManifest(folder, generation).catch(ignore(['ENOENT']));
-  if (manifest === null) {
-    const missing = generation === undefined ? 'manifest' : `generation ${generation}`;
-    throw new FormatError(`no index: it has no ${missing}`, folder);
-  }
+  const manifest = await newestManifest(folder);
+  if (manifest === null) throw new FormatError('no index: it has no manifest', folder);
   return { path: await pathOf(folder), manifest };
 }
 

@@ -43,8 +43,8 @@ export class FolderPlace implements Place {
     this.#generation = generation;
   }
 
-  async manifest(generation: number | undefined) {
-    const found = await findManifest(this.name, generation);
+  async manifest() {
+    const found = await findManifest(this.name);
     if (found !== null) this.#generation = found.generation;
     return found;
   }

@@ -67,22 +67,17 @@ export async function isIndexFolder(path: string): Promise<boolean> {
 }
 
 /**
- * The manifest of a generation, the newest by default, not yet checked; null where there is none,
- * or no folder. A newest one that vanishes after the folder was listed was replaced by newer ones,
- * so the folder is listed again.
+ * The manifest of the newest generation, not yet checked; null where there is none, or no folder.
+ * One that vanishes after the folder was listed was replaced by newer ones, so the folder is listed
+ * again.
  */
-export async function findManifest(
-  folder: string,
-  given?: number | undefined,
-): Promise<FoundManifest | null> {
+export async function findManifest(folder: string): Promise<FoundManifest | null> {
   for (let left = TRIES; ; left--) {
-    const all = given === undefined && (await generationsIn(folder).catch(ignore(['ENOENT'])));
-    const generation = given ?? (all || []).at(-1);
+    const generation = (await generationsIn(folder).catch(ignore(['ENOENT'])))?.at(-1);
     if (generation === undefined) return null;
     const name = manifestName(generation);
     const bytes = await readFile(join(folder, name)).catch(ignore(['ENOENT']));
     if (bytes !== null) return { name, generation, bytes };
-    if (given !== undefined) return null;
     if (left === 0) throw new Error(`${folder}: generations come and go too fast to be read`);
   }
 }
@@ -127,7 +122,7 @@ export async function withNewest<T>(
  * The manifest of a generation, checked. Throws ENOENT if it is missing, a FormatError if it is
  * damaged.
  */
-export async function readManifest(folder: string, generation: number): Promise<Manifest> {
+async function readManifest(folder: string, generation: number): Promise<Manifest> {
   const path = join(folder, manifestName(generation));
   return parseManifest(await readFile(path), path, generation);
 }

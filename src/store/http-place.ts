@@ -11,7 +11,6 @@ import { FormatError } from '../base/format-error';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { whenAborted } from '../base/long-work';
 import { checkFileSize } from '../table/sealed/file-checksum';
-import { manifestName } from './manifest';
 import { type ByteRange, IS_MISSING, joinedRanges, type NamedFile, type Place } from './place';
 
 /**
@@ -40,15 +39,15 @@ export class HttpPlace implements Place {
     this.name = `${this.#base.origin}${this.#base.pathname.slice(0, -1)}`;
   }
 
-  async manifest(generation: number | undefined, signal?: AbortSignal) {
-    const found = await this.#manifest(generation, signal);
+  async manifest(signal?: AbortSignal) {
+    const found = await this.#manifest(signal);
     this.#generation = found?.generation ?? null;
     return found;
   }
 
   /** `manifest.json` belongs to the newest generation. */
-  async #manifest(generation: number | undefined, signal?: AbortSignal) {
-    const name = generation === undefined ? 'manifest.json' : manifestName(generation);
+  async #manifest(signal?: AbortSignal) {
+    const name = 'manifest.json';
     const wanted = { ...this.#named(name), at: 0, length: MAX_MANIFEST_BYTES, fileBytes: null };
     const [bytes] = await this.#all([wanted], signal).catch((error) => {
       if (error instanceof MissingError) return [null];
@@ -125,7 +124,7 @@ export class HttpPlace implements Place {
   async #gone({ file }: MissingError, signal: AbortSignal | undefined): Promise<Error> {
     const missing = new FormatError(IS_MISSING, file);
     // A host that publishes an index again may delete the files of the open generation.
-    const now = await this.#manifest(undefined, signal).catch(() => null);
+    const now = await this.#manifest(signal).catch(() => null);
     if (now === null || now.generation === this.#generation) return missing;
     const what = `${missing.message}; generation ${now.generation} was published since`;
     return new Error(`${what}: open the index again`, { cause: missing });

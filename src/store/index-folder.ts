@@ -31,7 +31,7 @@ import { withPlace } from './place';
 import { loadFolder, saveIndex } from './save-index';
 import type { StoredIndex } from './stored-index';
 import { StoredRows } from './stored-rows';
-import { type FolderHealth, type OpenIndexOptions, verifyFolder } from './verify';
+import { type FolderHealth, verifyFolder } from './verify';
 
 const TRIES = 5;
 /** How many other writers may be first, one after another, before a change gives up. */
@@ -63,23 +63,20 @@ export interface FolderOptimizeOptions extends OptimizeOptions, LongCall {
  */
 export function openIndex(
   folder: string,
-  options: OpenIndexOptions & OpenStoredOptions,
+  options: LongCall & OpenStoredOptions,
 ): Promise<StoredIndex>;
-export function openIndex(folder: string, options?: OpenIndexOptions): Promise<SimHashIndex>;
+export function openIndex(folder: string, options?: LongCall): Promise<SimHashIndex>;
 export async function openIndex(
   folder: string,
-  options?: OpenIndexOptions & Partial<OpenStoredOptions>,
+  options?: LongCall & Partial<OpenStoredOptions>,
 ): Promise<SimHashIndex | StoredIndex> {
-  const known = { ...LONG_CALL, generation: null, memory: null, segments: null };
-  const { generation, memory, segments, ...call } = checkOptions(options, known);
+  const known = { ...LONG_CALL, memory: null, segments: null };
+  const { memory, segments, ...call } = checkOptions(options, known);
   if (segments && memory === undefined) throw wrongType('memory', 'a limit of bytes', memory);
-  const opened = await IndexFolder.open(folder, { generation });
-  const { signal } = call;
-  const { path } = opened;
+  const { path } = await readFolder(folder);
   if (memory !== undefined) {
-    return openStored(new FolderPlace(path), { memory, generation, segments, signal });
+    return openStored(new FolderPlace(path), { memory, segments, signal: call.signal });
   }
-  if (generation !== undefined) return opened.index(call);
   return withNewest(path, TRIES, (manifest) => loadFolder(path, manifest, call));
 }
 
@@ -95,15 +92,9 @@ export async function openIndex(
  * console.log(folder.rowCount, (await IndexFolder.verify('docs.hs')).problems); // 2 []
  */
 export class IndexFolder extends FolderFacts {
-  /**
-   * Reads the manifest of the newest generation, or of `generation`. That one is there until two
-   * more were saved.
-   */
-  static async open(
-    folder: string,
-    options?: { generation?: number | undefined },
-  ): Promise<IndexFolder> {
-    const { path, manifest } = await readFolder(folder, options);
+  /** Reads the manifest of the newest generation. */
+  static async open(folder: string): Promise<IndexFolder> {
+    const { path, manifest } = await readFolder(folder);
     return new IndexFolder(path, manifest);
   }
 

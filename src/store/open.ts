@@ -25,8 +25,6 @@ export interface OpenStoredOptions {
    * in memory.
    */
   memory: number | string;
-  /** An older generation; the newest by default. */
-  generation?: number | undefined;
   /**
    * Opens these segments alone, so that several machines divide an index. Files of others need not
    * be there. All by default.
@@ -68,20 +66,19 @@ export async function openIndexUrl<I extends Id = Id>(
   return (await openStored(place, given)) as StoredIndex<I>;
 }
 
-const OPTIONS = { memory: null, generation: null, signal: LONG_CALL.signal, timeoutMs: null };
+const OPTIONS = { memory: null, signal: LONG_CALL.signal, timeoutMs: null };
 
 /** Opens the index of a place, and closes it where it cannot be opened. */
 export async function openStored(
   place: Place,
-  { memory, generation, segments, signal }: OpenStoredOptions,
+  { memory, segments, signal }: OpenStoredOptions,
 ): Promise<StoredIndex> {
   try {
     const limit = checkByteCount('memory', memory);
     const range = checkRange(segments);
-    const manifest = await manifestAt(place, generation, signal);
+    const manifest = await manifestAt(place, signal);
     if (manifest === null) throw noManifest(place.name);
-    const isNewest = generation === undefined;
-    return new StoredIndex(await opened(place, manifest, { isNewest, range, signal }), limit);
+    return new StoredIndex(await opened(place, manifest, { range, signal }), limit);
   } catch (error) {
     await place.close();
     throw error;
@@ -99,15 +96,15 @@ function checkRange(range: OpenStoredOptions['segments']): SomeSegments {
 async function opened(
   place: Place,
   first: Manifest,
-  how: { isNewest: boolean; range: SomeSegments; signal: AbortSignal | undefined },
+  how: { range: SomeSegments; signal: AbortSignal | undefined },
 ): Promise<Content> {
   let found = first;
   for (let left = TRIES; ; left--) {
     try {
       return await openContent(place, found, how);
     } catch (error) {
-      if (!how.isNewest || left === 0) throw error;
-      const now = await manifestAt(place, undefined, how.signal).catch(() => null);
+      if (left === 0) throw error;
+      const now = await manifestAt(place, how.signal).catch(() => null);
       if (now === null || now.generation === found.generation) throw error;
       found = now;
     }
@@ -132,10 +129,10 @@ export class BytePlace implements Place {
     this.#files = new Map(files);
   }
 
-  async manifest(generation: number | undefined) {
+  async manifest() {
     // As in a folder, the manifest with the highest number is the index; 0 stands for none.
     const own = Array.from(this.#files.keys(), manifestGeneration).filter((one) => one !== null);
-    const newest = generation ?? Math.max(0, ...own);
+    const newest = Math.max(0, ...own);
     const name = manifestName(newest);
     const file = this.#files.get(name);
     return file === undefined

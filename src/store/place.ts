@@ -32,10 +32,9 @@ export interface Place {
   /** True where bytes cost more than reads, as on a web host. */
   readonly isFar?: boolean;
   /**
-   * The manifest of the newest generation, or of the given one; null if there is none. The returned
-   * `generation` comes from the file's name, and must be the one in the manifest.
+   * The manifest of the newest generation; null if there is none. Its `generation` comes from the file's name, and must be the one in the manifest.
    */
-  manifest(generation: number | undefined, signal?: AbortSignal): Promise<FoundManifest | null>;
+  manifest(signal?: AbortSignal): Promise<FoundManifest | null>;
   /**
    * Reads ranges of a file, in the order given; each result has exactly its length. Reads in
    * parallel and may join ranges close to each other. Throws a FormatError with the file's name if

@@ -18,7 +18,7 @@ import { type BlockRows, idAt, NO_PARTITION, type VectorColumns, vectorChecks } 
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
-import { checkCopy, generationsIn, newestManifest, readManifest } from './generations';
+import { checkCopy, generationsIn, newestManifest } from './generations';
 import { hashOfId } from './id-hashes';
 import {
   checkFileChecksum,
@@ -30,12 +30,6 @@ import {
 import { withPlace } from './place';
 import { blockGroups, type LoadedBlock, Reader } from './reader';
 import { StoredRows } from './stored-rows';
-
-/** Which generation is opened, and how. */
-export interface OpenIndexOptions extends LongCall {
-  /** An older generation; the newest by default. */
-  generation?: number | undefined;
-}
 
 /** What a check has found. */
 export interface FolderHealth {
@@ -62,37 +56,27 @@ const MAX_TRIES = 20;
 const READ_BYTES = 2 ** 22;
 
 /**
- * Checks all files of a generation, the newest by default. Where another process saves a generation
- * meanwhile, files of the one that was checked may be gone, so problems are looked for again in the
+ * Checks all files of the newest generation. Where another process saves a generation meanwhile, files of the one that was checked may be gone, so problems are looked for again in the
  * new one.
  */
 export async function verifyFolder(
   folder: string,
-  options: OpenIndexOptions | undefined,
+  options: LongCall | undefined,
 ): Promise<FolderHealth> {
-  const { generation, call } = await checkVerify(folder, options);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const call = checkOptions(options, LONG_CALL);
+  if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
   for (let left = MAX_TRIES; left > 0; left--) {
     const newest = (await generationsIn(folder)).at(-1);
-    const health = await healthOf(folder, generation, call);
-    if (health.problems.length === 0 || generation !== undefined) return health;
+    const health = await healthOf(folder, call);
+    if (health.problems.length === 0) return health;
     if ((await generationsIn(folder)).at(-1) === newest) return health;
   }
   throw new Error(`${folder}: it changes too fast to be checked, try again later`);
 }
 
-async function checkVerify(folder: string, options: OpenIndexOptions | undefined) {
-  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const { generation, ...call } = checkOptions(options, { ...LONG_CALL, generation: null });
-  if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
-  return { generation, call };
-}
-
-/** The health of one generation, the newest by default. */
-async function healthOf(
-  folder: string,
-  generation: number | undefined,
-  call: LongCall,
-): Promise<FolderHealth> {
+/** The health of the newest generation. */
+async function healthOf(folder: string, call: LongCall): Promise<FolderHealth> {
   const problems: FolderProblem[] = [];
   const attempt: Attempt = async (file, work) => {
     try {
@@ -103,8 +87,8 @@ async function healthOf(
       return null;
     }
   };
-  const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
-  const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
+  const own = (await generationsIn(folder)).at(-1) ?? 1;
+  const manifest = await attempt(manifestName(own), () => wholeManifest(folder));
   if (manifest === null) return { generation: 0, rows: 0, problems };
   // Each file is read for its checksum, then as searches read it.
   const total = filesOf(manifest).reduce((sum, { bytes }) => sum + 2 * bytes, 1);
@@ -120,7 +104,7 @@ async function healthOf(
   }
   // Relations between files are checked only if every file is sound.
   if (problems.length === 0) await checkContent(folder, manifest, { attempt, passed });
-  if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
+  await attempt('manifest.json', () => checkCopy(folder, manifest));
   call.onProgress?.(total, total);
   return { generation: manifest.generation, rows: manifest.rows, problems };
 }
@@ -132,9 +116,8 @@ function problemOf(error: unknown, path: string): string {
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
-/** The manifest of a generation, the newest by default, checked; throws where there is none. */
-async function wholeManifest(folder: string, generation: number | undefined): Promise<Manifest> {
-  if (generation !== undefined) return readManifest(folder, generation);
+/** The manifest of the newest generation, checked; throws where there is none. */
+async function wholeManifest(folder: string): Promise<Manifest> {
   const manifest = await newestManifest(folder);
   if (manifest === null) throw new Error('there is no manifest, so this is no index');
   return manifest;

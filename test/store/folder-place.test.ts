@@ -92,6 +92,5 @@ it('stops by its signal', async () => {
 });
 
 it('has no manifest in a folder without one', async () => {
-  expect(await files.manifest(undefined)).toBe(null);
-  expect(await files.manifest(3)).toBe(null);
+  expect(await files.manifest()).toBe(null);
 });

@@ -48,8 +48,8 @@ beforeEach(async () => {
   await (await IndexFolder.open(folder)).append([[1, 1]], ['c'], { columns: added });
 });
 
-const idsOf = async (generation?: number) => {
-  const index = await openIndex(folder, { generation });
+const idsOf = async () => {
+  const index = await openIndex(folder);
   return ['a', 'b', 'c', 'd', 'e'].filter((id) => index.has(id)).join('');
 };
 const damage = (kind: string, generation: number) => {
@@ -81,13 +81,6 @@ describe('what was written', () => {
 });
 
 describe('an older generation', () => {
-  it('can be opened while its files are there', async () => {
-    expect(await idsOf(1)).toBe('ab');
-    expect((await IndexFolder.open(folder, { generation: 1 })).rowCount).toBe(2);
-    await expect(openIndex(folder, { generation: 7 })).rejects.toThrow('it has no generation 7');
-    await expect(openIndex(folder, { generation: 0 })).rejects.toThrow(RangeError);
-  });
-
   it.each(['manifest', 'rows', 'columns'])(
     'takes the place of a newer one with a damaged file of %s, whose manifest is deleted',
     async (kind) => {

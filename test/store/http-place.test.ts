@@ -80,15 +80,12 @@ describe('a plain host', () => {
     expect(read.map(({ buffer }) => buffer.byteLength)).toEqual([16, 16]);
   });
 
-  it('has the manifest of its newest generation, that of another, or none', async () => {
-    expect(await files.manifest(undefined)).toEqual({
+  it('has the manifest of its newest generation', async () => {
+    expect(await files.manifest()).toEqual({
       ...{ name: 'manifest.json', generation: 7, bytes: manifestOf(7) },
     });
-    served.set('manifest-000006.json', manifestOf(6));
-    expect((await files.manifest(6))?.name).toBe('manifest-000006.json');
-    expect(await files.manifest(5)).toBe(null);
     served.set('manifest.json', new TextEncoder().encode('<!doctype html><title>Home</title>'));
-    await expect(files.manifest(undefined)).rejects.toThrow(/manifest.json: cannot be read as a/);
+    await expect(files.manifest()).rejects.toThrow(/manifest.json: cannot be read as a/);
   });
 
   it('keeps what an address asks for besides its path, and does not repeat it in errors', async () => {
@@ -96,7 +93,7 @@ describe('a plain host', () => {
     host.behave = (_, __, { url }) => asked.push(url) === 0;
     files = new HttpPlace(`${host.url}a%20b/docs.hs?token=secret#top`);
     expect(files.name).toBe(`${host.url}a%20b/docs.hs`);
-    expect(await files.manifest(undefined)).toBe(null);
+    expect(await files.manifest()).toBe(null);
     const error = await files.read(file, [{ at: 0, length: 1 }]).catch((one) => one);
     expect(error.message).toContain(`${host.url}a%20b/docs.hs/rows.arrow: it is missing`);
     expect(error.message).not.toContain('secret');
@@ -204,7 +201,7 @@ describe('a host that fails for a while', () => {
     const { port } = closed.address() as { port: number };
     closed.close();
     files = new HttpPlace(`http://127.0.0.1:${port}/`);
-    await expect(files.manifest(undefined)).rejects.toThrow(
+    await expect(files.manifest()).rejects.toThrow(
       /^http:\/\/127.0.0.1:\d+\/manifest.json: the host cannot be reached.*\(CORS\).*ECONNREFUSED/,
     );
   });
@@ -303,7 +300,7 @@ describe('a host that cannot be used', () => {
 });
 
 it('a file that is missing since another generation was published: to be opened again', async () => {
-  await files.manifest(undefined);
+  await files.manifest();
   served.delete(file.name);
   expect(await errorOf()).toBeInstanceOf(FormatError);
   served.set('manifest.json', manifestOf(8));
