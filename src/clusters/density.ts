@@ -272,8 +272,9 @@ class Tree {
 
 /**
  * The graph from which clusters are made. A node is a distinct code, and edges join it to the
- * nearest codes, by short lists, which a join of the codes finds. Its core distance is the smallest within which it has `minSamples` other rows. Two nodes
- * reach each other at the largest of their distance and both core distances.
+ * nearest codes, by short lists, which a join of the codes finds. Its core distance is the smallest
+ * within which it has `minSamples` other rows. Two nodes reach each other at the largest of their
+ * distance and both core distances.
  */
 interface DensityGraph {
   readonly bits: number;

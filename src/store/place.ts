@@ -32,7 +32,8 @@ export interface Place {
   /** True where bytes cost more than reads, as on a web host. */
   readonly isFar?: boolean;
   /**
-   * The manifest of the newest generation; null if there is none. Its `generation` comes from the file's name, and must be the one in the manifest.
+   * The manifest of the newest generation; null if there is none. Its `generation` comes from the
+   * file's name, and must be the one in the manifest.
    */
   manifest(signal?: AbortSignal): Promise<FoundManifest | null>;
   /**

@@ -56,8 +56,8 @@ const MAX_TRIES = 20;
 const READ_BYTES = 2 ** 22;
 
 /**
- * Checks all files of the newest generation. Where another process saves a generation meanwhile, files of the one that was checked may be gone, so problems are looked for again in the
- * new one.
+ * Checks all files of the newest generation. Where another process saves a generation meanwhile,
+ * files of the one that was checked may be gone, so problems are looked for again in the new one.
  */
 export async function verifyFolder(
   folder: string,
