@@ -192,16 +192,20 @@ function lookTogether({ parts, space }: Searched, answers: readonly Answer[]): v
 /** The visits of all searches, by partition; search i has the i-th room. */
 function visitsOf(looking: readonly (Looking | null)[], count: number, roomBytes: number) {
   const next = new Uint32Array(count + 1);
-  for (const one of looking) for (const p of one?.probes.partitions ?? []) next[p + 1]++;
+  for (const one of looking) {
+    const own = one?.probes.partitions ?? [];
+    for (let i = 0; i < own.length; i++) next[own[i] + 1]++;
+  }
   for (let p = 0; p < count; p++) next[p + 1] += next[p];
   const partitions = new Uint32Array(next[count]);
   const products = new Float64Array(next[count]);
   const rooms = new Uint32Array(next[count]);
-  for (const [search, one] of looking.entries()) {
-    for (const [i, p] of one?.probes.partitions.entries() ?? []) {
-      const at = next[p]++;
-      partitions[at] = p;
-      products[at] = (one as Looking).probes.products[i];
+  for (let search = 0; search < looking.length; search++) {
+    const own = looking[search]?.probes;
+    for (let i = 0; own !== undefined && i < own.partitions.length; i++) {
+      const at = next[own.partitions[i]]++;
+      partitions[at] = own.partitions[i];
+      products[at] = own.products[i];
       rooms[at] = search * roomBytes;
     }
   }
