@@ -35,8 +35,8 @@ interface FirstValues {
 }
 
 /**
- * The kind of a column. In a later shard it is that of those before, in `known`, where the first
- * values fit: in a shard of few rows whole numbers are all different, and look like names.
+ * The kind of a column: that of the rows before it, in `known`, where the first values fit. In a
+ * shard of few rows whole numbers are all different, and look like names; a text may be digits.
  */
 export function kindOf(
   name: string,

@@ -152,7 +152,7 @@ export async function openRecords(
     const from = (first: number) => isWanted && ((row: number) => isWanted(first + row));
     if (shards !== null) {
       return openShards(shards, name, read, (file, first) =>
-        openOne(file, given, { ...inner, kinds: read.kinds, isWanted: from(first) }),
+        openOne(file, given, { kinds: read.kinds, ...inner, isWanted: from(first) }),
       );
     }
   }

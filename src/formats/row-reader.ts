@@ -87,7 +87,7 @@ export interface ReadOptions {
   readonly skips: Skips;
   readonly expectEnd: boolean;
   readonly types: Readonly<Record<string, ColumnType>>;
-  /** By column the kind that it has in the shards before; empty for the first. */
+  /** By column the kind that it has in rows before, as those of other shards. */
   readonly kinds: Map<string, ColumnKind>;
   readonly delimiter: Delimiter | undefined;
   readonly maxColumns: number;

@@ -283,6 +283,18 @@ describe('index --append', () => {
     ]);
   });
 
+  it('takes digits of CSV as texts where the folder has texts, ids too', async () => {
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'a.csv'), 'id,text,part\na,green tea,x\n');
+    await writeFile(join(cwd, 'b.csv'), 'id,text,part\n007,black tea,1\n12,100,20\n');
+    await run(['index', 'a.csv', '--text', 'text', '-o', 'i.hs', '-q'], { cwd });
+    const appended = await run(['index', 'b.csv', '-o', 'i.hs', '--append', '-q'], { cwd });
+    expect(appended).toMatchObject({ code: 0, stderr: '' });
+    const columns = await (await IndexFolder.open(join(cwd, 'i.hs'))).columns();
+    expect(columns?.values('part')).toEqual(['x', '1', '20']);
+    expect((await openIndex(join(cwd, 'i.hs'))).get('12')?.row).toBe(2);
+  });
+
   it('takes integers as the folder has them, whatever they look like in the input', {
     tags: 'thorough',
   }, async () => {

@@ -13,7 +13,6 @@ import {
   type DenseMatrix,
   type FrequencyTable,
   type Ids,
-  type OpenRowsOptions,
   type Projection,
   type RowBatch,
   type RowReader,
@@ -36,6 +35,7 @@ import {
   type Input,
   nameOfInput,
   openInput,
+  type Reading,
   readingOptions,
   type SourceColumns,
 } from './open-input';
@@ -84,12 +84,14 @@ interface InputRowsOptions {
    * read only if this input has it, and ids are not read.
    */
   readonly isOther?: boolean | undefined;
+  /** Kinds of columns of CSV or JSONL, where values fit. */
+  readonly known?: Reading['kinds'];
 }
 
 /** What is read of an input, and how its codes are made. */
 interface Choice extends SourceColumns {
   readonly path: Input;
-  readonly reading: OpenRowsOptions;
+  readonly reading: Reading;
   /** Null where rows have no ids and go by their numbers. */
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
@@ -107,7 +109,7 @@ const NO_ROWS = { offsets: [0], indices: [], values: [] };
 export async function openInputRows(
   call: Call,
   path: Input,
-  { like, areTextsSets, isOther }: InputRowsOptions = {},
+  { like, areTextsSets, isOther, known }: InputRowsOptions = {},
 ): Promise<InputRows> {
   const index = like?.options ? like : null;
   if (index?.text === null && call.has('text') && !isOther) {
@@ -116,7 +118,7 @@ export async function openInputRows(
       : 'does not say how texts become vectors: give codes of fingerprint';
     call.fail(`${index.path} ${advice}`);
   }
-  const reading = readingOptions(call, path, isOther);
+  const reading = { ...readingOptions(call, path, isOther), kinds: known };
   const reader = await openInput(call, path, undefined, reading);
   const kinds = ['code', index?.text === null ? 'vector' : 'text', 'sparse'] as const;
   const source = chooseSource(call, reader, index === null ? undefined : kinds, isOther);

@@ -128,10 +128,18 @@ export async function appendRows(call: Call, input: string, path: string): Promi
 
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
-  const source = await openInputRows(call, input, { like: await likenessOf(folder) });
+  const like = await likenessOf(folder);
+  const source = await openInputRows(call, input, { like, known: textKinds(call, folder) });
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
   return { source, rows: batchesFor(source, carried, (batch) => typedLike(batch, folder)) };
+}
+
+/** The columns that are texts in a folder: cells of CSV that are digits are texts there too. */
+function textKinds(call: Call, { columnInfo, idKind }: IndexFolder): Map<string, ColumnKind> {
+  const names = columnInfo.filter(({ type }) => type === 'Utf8').map(({ name }) => name);
+  if (idKind === 'string') names.push(call.text('id') ?? 'id');
+  return new Map(names.map((name) => [name, 'text']));
 }
 
 /** The rows of a source as a folder takes them, with their carried columns. */

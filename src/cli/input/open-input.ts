@@ -8,7 +8,7 @@
 import { addAbortSignal } from 'node:stream';
 import { iterated } from '../../base/long-work';
 import { openRecords } from '../../formats/open-rows';
-import { formatOfPath } from '../../formats/row-reader';
+import { formatOfPath, type ReadOptions } from '../../formats/row-reader';
 import type {
   ColumnInfo,
   ColumnType,
@@ -30,6 +30,9 @@ export function nameOfInput(input: Input): string {
   return `${input[0]} and ${input.length - 1} other${input.length === 2 ? '' : 's'}`;
 }
 
+/** How an input is read; `kinds` are those of columns where values fit, of CSV and JSONL. */
+export type Reading = OpenRowsOptions & { readonly kinds?: ReadOptions['kinds'] | undefined };
+
 /**
  * Opens an input to be read once; of `columns`, where given, and of no others. `reading` says how,
  * by default as the options of the call do. The reader is closed when the verb ends. Of an input
@@ -40,7 +43,7 @@ export async function openInput(
   call: Call,
   path: Input,
   columns?: readonly string[],
-  reading: OpenRowsOptions = readingOptions(call, path),
+  reading: Reading = readingOptions(call, path),
   isWanted?: (row: number) => boolean,
 ): Promise<RowReader> {
   const isStdin = path === '-';
@@ -50,11 +53,16 @@ export async function openInput(
   if (!isStdin && path.includes('-') && typeof path !== 'string') {
     call.misuse('stdin is read alone, not with other inputs');
   }
+  const { kinds, ...given } = reading;
   const reader = await openRecords(
     isStdin ? addAbortSignal(call.signal, call.stdin) : path,
-    { file: isStdin ? 'stdin' : undefined, columns, ...reading },
-    // Where lines may be skipped, a line must be read to know whether it is a row.
-    { isWanted: reading.onError === 'skip' ? undefined : isWanted, states: call.fileStates },
+    { file: isStdin ? 'stdin' : undefined, columns, ...given },
+    {
+      // Where lines may be skipped, a line must be read to know whether it is a row.
+      isWanted: given.onError === 'skip' ? undefined : isWanted,
+      states: call.fileStates,
+      ...(kinds && { kinds }),
+    },
   );
   call.atEnd(() => reader.close());
   return reader;
