@@ -67,14 +67,7 @@ export {
 } from './measure/calibrate';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export { type DedupOptions, dedup } from './near/dedup';
-export type { ColumnValues, Keep } from './near/groups';
-export {
-  type Grouping,
-  type GroupOptions,
-  groupRows,
-  type RowGroup,
-  type RowGroups,
-} from './near/groups';
+export type { ColumnValues, Grouping, GroupOptions, Keep } from './near/groups';
 export {
   type PairBatch,
   type Pairs,

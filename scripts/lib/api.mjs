@@ -16,7 +16,7 @@ const TOPICS = {
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
   Index: ['SimHashIndex', 'openIndexUrl', 'saveIndexDirectory', 'openIndexDirectory'],
-  'Pairs and groups': [...['pairs', 'groupRows', 'dedup']],
+  'Pairs and groups': [...['pairs', 'dedup']],
   Clusters: ['cluster', 'clusterByDensity'],
   Texts: ['TextHasher', 'FrequencyTable', 'embed'],
   Measuring: ['calibrate', 'measureRecall'],

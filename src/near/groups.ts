@@ -6,32 +6,21 @@
  */
 
 import { ascending, keyOfBytes, toStarts } from '../base/arrays';
-import { checkOneOf, checkOptions, checkSeed, wrongType, wrongValue } from '../base/check';
-import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { checkOneOf, checkSeed, wrongType, wrongValue } from '../base/check';
+import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import { alea, mixed } from '../base/random';
 import { UnionFind } from '../base/union-find';
 import type { CommonText } from './common-text';
 import { NONE } from './distinct-codes';
 import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import {
-  checkGroup,
-  isVerified,
-  NEARNESS,
-  type Nearness,
-  presentRows,
-  type RowSource,
-  type Rows,
-  reordered,
-  rowsOf,
-  withVectors,
-} from './rows';
+import { checkGroup, isVerified, NEARNESS, type Nearness, type Rows, reordered } from './rows';
 
 /** How near pairs become groups. */
 const GROUPINGS = ['star', 'components'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** Options of `groupRows`. */
+/** Options of `dedup` that say which rows are one group. */
 export interface GroupOptions extends Nearness, LongCall {
   /** Rows near to one that is kept, or all that chains of pairs connect. */
   grouping?: Grouping;
@@ -44,28 +33,12 @@ export interface GroupOptions extends Nearness, LongCall {
   group?: Int32Array;
 }
 
-/** Defaults of `groupRows` and `dedup`. */
 const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
 
-/** A group of two or more rows. */
-export interface RowGroup {
-  /** Its lowest row. */
-  readonly name: number;
-  /** Its rows, ascending. */
+/** The rows of a group of two or more, ascending, and the one that is kept. */
+export interface GatheredRows {
   readonly rows: Uint32Array;
-  /** The row that is kept. */
   readonly kept: number;
-}
-
-/** The groups of a source. */
-export interface RowGroups {
-  readonly grouping: Grouping;
-  /** Number of rows, null and removed ones included. */
-  readonly count: number;
-  /** For each row the name of its group, its own if it is alone; 0xffffffff for a null row. */
-  readonly groupOf: Uint32Array;
-  /** Groups of two or more rows, by name. */
-  readonly groups: readonly RowGroup[];
 }
 
 export const GROUP_OPTIONS = {
@@ -75,31 +48,6 @@ export const GROUP_OPTIONS = {
   group: null,
   ...LONG_CALL,
 } as const;
-
-/**
- * Groups rows that are near to each other. Rows in no pair are in no group.
- *
- * @example
- * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * const { groups } = await groupRows(codes, { maxDistance: 10 });
- * console.log(groups.length, groups[0]?.rows); // 1 Uint32Array(2) [ 0, 1 ]
- */
-export async function groupRows(source: RowSource, options: GroupOptions): Promise<RowGroups> {
-  const given = checkOptions(options, GROUP_OPTIONS);
-  const work = new LongWork(given);
-  const all = withVectors(rowsOf('source', source), given.vectors);
-  const { codes } = all;
-  const request = groupRequest(all, { ...given, vectors: undefined });
-  const order = await orderBy(request.keep, presentRows(all), work);
-  const groupOf = ascending(codes.count).map((row) => (codes.isNull(row) ? NONE : row));
-  const groups: RowGroup[] = [];
-  for (const { rows, kept } of await gather(all, order, request, work)) {
-    for (const row of rows) groupOf[row] = rows[0];
-    groups.push({ name: rows[0], rows, kept });
-  }
-  groups.sort((a, b) => a.name - b.name);
-  return { grouping: request.grouping, count: codes.count, groupOf, groups };
-}
 
 /** Checked options of a grouping. */
 export interface GroupRequest {
@@ -126,9 +74,6 @@ export function groupRequest({ codes }: Rows, options: GroupOptions): GroupReque
     near,
   };
 }
-
-/** The rows of a group, ascending, and the one that is kept. */
-export type GatheredRows = Pick<RowGroup, 'rows' | 'kept'>;
 
 /** Rows between two steps; fewer where each is looked up by a key. */
 const STEP_ROWS = 2 ** 15;

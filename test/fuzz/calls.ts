@@ -192,7 +192,6 @@ const LIBRARY: Record<string, MakeCall> = {
   })),
   pairs: call(api.pairs as never, source, nearness),
   'pairs of two': call(api.pairs as never, source, source, nearness),
-  groupRows: call(api.groupRows as never, source, grouping),
   dedup: call(api.dedup as never, source, planning),
   'dedup, extended': call(api.dedup as never, codes, () => ({
     ...nearness(),

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { cluster } from '../../src/clusters/cluster';
 import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
-import { groupRows } from '../../src/near/groups';
 import { pairs } from '../../src/near/pairs';
 import { Draws, dot } from '../reference/random';
+import { groupRows } from './group-rows';
 
 /** Rows of an index lie in the order of its partitions, and close up when others are removed. */
 

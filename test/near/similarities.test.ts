@@ -3,12 +3,12 @@ import { Codes } from '../../src/codes/codes';
 import { SimHasher } from '../../src/hashing/simhash';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
-import { groupRows } from '../../src/near/groups';
 import { pairs } from '../../src/near/pairs';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { packVectors, type SparseMatrix } from '../../src/vectors/vectors';
 import { collected } from '../reference/collected';
 import { Draws } from '../reference/random';
+import { groupRows } from './group-rows';
 
 /** Sets, many of which share most of their members; some are equal. */
 function setsOf(count: number, seed: string): number[][] {

@@ -7,11 +7,10 @@ import { Codes } from '../../src/codes/codes';
 import { SimHasher } from '../../src/hashing/simhash';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
-import { groupRows } from '../../src/near/groups';
 import { pairs } from '../../src/near/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
-
 import { closeThreads } from '../../src/threads/parallel';
+import { groupRows } from '../near/group-rows';
 import { collected } from '../reference/collected';
 import { quickIf } from '../reference/tags';
 

@@ -3,10 +3,10 @@ import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
 import { Codes } from '../../src/codes/codes';
 import { dedup } from '../../src/near/dedup';
-import { groupRows } from '../../src/near/groups';
 import { eachPairs, type PairBatch, type PairsOptions, pairs } from '../../src/near/pairs';
 import { rowsOf } from '../../src/near/rows';
 import { closeThreads } from '../../src/threads/parallel';
+import { groupRows } from '../near/group-rows';
 
 const THREADS = [1, 3];
 const BYTES = 8;
