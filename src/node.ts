@@ -15,13 +15,11 @@ export {
   type Applied,
   type ApplyOptions,
   applyPlan,
-  type ReadPlanOptions,
   readPlan,
   writePlan,
 } from './formats/plan-file';
 export type {
   ColumnType,
-  Delimiter,
   RowFormat,
   RowReader,
   SkippedLine,

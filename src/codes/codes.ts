@@ -4,7 +4,7 @@
  * Collections of 64 KiB or more live in a WebAssembly memory, where a scan reads them in place.
  */
 
-import { bitAt, checkValidity, isValid } from '../base/bitmap';
+import { checkValidity, isValid } from '../base/bitmap';
 import {
   checkBits,
   checkInteger,
@@ -209,12 +209,6 @@ export class Codes {
   isNull(row: number): boolean {
     checkInteger('row', row, 0, this.count - 1);
     return !isValid(this.validity, row);
-  }
-
-  /** The bits as text, first bit first. */
-  bitString(row: number): string {
-    const code = this.at(row);
-    return Array.from({ length: this.bits }, (_, bit) => Number(bitAt(code, bit))).join('');
   }
 
   /** Number of bits in which two rows differ. Throws if one of them is null. */

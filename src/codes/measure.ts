@@ -11,15 +11,7 @@ import {
   checkNumber,
   checkOptions,
 } from '../base/check';
-import {
-  binomialShare,
-  bitsFor,
-  estimateAngle,
-  estimatedCosine,
-  probableDistance,
-  shareOf,
-  wilson,
-} from './angle';
+import { binomialShare, estimatedCosine, probableDistance, shareOf, wilson } from './angle';
 
 /** Converts distances to similarities and back: COSINE or JACCARD, compared by `===`. */
 export interface Measure {
@@ -30,18 +22,6 @@ export interface Measure {
   estimateOf(distance: number, bits: number): number;
   /** The expected share of differing bits, 0 to 1, of a pair at a similarity. */
   shareOf(similarity: number): number;
-  /** The uncertainty of the similarity that a distance estimates. */
-  doubtOf(distance: number, bits: number, confidence?: number): Doubt;
-  /** The bits that make the error of estimates near a similarity at most `error`. */
-  bitsFor(error: number, similarity: number): number;
-}
-
-/** The uncertainty of an estimated similarity. */
-interface Doubt {
-  /** Standard error. */
-  readonly error: number;
-  /** Contains the true similarity with probability `confidence`, .95 by default. */
-  readonly interval: readonly [low: number, high: number];
 }
 
 /** The measure of codes of hyperplanes: every projection but 'minwise'. */
@@ -50,11 +30,6 @@ export const COSINE: Measure = {
   least: -1,
   estimateOf: estimatedCosine,
   shareOf,
-  doubtOf(distance, bits, confidence = 0.95) {
-    const { cosineError, cosineInterval } = estimateAngle(distance, bits, { confidence });
-    return { error: cosineError, interval: cosineInterval };
-  },
-  bitsFor: (cosineError, cosine) => bitsFor({ cosineError, cosine }),
 };
 
 /** The measure of 'minwise' codes: two min-hashes that differ have different bits half the time. */
@@ -63,12 +38,6 @@ export const JACCARD: Measure = {
   least: 0,
   estimateOf: jaccardOf,
   shareOf: (jaccard) => (1 - jaccard) / 2,
-  doubtOf(distance, bits, confidence = 0.95) {
-    const { jaccardError, jaccardInterval } = estimateJaccard(distance, bits, { confidence });
-    return { error: jaccardError, interval: jaccardInterval };
-  },
-  // The variance of 1 - 2 distance / bits, for a binomial distance: (1 - J²) / bits.
-  bitsFor: (error, jaccard) => Math.max(1, Math.ceil((1 - jaccard ** 2) / error ** 2)),
 };
 
 /**

@@ -23,7 +23,6 @@ import { folderRows, textRows } from './records';
 import {
   type ColumnType,
   checkColumns,
-  type Delimiter,
   detectFormat,
   type FormatRows,
   isTabbed,
@@ -64,18 +63,6 @@ export interface OpenRowsOptions {
   expectEnd?: boolean;
   /** Types of columns of JSONL or CSV, where first values mislead. */
   types?: Readonly<Record<string, ColumnType>>;
-  /** Separates the cells of CSV; by default as the first line shows. */
-  delimiter?: Delimiter;
-  /**
-   * Columns above which CSV or JSONL is refused.
-   * @default 100_000
-   */
-  maxColumns?: number;
-  /**
-   * Bytes of a line, or a record of CSV, above which it is refused.
-   * @default 2 ** 28
-   */
-  maxLineBytes?: number;
 }
 
 /** What the options may be, for callers that pass them on. */
@@ -87,9 +74,6 @@ export const OPEN_OPTIONS = {
   onError: ['stop', 'skip'],
   expectEnd: checkBoolean,
   types: checkTypes,
-  delimiter: [',', ';', '\t', '|'],
-  maxColumns: { min: 1, max: 2 ** 32 },
-  maxLineBytes: { min: 1, max: 2 ** 29 },
 } as const;
 
 function checkTypes(name: string, types: unknown): void {
@@ -130,7 +114,7 @@ export async function openRows(
 }
 
 /** Options that only callers in this library give; `states` of files on hosts that were read. */
-type Inner = Partial<Pick<ReadOptions, 'onRecord' | 'isWanted' | 'kinds'>> & {
+type Inner = Partial<Pick<ReadOptions, 'onRecord' | 'isWanted' | 'kinds' | 'maxLineBytes'>> & {
   readonly states?: FileStates | undefined;
 };
 
@@ -176,11 +160,10 @@ async function openOne(
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
     if (head.length === 0) throw new FormatError('empty', bytes.name);
-    const delimiter = read.delimiter ?? (isTabbed(bytes.name) ? '\t' : undefined);
     if (read.expectEnd && OF_LINES.includes(format)) {
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
-    const rows = await READERS[format](bytes, { ...read, delimiter });
+    const rows = await READERS[format](bytes, { ...read, isTabbed: isTabbed(bytes.name) });
     return new OpenRows(rows, format, bytes, read);
   } catch (error) {
     await packed.close();
@@ -205,14 +188,13 @@ async function openFolder(
 function readOptions(given: OpenRowsOptions): ReadOptions {
   return {
     columns: given.columns,
-    delimiter: given.delimiter,
+    isTabbed: false,
     expectEnd: given.expectEnd ?? false,
     // Without a prototype, whose names a column may have: "constructor", "__proto__".
     types: Object.assign(Object.create(null), given.types),
     kinds: new Map(),
     batchRows: given.batchRows ?? 8192,
-    maxColumns: given.maxColumns ?? 100_000,
-    maxLineBytes: given.maxLineBytes ?? 2 ** 28,
+    maxLineBytes: 2 ** 28,
     skips: new Skips(given.onError ?? 'stop'),
   };
 }
@@ -227,13 +209,12 @@ async function arrowRows(source: ByteSource, options: ReadOptions): Promise<Form
   const names = opened.columns.map(({ name }) => name);
   const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);
-  const dropped = names.filter((name) => !wanted.has(name));
-
+  const kept = names.filter((name) => wanted.has(name));
   const read: FormatRows['read'] = async (send) => {
     let isFirst = true; // of a file of empty batches one is given
     await opened.read(async (batch) => {
       if (batch.count > 0 || isFirst)
-        await send(dropped.length > 0 ? batch.without(dropped) : batch);
+        await send(wanted.size < names.length ? batch.only(kept) : batch);
       isFirst = false;
     });
   };

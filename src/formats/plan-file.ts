@@ -79,15 +79,6 @@ export async function savePlan(
 /** True for formats in which the similarities of a plan have six digits. */
 export const isRounded = (format: RowFormat | null) => format === 'csv' || format === 'jsonl';
 
-/** How a plan is read. */
-export interface ReadPlanOptions {
-  /**
-   * Refuses a plan for more rows: those without a line take memory too.
-   * @default 2 ** 22, or 64 for each line
-   */
-  maxRows?: number;
-}
-
 /**
  * Reads a plan that `writePlan` wrote, edited or not.
  *
@@ -96,10 +87,9 @@ export interface ReadPlanOptions {
  * await writePlan('plan.csv', await dedup(codes, { maxDistance: 10 }));
  * console.log((await readPlan('plan.csv')).kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
-export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {
-  const { maxRows } = checkOptions(options, { maxRows: { min: 0 } });
+export async function readPlan(path: string): Promise<DedupPlan> {
   checkPath('path', path);
-  return (await readPlanLines(path, maxRows)).plan;
+  return (await readPlanLines(path)).plan;
 }
 
 /** A plan, and what its lines have besides. */
@@ -111,7 +101,10 @@ interface PlanLines {
   readonly marks: ReadonlySet<string>;
 }
 
-/** The same with the ids and marks of its lines, which may be in any order. */
+/**
+ * The same with the ids and marks of its lines, which may be in any order; refuses a plan for more
+ * than `maxRows` rows, since those without a line take memory too.
+ */
 export async function readPlanLines(path: string, maxRows?: number): Promise<PlanLines> {
   const file = await openRecords(path, {});
   await file.close();

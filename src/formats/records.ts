@@ -113,7 +113,7 @@ export abstract class RecordScan {
   }
 
   #tooLong(line: number, why = ''): Error {
-    const most = `${why}more than ${this.options.maxLineBytes} bytes; maxLineBytes allows more`;
+    const most = `${why}more than ${this.options.maxLineBytes} bytes`;
     return lineError(line, most, this.source.name);
   }
 

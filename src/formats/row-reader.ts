@@ -89,8 +89,9 @@ export interface ReadOptions {
   readonly types: Readonly<Record<string, ColumnType>>;
   /** By column the kind that it has in rows before, as those of other shards. */
   readonly kinds: Map<string, ColumnKind>;
-  readonly delimiter: Delimiter | undefined;
-  readonly maxColumns: number;
+  /** Whether the name says that tabs separate the cells of CSV. */
+  readonly isTabbed: boolean;
+  /** Bytes of a line, or a record of CSV, above which it is refused. */
   readonly maxLineBytes: number;
   /** Called with the bytes of each row of a format of lines; those of its names come first. */
   readonly onRecord?: ((bytes: Buffer, start: number, end: number) => void) | undefined;
@@ -100,8 +101,6 @@ export interface ReadOptions {
 
 /** What the caller says a column of CSV or JSON lines is. */
 export type ColumnType = 'text' | 'number' | 'vector';
-/** What is between the cells of CSV. */
-export type Delimiter = ',' | ';' | '\t' | '|';
 
 /** Fails for a column that is wanted and not there. */
 export function checkColumns(wanted: Iterable<string>, names: readonly string[]): void {
@@ -109,11 +108,12 @@ export function checkColumns(wanted: Iterable<string>, names: readonly string[])
   for (const name of wanted) if (!known.has(name)) throw noColumn(name, names);
 }
 
+/** Columns above which CSV or JSONL is refused. */
+const MAX_COLUMNS = 100_000;
+
 /** Fails for more columns than a source may have. */
-export function checkColumnCount(count: number, { maxColumns }: ReadOptions, file: string): void {
-  if (count <= maxColumns) return;
-  const advice = 'maxColumns allows more';
-  throw new FormatError(`more than ${maxColumns} columns; ${advice}`, file);
+export function checkColumnCount(count: number, file: string): void {
+  if (count > MAX_COLUMNS) throw new FormatError(`more than ${MAX_COLUMNS} columns`, file);
 }
 
 /** An error at a line of a file. */

@@ -4,7 +4,7 @@
  * memory returns. Searches that run at the same time share reads.
  */
 
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkOptions, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, STOPPED, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
@@ -187,19 +187,6 @@ export class StoredIndex<I extends Id = Id> {
    */
   async carried(names: readonly string[], rows: Uint32Array): Promise<RowBatch> {
     return this.#columns.batchOf(names, rows);
-  }
-
-  /** The rows, ascending, whose value of a carried column is accepted: a filter of searches. */
-  async rowsWhere(
-    column: string,
-    accepts: (value: unknown) => boolean,
-    options?: Stopped,
-  ): Promise<Uint32Array> {
-    if (typeof accepts !== 'function') throw wrongType('accepts', 'a function', accepts);
-    const { signal } = checkOptions(options, STOPPED);
-    const rows = await this.#columns.rows(signal);
-    const values = (await this.#columns.batchOf([column], rows, signal)).values(column);
-    return rows.filter((_, i) => accepts(values[i]));
   }
 
   /** Numbers of the rows that are there, ascending. */

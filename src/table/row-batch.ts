@@ -290,15 +290,6 @@ export class RowBatch {
     return this.#made(kept, this.count);
   }
 
-  /** Without these columns. All of them must be there. */
-  without(names: readonly string[]): RowBatch {
-    if (!Array.isArray(names)) throw wrongType('names', 'an array of names', names);
-    for (const name of names) this.#column(name);
-    const dropped = new Set(names);
-    const kept = this.#all().filter(({ field }) => !dropped.has(field.name));
-    return this.#made(kept, this.count);
-  }
-
   /**
    * Metadata for other columns: the pandas or geo metadata of other programs may not be true of
    * them.

@@ -19,7 +19,6 @@ it.each([
   [call('createRows', 'a.csv', { inputs: [7] }), '"inputs"[0] expected a string, got 7'],
   [call('writePlan', 3, plan()), '"path" expected a path, got 3'],
   [call('readPlan', null), '"path" expected a path, got null'],
-  [call('readPlan', 'a.csv', { maxRows: '3' }), '"maxRows" expected a number, got "3"'],
   [call('applyPlan', plan(), undefined, 'out'), '"source" expected a path or an array of paths'],
   [call('applyPlan', plan(), 'a.csv', { out: 1 }), '"output" expected a path, got Object'],
   [

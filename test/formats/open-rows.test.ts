@@ -65,7 +65,6 @@ describe.each(names)('%s', (name) => {
       const options = {
         types,
         format,
-        delimiter: name.endsWith('.tsv') ? '\t' : undefined,
       } as const;
       expect(await rowsOf(pieces(bytes, 97 * size), options)).toEqual(rows);
     }

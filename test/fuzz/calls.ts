@@ -143,7 +143,6 @@ const LIBRARY: Record<string, MakeCall> = {
   ),
   'Codes.withoutValidity': onCodes('withoutValidity'),
   'Codes.at': onCodes('at', 2),
-  'Codes.bitString': onCodes('bitString', 2),
   'Codes.isNull': onCodes('isNull', 2),
   'Codes.distance': onCodes('distance', 2, 1),
   hammingDistance: call(
@@ -300,7 +299,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'RowBatch.select': onBatch('select', () => [2, 0, 2]),
   'RowBatch.slice': onBatch('slice', 1, 3),
   'RowBatch.with': onBatch('with', () => ({ z: [1, 2, 3, 4] })),
-  'RowBatch.without': onBatch('without', () => ['n']),
 };
 
 /** All that an iterable answer or a promise holds. */

@@ -64,7 +64,8 @@ it('are read one by one: a filter reads its own column', async () => {
   const index = await openIndex(folder, { memory: '64MB' });
   const bytes = readFileSync(fileOf(folder, 'columns')).length;
   const before = index.figures.bytesRead;
-  const filter = await index.rowsWhere('year', (year) => Number(year) >= 2000);
+  const { year: years } = await index.columns(['year']);
+  const filter = (await index.rows()).filter((_, i) => Number(years[i]) >= 2000);
   expect(index.figures.bytesRead - before).toBeLessThan(bytes / 4);
   const wanted = Array.from({ length: COUNT + 1 }, (_, row) => row).filter(
     (row) => row !== 7 && row !== COUNT - 1 && Number(yearOf(row)) >= 2000,
@@ -140,8 +141,5 @@ it('may have the names that every object has', async () => {
   await saveIndex(index, path, { columns: RowBatch.of(given) });
   const stored = await openIndex(path, { memory: '64MB' });
   expect(Object.entries(await stored.columns(names))).toEqual(Object.entries(given));
-  for (const name of names) {
-    expect([...(await stored.rowsWhere(name, (value) => value === `${name} 2`))]).toEqual([2]);
-  }
   await stored.close();
 });

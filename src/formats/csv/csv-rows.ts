@@ -19,7 +19,6 @@ import { RecordScan, sendRecords } from '../records';
 import {
   checkColumnCount,
   checkColumns,
-  type Delimiter,
   type FormatRows,
   lineError,
   type ReadOptions,
@@ -137,7 +136,7 @@ class CsvRecord {
   }
 }
 
-const DELIMITERS: readonly Delimiter[] = [',', ';', '\t', '|'];
+const DELIMITERS = [',', ';', '\t', '|'];
 
 /** Visits the records of CSV. Blank lines are none. */
 class CsvScan extends RecordScan {
@@ -153,13 +152,14 @@ class CsvScan extends RecordScan {
   }
 
   /**
-   * Reads the first block and the first record, which names the columns; without a delimiter it is
-   * guessed from the first line. Throws where two names are equal.
+   * Reads the first block and the first record, which names the columns; the delimiter is guessed
+   * from the first line. Throws where two names are equal.
    */
   async header(): Promise<string[]> {
     const { source, options } = this;
     await this.more();
-    this.record = new CsvRecord((options.delimiter ?? guess(this.bytes)).charCodeAt(0));
+    const delimiter = options.isTabbed ? '\t' : guess(this.bytes);
+    this.record = new CsvRecord(delimiter.charCodeAt(0));
     while (!this.step()) {
       if (!(await this.more()))
         throw new FormatError('no line that names the columns', source.name);
@@ -189,7 +189,7 @@ class CsvScan extends RecordScan {
 }
 
 /** The delimiter that is most often in the first line with cells, quoted ones left out. */
-function guess(bytes: Buffer): Delimiter {
+function guess(bytes: Buffer): string {
   const plain = bytes.toString('utf8', 0, GUESSED_BYTES).replaceAll(/"(?:[^"]|"")*"/g, '');
   const line = plain.split(/\r?\n/).find((one) => one !== '') ?? '';
   const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);
@@ -217,7 +217,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   const { types, kinds, batchRows } = options;
   const scan = new CsvScan(source, options);
   const names = await scan.header();
-  checkColumnCount(names.length, options, source.name);
+  checkColumnCount(names.length, source.name);
   // The header line, and all before it, are the first record.
   options.onRecord?.(scan.bytes, 0, scan.next);
   const wanted = options.columns ?? names;

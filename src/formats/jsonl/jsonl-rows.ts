@@ -48,7 +48,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     for (const key of Object.keys(value)) valuesOf(key).push(value[key]);
   }
   for (const key of Object.keys(types)) valuesOf(key);
-  checkColumnCount(values.size, options, name);
+  checkColumnCount(values.size, name);
   const names = [...values.keys()];
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
