@@ -226,7 +226,7 @@ export interface Chunk {
 }
 
 /** Rows that are stored together. */
-export interface RowGroup {
+interface RowGroup {
   readonly rows: number;
   /** One for each leaf, in their order. */
   readonly chunks: readonly Chunk[];
