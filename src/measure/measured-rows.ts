@@ -10,10 +10,16 @@ import type { Id } from '../index/ids';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type DenseMatrix, packVectors, type SparseMatrix } from '../vectors/vectors';
 
-/** True for a null row, and for a sparse row without entries. */
+/** True for a null row, and for a vector of zeros or without entries. */
 export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number): boolean {
   if (!isValid(batch.validity, row)) return true;
-  return 'offsets' in batch && batch.offsets[row] === batch.offsets[row + 1];
+  if (batch instanceof Codes) return false;
+  const [first, end] =
+    'offsets' in batch
+      ? [batch.offsets[row], batch.offsets[row + 1]]
+      : [row * batch.dimensions, (row + 1) * batch.dimensions];
+  for (let i = first; i < end; i++) if (batch.values[i] !== 0) return false;
+  return true;
 }
 
 /** The rows of an index that are not removed, ascending. */

@@ -52,7 +52,11 @@ it('a table of other tokens, a file that is there and a missing name are refused
   const before = readFileSync(join(cwd, 'words.arrow'));
   const merge = ['frequencies', '--merge', 'words.arrow', 'pairs.arrow'];
   for (const [words, code, message] of [
-    [[...merge, '-o', 'sum.arrow'], 1, 'pairs.arrow: the frequency table was made with tokens'],
+    [
+      [...merge, '-o', 'sum.arrow'],
+      1,
+      "pairs.arrow has tokens 'shingles(2, words)', words.arrow has 'words'",
+    ],
     [[...merge, '-o', 'words.arrow', '--force'], 1, 'words.arrow'],
     [['frequencies', 'all.jsonl', '-o', 'words.arrow', '--text', 'body'], 1, 'exists'],
     [['frequencies', 'all.jsonl', '--text', 'body'], 2, '-o table.arrow'],

@@ -120,6 +120,22 @@ describe('index --optimize --queries', () => {
     expect(report).toMatchObject({ source: 'queries', queries: 60 });
   });
 
+  it('counts vectors of zeros, which have no direction, and searches for none of them', async () => {
+    const cwd = await ownFolder();
+    const zeros = Array(DIMENSIONS).fill(0);
+    const asked = [...queries.slice(0, 50), zeros].map((own) => ({ own }));
+    await writeFile(join(cwd, 'in.jsonl'), lines(rows.slice(0, 300).map((own) => ({ own }))));
+    await writeFile(join(cwd, 'q.jsonl'), lines(asked));
+    const made = ['index', 'in.jsonl', '--vectors', 'float32', '-o', 'v.hs', '--optimize'];
+    const found = await run([...made, '--queries', 'q.jsonl'], { cwd });
+    expect(found.stderr).toMatch(/25 of the 50 queries of q\.jsonl, the others chose/);
+    const { stdout, stderr } = await run(['search', 'v.hs', 'q.jsonl', '-k', '1'], { cwd });
+    expect(stdout.trim().split('\n')).toHaveLength(50);
+    for (const said of [found.stderr, stderr]) {
+      expect(said).toContain('q.jsonl: 1 row with no direction: null codes, which match nothing');
+    }
+  });
+
   it('reads texts as those of the rows, by the same frequencies', async () => {
     const cwd = await ownFolder();
     const text = () => Array.from({ length: 12 }, () => `w${draws.integer(90)}`).join(' ');

@@ -31,17 +31,16 @@ async function ofTexts(call: Call): Promise<FrequencyTable> {
   return countFrequencies(call, reader, columns[0]);
 }
 
-/** Adds up the tables that are named. Fails at one that was made by other tokens or hash. */
+/** Adds up the tables that are named. Fails at one that was made by other tokens. */
 async function merged(call: Call): Promise<FrequencyTable> {
   const [first, ...others] = call.args;
   const table = await readFrequencies(call, first);
   for (const path of others) {
     const other = await readFrequencies(call, path);
-    try {
-      table.merge(other);
-    } catch (error) {
-      call.fail(`${path}: ${(error as Error).message}`);
+    if (other.tokens !== table.tokens) {
+      call.fail(`${path} has tokens '${other.tokens}', ${first} has '${table.tokens}'`);
     }
+    table.merge(other);
   }
   return table;
 }
