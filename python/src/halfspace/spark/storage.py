@@ -15,9 +15,7 @@ import secrets
 import shutil
 import tempfile
 import threading
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +143,8 @@ def _opened(path: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, Any]
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[dict[str, str], str]:
     """The settings of Hadoop that differ from its defaults, and a path with its file system's name."""
+    from xml.etree import ElementTree
+
     if not is_classic(spark):
         own: Any = spark.conf.getAll
         prefix = "spark.hadoop."
@@ -203,6 +203,9 @@ def reading(
         storage.bring(names, folder)
         yield []
         return
+    # Each worker of Python imports this module, and few need a host: 40 ms.
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
     storage.bring((one for one in names if one.startswith("frequencies-")), folder)
     storage.files()  # the JVM is there before threads want it
     secret = secrets.token_hex(16)
