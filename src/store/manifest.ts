@@ -23,7 +23,6 @@ export interface TextSettings {
   /** 'html', 'numbers', 'punctuation', or several with commas. */
   normalize?: string;
   counting?: string;
-  keywords?: number;
 }
 
 /** Files that belong to a segment, and files of the whole index. */

@@ -1,7 +1,7 @@
 /**
  * Turns texts into codes: splits them into tokens, drops stop words, weighs words (counts times
- * inverse document frequency), optionally keeps the heaviest only, and hashes the sparse vector. A
- * word is the dimension of its 64-bit hash, so one index can have texts and other TF-IDF rows.
+ * inverse document frequency), and hashes the sparse vector. A word is the dimension of its 64-bit
+ * hash, so one index can have texts and other TF-IDF rows.
  *
  * Codes record how texts became vectors, since codes of texts that were read in another way have
  * the same form and are not comparable; stop words and frequencies, which may be many, by a
@@ -65,8 +65,6 @@ export interface TextHasherOptions {
   counting?: Counting;
   /** Weights words by inverse document frequency. The table may grow: weights follow it. */
   frequencies?: FrequencyTable;
-  /** Uses only so many words of a text, the heaviest. */
-  keywords?: number;
   /** What a text without words becomes. */
   empty?: 'error' | 'null';
 }
@@ -92,7 +90,6 @@ const DECLARED = {
   stopWords: null,
   counting: ['raw', 'log', 'binary'],
   frequencies: null,
-  keywords: { min: 1 },
   empty: ['error', 'null'],
 } as const;
 
@@ -114,7 +111,6 @@ export class TextHasher {
   readonly #split: Splitter['split'] | null;
   readonly #rules: readonly Normalization[];
   readonly #counting: Counting;
-  readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
   readonly #stopWords: readonly string[];
   /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
@@ -132,14 +128,13 @@ export class TextHasher {
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions(options, DECLARED) };
     const { stopWords = [], frequencies, ...own } = given;
-    const { bits, seed, projection, tokens, empty, keywords } = own;
+    const { bits, seed, projection, tokens, empty } = own;
     const splitter = splitterOf(tokens);
     const rules = checkNormalizations(own.normalize);
     this.#split = tokens === 'words' ? null : splitter.split;
     this.#rules = rules;
     this.tokensName = splitter.kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
     this.#counting = own.counting;
-    this.#keywords = keywords ?? Number.POSITIVE_INFINITY;
     this.hasher = new SimHasher({ bits, seed, projection, zero: empty });
     if (frequencies !== undefined) {
       if (!(frequencies instanceof FrequencyTable)) {
@@ -151,7 +146,7 @@ export class TextHasher {
     const stops = new Set(checkTexts(stopWords, 'stopWords'));
     this.#stopWords = [...stops];
     this.#vocabulary = new Vocabulary(hashOfTokens(projection, splitter), stops);
-    const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
+    const isPlain = stops.size === 0 && frequencies === undefined;
     const isSet = projection === 'minwise' && isPlain;
     const shingle = isSet ? splitter.wordsInToken : null;
     this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, rules);
@@ -170,9 +165,8 @@ export class TextHasher {
    */
   get origin(): CodeOrigin {
     const { hasher, tokensName } = this;
-    const [stopWords, frequencies, keywords] = [this.#stopWords, this.#frequencies, this.#keywords];
-    const isLimited = Number.isFinite(keywords);
-    const isWeighed = hasher.projection !== 'minwise' || isLimited;
+    const [stopWords, frequencies] = [this.#stopWords, this.#frequencies];
+    const isWeighed = hasher.projection !== 'minwise';
     const stops = hashWord([...stopWords].sort().join('\n')).toString(16);
     const texts = [
       tokensName,
@@ -181,7 +175,6 @@ export class TextHasher {
       isWeighed &&
         frequencies !== null &&
         `frequencies of ${frequencies.documents} documents (${frequencies.digest()})`,
-      isLimited && `the ${keywords} heaviest`,
     ]
       .filter((part) => part !== false)
       .join(', ');
@@ -347,22 +340,13 @@ export class TextHasher {
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 
-  /** The same by ascending hash, with `keywords` only the heaviest; valid until the next text. */
+  /** The same by ascending hash; valid until the next text. */
   #weighed(text: string): Uint32Array {
     const version = this.#frequencies?.version ?? 0;
     if (version !== this.#version) this.#vocabulary.resetWeights();
     this.#version = version;
     const numbers = this.#read(text);
-    const order = this.#order.of(this.#vocabulary, numbers);
-    if (order.length <= this.#keywords) return order;
-    const places = Array.from(order.keys());
-    const weights = Float64Array.from(order, (number) => this.#weightOf(number));
-    places.sort((a, b) => weights[b] - weights[a] || a - b);
-    places.length = this.#keywords;
-    return Uint32Array.from(
-      places.sort((a, b) => a - b),
-      (place) => order[place],
-    );
+    return this.#order.of(this.#vocabulary, numbers);
   }
 
   /** The value of a word of the current text: that of its count times its inverse frequency. */

@@ -208,7 +208,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'new TextHasher': call(
     (options) => new TextHasher(options).hash(TEXT as never),
     (draws: Draws) => ({
-      ...{ bits: 20, seed: 1, stopWords: ['a'], counting: 'log', keywords: 3, empty: 'null' },
+      ...{ bits: 20, seed: 1, stopWords: ['a'], counting: 'log', empty: 'null' },
       ...{
         tokens: draws.pick([
           'words',

@@ -66,24 +66,11 @@ describe('weights', () => {
     }
   });
 
-  it('the heaviest words alone', () => {
-    const all = new TextHasher({ frequencies });
-    const few = new TextHasher({ frequencies, keywords: 5 });
-    for (const one of texts.slice(0, 30)) {
-      const kept = few.keywords(one);
-      expect(kept.length).toBe(Math.min(5, all.keywords(one).length));
-      expect(kept.map(({ weight }) => weight)).toEqual(
-        all.keywords(one, 5).map(({ weight }) => weight),
-      );
-      expect(few.vectorize(one).values.length).toBe(kept.length);
-    }
-  });
-
   it('do not depend on what was read before', () => {
-    const [fresh, used] = [new TextHasher({ keywords: 7 }), new TextHasher({ keywords: 7 })];
+    const [fresh, used] = [new TextHasher(), new TextHasher()];
     for (const one of texts) used.hash(one);
     for (const one of texts.slice(0, 50).reverse()) {
-      expect(new TextHasher({ keywords: 7 }).hash(one)).toEqual(used.hash(one));
+      expect(new TextHasher().hash(one)).toEqual(used.hash(one));
       expect(fresh.hash(one)).toEqual(used.hash(one));
     }
   });
@@ -306,6 +293,5 @@ it('refuses what it does not know', () => {
   expect(make({ projection: 'direct', bits: 65 })).toThrow(/at most 64/);
   expect(make({ projection: 'hadamard' })).toThrow(/"projection" expected one of/);
   expect(make({ frequencies: {} })).toThrow('"frequencies" expected a FrequencyTable');
-  expect(make({ keywords: 0 })).toThrow('"keywords" expected an integer');
   expect(() => new TextHasher().hash(7 as never)).toThrow('"text" expected a string');
 });

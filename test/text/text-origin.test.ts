@@ -46,7 +46,6 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
   ['counting', {}, { counting: 'log' }],
   ['frequencies', {}, { frequencies }],
   ['frequencies of other texts', { frequencies: others }, { frequencies }],
-  ['keywords', {}, { keywords: 3 }],
   ['stop words', { stopWords: ['of'] }, { stopWords: ['a', 'of'] }],
   ['tokens of sets', { projection: 'minwise' }, { projection: 'minwise', tokens: { shingles: 2 } }],
 ])('codes of texts with other %s', async (_, one, other) => {
@@ -107,10 +106,6 @@ describe('codes of texts', () => {
     const weighed = await codesOf({ ...set, counting: 'log', frequencies });
     expect(weighed.origin).toEqual((await codesOf(set)).origin);
     expect(Buffer.compare(weighed.bytes, (await codesOf(set)).bytes)).toBe(0);
-    const heaviest = { ...set, keywords: 2 };
-    expect((await codesOf({ ...heaviest, frequencies })).origin).not.toEqual(
-      (await codesOf(heaviest)).origin,
-    );
   });
 
   it('follow a table that grows', async () => {

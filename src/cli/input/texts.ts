@@ -45,12 +45,11 @@ export function textHashersOf(
   call: Call,
   { settings, frequencies }: TextTerms,
 ): (like?: SimHasher) => TextHasher {
-  const { tokens, counting, keywords } = settings;
+  const { tokens, counting } = settings;
   const options = {
     tokens: tokensOf(call, tokens),
     normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
     counting: counting as Counting | undefined,
-    keywords,
     frequencies: frequencies ?? undefined,
     empty: 'null' as const,
   };
