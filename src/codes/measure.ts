@@ -4,13 +4,7 @@
  * layers above compare codes by a measure and need not know the projection.
  */
 
-import {
-  checkBits,
-  checkInteger,
-  checkMaxDistance,
-  checkNumber,
-  checkOptions,
-} from '../base/check';
+import { checkBits, checkInteger, checkMaxDistance, checkNumber } from '../base/check';
 import { binomialShare, estimatedCosine, probableDistance, shareOf, wilson } from './angle';
 
 /** Converts distances to similarities and back: COSINE or JACCARD, compared by `===`. */
@@ -67,22 +61,17 @@ export interface JaccardEstimate {
   readonly estimatedJaccard: number;
   /** Standard error. */
   readonly jaccardError: number;
-  /** Wilson's interval of the share of differing bits, as similarities. */
+  /** Wilson's 95 % interval of the share of differing bits, as similarities. */
   readonly jaccardInterval: readonly [low: number, high: number];
 }
 
 /**
- * The Jaccard similarity that a distance of 'minwise' codes estimates, with its error and interval.
- * The interval covers the truth with probability `confidence`, .95 by default.
+ * The Jaccard similarity that a distance of 'minwise' codes estimates, with its error and interval,
+ * which covers the truth with a probability of .95.
  */
-export function estimateJaccard(
-  distance: number,
-  bits: number,
-  options?: { confidence?: number },
-): JaccardEstimate {
-  const { confidence = 0.95 } = checkOptions(options, { confidence: null });
+export function estimateJaccard(distance: number, bits: number): JaccardEstimate {
   const estimatedJaccard = jaccardOf(distance, bits);
-  const [low, high] = wilson(distance, bits, confidence);
+  const [low, high] = wilson(distance, bits);
   const share = distance / bits;
   return {
     estimatedJaccard,

@@ -150,7 +150,7 @@ const LIBRARY: Record<string, MakeCall> = {
     () => codes().at(0),
     () => codes().at(1),
   ),
-  estimateAngle: call(api.estimateAngle as never, 5, 20, () => ({ confidence: 0.9 })),
+  estimateAngle: call(api.estimateAngle as never, 5, 20),
   bitsFor: call(api.bitsFor as never, () => ({ cosineError: 0.1, cosine: 0.5 })),
   distanceFor: call(api.distanceFor as never, 0.9, 64, 0.9),
   closeThreads: call(api.closeThreads as never),
@@ -225,7 +225,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
   embed: call(api.embed as never, ['a', 'b'], 'org/model'),
-  estimateJaccard: call(api.estimateJaccard, 20, 256, { confidence: 0.9 }),
+  estimateJaccard: call(api.estimateJaccard, 20, 256),
   'new FrequencyTable': call(
     (origin) => new api.FrequencyTable(origin),
     () => ({
