@@ -108,10 +108,10 @@ export function listedRows({ count, listed }: DedupPlan): Uint32Array {
 /**
  * The rows of groups of two or more, group by group: first the group whose dropped rows have the
  * lowest similarity or, where it is unknown, the largest distance. Within a group kept rows come
- * first, then the others by doubt. For a plan without groups the first row, so that its line says
+ * first, then the others by doubt. For a plan without groups the row `only`, so that its line says
  * how many rows there are.
  */
-export function doubtfulRows(plan: DedupPlan): Uint32Array {
+export function doubtfulRows(plan: DedupPlan, only = 0): Uint32Array {
   const { count, groups, kept, distances } = plan;
   const exact = plan.cosines ?? plan.jaccards;
   const doubtOf = (row: number) => {
@@ -130,7 +130,7 @@ export function doubtfulRows(plan: DedupPlan): Uint32Array {
   const order = (a: number, b: number) => Number(a > b) - Number(a < b);
   const isShown = (row: number) => kept[row] === 0 || (sizes.get(groups[row]) as number) > 1;
   const rows = ascending(count).filter(isShown);
-  if (rows.length === 0) return ascending(Math.min(1, count));
+  if (rows.length === 0) return Uint32Array.from(count > 0 ? [only] : []);
   return rows.sort(
     (a, b) =>
       order(doubtOfGroup(b), doubtOfGroup(a)) ||

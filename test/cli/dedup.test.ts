@@ -235,6 +235,11 @@ describe('other files', () => {
       ['z', 'drop'],
     ]);
     expect(stderr).toContain('which ids to remove');
+    // Without near rows the only line names a row that is still there.
+    index.remove('x');
+    await saveIndex(index, at('index.hs'));
+    expect((await run([...args, '--force'])).code).toBe(0);
+    expect(planOf(at('index-plan.jsonl'))).toMatchObject([{ row: 1, id: 'y', action: 'keep' }]);
   });
 
   const plain = (plan: DedupPlan) =>

@@ -63,7 +63,7 @@ export async function writePlan(
   const format = outputFormat(call);
   // These formats have a line for each row in place of those of groups, and no texts.
   const isOfAll = format === 'arrow' || format === 'arrows';
-  const listed = isOfAll ? rows.rows : doubtfulRows(plan);
+  const listed = isOfAll ? rows.rows : doubtfulRows(plan, rows.rows[0]);
   const wanted = isOfAll ? shown : [...new Set([...shown, ...listed])];
   const whole = new Set(shown);
   const beginningOf = (text: string) => excerpt(text, EXCERPT_CHARACTERS);
