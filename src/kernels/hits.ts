@@ -211,20 +211,6 @@ export class HitState {
     return this.#state.subarray(COUNTS, COUNTS + this.limit + 1);
   }
 
-  /** Takes the limit of a search that ended in another memory, and counts its own hits alone. */
-  endAt(limit: number): void {
-    this.#state[LIMIT] = limit;
-    this.#state.fill(0, COUNTS, COUNTS + limit + 1);
-    const hits = new Uint32Array(
-      this.#buffer,
-      this.#hitsAt,
-      (this.#state[NEXT_HIT] - this.#hitsAt) / 4,
-    );
-    for (let i = 1; i < hits.length; i += 2) {
-      if (hits[i] <= limit) this.#state[COUNTS + hits[i]]++;
-    }
-  }
-
   /**
    * Moves the hits within the limit to the list of the search, so that their space is free again.
    * Returns the list, which may also have hits within an earlier limit.

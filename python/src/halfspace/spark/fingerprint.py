@@ -45,7 +45,7 @@ def fingerprint(
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
     vector have a null code. `on_error="null"`: so have rows that cannot be hashed. `frequencies` is
     the table that a call of that name returns. Further options, for texts: tokens, normalize,
-    stop_words, counting, hash.
+    counting.
 
     >>> codes = rows.select("id", fingerprint("embedding", bits=128).alias("code"))
     """
@@ -71,13 +71,7 @@ def fingerprint(
     return made
 
 
-def frequencies(
-    rows: DataFrame,
-    text: str,
-    tokens: str | None = None,
-    stop_words: str | None = None,
-    hash: str | None = None,
-) -> bytes:
+def frequencies(rows: DataFrame, text: str, tokens: str | None = None) -> bytes:
     """In how many texts of a column each word is, as the bytes of a table for `fingerprint` and `dedup`:
     each task counts its rows, and the driver adds the tables up.
 
@@ -85,7 +79,7 @@ def frequencies(
     >>> codes = pages.select("url", fingerprint("body", frequencies=table).alias("code"))
     """
     words = ["frequencies", "-", "-q", "--text", "text"]
-    words += options(tokens=tokens, stop_words=stop_words, hash=hash)
+    words += options(tokens=tokens)
 
     def count(batches: Batches) -> Batches:
         with tempfile.TemporaryDirectory() as folder:
