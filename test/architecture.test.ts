@@ -229,16 +229,15 @@ it('what src imports is in package.json, and the other way round', () => {
 
 it('nothing uses unseeded random numbers or functions that engines compute differently', () => {
   // Codes must be the same everywhere, so they may not pass through these. angle.ts makes no codes,
-  // explore/page makes pictures, mean-limits.ts rounds what it returns, word-hash.ts takes the digits
-  // of sines that are sure, segments.ts says that it differs, and secret.ts decides nothing.
-  const inexactFiles = ['base/mean-limits.ts', 'codes/angle.ts', 'text/word-hash.ts'];
+  // explore/page makes pictures, mean-limits.ts rounds what it returns; secret.ts decides nothing.
+  const inexactFiles = ['base/mean-limits.ts', 'codes/angle.ts'];
   const chance = /Math\.random|getRandomValues|toLocale|localeCompare|\bIntl\./;
   const inexact = /Math\.(a?sinh?|a?cosh?|a?tanh?|atan2|log\w*|exp\w*|pow|cbrt|hypot)\b/;
   const wrong = library.filter((file) => {
     if (GENERATED.includes(file)) return false; // of sources that are checked
     const code = (texts.get(file) ?? '').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
     return (
-      (!['base/secret.ts', 'text/segments.ts'].includes(file) && chance.test(code)) ||
+      (file !== 'base/secret.ts' && chance.test(code)) ||
       (!inexactFiles.includes(file) && layerOf(file) !== 'explore/page' && inexact.test(code))
     );
   });

@@ -189,8 +189,10 @@ class Page {
       const type = this.#checker.getNonNullableType(parameter.type);
       const fields = this.#checker.getPropertiesOfType(type);
       const own = fields.filter((field) => parentName(field) !== 'LongCall');
-      const symbolName = own.length === 0 ? undefined : parentName(own[0]);
-      if (symbolName === undefined) return []; // written in place: the signature shows them
+      const parent = own.length === 0 ? undefined : parentName(own[0]);
+      if (parent === undefined) return []; // written in place: the signature shows them
+      // One interface may be taken whole here and in part there.
+      const symbolName = [parent, ...own.map((field) => field.name)].join(' ');
       return [{ symbolName, fields: own, isLong: own.length < fields.length }];
     });
   }

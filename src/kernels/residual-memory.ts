@@ -14,7 +14,7 @@ import {
   residualByte,
   residualScale,
   SCALE_BYTES,
-  secondsAt,
+  secondHalfAt,
   sidesAt,
 } from './residuals';
 import { searchKernels } from './search-kernels';
@@ -71,13 +71,13 @@ export class ResidualMemory implements ResidualRows {
     const wanted = this.capacity === 0 ? count : Math.max(count, 1.25 * this.capacity);
     const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
     const byteLength = capacity * bytesOfRow(this.bytesPerRow);
-    const [from, end] = [secondsAt(this, 0), this.byteLength];
+    const [from, end] = [secondHalfAt(this, 0), this.byteLength];
     this.#arena.reserve(byteLength);
     this.capacity = capacity;
     const { buffer, byteOffset } = this.#arena.bytes;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
     // The second halves move behind the first ones of new rows.
-    const to = secondsAt(this, 0);
+    const to = secondHalfAt(this, 0);
     this.bytes.copyWithin(to, from, end).fill(0, from, Math.min(to, end));
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
   }
@@ -120,9 +120,9 @@ export class ResidualMemory implements ResidualRows {
     const { bytesPerRow } = this;
     const count = scales.length;
     const scalesAt = FREE_START + TURN_BYTES;
-    const firstsAt = scalesAt + SCALE_BYTES * count;
-    const secondsFrom = firstsAt + sidesAt(this, count);
-    const codesAt = firstsAt + count * bytesOfRow(bytesPerRow);
+    const sidesFrom = scalesAt + SCALE_BYTES * count;
+    const secondHalvesFrom = sidesFrom + sidesAt(this, count);
+    const codesAt = sidesFrom + count * bytesOfRow(bytesPerRow);
     const memory = scratch(codesAt + count * bytesPerRow + BLOCK_ROWS - FREE_START);
     const { bytes } = memory;
     new Float32Array(bytes.buffer, scalesAt, count).set(scales);
@@ -135,12 +135,12 @@ export class ResidualMemory implements ResidualRows {
       scalesAt,
       unit,
       count,
-      firstsAt,
-      secondsFrom,
+      sidesFrom,
+      secondHalvesFrom,
       FREE_START,
     );
-    this.bytes.set(bytes.subarray(firstsAt, secondsFrom), sidesAt(this, row));
-    this.bytes.set(bytes.subarray(secondsFrom, codesAt), secondsAt(this, row));
+    this.bytes.set(bytes.subarray(sidesFrom, secondHalvesFrom), sidesAt(this, row));
+    this.bytes.set(bytes.subarray(secondHalvesFrom, codesAt), secondHalfAt(this, row));
   }
 
   setScale(row: number, scale: number): void {

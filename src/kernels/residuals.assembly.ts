@@ -10,6 +10,7 @@
 // Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
 import { END, HIT, NEXT, take } from './hits.assembly';
+import { highs, lows } from './weighted.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
@@ -224,7 +225,7 @@ function takeHits(
  * to begin where to continue.
  */
 function takeRange(
-  ranges: usize, sides: usize, seconds: usize, bytes: usize, query: usize, work: usize,
+  ranges: usize, sides: usize, secondHalves: usize, bytes: usize, query: usize, work: usize,
 ): bool {
   const state = <usize>load<u32>(query, STATE);
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
@@ -259,7 +260,7 @@ function takeRange(
     if (row < from) mask &= -1 << (from & 15);
     if (end - row < 2 * BLOCK) mask &= (1 << (end - row)) - 1;
     if (mask == 0) continue;
-    const second = seconds + <usize>(row / BLOCK) * secondStride;
+    const second = secondHalves + <usize>(row / BLOCK) * secondStride;
     const few = mask & 0xffff;
     if (few) takeHits(few, codes + row, second, work, bytes, query, more, work);
     if (mask >> BLOCK) {
@@ -274,32 +275,24 @@ function takeRange(
 
 /**
  * Hits among the rows of ranges (five 32-bit numbers each, see RANGE in residuals.ts), as pairs of
- * u32 (code, weight). `sides` and `seconds` are the addresses of both halves of the rows, `bytes`
- * the bytes of half a code, `query` the address of the formulas and the tables of the first search,
- * and `work` is space for 96 bytes. The sides of an entry are compared with the limit that was
- * there when the round began, so that what is ruled out does not depend on the order of entries.
+ * u32 (code, weight). `sides` and `secondHalves` are the addresses of the halves of the codes,
+ * `bytes` the bytes of half a code, `query` the address of the formulas and the tables of the first
+ * search, and `work` is space for 96 bytes. The sides of an entry are compared with the limit that
+ * was there when the round began, so that what is ruled out does not depend on the order of
+ * entries.
  *
  * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
  * next range is changed to begin where to continue.
  */
 export function entriesOfRound(
-  sides: usize, seconds: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
+  sides: usize, secondHalves: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
   work: usize,
 ): u32 {
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 20) {
-    if (!takeRange(ranges, sides, seconds, bytes, query + load<u32>(ranges, 16), work)) return i;
+    const own = query + load<u32>(ranges, 16);
+    if (!takeRange(ranges, sides, secondHalves, bytes, own, work)) return i;
   }
   return rangeCount;
-}
-
-@inline
-function lows(a: v128, b: v128): v128 {
-  return i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-
-@inline
-function highs(a: v128, b: v128): v128 {
-  return i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
 /**
@@ -352,8 +345,8 @@ function rounded(value: f64): f64 {
  * rounded. `work` is as in `turnRows`, which reads behind the last code.
  */
 export function layRows(
-  codes: usize, bytes: usize, scales: usize, unit: f64, count: u32, sides: usize, seconds: usize,
-  work: usize,
+  codes: usize, bytes: usize, scales: usize, unit: f64, count: u32, sides: usize,
+  secondHalves: usize, work: usize,
 ): void {
   const stride = 2 * bytes;
   for (let row: u32 = 0; row < count; row += BLOCK) {
@@ -364,10 +357,10 @@ export function layRows(
       store<i16>(sides + (i << 1), <i16>min(<f64>i16.MAX_VALUE, coarse));
     }
     sides += COARSE;
-    turnRows(codes + bytes, stride, bytes, seconds, work);
-    seconds += bytes * BLOCK;
-    memory.copy(seconds, scales, SCALES);
-    seconds += SCALES;
+    turnRows(codes + bytes, stride, bytes, secondHalves, work);
+    secondHalves += bytes * BLOCK;
+    memory.copy(secondHalves, scales, SCALES);
+    secondHalves += SCALES;
     codes += stride * BLOCK;
     scales += SCALES;
   }

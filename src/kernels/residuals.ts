@@ -52,26 +52,26 @@ export const SCALE_BYTES = 4;
 /** Bytes that a row takes. */
 export const bytesOfRow = (bytesPerRow: number) => bytesPerRow + COARSE_BYTES + SCALE_BYTES;
 
+type Layout = Pick<ResidualRows, 'bytesPerRow' | 'capacity'>;
+
 /** Index in `bytes` of the first half of the block of a row. */
 export const sidesAt = ({ bytesPerRow }: Layout, row: number) =>
   (row & ~15) * (bytesPerRow / 2 + COARSE_BYTES);
 
 /** The same of the second half. */
-export const secondsAt = (rows: Layout, row: number) =>
+export const secondHalfAt = (rows: Layout, row: number) =>
   sidesAt(rows, rows.capacity) + (row & ~15) * (rows.bytesPerRow / 2 + SCALE_BYTES);
-
-type Layout = Pick<ResidualRows, 'bytesPerRow' | 'capacity'>;
 
 /** Index of byte `i` of a row in `bytes`. */
 export function residualByte(rows: Layout, row: number, i: number): number {
   const half = rows.bytesPerRow / 2;
-  const at = i < half ? sidesAt(rows, row) : secondsAt(rows, row);
+  const at = i < half ? sidesAt(rows, row) : secondHalfAt(rows, row);
   return at + (i % half) * BLOCK_ROWS + (row & 15);
 }
 
 /** Index of the scale of a row in `floats`. */
 export function residualScale(rows: Layout, row: number): number {
-  const at = secondsAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS;
+  const at = secondHalfAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS;
   return at / SCALE_BYTES + (row & 15);
 }
 
@@ -336,7 +336,7 @@ export class EntryRooms {
     const memory = homeOf(list.memory.bytes);
     const kernels = searchKernels(memory);
     const { bytes: codes, bytesPerRow } = list.memory;
-    const secondsFrom = codes.byteOffset + secondsAt(list.memory, 0);
+    const secondHalvesFrom = codes.byteOffset + secondHalfAt(list.memory, 0);
     const rangesAt = this.#at + WORK_BYTES;
     const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
     const queryAt = this.all[0].at + stateBytes(MAX_RESIDUAL_WEIGHT);
@@ -347,7 +347,7 @@ export class EntryRooms {
       for (let done = 0; ; ) {
         done += kernels.entriesOfRound(
           codes.byteOffset,
-          secondsFrom,
+          secondHalvesFrom,
           rangesAt + 4 * RANGE * done,
           count - done,
           bytesPerRow / 2,

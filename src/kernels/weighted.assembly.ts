@@ -21,13 +21,13 @@ function pairOf(code: usize, bytes: usize): v128 {
 
 /** Interleaves the lower halves of two registers byte by byte. */
 @inline
-function lows(a: v128, b: v128): v128 {
+export function lows(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
 /** Interleaves the upper halves of two registers byte by byte. */
 @inline
-function highs(a: v128, b: v128): v128 {
+export function highs(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 

@@ -14,7 +14,7 @@ import { type Content, openContent, type StoredSegment } from './content';
 import { optionsOf } from './header';
 import { filesOf, type Manifest, manifestName, type SegmentFiles } from './manifest';
 import { type Place, withPlace } from './place';
-import { blockGroups, Reader } from './reader';
+import { blockGroups, positionsIn, Reader } from './reader';
 
 /** By segment in memory the files that have it, until it is merged or the files are gone. */
 export const savedSegments = new WeakMap<Segment, SegmentFiles>();
@@ -94,11 +94,12 @@ export async function loadSegment(
     signal?.throwIfAborted();
     const blocks = await reader.blocks(group, 'whole', signal);
     const held = await reader.vectors(group, signal);
-    for (const [i, { rows: own, block }] of blocks.entries()) {
+    for (const [i, loaded] of blocks.entries()) {
+      const { rows: own, block } = loaded;
       const at = table.starts[block];
-      const { ids, links, isCopy } = own;
-      const positions = isCopy ? (links as Uint32Array) : own.rows.map((_, place) => at + place);
-      if (!isCopy) {
+      const { ids } = own;
+      const positions = positionsIn(loaded);
+      if (!own.isCopy) {
         rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
         vectors?.restore(held[i], positions);
       }

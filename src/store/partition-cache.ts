@@ -99,8 +99,11 @@ export class PartitionCache {
 
   /** The row of an entry, its position, and the checksum of its vector. */
   at(place: number): { row: number; position: number; check: number } {
-    const { [place]: row } = this.#rowOf;
-    return { row, position: this.#positions[place], check: this.#checks[place] };
+    return {
+      row: this.#rowOf[place],
+      position: this.#positions[place],
+      check: this.#checks[place],
+    };
   }
 
   #cellsOf(p: number): number {

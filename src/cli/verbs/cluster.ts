@@ -85,7 +85,6 @@ function byDensity(call: Call, { source }: Collection): Promise<Found> {
     clusterByDensity(source, {
       minClusterSize: call.number('min-cluster-size'),
       minSamples: call.number('min-samples'),
-
       ...work,
     }),
   );

@@ -175,6 +175,7 @@ export class Review {
   async #keep(group: number, { kept: toKeep, isReviewed }: Decision): Promise<void> {
     const [plan, rows, held] = [this.#plan, this.#rowsOf(group), this.#held];
     const { codes } = held;
+    const estimate = measureOf(codes.origin?.projection).estimateOf;
     const similarities = plan.cosines ?? plan.jaccards;
     const chosen = new Set(toKeep);
     const keptRows = rows.filter((row) => chosen.has(row));
@@ -191,9 +192,9 @@ export class Review {
       plan.duplicateOf[row] = kept;
       plan.distances[row] = 0;
       // Of dropped rows estimates, which exact ones replace where the index has vectors.
-      const estimate = measureOf(codes.origin?.projection).estimateOf;
-      if (similarities !== null)
+      if (similarities !== null) {
         similarities[row] = estimate(codes.distance(row, kept), codes.bits);
+      }
     }
     const dropped = Uint32Array.from(rows.filter((row) => !chosen.has(row)));
     const all = { rows: held, first: 0 };
