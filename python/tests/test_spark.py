@@ -30,12 +30,10 @@ from halfspace.spark import (
     Checkpoint,
     SimHashModel,
     build_index,
-    cluster,
     components,
     dedup,
     doctor,
     fingerprint,
-    frequencies,
     nearest,
     pairs,
 )
@@ -300,11 +298,16 @@ class OnSpark(unittest.TestCase):
                 found = [(row["id"], row[name] and row[name].hex()) for row in made]
                 self.assertEqual(digest(found), digest(expected[name]), (name, partitions))
 
-    def test_frequencies_of_tasks_add_up(self):
+    def test_codes_by_a_table_of_frequencies(self):
         table = pa.table({"id": range(300), "t": texts(300)})
         made = on_one_machine(table, "fingerprint", "--text", "t", "--tf-idf", "--bits", "100")
         rows = spark.createDataFrame(table.to_pandas(), "id long, t string").repartition(3)
-        codes = fingerprint("t", bits=100, frequencies=frequencies(rows, "t"))
+        with tempfile.TemporaryDirectory() as folder:
+            with pa.ipc.new_stream(f"{folder}/in.arrows", table.schema) as writer:
+                writer.write_table(table)
+            counted = f"{folder}/table.arrow"
+            command.run("frequencies", f"{folder}/in.arrows", "--text", "t", "-q", "-o", counted)
+            codes = fingerprint("t", bits=100, frequencies=pathlib.Path(counted).read_bytes())
         found = [(row["id"], row["code"].hex()) for row in rows.select("id", codes.alias("code")).collect()]
         self.assertEqual(digest(found), digest((row["id"], row["code"]) for row in made))
 
@@ -388,7 +391,7 @@ class OnSpark(unittest.TestCase):
         spread = sum((grays >> bit & 1) * (3 << 7 * bit) for bit in range(8)).astype(np.int64)
         table = pa.table({"id": range(240), "code": spread, "value": [f"{i % 7}" for i in range(240)]})
         rows = spark.createDataFrame(table.to_pandas(), "id long, code long, value string").repartition(3)
-        asks = ({"keep": "lowest:value", "keep_at_most": 2}, {"keep": "last", "grouping": "components"})
+        asks = ({"keep": "lowest:value", "keep_at_most": 2}, {"keep": "last"})
         for asked in asks:
             with self.subTest(**asked):
                 words = [word for name, value in asked.items() for word in (f"--{name.replace('_', '-')}", str(value))]
@@ -465,14 +468,14 @@ class OnSpark(unittest.TestCase):
 
     def test_ids_that_cannot_name_rows_are_refused(self):
         rows = spark.createDataFrame([(1, b"12345678"), (2, b"12345678"), (1, b"12345679")], "id long, code binary")
-        for call in (pairs, cluster, functools.partial(dedup, code="code")):
+        for call in (pairs, functools.partial(dedup, code="code")):
             with self.assertRaisesRegex(ValueError, '"id" has the id 1 2 times'):
                 call(rows, max_distance=3)
         # A null made numbers of its neighbours' ids, and they lost their last digits.
         for ids in ((2**53 + 1, None, 2**53 + 3), ("a", None, "b")):
             kind = "string" if isinstance(ids[0], str) else "bigint"
             some = spark.createDataFrame([(one, 5 + i) for i, one in enumerate(ids)], f"id {kind}, code bigint")
-            for call in (pairs, cluster, functools.partial(dedup, code="code")):
+            for call in (pairs, functools.partial(dedup, code="code")):
                 with self.assertRaisesRegex(ValueError, '"id" has a null'):
                     call(some, max_distance=3)
         for kind in ("decimal(10,2)", "date", "timestamp", "binary", "double", "boolean"):
@@ -572,19 +575,6 @@ class OnSpark(unittest.TestCase):
                 self.assertEqual(digest(map(tuple, found)), digest(expected))
                 self.assertGreater(next(rounds), 3)
 
-    def test_clusters_are_those_of_the_command(self):
-        ids = [f"r{i:04}" for i in range(600)]
-        table = pa.table({"id": pa.array(ids), "code": codes("mixed", 600)})
-        rows = spark.createDataFrame([*zip(ids, codes("mixed", 600)), ("without a code", None)], "id string, code binary")
-        for samples in (4, 1):
-            words = ["--density", "--max-distance", "4", "--min-samples", str(samples), "--min-cluster-size", "6"]
-            made = on_one_machine(table, "cluster", "--bits", "64", *words)
-            expected = [(row["id"], row["cluster"]) for row in made]
-            self.assertGreater(max(number for _, number in expected), 4)
-            found = cluster(rows.repartition(3), max_distance=4, min_samples=samples, min_cluster_size=6, cell_rows=200)
-            expected.append(("without a code", -1))
-            self.assertEqual(digest(map(tuple, found.collect())), digest(expected), samples)
-
     def test_no_rows_give_no_rows(self):
         rows = spark.createDataFrame([], "id long, v array<float>, t string")
         queries = spark.createDataFrame([(1, [1.0, 2.0])], "id long, v array<float>")
@@ -595,12 +585,8 @@ class OnSpark(unittest.TestCase):
             nearest(spark, path, queries, vector="v")
         none = rows.select("id", fingerprint("v", bits=64).alias("code"))
         plan = dedup(rows, text="t", max_distance=3)
-        for found in (none, pairs(none, max_distance=3), cluster(none, max_distance=3), plan):
+        for found in (none, pairs(none, max_distance=3), plan):
             self.assertEqual(found.collect(), [])
-        table = frequencies(rows, "t")
-        some = spark.createDataFrame([(1, "green tea")], "id long, t string")
-        code = some.select(fingerprint("t", bits=64, frequencies=table).alias("code")).first()["code"]
-        self.assertEqual(len(code), 8)
 
     def test_the_nearest_rows_over_shards_are_those_of_one_index_with_ties_by_id(self):
         # Whole numbers: many rows at equal cosines and other distances, and many at equal distances.

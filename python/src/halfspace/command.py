@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import importlib.resources
 import io
 import itertools
@@ -54,28 +53,14 @@ def node() -> str:
 
 
 def bundle() -> str:
-    """The path of the command: HALFSPACE_COMMAND, or that of this package, which is unpacked once on
-    a machine where the package is in a zip file, as of --py-files."""
-    given = os.environ.get("HALFSPACE_COMMAND")
-    if given or BUNDLE.exists():
-        return given or str(BUNDLE)
-    packed = importlib.resources.files(__package__).joinpath("node")
-    if not packed.is_dir():
-        raise CommandError(f"{BUNDLE} is missing: `npm ci && npm run build:python` builds it")
-    files = {one.name: one.read_bytes() for one in packed.iterdir() if one.is_file()}
-    mark = hashlib.sha256(b"".join(data for _, data in sorted(files.items()))).hexdigest()[:16]
-    target = pathlib.Path(tempfile.gettempdir(), f"halfspace-{mark}-{os.getuid()}")
-    if not target.exists():
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="halfspace-"))
-        for one, data in files.items():
-            (folder / one).write_bytes(data)
-        try:
-            folder.rename(target)
-        except OSError:  # another task was faster
-            shutil.rmtree(folder)
-    if target.stat().st_uid != os.getuid():
-        raise CommandError(f"{target} belongs to another user: delete it")
-    return str(target / BUNDLE.name)
+    """The path of the command: HALFSPACE_COMMAND, or that of this package."""
+    if given := os.environ.get("HALFSPACE_COMMAND"):
+        return given
+    if BUNDLE.exists():
+        return str(BUNDLE)
+    if importlib.resources.files(__package__).joinpath("node").is_dir():
+        raise CommandError(f"{BUNDLE} is in a zip file: Spark unpacks those of --archives, not of --py-files")
+    raise CommandError(f"{BUNDLE} is missing: `npm ci && npm run build:python` builds it")
 
 
 def _limit() -> Any:

@@ -4,8 +4,8 @@ runs in each task as a child over Arrow streams."""
 from ..command import CommandError
 from .components import components
 from .doctor import doctor
-from .fingerprint import fingerprint, frequencies
-from .groups import cluster, dedup
+from .fingerprint import fingerprint
+from .groups import dedup
 from .index import build_index, nearest
 from .model import SimHashModel
 from .pairs import pairs
@@ -16,12 +16,10 @@ __all__ = [
     "CommandError",
     "SimHashModel",
     "build_index",
-    "cluster",
     "components",
     "dedup",
     "doctor",
     "fingerprint",
-    "frequencies",
     "nearest",
     "pairs",
 ]

@@ -165,7 +165,6 @@ def _in_cells(
         return one.coalesce(1).mapInArrow(lambda rows: join(rows, layout.grid(1)), schema)
     if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards <= distance + 2:
         cells = layout.grid(shards)
-        tasks = [*range(len(cells))]
         said = f"all with all, in {len(cells)} cells"
         copies: Copies = functools.partial(layout.grid_copies, shards)
     else:
@@ -177,13 +176,12 @@ def _in_cells(
             return counts
 
         root, cells = layout.tree(bits, distance, cell_rows, census)
-        tasks = layout.tasks_of(cells, cell_rows)
         said = f"{len(cells)} cells by the values of {distance + 1} blocks; the most frequent value of a "
         said += f"block is that of {hottest[0]} codes"
         copies = functools.partial(layout.tree_copies, root)
     log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
-    sent = coded.packed.mapInArrow(_copying(copies, tasks), "key int, cell int, side int, rows binary")
-    parts = to_tasks(sent, 1 + max(tasks, default=0), "cell", "side")
+    sent = coded.packed.mapInArrow(_copying(copies), "key int, cell int, side int, rows binary")
+    parts = to_tasks(sent, len(cells) or 1, "cell", "side")
     return parts.mapInArrow(lambda rows: join(rows, cells), schema)
 
 
@@ -206,7 +204,7 @@ def _census(coded: Coded, root: layout.Node, level: list[layout.Node]) -> list[n
     return np.split(counts, np.cumsum([len(node.blocks) for node in level])[:-1])
 
 
-def _copying(copies: Copies, tasks: list[int]) -> Callable[[Batches], Batches]:
+def _copying(copies: Copies) -> Callable[[Batches], Batches]:
     """Copies of packed rows, by cell and side."""
 
     def copy(batches: Batches) -> Batches:
@@ -214,7 +212,7 @@ def _copying(copies: Copies, tasks: list[int]) -> Callable[[Batches], Batches]:
             for cell, side, there in copies(matrix(rows.column("code"))):
                 if len(there) == 0:
                     continue
-                ints = (key_of(tasks[cell]), cell, side)
+                ints = (key_of(cell), cell, side)
                 columns = [array(np.array([one], np.int32)) for one in ints]
                 columns.append(as_value(rows.take(array(there))))
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])

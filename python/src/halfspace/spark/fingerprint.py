@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
-from ..command import run, stream
-from .arrays import one_value
-from .tasks import Batches, blobs
+from ..command import stream
+from .tasks import Batches
 
 
 def options(**named: object) -> list[str]:
@@ -43,9 +42,9 @@ def fingerprint(
 ) -> Column:
     """The codes of a column of vectors (arrays of numbers), of texts, or of sparse rows (a map, or
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
-    vector have a null code. `on_error="null"`: so have rows that cannot be hashed. `frequencies` is
-    the table that a call of that name returns. Further options, for texts: tokens, normalize,
-    counting.
+    vector have a null code. `on_error="null"`: so have rows that cannot be hashed. `frequencies` has
+    the bytes of a table that `halfspace frequencies` made of a sample. Further options, for texts:
+    tokens, normalize, counting.
 
     >>> codes = rows.select("id", fingerprint("embedding", bits=128).alias("code"))
     """
@@ -69,37 +68,6 @@ def fingerprint(
 
     made: Column = _column(codes, len(columns))(*columns)
     return made
-
-
-def frequencies(rows: DataFrame, text: str, tokens: str | None = None) -> bytes:
-    """In how many texts of a column each word is, as the bytes of a table for `fingerprint` and `dedup`:
-    each task counts its rows, and the driver adds the tables up.
-
-    >>> table = frequencies(pages, "body")
-    >>> codes = pages.select("url", fingerprint("body", frequencies=table).alias("code"))
-    """
-    words = ["frequencies", "-", "-q", "--text", "text"]
-    words += options(tokens=tokens)
-
-    def count(batches: Batches) -> Batches:
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "part.arrow")
-            for _ in stream([*words, "-o", str(path)], batches, has_output=False):
-                pass
-            if path.exists():
-                yield pa.RecordBatch.from_arrays([one_value(path.read_bytes())], ["part"])
-
-    parts = blobs(rows.select(F.col(text).alias("text")).mapInArrow(count, "part binary"))
-    if not parts:
-        no_texts = pa.RecordBatch.from_pydict({"text": pa.array([], pa.string())})
-        parts = [one.column(0)[0].as_py() for one in count(iter([no_texts]))]
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [pathlib.Path(folder, f"{i}.arrow") for i in range(len(parts))]
-        for path, part in zip(paths, parts, strict=True):
-            path.write_bytes(part)
-        merged = pathlib.Path(folder, "all.arrow")
-        run("frequencies", "--merge", *map(str, paths), "-o", str(merged), "-q")
-        return merged.read_bytes()
 
 
 def _column(codes: Callable[[Batches], Iterator[pa.Array]], count: int) -> Any:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from ..command import stream
-from .arrays import array, matrix, numbers
+from .arrays import array, numbers
 from .cells import near_of_two
 from .fingerprint import options
 from .packing import opened, packed, pieces
@@ -135,23 +135,6 @@ def _near(heads: list[bytes], words: list[str], cell_rows: int) -> Callable[[Bat
 def _with_heads(rows: pa.Table, heads: pa.ChunkedArray, distance: pa.Array) -> Batches:
     made = rows.append_column("head", heads).append_column("distance", distance.cast(pa.int32()))
     yield from made.combine_chunks().to_batches()
-
-
-def heads_of_components(rows: DataFrame) -> DataFrame:
-    """The first of each component by rank, and the distance of every row from it."""
-    first = F.min_by(F.struct("id", "code"), "rank").alias("first")
-    heads = F.broadcast(rows.groupBy("component").agg(first))
-    def measured(batches: Batches) -> Batches:
-        for batch in batches:
-            a, b = (matrix(batch.column(name)) for name in ("code", "other"))
-            distances = array(np.unpackbits(a ^ b, axis=1).sum(1).astype(np.int32))
-            arrays = [batch.column("id"), batch.column("head"), distances]
-            yield pa.RecordBatch.from_arrays(arrays, ["id", "head", "distance"])
-
-    kind = rows.schema["id"].dataType.simpleString()
-    both = rows.join(heads, "component")
-    both = both.select("id", F.col("first.id").alias("head"), "code", F.col("first.code").alias("other"))
-    return both.mapInArrow(measured, f"id {kind}, head {kind}, distance int")
 
 
 def plan_of(heads: DataFrame, rows: DataFrame, keep_at_most: int) -> DataFrame:

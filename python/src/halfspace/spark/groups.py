@@ -1,4 +1,4 @@
-"""Groups of near rows, and plans of which rows to keep. Rows of different components never meet in a
+"""Plans of which rows of groups of near rows to keep. Rows of different components never meet in a
 group, so the command makes the plan of whole components, many in a task."""
 
 from __future__ import annotations
@@ -13,52 +13,13 @@ from ..command import on_file, stream
 from .cells import CELL_ROWS, Coded, between, noted
 from .components import components
 from .fingerprint import options
-from .giants import heads_of_components, heads_of_stars, numbered, order_of, plan_of
-from .pairs import Source, edges, near_of
+from .giants import heads_of_stars, numbered, order_of, plan_of
+from .pairs import Source, edges
 from .stages import Checkpoint
 from .survey import survey
 from .tasks import Batches
 
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
-
-
-def cluster(
-    codes: DataFrame,
-    *,
-    max_distance: int,
-    id: str = "id",
-    code: str = "code",
-    min_cluster_size: int = 5,
-    min_samples: int = 5,
-    cell_rows: int = CELL_ROWS,
-    checkpoint: Checkpoint | None = None,
-) -> DataFrame:
-    """Clusters of rows that are joined by steps of at most `max_distance` bits over rows with
-    `min_samples` others within it: a DataFrame of id and cluster, -1 for rows in none. They are those
-    of `halfspace cluster --density --max-distance` for the same rows in the order of their ids.
-    With `min_samples` above 1, dense groups make pairs without end.
-
-    >>> labels = cluster(codes, max_distance=6)
-    """
-    stages = checkpoint or Checkpoint(codes.sparkSession)
-    stages.begin("cluster", max_distance=max_distance, code=code, id=id, min_samples=min_samples)
-    rows = codes.select(F.col(id).alias("id"), F.col(code).alias("code"))
-    coded = Coded.of(rows, stages, id)
-    if min_samples == 1:
-        joined = edges(coded, max_distance, cell_rows)
-    else:
-        joined = stages.keep(near_of(coded, max_distance, cell_rows), "pairs")
-        ends = joined.select(F.explode(F.array("id_a", "id_b")).alias("id")).groupBy("id").count()
-        dense = stages.keep(ends.where(F.col("count") >= min_samples).select("id"), "dense rows")
-        for end in ("id_a", "id_b"):
-            joined = joined.join(dense.select(F.col("id").alias(end)), end, "left_semi")
-    found = components(joined, stages, cell_rows)
-    large = found.groupBy("component").count().where(F.col("count") >= min_cluster_size)
-    # The command numbers clusters in the order of their first rows.
-    numbers = numbered(large.select("component"), [F.asc("component")], "cluster", stages)
-    labels = found.join(numbers, "component").select("id", F.col("cluster").cast("int"))
-    every = rows.select("id").join(labels, "id", "left")
-    return every.select("id", F.coalesce("cluster", F.lit(-1)).alias("cluster"))
 
 
 def dedup(
@@ -75,7 +36,6 @@ def dedup(
     min_jaccard: float | None = None,
     keep: str = "first",
     keep_at_most: int | None = None,
-    grouping: str = "star",
     bits: int = 64,
     cell_rows: int = CELL_ROWS,
     checkpoint: Checkpoint | None = None,
@@ -84,7 +44,7 @@ def dedup(
     """The plan of which rows to keep: a DataFrame of id, group (its least id), action (keep or drop),
     duplicate_of and distance. It is the plan that `halfspace dedup` makes of the same rows in the
     order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, or highest:COLUMN;
-    `keep_at_most` rows of a group stay; `grouping`: star or components. Nothing is dropped.
+    `keep_at_most` rows of a group stay. Nothing is dropped.
     Components of more than `cell_rows` rows are planned by many tasks, unless they are compared
     exactly.
 
@@ -99,11 +59,11 @@ def dedup(
     columns = {"text": text, "vector": vector, "code": code}
     least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
     source = Source.of(max_distance, columns, least, bits, hashing)
-    if against is not None and (source.least or within or keep_at_most or grouping != "star"):
-        raise ValueError("against goes by distance and star groups: leave out the other options")
+    if against is not None and (source.least or within or keep_at_most):
+        raise ValueError("against goes by distance alone: leave out the other options")
     rule, value = _rule(keep, text)
     stages = checkpoint or Checkpoint(rows.sparkSession)
-    asked = {"keep": keep, "keep_at_most": keep_at_most, "grouping": grouping, "cell_rows": cell_rows}
+    asked = {"keep": keep, "keep_at_most": keep_at_most, "cell_rows": cell_rows}
     stages.begin("dedup", source=source, id=id, within=within, against=against is not None, **asked)
     codes = stages.keep(source.rows(rows, id, within, value=value), "codes")
     parts = []
@@ -114,7 +74,7 @@ def dedup(
         codes = codes.join(known.select("id"), "id", "left_anti")
     coded = Coded.of(codes.drop("value"), stages, id if against is None else None)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
-    words = ["dedup", "--id", "id", *options(grouping=grouping, keep=rule)]
+    words = ["dedup", "--id", "id", *options(keep=rule)]
     alike = coded.words(max_distance)
     if source.least:
         words += source.exact_words(within)
@@ -128,10 +88,7 @@ def dedup(
     if giants:
         order = order_of(rule, codes.schema["value"].dataType.simpleString())
         ranked = numbered(compared.where(F.col("component").isin(giants)), order, "rank", stages)
-        if grouping == "star":
-            heads = heads_of_stars(ranked, alike, cell_rows, stages)
-        else:
-            heads = heads_of_components(ranked)
+        heads = heads_of_stars(ranked, alike, cell_rows, stages)
         parts.append(plan_of(heads, ranked, keep_at_most or 1))
         compared = compared.where(~F.col("component").isin(giants))
     words += options(keep_at_most=keep_at_most)

@@ -1,7 +1,7 @@
 """Which rows meet in which task, so that every near pair meets, and is reported, exactly once.
 
 Codes within distance d agree in at least one of d + 1 disjoint blocks of bits (pigeonhole), so a row
-goes to d + 1 cells, by the value of each block. A census counts the values; a few small ones share a
+goes to d + 1 cells, by the value of each block. A census counts the values; small ones share a
 cell, one with too many rows is divided by further blocks of its other bits. A pair is reported by the
 first block in which it agrees. Where blocks would be too narrow to tell rows apart, rows are cut into
 shards, and each pair of shards is a cell.
@@ -20,8 +20,6 @@ import numpy as np
 BLOCK_BITS = 16
 #: Blocks of fewer bits do not tell rows apart.
 MIN_BLOCK_BITS = 8
-#: A value with more than this share of a cell's rows has a cell alone, and is divided beyond a cell.
-MAX_SHARE = 0.5
 #: Divisions within divisions; what is then too large stays so.
 MAX_DEPTH = 3
 
@@ -34,7 +32,6 @@ class Cell:
     agree: list[int]
     differ: list[list[int]]
     has_sides: bool = False
-    rows: int = 0
 
 
 @dataclass
@@ -50,10 +47,6 @@ class Node:
     #: By block: the cell of each value, -1 for none, or -2 - n for the n-th of `inner`.
     cells: list[np.ndarray] = field(default_factory=list)
     inner: list[Node] = field(default_factory=list)
-
-    def differ_before(self, block: int) -> list[list[int]]:
-        """The sets of bits in which pairs of this block must differ."""
-        return self.differ + self.blocks[:block]
 
 
 #: Counts for each node of a level its rows by block and value.
@@ -74,18 +67,6 @@ def tree(bits: int, distance: int, cell_rows: int, census: Census) -> tuple[Node
             for inner in assign(node, counts, cells, (bits, distance, cell_rows))
         ]
     return root, cells
-
-
-def tasks_of(cells: list[Cell], cell_rows: int) -> list[int]:
-    """By cell its task: cells that follow one another share one, of up to `cell_rows` rows."""
-    tasks: list[int] = []
-    task, rows = 0, 0
-    for cell in cells:
-        rows += cell.rows
-        if rows > cell_rows and tasks:
-            task, rows = task + 1, cell.rows
-        tasks.append(task)
-    return tasks
 
 
 def counted(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -143,24 +124,19 @@ def assign(
         sizes = counts[at]
         rest = [bit for bit in range(bits) if bit not in set(node.agree + block)]
         can_divide = node.depth < MAX_DEPTH and len(rest) >= MIN_BLOCK_BITS * (distance + 1)
-        agree, differ = node.agree + block, node.differ_before(at)
-        for value in np.flatnonzero(sizes > MAX_SHARE * cell_rows):
-            if sizes[value] > cell_rows and can_divide:
-                of_value[value] = -2 - len(node.inner)
-                node.inner.append(Node(agree, differ, blocks_of(rest, distance), node.depth + 1))
-            else:
-                of_value[value] = len(cells)
-                cells.append(Cell(agree, differ, rows=int(sizes[value])))
+        agree, differ = node.agree + block, node.differ + node.blocks[:at]
+        for value in np.flatnonzero(sizes > cell_rows) if can_divide else ():
+            of_value[value] = -2 - len(node.inner)
+            node.inner.append(Node(agree, differ, blocks_of(rest, distance), node.depth + 1))
         # One row alone has no pair. The largest first, each to the cell with the fewest rows.
-        small = np.flatnonzero((sizes > 1) & (of_value == -1))
-        small = small[np.argsort(-sizes[small], kind="stable")]
-        wanted = max(1, round(int(sizes[small].sum()) / cell_rows)) if len(small) else 0
+        left = np.flatnonzero((sizes > 1) & (of_value == -1))
+        left = left[np.argsort(-sizes[left], kind="stable")]
+        wanted = max(1, round(int(sizes[left].sum()) / cell_rows)) if len(left) else 0
         loads = [(0, len(cells) + i) for i in range(wanted)]
         cells.extend(Cell(agree, differ) for _ in range(wanted))
-        for value in small:
-            rows, cell = loads[0]
-            of_value[value], cells[cell].rows = cell, rows + int(sizes[value])
-            heapq.heapreplace(loads, (cells[cell].rows, cell))
+        for value in left:
+            rows, of_value[value] = loads[0]
+            heapq.heapreplace(loads, (rows + int(sizes[value]), loads[0][1]))
         # numpy sorts 16 bits by radix, three times as fast.
         node.cells.append(of_value.astype(np.int16) if len(cells) < 1 << 15 else of_value)
     return node.inner

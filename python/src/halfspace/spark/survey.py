@@ -4,7 +4,11 @@ their codes differ. Where they are wanted, their codes are kept packed on the wa
 from __future__ import annotations
 
 import itertools
+import json
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +20,7 @@ from . import layout
 from .arrays import matrix, one_value
 from .packing import packed
 from .stages import Checkpoint
-from .tasks import Batches
+from .tasks import Batches, blobs
 
 #: Ids that the command carries as they are.
 KINDS = ("string", "int", "bigint")
@@ -24,8 +28,8 @@ KINDS = ("string", "int", "bigint")
 MAX_TASK_ROWS = 2**24
 #: The least hashes by which distinct codes are counted: their number then errs by 4 %.
 SKETCH = 512
-#: What is seen of a batch, see `_Seen.columns`.
-SEEN = ["first", "last", "found"]
+#: What a task gives: rows, or what it has seen of them.
+LOOKED_AT = "seen binary, rows binary"
 
 
 @dataclass
@@ -33,29 +37,28 @@ class Survey:
     """Of rows with values in all columns: how many they are, about how many codes they have, and the
     least and the largest width of a code in bytes; `in_task` is the most rows of a task."""
 
-    rows: int
-    codes: float
-    widths: tuple[int, int]
-    in_task: int
+    rows: int = 0
+    codes: float = 0
+    widths: tuple[int, int] = (0, 0)
+    in_task: int = 0
 
 
-def survey(rows: DataFrame, name: str | None = None) -> Survey:
-    """Looks at a column of ids in one job. With `name`, what the caller names the ids, it fails for those
-    that the command does not carry, that are null, or that are there twice: where ids do not ascend, their
+def survey(rows: DataFrame, name: str) -> Survey:
+    """Looks at a column of ids, which the caller names `name`, in one job. Fails for those that the
+    command does not carry, that are null, or that are there twice: where ids do not ascend, their
     hashes are counted, and the ids whose hashes are equal."""
-    kind = check_kind(rows, name or "id")
-    return _summary(rows, rows.mapInArrow(_surveyed, f"first {kind}, last {kind}, found binary"), name)
+    check_kind(rows, name)
+    return _summary(rows, rows.mapInArrow(_look(is_packed=False), LOOKED_AT), name)
 
 
 def survey_and_pack(
     rows: DataFrame, stages: Checkpoint, stage: str, name: str | None = None
 ) -> tuple[Survey, DataFrame]:
     """The same of a column of codes too, and those rows that have values in all columns packed into few
-    `rows`, which are kept: the frame itself is not computed again."""
-    kind = check_kind(rows, name or "id")
-    schema = f"first {kind}, last {kind}, found binary, rows binary"
-    kept = stages.keep(rows.mapInArrow(_packed, schema), stage)
-    found = _summary(rows, kept.where("found is not null").drop("rows"), name)
+    `rows`, which are kept: the frame itself is not computed again. Without `name` ids are not checked."""
+    check_kind(rows, name or "id")
+    kept = stages.keep(rows.mapInArrow(_look(is_packed=True), LOOKED_AT), stage)
+    found = _summary(rows, kept, name)
     packed_rows = kept.where("rows is not null").select("rows")
     if found.in_task > MAX_TASK_ROWS:
         packed_rows = packed_rows.repartition(-(-found.rows // MAX_TASK_ROWS))
@@ -63,21 +66,20 @@ def survey_and_pack(
 
 
 def _summary(rows: DataFrame, looked_at: DataFrame, name: str | None) -> Survey:
-    parts = looked_at.collect()
-    found = [np.frombuffer(part["found"], np.int64) for part in parts if part["found"]]
+    parts = [*map(json.loads, blobs(looked_at.where("seen is not null").select("seen")))]
     if name:
-        spans = sorted((part["first"], part["last"]) for part in parts if part["first"] is not None)
-        is_sure = len(spans) == len(parts) and all(ascends for ascends, *_ in found)
+        spans = sorted(span for part in parts for span in part["spans"])
+        is_sure = all(part["ascends"] for part in parts)
         if not is_sure or any(last >= first for (_, last), (first, _) in itertools.pairwise(spans)):
             _check_unique(rows, name)
-    if not found:
-        return Survey(0, 0, (0, 0), 0)
-    _, counts, narrowest, widest = np.array([one[:4] for one in found]).T
-    least = np.unique(np.concatenate([one[4:] for one in found]).view(np.uint64))[:SKETCH]
+    used = [part for part in parts if part["rows"] > 0]
+    if not used:
+        return Survey()
+    least = np.unique(np.concatenate([np.array(part["least"], np.uint64) for part in used]))[:SKETCH]
     codes = len(least) if len(least) < SKETCH else (SKETCH - 1) * 2**64 / int(least[-1])
-    used = counts > 0
-    widths = (narrowest[used].min(initial=2**31), widest.max())
-    return Survey(int(counts.sum()), codes, widths, int(counts.max()))
+    narrowest, widest = zip(*(part["widths"] for part in used), strict=True)
+    counts = [part["rows"] for part in used]
+    return Survey(sum(counts), codes, (min(narrowest), max(widest)), max(counts))
 
 
 def check_kind(rows: DataFrame, name: str) -> str:
@@ -104,29 +106,33 @@ def _check_unique(rows: DataFrame, name: str) -> None:
 
 
 class _Seen:
-    """What a task has seen of its rows: whether ids ascend in every batch, how many rows have all values,
-    the least and the largest width of their codes, and the least hashes of these."""
+    """What a task has seen of its rows: how many have all values, the least and the largest width of
+    their codes and the least hashes of these, whether ids ascend in every batch, and their spans: batches
+    are of files, which come in any order."""
 
     def __init__(self) -> None:
         self.rows, self.ascends, self.widths = 0, True, (2**31, 0)
         self.least = np.empty(0, np.uint64)
-        #: Of each batch, since files come in any order.
-        self.first: list[pa.Array] = []
-        self.last: list[pa.Array] = []
+        self.spans: list[list[Any]] = []
 
     def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Looks at a batch; its rows with values in all columns."""
-        ids = batch.column("id")
-        before, after = ids.slice(0, len(ids) - 1), ids.slice(1)
-        ascends = ids.null_count == 0 and pc.all(pc.less(before, after), min_count=0).as_py()
-        self.ascends = self.ascends and ascends
-        self.first.append(ids.slice(0, 1))
-        self.last.append(ids.slice(len(ids) - 1))
-        whole = batch.drop_null()
+        ids, whole = batch.column("id"), batch.drop_null()
+        before, after = ids.slice(0, max(0, len(ids) - 1)), ids.slice(1)
+        if ids.null_count > 0 or not pc.all(pc.less(before, after), min_count=0).as_py():
+            self.ascends = False
+        elif len(ids) > 0:
+            self._add_span(ids[0].as_py(), ids[-1].as_py())
         self.rows += whole.num_rows
         if "code" in whole.schema.names and whole.num_rows > 0:
             self._add_codes(whole.column("code"))
         return whole
+
+    def _add_span(self, first: Any, last: Any) -> None:
+        if self.spans and self.spans[-1][1] < first:
+            self.spans[-1][1] = last
+        else:
+            self.spans.append([first, last])
 
     def _add_codes(self, codes: pa.Array) -> None:
         is_long = pa.types.is_int64(codes.type)
@@ -137,30 +143,20 @@ class _Seen:
             few = found[found < self.least[-1]] if len(self.least) == SKETCH else found
             self.least = np.unique(np.concatenate([self.least, few]))[:SKETCH]
 
-    def columns(self) -> list[pa.Array]:
-        """The first and the last id of each batch, and with the last batch the rest as integers."""
-        values = np.array([self.ascends, self.rows, *self.widths], np.int64)
-        found = one_value(np.concatenate([values, self.least.view(np.int64)]).tobytes())
-        none = [one_value(b"")] * (len(self.first) - 1)
-        return [pa.concat_arrays(one) for one in (self.first, self.last, [*none, found])]
+    def said(self) -> pa.Array:
+        """All that as one value."""
+        return one_value(json.dumps({**vars(self), "least": self.least.tolist()}).encode())
 
 
-def _surveyed(batches: Batches) -> Batches:
-    """What is seen of the rows of a task."""
-    seen = _Seen()
-    for batch in batches:
-        if batch.num_rows > 0:
-            seen.add(batch)
-    if seen.first:
-        yield pa.RecordBatch.from_arrays(seen.columns(), SEEN)
+def _look(is_packed: bool) -> Callable[[Batches], Batches]:
+    """Gives what a task has seen of its rows, and before it those with values in all columns packed."""
 
+    def look(batches: Batches) -> Batches:
+        seen, none = _Seen(), pa.nulls(1, pa.binary())
+        whole = map(seen.add, batches)
+        for value in packed(whole) if is_packed else ():
+            yield pa.RecordBatch.from_arrays([none, value.column("rows")], ["seen", "rows"])
+        deque(whole, 0)  # where nothing packs them
+        yield pa.RecordBatch.from_arrays([seen.said(), none], ["seen", "rows"])
 
-def _packed(batches: Batches) -> Batches:
-    """The same, and before it the rows with values in all columns."""
-    seen, names = _Seen(), [*SEEN, "rows"]
-    for value in packed(seen.add(batch) for batch in batches if batch.num_rows > 0):
-        nulls = [pa.nulls(1, kind) for kind in (seen.first[0].type, seen.first[0].type, pa.binary())]
-        yield pa.RecordBatch.from_arrays([*nulls, value.column("rows")], names)
-    if seen.first:
-        rows = pa.nulls(len(seen.first), pa.binary())
-        yield pa.RecordBatch.from_arrays([*seen.columns(), rows], names)
+    return look
