@@ -3,8 +3,7 @@
  * name and does nothing else, so bundlers can drop what an application does not import.
  */
 
-export { FormatError } from './base/format-error';
-export type { Ids } from './base/ids';
+export { FormatError, type Ids } from './base/check';
 export type { LongCall } from './base/long-work';
 export type { Cluster } from './clusters/cluster';
 export {
@@ -117,13 +116,13 @@ export {
   scanVectors,
   scanVectorsAll,
 } from './vectors/scan-vectors';
-export type { TextModel } from './vectors/text-model';
 export type {
   DenseMatrix,
   DenseVector,
   Indices,
   SparseMatrix,
   SparseVector,
+  TextModel,
   Values,
   Vector,
   VectorBatch,

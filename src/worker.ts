@@ -14,8 +14,7 @@ import { adoptMemory, adoptModules } from './kernels/memory';
 import { JOINING } from './near/join-job';
 import { COMPARING } from './near/rows';
 import { TEXT_HASHING } from './text/text-hasher';
-import type { Task } from './threads/job';
-import { type FromWorker, Packed, type ToWorker, unpacked } from './threads/messages';
+import { type FromWorker, Packed, type Task, type ToWorker, unpacked } from './threads/job';
 
 // A task that is missing here fails in the worker: `serve` finds no task of its name.
 const tasks = [

@@ -1,4 +1,6 @@
-/** Typed arrays: growth, joining, filtering, prefix sums, comparison and binary search. */
+/** Typed arrays: growth, joining, prefix sums, comparison, binary search; and bitmaps. */
+
+import { type Ids, wrongType, wrongValue } from './check';
 
 /**
  * A copy of `values` followed by zeros, `length` elements in all: by default twice as many as
@@ -85,4 +87,58 @@ export function toStarts(counts: Uint32Array): number {
  */
 export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, bytes as unknown as number[]);
+}
+
+/** Copies the ids of some rows, in the order of `rows`, to an array of the type of `ids`. */
+export function idsAt(ids: Ids, rows: Uint32Array): Ids {
+  if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);
+  const numbers = ids as Int32Array;
+  const some = new (numbers.constructor as Int32ArrayConstructor)(rows.length);
+  for (let i = 0; i < rows.length; i++) some[i] = numbers[rows[i]];
+  return some;
+}
+
+// Validity bitmaps have Arrow's layout: bit r, lowest first in its byte, is 0 where row r is null.
+// Without a bitmap (null or undefined) no row is null.
+
+/** Throws unless `validity` is absent or has a bit for each of `count` rows, or more bits. */
+export function checkValidity(validity: unknown, count: number): void {
+  if (validity === undefined || validity === null) return;
+  if (!(validity instanceof Uint8Array)) throw wrongType('validity', 'a Uint8Array', validity);
+  if (validity.length * 8 < count) {
+    throw wrongValue('validity', `a bit for each of ${count} rows`, `${validity.length} bytes`);
+  }
+}
+
+/** True where row `row` is not null. Checks no bounds. */
+export function isValid(validity: Uint8Array | null | undefined, row: number): boolean {
+  return !validity || bitAt(validity, row);
+}
+
+/** True where bit `at` is 1. Checks no bounds; `at` is below 2^31. */
+export function bitAt(bits: Uint8Array, at: number): boolean {
+  return ((bits[at >> 3] >> (at & 7)) & 1) === 1;
+}
+
+/** Makes a bitmap of `count` bits; calls `isSet` once for each row, in order. Unused bits are 0. */
+export function bitmapOf(count: number, isSet: (row: number) => boolean): Uint8Array<ArrayBuffer> {
+  const bits = new Uint8Array(Math.ceil(count / 8));
+  for (let row = 0; row < count; row++) if (isSet(row)) bits[row >> 3] |= 1 << (row & 7);
+  return bits;
+}
+
+/** Copies the bits of rows `first` to `end - 1`, from bit 0 on; an absent bitmap stays absent. */
+export function bitsOf<T extends null | undefined>(
+  validity: Uint8Array | T,
+  first: number,
+  end: number,
+): Uint8Array | T {
+  return validity && bitmapOf(end - first, (i) => bitAt(validity, first + i));
+}
+
+/** Counts the nulls among the first `count` rows. */
+export function countNulls(validity: Uint8Array | null | undefined, count: number): number {
+  let nulls = 0;
+  for (let row = 0; validity && row < count; row++) if (!bitAt(validity, row)) nulls++;
+  return nulls;
 }

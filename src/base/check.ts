@@ -1,6 +1,7 @@
 /**
- * Argument guards and their wording, in one place: TypeError for a wrong type, RangeError for a
- * wrong value, always as `"name" expected X, got Y`. A guard returns what it checked.
+ * Errors about what comes from outside, and their wording, in one place. Of arguments: TypeError
+ * for a wrong type, RangeError for a wrong value, always as `"name" expected X, got Y`; a guard
+ * returns what it checked. Of bytes that cannot be read: FormatError.
  */
 
 /** Largest width of a code: a distance, which is at most the width, must fit 16 bits. */
@@ -220,4 +221,154 @@ export function noColumn(name: string, names: readonly string[]): RangeError {
   const nearest = nearestName(name, names);
   const hint = nearest === null ? '' : `; did you mean "${nearest}"?`;
   return new RangeError(`no column "${name}", there are ${listed.join(', ') || 'none'}${hint}`);
+}
+
+/** A path. */
+export function checkPath(name: string, value: unknown): void {
+  if (!isText(value)) throw wrongType(name, 'a path', value);
+}
+
+/** A path or several. */
+export function checkPaths(name: string, value: unknown): void {
+  if (!isText(value)) checkTexts(name, 'a path or an array of paths', value);
+}
+
+/** An array of names. */
+export function checkNames(name: string, value: unknown): void {
+  checkTexts(name, 'an array of names', value);
+}
+
+/** Where rows may come from. */
+export function checkSource(name: string, value: unknown): void {
+  if (typeof (value as AsyncIterable<unknown>)?.[Symbol.asyncIterator] === 'function') return;
+  if (!isText(value)) checkTexts(name, 'a path, paths, or an async iterable of bytes', value);
+}
+
+function checkTexts(name: string, expected: string, value: unknown): void {
+  if (!Array.isArray(value)) throw wrongType(name, expected, value);
+  const wrong = value.findIndex((item) => !isText(item));
+  if (wrong >= 0) throw wrongType(`${name}[${wrong}]`, 'a string', value[wrong]);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/**
+ * `800M`, `1.5 GB`, `2GiB` or a plain number as bytes, rounded down; null for any other text. Each
+ * unit is a power of 1,024, with or without an i.
+ */
+export function parseBytes(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text.trim());
+  if (match === null) return null;
+  const power = ['', 'k', 'm', 'g', 't'].indexOf(match[2].toLowerCase());
+  return Math.floor(Number(match[1]) * 1024 ** power);
+}
+
+/** Checks an option that takes bytes, at least 1: a whole number, or a text as `512MB`. */
+export function checkByteCount(name: string, value: unknown): number {
+  if (typeof value !== 'number' && typeof value !== 'string') {
+    throw wrongType(name, 'a number of bytes, or a text as 512MB', value);
+  }
+  const bytes = typeof value === 'string' ? parseBytes(value) : value;
+  if (bytes !== null && Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw wrongValue(name, 'a number of bytes, or a text as 512MB', value);
+}
+
+/** One id for each row. Integers that fit 32 bits are held in an array of 32 bits. */
+export type Ids = readonly string[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+
+/**
+ * Checks the `count` ids that a caller gave. Strings and typed arrays are returned as they are; an
+ * array of numbers is copied to an Int32Array, or to a BigInt64Array if one of them does not fit.
+ */
+export function checkIds(ids: unknown, count: number): Ids {
+  const checked = Array.isArray(ids) ? checkIdArray(ids) : (ids as Ids);
+  const isTyped =
+    checked instanceof Int32Array ||
+    checked instanceof Uint32Array ||
+    checked instanceof BigInt64Array ||
+    checked instanceof BigUint64Array;
+  if (!isTyped && !Array.isArray(checked)) {
+    throw wrongType('ids', 'an array of strings or integers, or an integer array', ids);
+  }
+  if (checked.length !== count) throw wrongValue('ids', `${count}, one a row`, checked.length);
+  return checked;
+}
+
+/** The first id decides whether all must be strings or all safe integers. */
+function checkIdArray(ids: readonly unknown[]): Ids {
+  const isText = typeof ids[0] === 'string';
+  for (let row = 0; row < ids.length; row++) {
+    if (isText ? typeof ids[row] !== 'string' : !Number.isSafeInteger(ids[row])) {
+      throw wrongType(`ids[${row}]`, 'all strings or all integers', ids[row]);
+    }
+    // Half of a surrogate pair has no UTF-8, so a file would give back another string.
+    if (isText && /\p{Surrogate}/u.test(ids[row] as string)) {
+      throw wrongValue(`ids[${row}]`, 'well-formed Unicode', ids[row]);
+    }
+  }
+  if (isText || ids.length === 0) return ids as string[];
+  const integers = ids as readonly number[];
+  const isNarrow = integers.every((id) => id === (id | 0));
+  return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);
+}
+
+/**
+ * The value of an environment variable; '' where there is none, in a page, and in Deno without
+ * --allow-env. Takes as long as hashing a word, so callers keep what they read.
+ */
+export function environmentOf(name: string): string {
+  try {
+    return globalThis.process?.env?.[name] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Thrown for bytes that cannot be read; names the file and what is wrong.
+ *
+ * @example
+ * try {
+ *   codesFromArrow(new Uint8Array(8), { file: 'codes.arrow' });
+ * } catch (error) {
+ *   if (error instanceof FormatError) console.log(error.file); // codes.arrow
+ * }
+ */
+export class FormatError extends Error {
+  override readonly name = 'FormatError';
+
+  constructor(
+    message: string,
+    /** Path or label of the file, if there is one. */
+    readonly file?: string,
+    options?: { cause?: unknown },
+  ) {
+    super(file === undefined ? message : `${file}: ${message}`, options);
+  }
+}
+
+/** What a thrown value says: any value can be thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/**
+ * Runs `read` and returns its result. An error that it throws, or that its promise rejects with, is
+ * wrapped in a FormatError that names the file, with `problem` before the message; the first error
+ * is its `cause`. A FormatError passes unchanged.
+ */
+export function asFormatError<T>(file: string | undefined, read: () => T, problem?: string): T {
+  const fail = (cause: unknown): never => {
+    if (cause instanceof FormatError) throw cause;
+    const message = messageOf(cause);
+    throw new FormatError(problem ? `${problem}: ${message}` : message, file, { cause });
+  };
+  try {
+    const result = read();
+    return result instanceof Promise ? (result.catch(fail) as T) : result;
+  } catch (cause) {
+    return fail(cause);
+  }
 }

@@ -8,7 +8,7 @@
  */
 
 import { concatenated } from './arrays';
-import { FormatError } from './format-error';
+import { FormatError } from './check';
 
 /** Milliseconds without progress after which a request is given up. */
 export const TIMEOUT_MS = 30_000;

@@ -4,7 +4,7 @@
  */
 
 import type { Readable } from 'node:stream';
-import { parseBytes } from '../base/arguments';
+import { parseBytes } from '../base/check';
 import type { InStages } from '../base/long-work';
 import type { FileStates } from '../formats/web-source';
 import { CommandError, misuse } from './errors';

@@ -5,8 +5,7 @@
  * its signals and its end are in main.ts.
  */
 
-import { nearestName } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { FormatError, nearestName } from '../base/check';
 import type { Call, Streams, Verb } from './call';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { Talk } from './output/progress';

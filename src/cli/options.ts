@@ -6,8 +6,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { parseBytes } from '../base/arguments';
-import { nearestName } from '../base/check';
+import { nearestName, parseBytes } from '../base/check';
 import { type CommandError, misuse } from './errors';
 
 export interface Option {

@@ -11,7 +11,6 @@
  */
 
 import { checkInteger, checkOptions, checkSeed, wrongValue } from '../base/check';
-import { clampedCosine, lengthOf } from '../base/length';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawn } from '../base/random';
 import { Highest } from '../base/top-k';
@@ -20,6 +19,7 @@ import { allocateIntegers, dot, integerPoints, PointBlock, type Points } from '.
 import { NO_ROW } from '../kernels/hits';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import { runJob } from '../threads/parallel';
+import { clampedCosine, lengthOf } from '../vectors/vectors';
 import { type ClusterSource, type PointKind, pointsOf } from './points-of';
 
 export interface ClusterOptions extends LongCall {

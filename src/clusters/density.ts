@@ -10,11 +10,11 @@ import { grown, toStarts } from '../base/arrays';
 import { checkOptions } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { keyOf, rowOf, weightOf } from '../base/top-k';
-import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
 import { HIT } from '../kernels/joins';
 import { type DistinctCodes, distinctAt, distinctOf, NONE } from '../near/distinct-codes';
+import { Components } from '../near/groups';
 import { join } from '../near/join';
 import { presentRows, type RowSource, reordered, rowsOf, rowsOfCodes } from '../near/rows';
 import { type Cluster, labelsOf, summaries } from './cluster';
@@ -141,7 +141,7 @@ const densityAt = (height: number) => 1 / (1 + height);
 /** The tree while it grows from low heights to high ones. A set is named by its root, a node. */
 class Tree {
   readonly #minimum: number;
-  readonly #sets: UnionFind;
+  readonly #sets: Components;
   /** By root the rows of a set. */
   readonly #sizes: Uint32Array;
   /** In the order in which they formed, each before its parent. */
@@ -156,7 +156,7 @@ class Tree {
 
   constructor({ nodes: { count }, weights }: DensityGraph, minimum: number) {
     this.#minimum = minimum;
-    this.#sets = new UnionFind(count);
+    this.#sets = new Components(count);
     this.#sizes = weights.slice();
     this.#branchOfNode = new Array(count).fill(null);
     this.#next = new Uint32Array(count).fill(NONE);

@@ -4,7 +4,7 @@
  * keeps angles, so all of these can be grouped by direction.
  */
 
-import { isValid } from '../base/bitmap';
+import { isValid } from '../base/arrays';
 import { wrongType } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';

@@ -4,7 +4,7 @@
  * Collections of 64 KiB or more live in a WebAssembly memory, where a scan reads them in place.
  */
 
-import { checkValidity, isValid } from '../base/bitmap';
+import { checkValidity, isValid } from '../base/arrays';
 import {
   checkBits,
   checkInteger,

@@ -5,7 +5,7 @@
 
 import { open } from 'node:fs/promises';
 import { concatenated } from '../base/arrays';
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
 import {

@@ -5,7 +5,7 @@
 
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
-import { FormatError, messageOf } from '../base/format-error';
+import { FormatError, messageOf } from '../base/check';
 import { ZstdDecoder } from '../table/compression/zstd';
 
 type Compression = 'gzip' | 'zstd';

@@ -3,8 +3,14 @@
  * failure leaves nothing behind, and a file that exists or is an input is not overwritten.
  */
 
-import { checkNames, checkPath } from '../base/arguments';
-import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check';
+import {
+  checkBoolean,
+  checkNames,
+  checkOptions,
+  checkPath,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import type { Codes } from '../codes/codes';
 import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';

@@ -9,7 +9,7 @@ import { constants } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import { checkFileSize, FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
 import { GzipOutput, type RowOutput } from './compressed';
 

@@ -3,16 +3,17 @@
  * batch, in memory that does not grow with the file.
  */
 
-import { checkNames, checkSource } from '../base/arguments';
 import {
   checkBoolean,
+  checkNames,
   checkOneOf,
   checkOptions,
+  checkSource,
   checkText,
+  FormatError,
   wrongType,
   wrongValue,
 } from '../base/check';
-import { FormatError } from '../base/format-error';
 import { openArrowFile, openArrowStream } from '../table/arrow/batches';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv/csv-rows';

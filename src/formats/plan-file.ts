@@ -5,10 +5,17 @@
  * converts.
  */
 
-import { checkNames, checkPath, checkPaths } from '../base/arguments';
-import { checkBoolean, checkOptions, MAX_BITS } from '../base/check';
-import { asFormatError, FormatError } from '../base/format-error';
-import { checkIds } from '../base/ids';
+import {
+  asFormatError,
+  checkBoolean,
+  checkIds,
+  checkNames,
+  checkOptions,
+  checkPath,
+  checkPaths,
+  FormatError,
+  MAX_BITS,
+} from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';

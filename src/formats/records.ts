@@ -6,7 +6,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import { asFormatError, FormatError } from '../base/format-error';
+import { asFormatError, FormatError } from '../base/check';
 import { RowAssembler } from '../table/row-batch';
 import { type ByteSource, joined } from './byte-source';
 import { readWhole } from './file-io';

@@ -5,12 +5,11 @@
  */
 
 import { extname } from 'node:path';
-import { noColumn } from '../base/check';
-import { asFormatError, FormatError, messageOf } from '../base/format-error';
+import { asFormatError, FormatError, messageOf, noColumn } from '../base/check';
 import { iterated } from '../base/long-work';
 import type { ColumnInfo, ColumnKind } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
-import { checkTextModel, type TextModel } from '../vectors/text-model';
+import { checkTextModel, type TextModel } from '../vectors/vectors';
 import type { ByteSource } from './byte-source';
 import { bareName } from './compressed';
 

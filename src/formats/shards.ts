@@ -8,7 +8,7 @@
 
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import type { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { type FormatRows, formatOfPath, OpenRows, type ReadOptions } from './row-reader';

@@ -5,9 +5,7 @@
  */
 
 import type { BigIntStats } from 'node:fs';
-import { wrongValue } from '../base/check';
-import { environmentOf } from '../base/environment';
-import { FormatError } from '../base/format-error';
+import { environmentOf, FormatError, wrongValue } from '../base/check';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
 import { type ByteRange, joinedRanges } from '../store/place';
 import type { ByteFile } from '../table/arrow/batches';

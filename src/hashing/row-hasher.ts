@@ -5,7 +5,7 @@
  * rows) into null codes or errors that name the row.
  */
 
-import { bitsOf, isValid } from '../base/bitmap';
+import { bitsOf, isValid } from '../base/arrays';
 import { describe } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import { sumsKernel } from '../kernels/kernels';

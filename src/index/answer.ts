@@ -5,8 +5,8 @@
  */
 
 import { checkMaxDistance, wrongValue } from '../base/check';
-import { reaches } from '../base/length';
 import { checkLeast, distanceToSearch, JACCARD, type Measure } from '../codes/measure';
+import { reaches } from '../vectors/vectors';
 import { DistanceSearch, type NearRows } from './distance';
 import { checkFilter, FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';

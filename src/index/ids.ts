@@ -3,9 +3,8 @@
  * one row. Where none are given, each row is its own id.
  */
 
-import { wrongType, wrongValue } from '../base/check';
-import { checkIds, type Ids } from '../base/ids';
-import { newSecret, scrambled } from '../base/secret';
+import { checkIds, type Ids, wrongType, wrongValue } from '../base/check';
+import { newSecret, scrambled } from '../base/hash-tables';
 
 /** The name of a row: all rows of an index have ids of one kind. */
 export type Id = string | number | bigint;

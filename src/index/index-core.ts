@@ -4,7 +4,7 @@
  * change it.
  */
 
-import { countNulls } from '../base/bitmap';
+import { countNulls } from '../base/arrays';
 import { Codes } from '../codes/codes';
 import { NO_ROW } from '../kernels/hits';
 import type { AnsweredIndex } from './answer';

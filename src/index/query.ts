@@ -3,9 +3,8 @@
  * Errors name the argument and, in a batch, the position of the query.
  */
 
-import { bitsOf, isValid } from '../base/bitmap';
+import { bitsOf, isValid } from '../base/arrays';
 import { checkAttached, naming, wrongType, wrongValue } from '../base/check';
-import { lengthOf } from '../base/length';
 import { Codes, checkSameOrigin, checkUnusedBits } from '../codes/codes';
 import { type Measure, measureOf } from '../codes/measure';
 import { rowsOfMatrix } from '../hashing/row-hasher';
@@ -20,6 +19,7 @@ import {
   isDenseMatrix,
   isSparse,
   isSparseMatrix,
+  lengthOf,
   type SparseMatrix,
   type SparseVector,
   type Vector,

@@ -3,8 +3,14 @@
  * figures uncertain.
  */
 
-import { checkNames } from '../base/arguments';
-import { checkBoolean, checkDeclared, checkInteger, checkNumber, wrongType } from '../base/check';
+import {
+  checkBoolean,
+  checkDeclared,
+  checkInteger,
+  checkNames,
+  checkNumber,
+  wrongType,
+} from '../base/check';
 import { afterChanges, RANKS, type RecallReport } from './index-options';
 import type { Figures, Measurable } from './recall';
 import type { Setting } from './search';

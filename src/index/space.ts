@@ -10,7 +10,6 @@
  */
 
 import { padded } from '../base/arrays';
-import { lengthOf } from '../base/length';
 import { roundInto } from '../k-means/points';
 import { CentroidTree, SecondCentroids, type TreeState } from '../k-means/two-level';
 import { NO_ROW } from '../kernels/hits';
@@ -19,6 +18,7 @@ import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
 import type { Task } from '../threads/job';
+import { lengthOf } from '../vectors/vectors';
 import type { Query } from './query';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */

@@ -8,7 +8,6 @@
  * that the truth differs from what the index holds as the given vectors do.
  */
 
-import { cosineOf } from '../base/length';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
 import { Highest } from '../base/top-k';
@@ -26,6 +25,7 @@ import {
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseUnit } from '../vectors/sparse-rows';
+import { cosineOf } from '../vectors/vectors';
 import type { Query } from './query';
 import { rowsToPlace } from './rows';
 import type { RowsToPlace } from './space';

@@ -6,11 +6,11 @@
  */
 
 import { toStarts } from '../base/arrays';
-import { lengthOf } from '../base/length';
 import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { productsKernel } from '../kernels/products';
 import type { Job, Task } from '../threads/job';
+import { lengthOf } from '../vectors/vectors';
 import { allocateIntegers, dot, PointBlock, type Points, roundInto } from './points';
 
 /** Limits of the rows of a step, which has about STEP_PRODUCTS within them. */

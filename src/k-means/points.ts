@@ -5,9 +5,9 @@
  */
 
 import { ascending } from '../base/arrays';
-import { lengthOf } from '../base/length';
 import { Arena } from '../kernels/memory';
 import { integerWidth, UNIT } from '../kernels/products';
+import { lengthOf } from '../vectors/vectors';
 
 export interface Points {
   /** Rows that have a direction, ascending. Null, removed and all-zero rows have none. */

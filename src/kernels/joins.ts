@@ -5,7 +5,7 @@
  * the space in which codes of one bucket are compared.
  */
 
-import type { Secret } from '../base/secret';
+import type { Secret } from '../base/hash-tables';
 import { Arena, homeOf } from './memory';
 import { searchKernels } from './search-kernels';
 

@@ -5,8 +5,7 @@
  * the environment variable HALFSPACE_KERNEL. All other kernels need WebAssembly.
  */
 
-import { checkOneOf } from '../base/check';
-import { environmentOf } from '../base/environment';
+import { checkOneOf, environmentOf } from '../base/check';
 import { type HammingKernel, scalarHamming } from './hamming';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
 import { hasKernels } from './memory';

@@ -10,7 +10,6 @@
  */
 
 import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
-import { reaches } from '../base/length';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
 import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
@@ -29,6 +28,7 @@ import {
 } from '../near/rows';
 import type { TextHasher } from '../text/text-hasher';
 import { DENSE_LETTER } from '../text/tokens';
+import { reaches } from '../vectors/vectors';
 
 /** Pair i is row `a[i]` with another row `b[i]`. */
 export interface KnownPairs {

@@ -13,7 +13,7 @@
 
 import { keyOfBytes } from '../base/arrays';
 import { wrongType, wrongValue } from '../base/check';
-import { HashCounts } from '../base/hash-counts';
+import { HashCounts } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
 import { halvesOf, SparseVectors } from '../index/vectors/sparse-vectors';
 import type { DedupPlan } from './plan';

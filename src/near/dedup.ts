@@ -8,7 +8,7 @@
  */
 
 import { checkInteger, checkOptions, wrongType } from '../base/check';
-import type { HashCounts } from '../base/hash-counts';
+import type { HashCounts } from '../base/hash-tables';
 import { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';

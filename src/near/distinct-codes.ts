@@ -5,8 +5,8 @@
  */
 
 import { toStarts } from '../base/arrays';
+import { newSecret } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
-import { newSecret } from '../base/secret';
 import type { Codes } from '../codes/codes';
 import { JoinMemory, joinKernel } from '../kernels/joins';
 import { maxTables } from './join';

@@ -9,7 +9,6 @@ import { ascending, keyOfBytes, toStarts } from '../base/arrays';
 import { checkOneOf, checkSeed, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import { alea, mixed } from '../base/random';
-import { UnionFind } from '../base/union-find';
 import type { CommonText } from './common-text';
 import { NONE } from './distinct-codes';
 import type { OrderedPairs } from './pair-order';
@@ -189,25 +188,47 @@ export async function firstAlike(
   return first;
 }
 
-/** Heads of components: the first positions of sets that pairs connect. */
-class Components {
-  readonly #sets: UnionFind;
+/**
+ * Disjoint sets of the rows 0..`count` - 1 that grow together by unions (Galler & Fischer 1964). A
+ * set is named by its least row, so names do not depend on the order of unions.
+ */
+export class Components {
+  /** A row of the same set that is no larger; the row itself where it is the least of its set. */
+  readonly #parents: Uint32Array;
 
   constructor(count: number) {
-    this.#sets = new UnionFind(count);
+    this.#parents = ascending(count);
+  }
+
+  /** The least row of the set that a row is in. Halves the path to it for later calls. */
+  find(row: number): number {
+    const parents = this.#parents;
+    let at = row;
+    while (parents[at] !== at) {
+      parents[at] = parents[parents[at]];
+      at = parents[at];
+    }
+    return at;
+  }
+
+  /** Joins the sets of two rows, which may be equal. */
+  union(a: number, b: number): void {
+    const [one, other] = [this.find(a), this.find(b)];
+    this.#parents[Math.max(one, other)] = Math.min(one, other);
   }
 
   /** False for a pair that changes nothing, since a chain of pairs connects it already. */
   isOpen(a: number, b: number): boolean {
-    return this.#sets.find(a) !== this.#sets.find(b);
+    return this.find(a) !== this.find(b);
   }
 
   take({ a, b }: OrderedPairs): void {
-    for (let i = 0; i < a.length; i++) this.#sets.union(a[i], b[i]);
+    for (let i = 0; i < a.length; i++) this.union(a[i], b[i]);
   }
 
+  /** For each row the least row of its set. */
   result(): Uint32Array {
-    return this.#sets.all();
+    return this.#parents.map((_, row) => this.find(row));
   }
 }
 

@@ -10,12 +10,12 @@
  */
 
 import { checkMaxDistance, checkOptions, wrongType } from '../base/check';
-import { reaches } from '../base/length';
 import { iterated, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast } from '../codes/measure';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { distance } from '../kernels/hamming';
+import { reaches } from '../vectors/vectors';
 import { distinctOf } from './distinct-codes';
 import { type OrderedPairs, pairsInOrder, type Send } from './pair-order';
 import {

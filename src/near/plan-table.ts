@@ -5,10 +5,8 @@
  * without a line are kept: a person deleted the line, or an index has removed it.
  */
 
-import { ascending } from '../base/arrays';
-import { noColumn } from '../base/check';
-import { FormatError } from '../base/format-error';
-import { type Ids, idsAt } from '../base/ids';
+import { ascending, idsAt } from '../base/arrays';
+import { FormatError, type Ids, noColumn } from '../base/check';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import type { Send } from './pair-order';

@@ -5,8 +5,7 @@
  * the similarity that was asked for.
  */
 
-import { ascending } from '../base/arrays';
-import { isValid } from '../base/bitmap';
+import { ascending, isValid } from '../base/arrays';
 import { checkMaxDistance, MAX_BITS, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { Codes, checkSameOrigin } from '../codes/codes';

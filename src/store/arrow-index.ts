@@ -4,9 +4,8 @@
  * read. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
-import { isValid } from '../base/bitmap';
-import { checkInteger, checkOptions, checkText, wrongType } from '../base/check';
-import type { Ids } from '../base/ids';
+import { isValid } from '../base/arrays';
+import { checkInteger, checkOptions, checkText, type Ids, wrongType } from '../base/check';
 import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { type Layout, MemoryIndex } from '../index/memory-index';

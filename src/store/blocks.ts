@@ -6,8 +6,7 @@
  */
 
 import { ascending, padded } from '../base/arrays';
-import { wrongValue } from '../base/check';
-import type { Ids } from '../base/ids';
+import { type Ids, wrongValue } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
 import { checksum } from '../kernels/xxhash';

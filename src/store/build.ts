@@ -4,8 +4,7 @@
  * them trains, and recall is measured before the generation is published.
  */
 
-import { checkByteCount } from '../base/arguments';
-import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { checkByteCount, checkInteger, checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { IndexCore } from '../index/index-core';
 import {
@@ -18,7 +17,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimize as optimizeInMemory } from '../index/optimize';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
-import type { TextModel } from '../vectors/text-model';
+import type { TextModel } from '../vectors/vectors';
 import { FolderChange, type NewBatch } from './change';
 import { type Content, openRowless } from './content';
 import { FolderPlace } from './folder-place';

@@ -5,8 +5,7 @@
  */
 
 import { grown } from '../base/arrays';
-import { checkInteger } from '../base/check';
-import { asFormatError } from '../base/format-error';
+import { asFormatError, checkInteger } from '../base/check';
 import type { IdKind } from '../index/ids';
 import { noVectors, type QueryParts } from '../index/query';
 import type { Space } from '../index/space';

@@ -5,14 +5,13 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { wrongType } from '../base/check';
-import { asFormatError, FormatError } from '../base/format-error';
+import { asFormatError, FormatError, wrongType } from '../base/check';
 import { ignore } from '../formats/file-io';
 import type { IdKind } from '../index/ids';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import { checkReport } from '../index/report';
 import type { ColumnInfo } from '../table/columns/types';
-import type { TextModel } from '../vectors/text-model';
+import type { TextModel } from '../vectors/vectors';
 import { newestManifest } from './generations';
 import { optionsOf } from './header';
 import {

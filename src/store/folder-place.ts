@@ -7,7 +7,7 @@
 import { read as readAt } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import { fill, ignore, type Readable } from '../formats/file-io';
 import { checkFileSize } from '../table/sealed/file-checksum';
 import { type Content, openContent } from './content';

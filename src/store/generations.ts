@@ -19,7 +19,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import { ignore, syncFolder, writeSynced } from '../formats/file-io';
 import type { FileWriter, OpenFile } from './blocks';
 import { GenerationFile } from './generation-file';

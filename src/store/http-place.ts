@@ -6,8 +6,7 @@
  * checksums, so an index that is published again never mixes with the one that is open.
  */
 
-import { checkInteger, wrongType, wrongValue } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { checkInteger, FormatError, wrongType, wrongValue } from '../base/check';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { whenAborted } from '../base/long-work';
 import { checkFileSize } from '../table/sealed/file-checksum';

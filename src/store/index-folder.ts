@@ -5,8 +5,7 @@
  */
 
 import { join } from 'node:path';
-import { checkByteCount } from '../base/arguments';
-import { checkOptions, wrongType } from '../base/check';
+import { checkByteCount, checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import type { Id } from '../index/ids';

@@ -1,6 +1,6 @@
 /** Loads the index of a generation into memory, from wherever its files are. */
 
-import { asFormatError } from '../base/format-error';
+import { asFormatError } from '../base/check';
 import type { LongCall } from '../base/long-work';
 import { Entries, firstEntries } from '../index/entries';
 import { IdRules } from '../index/ids';

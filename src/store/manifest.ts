@@ -4,12 +4,18 @@
  * file is opened. Specification: docs/format.md.
  */
 
-import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
-import { asFormatError, FormatError } from '../base/format-error';
-import { newSecret } from '../base/secret';
+import {
+  asFormatError,
+  checkInteger,
+  checkOneOf,
+  FormatError,
+  wrongType,
+  wrongValue,
+} from '../base/check';
+import { newSecret } from '../base/hash-tables';
 import type { ColumnInfo } from '../table/columns/types';
 import { fileChecksum } from '../table/sealed/file-checksum';
-import type { TextModel } from '../vectors/text-model';
+import type { TextModel } from '../vectors/vectors';
 import type { IndexHeader } from './header';
 
 /** Version of the folders that are written, and the only one that is read. */

@@ -3,9 +3,7 @@
  * generations were saved or published, it opens the newest generation instead.
  */
 
-import { checkByteCount } from '../base/arguments';
-import { checkInteger, checkOptions, wrongType } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } from '../base/check';
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { checkFileSize } from '../table/sealed/file-checksum';

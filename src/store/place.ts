@@ -4,7 +4,7 @@
  * what it reads with checksums; implementations do not.
  */
 
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 
 /** Bytes `at` to `at + length - 1` of a file. */
 export interface ByteRange {

@@ -4,7 +4,7 @@
  */
 
 import { runOf } from '../base/arrays';
-import { asFormatError, FormatError } from '../base/format-error';
+import { asFormatError, FormatError } from '../base/check';
 import { checksum } from '../kernels/xxhash';
 import {
   type BlockRows,

@@ -11,7 +11,7 @@ import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { checkBatch, type RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
-import type { TextModel } from '../vectors/text-model';
+import type { TextModel } from '../vectors/vectors';
 import { type CarriedColumns, carriedBy } from './carried';
 import { FolderChange, type NextSegment } from './change';
 import { pathOf } from './folder-facts';

@@ -4,7 +4,7 @@
  */
 
 import { ascending, type Range } from '../base/arrays';
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { IndexRow } from '../index/answer';
 import type { Ranges } from '../index/entries';

@@ -5,7 +5,7 @@
  * begins above the limit.
  */
 
-import { FormatError } from '../base/format-error';
+import { FormatError } from '../base/check';
 import type { Query } from '../index/query';
 import { similaritiesWith } from '../index/rows';
 import type { RowVectors } from '../index/vectors/row-vectors';

@@ -6,8 +6,7 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkOptions, wrongType } from '../base/check';
-import { asFormatError, FormatError, messageOf } from '../base/format-error';
+import { asFormatError, checkOptions, FormatError, messageOf, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';

@@ -4,7 +4,7 @@
  * uses `SegmentWriter`.
  */
 
-import type { Ids } from '../base/ids';
+import type { Ids } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { Rows } from '../index/rows';

@@ -5,8 +5,7 @@
 
 import { RecordBatch } from 'apache-arrow';
 import { concatenated } from '../base/arrays';
-import { checkOptions, checkText, MAX_BITS, wrongType } from '../base/check';
-import { checkIds, type Ids } from '../base/ids';
+import { checkIds, checkOptions, checkText, type Ids, MAX_BITS, wrongType } from '../base/check';
 import { type BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { type ArrowSource, asArrow, openArrow } from './arrow/source';

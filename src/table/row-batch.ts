@@ -7,15 +7,15 @@
 
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
 import {
+  asFormatError,
   checkInteger,
   checkOptions,
   checkText,
+  type Ids,
   noColumn,
   wrongType,
   wrongValue,
 } from '../base/check';
-import { asFormatError } from '../base/format-error';
-import type { Ids } from '../base/ids';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { bytesOf, type Chunk } from './columns/chunk';

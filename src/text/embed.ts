@@ -5,11 +5,9 @@
  * may round differently.
  */
 
-import { checkNames } from '../base/arguments';
-import { messageOf } from '../base/format-error';
+import { checkNames, messageOf } from '../base/check';
 import { type LongCall, LongWork } from '../base/long-work';
-import { checkTextModel, POOLINGS, type TextModel } from '../vectors/text-model';
-import type { DenseMatrix } from '../vectors/vectors';
+import { checkTextModel, type DenseMatrix, POOLINGS, type TextModel } from '../vectors/vectors';
 
 /** Limits of what the model takes at once: a run blocks the thread, in which no signal is heard. */
 const BATCH = { texts: 32, characters: 16_384 } as const;

@@ -5,8 +5,7 @@
  */
 
 import { checkInteger, checkOptions, checkText, wrongType, wrongValue } from '../base/check';
-import { HashCounts } from '../base/hash-counts';
-import { hashOfPair } from '../base/secret';
+import { HashCounts, hashOfPair } from '../base/hash-tables';
 
 /** Constants in place of a secret, since digests are compared across runs; any would do. */
 const DIGEST_SECRET = /* @__PURE__ */ new Uint32Array([0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d]);

@@ -8,19 +8,17 @@
  * checksum.
  */
 
-import { concatenated, grown } from '../base/arrays';
-import { bitmapOf } from '../base/bitmap';
+import { bitmapOf, concatenated, grown } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
-import { BandKeys, type MinBands } from '../hashing/min-bands';
 import type { Projection, RowCodes } from '../hashing/row-hasher';
 import { SimHasher } from '../hashing/simhash';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
-import { hashOfTokens, SetReader } from './text-set';
+import { BandKeys, hashOfTokens, type MinBands, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds } from './text-vectors';
 import {
   checkNormalizations,

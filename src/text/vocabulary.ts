@@ -10,7 +10,7 @@
  */
 
 import { grown } from '../base/arrays';
-import { newSecret } from '../base/secret';
+import { newSecret } from '../base/hash-tables';
 import { DENSE } from '../kernels/words';
 import { DENSE_LETTER, LETTER, normal, words } from './tokens';
 

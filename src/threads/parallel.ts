@@ -4,7 +4,7 @@
  * number of threads gives equal answers.
  */
 
-import { environmentOf } from '../base/environment';
+import { environmentOf } from '../base/check';
 import { checkThreads, type LongCall, type LongWork } from '../base/long-work';
 import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';

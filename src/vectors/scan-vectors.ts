@@ -3,18 +3,20 @@
  * so the recall of faster searches is measured against it. All-zero and null rows match nothing.
  */
 
-import { isValid } from '../base/bitmap';
+import { isValid } from '../base/arrays';
 import { checkOptions, wrongValue } from '../base/check';
-import { checkedLength, clampedCosine, reaches } from '../base/length';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { dotsKernel } from '../kernels/dots';
 import {
   checkDenseMatrix,
   checkDenseVector,
+  checkedLength,
+  clampedCosine,
   type DenseMatrix,
   type DenseVector,
   lengthsOf,
+  reaches,
 } from './vectors';
 
 /** Rows and their exact cosines, highest first; equal cosines in order of row. */

@@ -6,9 +6,9 @@
  * that would lose its direction as float32 is refused and not rounded (`checkFloat32`).
  */
 
-import { isValid } from '../base/bitmap';
+import { isValid } from '../base/arrays';
 import { describe } from '../base/check';
-import { hashOfPair, newSecret } from '../base/secret';
+import { hashOfPair, newSecret } from '../base/hash-tables';
 import type { SparseRows } from '../kernels/sums';
 import {
   checkNumbers,

@@ -1,12 +1,19 @@
 /**
  * The shapes of vectors that callers may pass: dense, sparse, and batches of both. Shapes are
  * checked here, numbers are not: a NaN or an infinity makes a sum that is not finite, and only then
- * is it searched for.
+ * is it searched for. Lengths and cosines are correct where squares leave the range of float64 too.
  */
 
-import { checkValidity, isValid } from '../base/bitmap';
-import { checkAttached, checkInteger, describe, wrongType, wrongValue } from '../base/check';
-import { checkedLength } from '../base/length';
+import { checkValidity, isValid } from '../base/arrays';
+import {
+  checkAttached,
+  checkInteger,
+  checkOptions,
+  checkText,
+  describe,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 
 /** One value for each dimension. */
 export type DenseVector = Float32Array | Float64Array | readonly number[];
@@ -263,4 +270,78 @@ export function checkNumbers(values: readonly unknown[], row: number | null): vo
     const where = row === null ? '' : `row ${row}: `;
     throw new TypeError(`${where}expected a number at position ${i}, got ${describe(values[i])}`);
   }
+}
+
+/** True for a sum of squares far from both ends of float64: its root is a precise length. */
+export const isUsualSum = (sum: number): boolean => sum > 1e-280 && sum < 1e280;
+
+/**
+ * The length of `values[from..to - 1]`, also where their squares overflow or vanish and they do
+ * not. NaN or Infinity if a value is not finite. Squares are added in the order of the values.
+ */
+export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length): number {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += values[i] * values[i];
+  if (isUsualSum(sum)) return Math.sqrt(sum);
+  let largest = 0;
+  for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
+  if (largest === 0 || !Number.isFinite(largest)) return largest;
+  sum = 0; // of the squares in units of the largest value: from 1 to their number
+  for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
+  return largest * Math.sqrt(sum);
+}
+
+/**
+ * The length of a vector that cosines are computed of: 0, or in 1e-300..1e300, where quotients by
+ * it keep the precision of float64. Throws a RangeError, which begins with `name`, for any other.
+ */
+export function checkedLength(name: string, values: ArrayLike<number>): number {
+  const length = lengthOf(values);
+  if (length === 0 || (length >= 1e-300 && length <= 1e300)) return length;
+  throw new RangeError(`${name}: expected finite values, and a length of 1e-300 to 1e300`);
+}
+
+/** A computed cosine, brought back to -1..1 where rounding has left that range. */
+export const clampedCosine = (cosine: number): number => Math.max(-1, Math.min(1, cosine));
+
+/** The cosine of a vector of this length and a unit vector, from their dot product; 0 of zeros. */
+export function cosineOf(dot: number, length: number): number {
+  return length > 0 ? clampedCosine(dot / length) : 0;
+}
+
+/** Above the rounding error of a cosine in float64, at most 5e-13 with 4,096 dimensions. */
+const SIMILARITY_ERROR = 1e-12;
+
+/**
+ * True where an exact similarity is at least `least`, apart from rounding: the computed cosine of a
+ * vector with itself may be 1 - 2e-16, and `minCosine: 1` must find it.
+ */
+export function reaches(similarity: number, least: number): boolean {
+  return similarity >= least - SIMILARITY_ERROR;
+}
+
+// Which sentence model made vectors of texts: what their files and indexes keep, for queries.
+
+export const POOLINGS = ['mean', 'cls', 'last_token'] as const;
+
+/** A sentence model in ONNX, as `@huggingface/transformers` runs it. */
+export interface TextModel {
+  /** Its name on the Hugging Face Hub, or a folder: a path that begins with `/` or `./`. */
+  model: string;
+  /**
+   * A branch, a tag or a commit of the model on the Hub.
+   * @default 'main'
+   */
+  revision?: string;
+  /** Which vectors of tokens become that of a text; by default as the model says, else 'mean'. */
+  pooling?: (typeof POOLINGS)[number];
+}
+
+/** Checks a model, as it may come from a file; a string is its name. Returns a copy. */
+export function checkTextModel(given: string | TextModel): TextModel {
+  const model = typeof given === 'string' ? { model: given } : given;
+  if (typeof model?.model !== 'string') {
+    throw wrongType('model', 'a name, a path or { model, revision, pooling }', given);
+  }
+  return checkOptions(model, { model: checkText, revision: checkText, pooling: POOLINGS });
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { hashOfPair, newSecret, scrambled } from '../../src/base/secret';
+import { hashOfPair, newSecret, scrambled } from '../../src/base/hash-tables';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';

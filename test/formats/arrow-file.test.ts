@@ -28,7 +28,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
 import { writeCodes } from '../../src/formats/create-rows';
 import {

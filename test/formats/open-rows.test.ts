@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { type OpenRowsOptions, openRecords, openRows } from '../../src/formats/open-rows';
 import type { FileStates } from '../../src/formats/web-source';
 

@@ -15,7 +15,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
 import { applyChecked, applyPlan, readPlan, writePlan } from '../../src/formats/plan-file';
 import { dedup } from '../../src/near/dedup';

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { createRows } from '../../src/formats/create-rows';
 import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
 import { RowBatch } from '../../src/table/row-batch';

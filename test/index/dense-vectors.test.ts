@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { lengthOf } from '../../src/base/length';
 import { DenseVectors } from '../../src/index/vectors/dense-vectors';
 import { NO_ROW } from '../../src/kernels/hits';
+import { lengthOf } from '../../src/vectors/vectors';
 import { Draws } from '../reference/random';
 
 /** Vectors that are put in the places of skipped rows: equal to the bit, lengths too. */

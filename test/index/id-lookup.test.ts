@@ -5,8 +5,8 @@ import { Draws } from '../reference/random';
 /** What takes the place of the hashes under a secret; null for these. */
 const secret = vi.hoisted(() => ({ hash: null as ((value: number) => number) | null }));
 
-vi.mock('../../src/base/secret', async (original) => {
-  const real = await original<typeof import('../../src/base/secret')>();
+vi.mock('../../src/base/hash-tables', async (original) => {
+  const real = await original<typeof import('../../src/base/hash-tables')>();
   const scrambled: typeof real.scrambled = (value, own) =>
     secret.hash === null ? real.scrambled(value, own) : secret.hash(value);
   return { ...real, scrambled };

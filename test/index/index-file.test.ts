@@ -1,6 +1,6 @@
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';

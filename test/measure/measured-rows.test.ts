@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index';
-import { liveRows, sampleOf } from '../../src/measure/measured-rows';
+import { liveRows, sampleOf } from '../../src/measure/recall';
 import { Draws } from '../reference/random';
 
 const DIMENSIONS = 16;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { Codes } from '../../src/codes/codes';
-import { BandKeys, bandsFor, caughtBy, type MinBands } from '../../src/hashing/min-bands';
 import { nearRows } from '../../src/near/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
+import { BandKeys, bandsFor, caughtBy, type MinBands } from '../../src/text/text-set';
 
 import { Draws } from '../reference/random';
 

@@ -23,8 +23,7 @@ import {
 import fc from 'fast-check';
 import seedrandom from 'seedrandom';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
-import type { Ids } from '../../src/base/ids';
+import { FormatError, type Ids } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
 import {
   type CodesFromArrowOptions,

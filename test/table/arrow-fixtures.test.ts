@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isValid } from '../../src/base/bitmap';
-import type { Ids } from '../../src/base/ids';
+import { isValid } from '../../src/base/arrays';
+import type { Ids } from '../../src/base/check';
 import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 
 /** Files that other programs wrote, each with a JSON of what is in it; a new pair is a new test. */

@@ -26,8 +26,8 @@ import {
 } from 'apache-arrow';
 import seedrandom from 'seedrandom';
 import { describe, expect, it } from 'vitest';
-import { isValid } from '../../src/base/bitmap';
-import { FormatError } from '../../src/base/format-error';
+import { isValid } from '../../src/base/arrays';
+import { FormatError } from '../../src/base/check';
 import { SimHasher } from '../../src/hashing/simhash';
 import { sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 

@@ -12,7 +12,7 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { concatenated } from '../../src/base/arrays';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
 import { ArrowWriter } from '../../src/table/arrow/writer';
 import { type CodesWithIds, codesFromArrow, codesToArrow } from '../../src/table/from-arrow';

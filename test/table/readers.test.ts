@@ -36,8 +36,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
-import { isValid } from '../../src/base/bitmap';
-import type { Ids } from '../../src/base/ids';
+import { isValid } from '../../src/base/arrays';
+import type { Ids } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
 
 import { createRows } from '../../src/formats/create-rows';

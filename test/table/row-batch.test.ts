@@ -14,7 +14,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, it, vi } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { iterated } from '../../src/base/long-work';
 import { Codes } from '../../src/codes/codes';
 import { type ByteFile, openArrowFile, openArrowStream } from '../../src/table/arrow/batches';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
+import { FormatError } from '../../src/base/check';
 import { SimHasher } from '../../src/hashing/simhash';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import { FrequencyTable } from '../../src/text/frequency-table';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { isValid } from '../../src/base/bitmap';
+import { isValid } from '../../src/base/arrays';
 import {
   type CosineNeighbors,
   SCAN_VECTORS_DEFAULTS,

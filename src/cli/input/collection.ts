@@ -6,8 +6,7 @@
 
 import { ascending, concatenated } from '../../base/arrays';
 import { type Measure, measureOf } from '../../codes/measure';
-import { BandKeys, type MinBands } from '../../hashing/min-bands';
-import { liveRows } from '../../measure/measured-rows';
+import { liveRows } from '../../measure/recall';
 import {
   Codes,
   type DenseMatrix,
@@ -20,6 +19,7 @@ import {
   type SimHashIndexOptions,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
+import { BandKeys, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
 import { columnOf, type Input } from './open-input';

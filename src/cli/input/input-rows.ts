@@ -5,8 +5,7 @@
  */
 
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
-import type { BandKeys } from '../../hashing/min-bands';
-import { isMissing } from '../../measure/measured-rows';
+import { isMissing } from '../../measure/recall';
 import {
   type BuildOptions,
   Codes,
@@ -24,6 +23,7 @@ import {
   type TextHasher,
   type TextModel,
 } from '../../node';
+import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { badData, sentenceOf } from '../errors';

@@ -15,11 +15,11 @@ import {
   widestAt,
 } from '../../codes/measure';
 import { exactJson, hex } from '../../formats/jsonl/json-text';
-import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { eachPairs, nearRows, type PairBatch } from '../../near/pairs';
 import { type Nearness, rowsOfCodes } from '../../near/rows';
 import type { Codes, RowBatch, SparseMatrix } from '../../node';
+import { bandsFor, caughtBy, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection, TakenColumn } from './collection';

@@ -6,7 +6,7 @@
 
 import { iterated } from '../../base/long-work';
 import { exactJson } from '../../formats/jsonl/json-text';
-import { isMissing } from '../../measure/measured-rows';
+import { isMissing } from '../../measure/recall';
 import {
   Codes,
   type ColumnData,

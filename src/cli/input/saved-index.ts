@@ -11,7 +11,7 @@ import { readWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { isAddress } from '../../formats/web-source';
 import { coreOf as internalsOf } from '../../index/simhash-index';
-import { liveRows } from '../../measure/measured-rows';
+import { liveRows } from '../../measure/recall';
 import {
   type Id,
   IndexFolder,

@@ -9,7 +9,7 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { FormatError } from '../../base/format-error';
+import { FormatError } from '../../base/check';
 import { checksumOf } from '../../formats/file-io';
 import { isRounded } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';

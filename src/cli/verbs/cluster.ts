@@ -5,7 +5,7 @@
  * clusters as a table on stderr; clusters of texts are named by the words that set them apart.
  */
 
-import { idsAt } from '../../base/ids';
+import { idsAt } from '../../base/arrays';
 import { namingSample, wordsApart } from '../../clusters/cluster-words';
 import { rowsOf } from '../../near/rows';
 import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';

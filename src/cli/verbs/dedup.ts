@@ -10,8 +10,7 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import { ascending } from '../../base/arrays';
-import { bitmapOf } from '../../base/bitmap';
+import { ascending, bitmapOf } from '../../base/arrays';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { isMatch, shardsOf } from '../../formats/shards';

@@ -7,8 +7,7 @@
 
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { concatenated } from '../../base/arrays';
-import { bitmapOf } from '../../base/bitmap';
+import { bitmapOf, concatenated } from '../../base/arrays';
 import { LongWork } from '../../base/long-work';
 import { checksum } from '../../kernels/xxhash';
 import type { TextModel } from '../../node';

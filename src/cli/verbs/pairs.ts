@@ -3,7 +3,7 @@
  * in memory; pairs are written batch by batch, so their number is not limited by memory.
  */
 
-import { idsAt } from '../../base/ids';
+import { idsAt } from '../../base/arrays';
 import { estimatedName, type Measure } from '../../codes/measure';
 import { noPairs } from '../../near/pairs';
 import { type ColumnData, type Ids, type PairBatch, pairs, RowBatch } from '../../node';

@@ -13,7 +13,7 @@ import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/answer';
-import { heldOf, liveRows } from '../../measure/measured-rows';
+import { heldOf, liveRows } from '../../measure/recall';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import { embed, type Id, type RowBatch, type SimHashIndex, type TextModel } from '../../node';
 import { isIndexFolder } from '../../store/generations';

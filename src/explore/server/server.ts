@@ -9,8 +9,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { checkInteger, checkOneOf, wrongType } from '../../base/check';
-import { messageOf } from '../../base/format-error';
+import { checkInteger, checkOneOf, messageOf, wrongType } from '../../base/check';
 import type { Call } from '../../cli/call';
 import { jsonOf } from '../../cli/output/figures';
 import { mapRows } from '../layout/map-rows';

@@ -9,7 +9,7 @@
  * `applyPlan` and errors need; cells that stay bytes are faster, too.
  */
 
-import { FormatError } from '../../base/format-error';
+import { FormatError } from '../../base/check';
 import { type BytesBuilder, type ColumnBuilder, withRoom } from '../../table/columns/make';
 import { type ColumnPlan, RowAssembler, type RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';

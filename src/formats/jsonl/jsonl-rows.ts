@@ -4,7 +4,7 @@
  * silently.
  */
 
-import { FormatError } from '../../base/format-error';
+import { FormatError } from '../../base/check';
 import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { fitter, kindOf, lateColumn } from '../column-kinds';

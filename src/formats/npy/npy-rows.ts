@@ -4,7 +4,7 @@
  * numpy.lib.format, versions 1 to 3.
  */
 
-import { FormatError } from '../../base/format-error';
+import { FormatError } from '../../base/check';
 import { float16 } from '../../table/columns/values';
 import { BATCH_BYTES, RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';

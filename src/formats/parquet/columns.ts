@@ -5,8 +5,8 @@
  * read.
  */
 
-import { bitmapOf } from '../../base/bitmap';
-import { asFormatError, FormatError } from '../../base/format-error';
+import { bitmapOf } from '../../base/arrays';
+import { asFormatError, FormatError } from '../../base/check';
 import {
   type Column,
   listData,

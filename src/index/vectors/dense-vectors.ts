@@ -5,12 +5,11 @@
  */
 
 import { ascending } from '../../base/arrays';
-import { cosineOf, isUsualSum, lengthOf } from '../../base/length';
 import { dotsKernel, type RowValues } from '../../kernels/dots';
 import { NO_ROW } from '../../kernels/hits';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { RowsOfLengths } from '../../kernels/products';
-import type { DenseMatrix } from '../../vectors/vectors';
+import { cosineOf, type DenseMatrix, isUsualSum, lengthOf } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
 import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-vectors';
 

@@ -3,12 +3,11 @@
  * bits), each with a float32 weight. Entries lie in parts that never move, each row in one part.
  */
 
-import { cosineOf, lengthOf } from '../../base/length';
 import { NO_ROW } from '../../kernels/hits';
 import { grownShared, sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows, SparseUnit } from '../../vectors/sparse-rows';
-import type { SparseMatrix } from '../../vectors/vectors';
+import { cosineOf, lengthOf, type SparseMatrix } from '../../vectors/vectors';
 import { DenseVectors } from './dense-vectors';
 import type {
   DenseState,

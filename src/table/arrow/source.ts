@@ -12,8 +12,7 @@ import {
   type Schema,
   type Table,
 } from 'apache-arrow';
-import { wrongType } from '../../base/check';
-import { asFormatError } from '../../base/format-error';
+import { asFormatError, wrongType } from '../../base/check';
 import { quickSchema } from '../columns/make';
 import { decodeLz4 } from '../compression/lz4';
 import { decodeZstd } from '../compression/zstd';

@@ -14,7 +14,7 @@ import {
   Schema,
 } from 'apache-arrow';
 import type { CodeOrigin } from '../../codes/codes';
-import type { TextModel } from '../../vectors/text-model';
+import type { TextModel } from '../../vectors/vectors';
 import { bytesOf } from '../columns/chunk';
 import { type Column, recordBatch } from '../columns/make';
 import { ofType } from '../columns/pick';

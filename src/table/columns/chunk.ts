@@ -5,7 +5,7 @@
  */
 
 import { type Data, Type } from 'apache-arrow';
-import { bitmapOf } from '../../base/bitmap';
+import { bitmapOf } from '../../base/arrays';
 
 /** Rows of a column. */
 export interface Chunk {

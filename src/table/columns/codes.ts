@@ -5,8 +5,7 @@
  */
 
 import { Type } from 'apache-arrow';
-import { padded } from '../../base/arrays';
-import { isValid } from '../../base/bitmap';
+import { isValid, padded } from '../../base/arrays';
 import { checkBits } from '../../base/check';
 import {
   type BitOrder,

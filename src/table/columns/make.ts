@@ -19,10 +19,8 @@ import {
   Struct,
   Utf8,
 } from 'apache-arrow';
-import { grown } from '../../base/arrays';
-import { bitmapOf, countNulls } from '../../base/bitmap';
-import { checkAttached, wrongType } from '../../base/check';
-import type { Ids } from '../../base/ids';
+import { bitmapOf, countNulls, grown } from '../../base/arrays';
+import { checkAttached, type Ids, wrongType } from '../../base/check';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
 import {

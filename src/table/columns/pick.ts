@@ -17,8 +17,7 @@ import {
   Type,
   Utf8,
 } from 'apache-arrow';
-import { concatenated } from '../../base/arrays';
-import { bitAt, bitmapOf } from '../../base/bitmap';
+import { bitAt, bitmapOf, concatenated } from '../../base/arrays';
 import { type Chunk, checkBitmaps, rangesOf } from './chunk';
 import { type Column, nullsOf } from './make';
 import { isLargeType, type Layout, layoutOf } from './types';

@@ -13,8 +13,8 @@ import {
   Type,
   Vector,
 } from 'apache-arrow';
-import { bitAt } from '../../base/bitmap';
-import type { Ids } from '../../base/ids';
+import { bitAt } from '../../base/arrays';
+import type { Ids } from '../../base/check';
 import { type Chunk, checkOffsets, rangesOf } from './chunk';
 import { integerArray, isBinaryType, isListType, isTextType } from './types';
 

@@ -1,6 +1,6 @@
 /** Checksums and sizes of whole files, as manifests state them. */
 
-import { FormatError } from '../../base/format-error';
+import { FormatError } from '../../base/check';
 import { checksum, checksumText } from '../../kernels/xxhash';
 
 /** Bytes that are hashed at once. The hash of a piece is the seed of the next. */

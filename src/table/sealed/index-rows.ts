@@ -7,9 +7,7 @@
 
 import { type DataType, type Field, Type } from 'apache-arrow';
 import { lowerBound } from '../../base/arrays';
-import { checkBits } from '../../base/check';
-import { asFormatError, FormatError } from '../../base/format-error';
-import type { Ids } from '../../base/ids';
+import { asFormatError, checkBits, FormatError, type Ids } from '../../base/check';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import { schemaOfFooter } from '../arrow/batches';
 import {

@@ -6,7 +6,7 @@
  */
 
 import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
-import { bitAt, bitmapOf } from '../../base/bitmap';
+import { bitAt, bitmapOf } from '../../base/arrays';
 import type { BitOrder, CodeOrigin } from '../../codes/codes';
 import { checksum, checksumText } from '../../kernels/xxhash';
 import type { ArrowBatches } from '../arrow/source';

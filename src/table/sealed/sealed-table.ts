@@ -6,8 +6,7 @@
 
 import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
 import { concatenated, padded } from '../../base/arrays';
-import { checkOneOf } from '../../base/check';
-import type { Ids } from '../../base/ids';
+import { checkOneOf, type Ids } from '../../base/check';
 import { checksum } from '../../kernels/xxhash';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
 import { ArrowEncoder } from '../arrow/writer';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBytes } from '../../../src/base/arguments';
+import { parseBytes } from '../../../src/base/check';
 import {
   bytesText,
   counted,

@@ -1,15 +1,55 @@
 /**
- * Counts by 64-bit hash, which is given as two halves: a hash table of 12 bytes an entry that is
- * 3/4 full or more.
+ * Hashes under a secret, for hash tables whose keys come from outside, as codes, ids, words and
+ * dimensions; and the table of counts by hash. With a known hash function an attacker can choose
+ * keys that all collide; a table then takes minutes instead of milliseconds for 100,000 of them. So
+ * each table draws its own secret. It decides only where entries lie in memory: no result, file or
+ * digest depends on it.
  */
 
-import { hashOfPair, newSecret } from './secret';
+/** Secret random 32-bit words; three of them for the functions of this file. */
+export type Secret = Uint32Array;
+
+/** Words drawn at once, since a draw takes 10 µs, however small it is. */
+const POOL = 3 * 256;
+let pool = /* @__PURE__ */ new Uint32Array(0);
+/** Words of the pool that were given out; none is given out twice. */
+let used = 0;
+
+/** Returns a new secret of three words: a copy that the caller owns. */
+export function newSecret(): Secret {
+  if (used === pool.length) {
+    pool = crypto.getRandomValues(new Uint32Array(POOL));
+    used = 0;
+  }
+  used += 3;
+  return pool.slice(used - 3, used);
+}
+
+/**
+ * A permutation of 32-bit integers under a secret; the result is signed. Multipliers are made odd,
+ * so that they can be inverted, and are secret too, so that no difference of two keys leads to a
+ * known difference of their hashes.
+ */
+export function scrambled(value: number, secret: Secret): number {
+  let hash = Math.imul(value ^ secret[0], secret[1] | 1);
+  hash = Math.imul(hash ^ (hash >>> 15), secret[2] | 1);
+  return hash ^ (hash >>> 16);
+}
+
+/** The hash of a number of 64 bits, given as two 32-bit halves. */
+export function hashOfPair(low: number, high: number, secret: Secret): number {
+  return scrambled(low ^ scrambled(high, secret), secret);
+}
 
 /** Entries of an empty table, factor of growth, and largest share in use: memory before speed. */
 const FIRST_ENTRIES = 1024;
 const GROWTH = 1.2;
 const MAX_FULL = 0.9;
 
+/**
+ * Counts by 64-bit hash, which is given as two halves: a hash table of 12 bytes an entry that is
+ * 3/4 full or more.
+ */
 export class HashCounts {
   /** Anyone can compute the hashes of words, and choose words whose hashes collide in a table. */
   readonly #secret = newSecret();
