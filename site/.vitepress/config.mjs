@@ -65,7 +65,7 @@ const slugify = (text) =>
     .replace(/\s/g, '-');
 
 /** What readers import of Node, and files that read what no one can drop: folders, addresses, .npy. */
-const NOT_DROPPED = /^node:|^\.\/(npy\/npy-rows|shards|web-source)$/;
+const NOT_DROPPED = /^node:|^\.\/(npy|shards|web-source)$/;
 
 /**
  * The page that reads a dropped file runs the readers of src/formats, which were written for Node:

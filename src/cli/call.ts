@@ -7,10 +7,9 @@ import type { Readable } from 'node:stream';
 import { parseBytes } from '../base/check';
 import type { InStages } from '../base/long-work';
 import type { FileStates } from '../formats/web-source';
-import { CommandError, misuse } from './errors';
 import { checkTogether, type Option, type Parsed, parse, type Together } from './options';
 import { printable } from './output/figures';
-import type { Output, Progress, Talk } from './output/progress';
+import { CommandError, misuse, type Output, type Progress, type Talk } from './talk';
 
 /**
  * The code of a verb. Resolves to exit code 0, or to 1 where a check found what it looks for, as

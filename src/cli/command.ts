@@ -1,14 +1,15 @@
 /**
  * One run of the command: finds the verb, runs it, and gives an exit code: 0 fine, 1 failed or
- * condition found, 2 misuse, 3 bad data, 130 stopped by the signal, 141 its reader has gone. Loads
- * no more than the words ask for, so that help and --version answer at once. The process itself,
- * its signals and its end are in main.ts.
+ * condition found, 2 misuse, 3 bad data, 130 stopped by the signal, 141 its reader has gone. Also
+ * the texts of `--help`. Loads the code of one verb at most, so that help and --version answer at
+ * once. The process itself, its signals and its end are in main.ts.
  */
 
 import { FormatError, nearestName } from '../base/check';
 import type { Call, Streams, Verb } from './call';
-import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
-import { Talk } from './output/progress';
+import type { Option } from './options';
+import { wrapped } from './output/figures';
+import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf, Talk } from './talk';
 import { COMMON_OPTIONS, VERBS } from './verbs';
 
 /** The version of the package; the build replaces the name by it. */
@@ -78,15 +79,11 @@ export class Command {
     const [name, ...rest] = isOfVerb ? [words[1], '--help'] : words;
     if (name === '--version') return this.#print(`${HALFSPACE_VERSION}\n`);
     if (name === undefined || (asksHelp && !isOfVerb)) {
-      const { helpOfCommand } = await import('./help');
-      await this.#print(helpOfCommand(VERBS));
+      await this.#print(helpOfCommand());
       return name === undefined ? 2 : 0;
     }
     const verb = verbOf(name);
-    if (rest.includes('--help') || rest.includes('-h')) {
-      const { helpOfVerb } = await import('./help');
-      return this.#print(helpOfVerb(verb));
-    }
+    if (rest.includes('--help') || rest.includes('-h')) return this.#print(helpOfVerb(verb));
     return this.#runVerb(verb, rest);
   }
 
@@ -119,4 +116,64 @@ function verbOf(name: string): Verb {
   const nearest = nearestName(name, names);
   const hint = nearest === null ? `the verbs are ${names.join(', ')}` : `did you mean ${nearest}?`;
   throw new CommandError(`no verb "${name}", ${hint}`, 2);
+}
+
+/** The help of the command; like that of a verb it is at most 100 columns wide. */
+function helpOfCommand(): string {
+  const width = Math.max(...VERBS.map(({ name }) => name.length));
+  const verbs = VERBS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return `halfspace VERB …: short binary codes of vectors and texts, and what is near what
+
+${verbs.join('\n')}
+
+halfspace VERB --help shows the options of a verb, halfspace --version the version.
+`;
+}
+
+/**
+ * The usage, the options and an example of a verb: first the options that are used most, the others
+ * under "More", at last those that all verbs have.
+ */
+function helpOfVerb({ name, summary, usage, options, first, example }: Verb): string {
+  const all = [...options, ...COMMON_OPTIONS].filter(({ isHidden }) => !isHidden);
+  const width = Math.max(...all.map((option) => spelled(option).length));
+  const linesOf = (some: readonly Option[]) =>
+    some.map((one) => optionLines(one, width)).join('\n');
+  const names = first?.split(' ') ?? all.map((one) => one.name);
+  const shown = names.flatMap((one) => all.filter((option) => option.name === one));
+  const more = all.filter((option) => !shown.includes(option));
+  // Title and usage may take several lines; each command of an example has its own line.
+  const title = wrapped(`halfspace ${name}: ${summary}`, 98);
+  return `${title.join('\n')}
+
+Usage:
+  ${wrapped(`halfspace ${name} ${usage}`.trimEnd(), 96).join('\n    ')}
+
+Options:
+${linesOf(shown)}
+${more.length === 0 ? '' : `\nMore:\n${linesOf(more)}\n`}
+Example:
+  ${example.replaceAll(' && ', ' &&\n  ')}
+`;
+}
+
+/** An option with its help, which begins behind `width` columns of names. */
+function optionLines(option: Option, width: number): string {
+  // Two blanks before a name and two after it leave 96 - width of 100 columns.
+  const [first, ...others] = wrapped(described(option), 96 - width);
+  const further = others.map((line) => ' '.repeat(width + 4) + line);
+  return [`  ${spelled(option).padEnd(width)}  ${first}`, ...further].join('\n');
+}
+
+/** `-k, --k N`; without a short name four blanks in its place, so that long names align. */
+function spelled({ name, short, value }: Option): string {
+  const shown = short === undefined ? '    ' : `-${short}, `;
+  return `${shown}--${name}${value === undefined ? '' : ` ${value}`}`;
+}
+
+/** The help text, the choices unless the text names them all, and `[initial value]`. */
+function described({ help, choices, initial }: Option): string {
+  const isNamed = choices?.every((choice) => help.includes(choice)) ?? true;
+  const all = isNamed ? '' : `: ${choices?.join(', ')}`;
+  return `${help}${all}${initial === undefined ? '' : ` [${initial}]`}`;
 }

@@ -7,7 +7,7 @@
 
 import { parseArgs } from 'node:util';
 import { nearestName, parseBytes } from '../base/check';
-import { type CommandError, misuse } from './errors';
+import { type CommandError, misuse } from './talk';
 
 export interface Option {
   /** The long name, without dashes: `max-distance`. */

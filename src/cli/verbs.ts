@@ -348,7 +348,7 @@ export const VERBS: readonly Verb[] = [
     usage: 'DIR|FILE',
     options: shared(`json ${IN}`),
     example: 'halfspace info datasets/sample/docs.jsonl',
-    load: () => import('./verbs/info'),
+    load: async () => ({ run: (await import('./verbs/inspect')).info }),
   },
   {
     name: 'verify',
@@ -356,7 +356,7 @@ export const VERBS: readonly Verb[] = [
     usage: 'DIR|FILE',
     options: shared(`json ${IN}`),
     example: 'halfspace verify datasets/sample/docs.jsonl',
-    load: () => import('./verbs/verify'),
+    load: async () => ({ run: (await import('./verbs/inspect')).verify }),
   },
   {
     name: 'demo',
@@ -364,6 +364,6 @@ export const VERBS: readonly Verb[] = [
     usage: '',
     options: [],
     example: 'halfspace demo',
-    load: () => import('./verbs/demo'),
+    load: async () => ({ run: (await import('./verbs/explore')).demo }),
   },
 ];

@@ -1,26 +1,28 @@
 /**
  * The bytes of rows: of a file, here or on a host, that can be read at any position, or of a stream
- * that is read from front to back. A file is never held whole, so its size has no limit.
+ * that is read from front to back. A file is never held whole, so its size has no limit. Files that
+ * are compressed as a whole are recognized by their first bytes, and read in pieces.
  */
 
 import { open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { concatenated } from '../base/arrays';
-import { FormatError } from '../base/check';
+import { FormatError, messageOf } from '../base/check';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
-import {
-  COMPRESSION_BYTES,
-  compressionOf,
-  gunzipped,
-  type NextBytes,
-  unpackedZstd,
-} from './compressed';
+import { ZstdDecoder } from '../table/compression';
+import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import { fill } from './file-io';
 import { type FileStates, isAddress, noteFile, WebSource } from './web-source';
 
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
 const NOTHING = new Uint8Array(0);
+
+type Compression = 'gzip' | 'zstd';
+
+/** Gives the next bytes of a source, which are the caller's to hold; none only at the end. */
+type NextBytes = () => Promise<Uint8Array>;
 
 /** Bytes of a file or a stream, read once from front to back; `close` closes the file. */
 export class ByteSource implements BytePipe {
@@ -218,4 +220,79 @@ function inMemory(bytes: Uint8Array): ByteFile {
       target.set(bytes.subarray(at, at + target.length));
     },
   };
+}
+
+/** How many first bytes show a compression. */
+const COMPRESSION_BYTES = 4;
+
+/** The compression that the first bytes show; null where there is none. */
+function compressionOf(head: Uint8Array): Compression | null {
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
+  const isZstd = head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd;
+  // A frame to skip, of 16 kinds: files by pzstd begin with one.
+  const isSkipped = head[0] >> 4 === 5 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18;
+  return isZstd || isSkipped ? 'zstd' : null;
+}
+
+/** Returns a function that gives the content of gzip piece by piece. */
+function gunzipped(next: NextBytes, name: string): NextBytes {
+  const gunzip = createGunzip();
+  const source = new Readable({
+    read() {
+      next().then(
+        (bytes) => this.push(bytes.length > 0 ? bytes : null),
+        (error) => gunzip.destroy(error), // `pipe` does not pass errors on
+      );
+    },
+  });
+  const pieces: AsyncIterator<Uint8Array> = source.pipe(gunzip)[Symbol.asyncIterator]();
+  return async () => {
+    try {
+      const { done, value } = await pieces.next();
+      return done ? new Uint8Array(0) : value;
+    } catch (error) {
+      throw unreadable('gzip', name, error);
+    }
+  };
+}
+
+/** Content is at most this many times the file, or `MIN_CONTENT`, which any file may have. */
+const MAX_RATIO = 1024;
+const MIN_CONTENT = 2 ** 26;
+
+/**
+ * Returns a function that gives the content of ZSTD block after block, so that the window of a
+ * frame is in memory and no more. `byteCount` is the size of the file, null for a stream.
+ */
+export function unpackedZstd(next: NextBytes, name: string, byteCount: number | null): NextBytes {
+  const decoder = new ZstdDecoder();
+  let packed = 0;
+  let content = 0;
+  return async () => {
+    try {
+      for (;;) {
+        const piece = decoder.next();
+        content += piece.length;
+        const most = Math.max(MIN_CONTENT, MAX_RATIO * (byteCount ?? packed));
+        if (content > most) throw new Error(`it makes more than ${most} bytes`);
+        if (piece.length > 0) return piece;
+        const bytes = await next();
+        if (bytes.length === 0) {
+          decoder.end();
+          return bytes;
+        }
+        packed += bytes.length;
+        decoder.give(bytes);
+      }
+    } catch (error) {
+      throw unreadable('zstd', name, error);
+    }
+  };
+}
+
+/** The error for compressed bytes that cannot be unpacked; an error that names its file stays. */
+function unreadable(compression: Compression, name: string, cause: unknown): FormatError {
+  if (cause instanceof FormatError) return cause;
+  const reason = messageOf(cause);
+  return new FormatError(`its ${compression} cannot be unpacked: ${reason}`, name, { cause });
 }

@@ -9,7 +9,6 @@
 import { describe } from '../base/check';
 import type { ColumnKind } from '../table/columns/types';
 import type { ColumnPlan } from '../table/row-batch';
-import { exactJson } from './jsonl/json-text';
 import type { ColumnType } from './row-reader';
 
 /** The kind for each type that a caller can state. */
@@ -191,4 +190,35 @@ export function lateColumn(column: string): string {
 
 function advice(column: string, type: ColumnType): string {
   return `say types: { ${JSON.stringify(column)}: '${type}' } (--types ${column}=${type})`;
+}
+
+/** A value as JSON: bigints as integers, NaN and infinity as null. */
+export function exactJson(value: unknown): string {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? String(value) : 'null';
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    case 'object':
+      break;
+    default:
+      return JSON.stringify(value) ?? 'null';
+  }
+  if (value === null) return 'null';
+  // Arrays of numbers, as vectors are, are left to the engine, which is faster.
+  const mayHaveBigInts = (one: unknown) => typeof one === 'bigint' || typeof one === 'object';
+  if (Array.isArray(value)) {
+    return value.some(mayHaveBigInts)
+      ? `[${value.map(exactJson).join(',')}]`
+      : JSON.stringify(value);
+  }
+  if (ArrayBuffer.isView(value)) return JSON.stringify(value);
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${exactJson(one)}`).join(',')}}`;
+}
+
+/** Bytes as hexadecimal digits, as JSON and CSV have them. */
+export function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }

@@ -15,9 +15,9 @@ import type { Codes } from '../codes/codes';
 import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
 import { RowBatch } from '../table/row-batch';
-import { type CsvLayout, csvWriter } from './csv/csv-rows';
+import { type CsvLayout, csvWriter } from './csv';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
-import { jsonRows } from './jsonl/json-text';
+import { jsonRows } from './jsonl';
 import { parquetEncoder } from './parquet/parquet-out';
 import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } from './row-reader';
 

@@ -9,14 +9,22 @@ import { constants } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { createGzip, type Gzip } from 'node:zlib';
 import { FormatError } from '../base/check';
-import { checkFileSize, FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
-import { GzipOutput, type RowOutput } from './compressed';
-
-export type { RowOutput };
+import { checkFileSize, FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 
 /** Most bytes of one call to the system, which takes less than 2 GiB. */
 const MAX_CALL_BYTES = 2 ** 30;
+
+/** Where bytes go: a file that appears when it is closed, a device, or a stream. */
+export interface RowOutput {
+  /** Resolves once the bytes are taken; their memory may change from then on. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends the output: a file is at its place from now on. */
+  close(): Promise<void>;
+  /** Gives up: nothing is left of a file. */
+  abort(): Promise<void>;
+}
 
 /** What an output may replace. */
 export interface OutputOptions {
@@ -156,6 +164,38 @@ export class StreamOutput implements RowOutput {
     // process.
     if (this.#error === null) this.stream.once('error', () => {});
     this.stream.off('error', this.#onError);
+  }
+}
+
+/** Compresses bytes on their way to another output. Equal input becomes equal bytes. */
+class GzipOutput implements RowOutput {
+  readonly #gzip: Gzip = createGzip();
+  #made: Uint8Array[] = [];
+
+  constructor(private readonly output: RowOutput) {
+    this.#gzip.on('data', (bytes: Uint8Array) => this.#made.push(bytes));
+  }
+
+  async write(chunks: readonly Uint8Array[]): Promise<void> {
+    for (const chunk of chunks) {
+      await new Promise<void>((resolve, reject) => {
+        this.#gzip.write(chunk, (error) => (error ? reject(error) : resolve()));
+      });
+      await this.output.write(this.#made.splice(0));
+    }
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#gzip.on('end', resolve).on('error', reject).end();
+    });
+    await this.output.write(this.#made.splice(0));
+    await this.output.close();
+  }
+
+  async abort(): Promise<void> {
+    this.#gzip.destroy();
+    await this.output.abort();
   }
 }
 

@@ -16,9 +16,9 @@ import {
 } from '../base/check';
 import { openArrowFile, openArrowStream } from '../table/arrow/batches';
 import { ByteSource } from './byte-source';
-import { csvRows } from './csv/csv-rows';
-import { jsonlRows } from './jsonl/jsonl-rows';
-import { npyRows } from './npy/npy-rows';
+import { csvRows } from './csv';
+import { jsonlRows } from './jsonl';
+import { npyRows } from './npy';
 import { parquetRows } from './parquet/columns';
 import { folderRows, textRows } from './records';
 import {

@@ -31,7 +31,7 @@ import {
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { createRows, type RowWriter, writerTo } from './create-rows';
-import { textOfFormula } from './csv/csv-rows';
+import { textOfFormula } from './csv';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
 import {

@@ -11,7 +11,6 @@ import type { ColumnInfo, ColumnKind } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
 import { checkTextModel, type TextModel } from '../vectors/vectors';
 import type { ByteSource } from './byte-source';
-import { bareName } from './compressed';
 
 /** A line, counted from 1, that could not be read. */
 export interface SkippedLine {
@@ -226,6 +225,11 @@ const MAGICS: readonly (readonly [string, RowFormat])[] = [
 
 /** How many first bytes are compared with magic numbers, or searched for the start of JSON. */
 export const MAGIC_BYTES = 64;
+
+/** A name without the extension of a compression; of an address without what follows its path. */
+function bareName(path: string): string {
+  return path.replace(/^(https?:\/\/[^?#]*)[?#].*$/is, '$1').replace(/\.(?:gz|zst)$/i, '');
+}
 
 /** The format by the extension, or null for an unknown one. */
 export function formatOfPath(path: string): RowFormat | null {

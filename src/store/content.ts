@@ -10,7 +10,7 @@ import type { IdKind } from '../index/ids';
 import { noVectors, type QueryParts } from '../index/query';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
-import { fileChecksum } from '../table/sealed/file-checksum';
+import { fileChecksum } from '../table/sealed/seal';
 import { type BlockTable, blocksFromArrow, COPIES, NO_PARTITION } from './blocks';
 import { queryPartsOf } from './header';
 import {

@@ -12,7 +12,7 @@ import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
-import { fileChecksum } from '../table/sealed/file-checksum';
+import { fileChecksum } from '../table/sealed/seal';
 import type { FileWriter, OpenFile } from './blocks';
 import { manifestAt } from './content';
 import { headerOf } from './header';

@@ -9,7 +9,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/check';
 import { fill, ignore, type Readable } from '../formats/file-io';
-import { checkFileSize } from '../table/sealed/file-checksum';
+import { checkFileSize } from '../table/sealed/seal';
 import { type Content, openContent } from './content';
 import { findManifest, missingFile } from './generations';
 import type { Manifest } from './manifest';

@@ -5,7 +5,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { grown } from '../base/arrays';
-import { FileChecksum, PIECE_BYTES } from '../table/sealed/file-checksum';
+import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 
 const LEAST_PIECE_BYTES = 2 ** 13;
 

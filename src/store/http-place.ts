@@ -9,7 +9,7 @@
 import { checkInteger, FormatError, wrongType, wrongValue } from '../base/check';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { whenAborted } from '../base/long-work';
-import { checkFileSize } from '../table/sealed/file-checksum';
+import { checkFileSize } from '../table/sealed/seal';
 import { type ByteRange, IS_MISSING, joinedRanges, type NamedFile, type Place } from './place';
 
 /**

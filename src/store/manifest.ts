@@ -14,7 +14,7 @@ import {
 } from '../base/check';
 import { newSecret } from '../base/hash-tables';
 import type { ColumnInfo } from '../table/columns/types';
-import { fileChecksum } from '../table/sealed/file-checksum';
+import { fileChecksum } from '../table/sealed/seal';
 import type { TextModel } from '../vectors/vectors';
 import type { IndexHeader } from './header';
 

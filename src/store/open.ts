@@ -6,7 +6,7 @@
 import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } from '../base/check';
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
-import { checkFileSize } from '../table/sealed/file-checksum';
+import { checkFileSize } from '../table/sealed/seal';
 import { type Content, manifestAt, openContent, type SomeSegments } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';

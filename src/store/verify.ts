@@ -11,7 +11,7 @@ import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
 import { NO_ROW } from '../kernels/hits';
-import { FileChecksum } from '../table/sealed/file-checksum';
+import { FileChecksum } from '../table/sealed/seal';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { type BlockRows, idAt, NO_PARTITION, type VectorColumns, vectorChecks } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';

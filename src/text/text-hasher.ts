@@ -19,17 +19,16 @@ import { runJob } from '../threads/parallel';
 import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import { BandKeys, hashOfTokens, type MinBands, SetReader } from './text-set';
-import { checkTexts, HashOrder, logOf, partEnds } from './text-vectors';
 import {
   checkNormalizations,
+  hashWord,
   type Normalization,
   normalized,
   type Splitter,
   splitterOf,
   type Tokens,
 } from './tokens';
-import { readWords, Vocabulary } from './vocabulary';
-import { hashWord } from './word-hash';
+import { HashOrder, readWords, Vocabulary } from './vocabulary';
 
 /** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {
@@ -372,6 +371,45 @@ export class TextHasher {
     const count = table.countOf(lows[number], highs[number]);
     return logOf((1 + table.documents) / (1 + count)) + 1;
   }
+}
+
+/** The natural logarithm of a number from 1 on, by + - * / only: the same on every engine. */
+export function logOf(value: number): number {
+  let mantissa = value;
+  let halvings = 0;
+  for (; mantissa >= 2; halvings++) mantissa /= 2;
+  // ln m = 2 artanh(z) with z from 0 to 1/3: each term is a ninth of the one before, or less.
+  const z = (mantissa - 1) / (mantissa + 1);
+  const square = z * z;
+  let sum = 0;
+  for (let power = 35; power >= 1; power -= 2) sum = sum * square + 1 / power;
+  return 2 * z * sum + halvings * Math.LN2;
+}
+
+/** Limits of a part, some milliseconds of work: texts, and their UTF-16 code units. */
+const PART_TEXTS = 1024;
+const PART_CHARACTERS = 2 ** 17;
+
+/** The text at which each part ends, ascending, by the limits above. */
+function partEnds(texts: readonly string[]): number[] {
+  const ends: number[] = [];
+  let characters = 0;
+  let first = 0;
+  for (let i = 0; i < texts.length; i++) {
+    characters += texts[i]?.length ?? 0;
+    const isFull = characters >= PART_CHARACTERS || i + 1 - first === PART_TEXTS;
+    if (!isFull && i + 1 < texts.length) continue;
+    ends.push(i + 1);
+    [first, characters] = [i + 1, 0];
+  }
+  return ends;
+}
+
+/** Throws unless `texts` is iterable, and for one string, which would be read by characters. */
+function checkTexts(texts: Iterable<string>, name = 'texts'): Iterable<string> {
+  const isNoList = typeof texts === 'string' || ArrayBuffer.isView(texts);
+  if (!isNoList && typeof texts?.[Symbol.iterator] === 'function') return texts;
+  throw wrongType(name, 'texts, as in an array', texts);
 }
 
 /** What another thread makes an equal hasher of. */

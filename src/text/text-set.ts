@@ -17,9 +17,8 @@ import { MAX_LETTERS, minwiseKernel, type SetMemory, setMemory } from '../kernel
 import { shingleNumber, wordsKernel } from '../kernels/words';
 import { halves, hashWords } from '../kernels/xxhash';
 import type { SparseVector } from '../vectors/vectors';
-import { type Normalization, normalized, type Splitter, words } from './tokens';
+import { hashWord, type Normalization, normalized, type Splitter, words } from './tokens';
 import { APART, eachStretch, type HashWords, kindTable } from './vocabulary';
-import { hashWord } from './word-hash';
 
 const encoder = new TextEncoder();
 const decoder = /* @__PURE__ */ new TextDecoder('utf-16le', { ignoreBOM: true });

@@ -3,10 +3,11 @@
  * the default, uses no dictionary, so a text has the same tokens on every engine: scripts written
  * without spaces become overlapping pairs of characters. HTML, numbers or punctuation can be taken
  * out before: each rule replaces what it removes by a blank and takes linear time on any text, and
- * rules apply in one order, whatever the order of their names.
+ * rules apply in one order, whatever the order of their names. The hash of a word is its dimension.
  */
 
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { hashBytes } from '../kernels/xxhash';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
 export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?: string };
@@ -177,4 +178,17 @@ export function checkNormalizations(given: unknown): readonly Normalization[] {
 export function normalized(text: string, rules: readonly Normalization[]): string {
   if (typeof text !== 'string') throw wrongType('text', 'a string', text);
   return rules.reduce((rest, rule) => RULES[rule](rest), text);
+}
+
+const encoder = /* @__PURE__ */ new TextEncoder();
+
+/**
+ * The hash of a word, xxHash64 of its UTF-8 bytes; half a surrogate pair counts as U+FFFD.
+ *
+ * @example
+ * console.log(hashWord('tea')); // 4741855839676419641n
+ */
+export function hashWord(word: string): bigint {
+  if (typeof word !== 'string') throw wrongType('word', 'a string', word);
+  return hashBytes(encoder.encode(word), 0n);
 }

@@ -200,6 +200,48 @@ export class Vocabulary {
   }
 }
 
+/** Moves for each word above which hashes are not spread evenly, so that a sort is faster. */
+const MAX_MOVES = 8;
+
+/**
+ * Puts words in ascending order of their hash, in which they are summed. Hashes are spread evenly,
+ * so a counting sort by their upper bits puts each word near its position, and an insertion sort
+ * moves it there: linear time. Hashes that are not spread evenly are sorted by comparison.
+ */
+export class HashOrder {
+  #order = new Uint32Array(256);
+  #ends = new Uint32Array(256);
+
+  /** The word numbers in order: a view that the next call overwrites. */
+  of({ lows, highs }: Vocabulary, numbers: Uint32Array): Uint32Array {
+    const count = numbers.length;
+    if (count > this.#order.length) {
+      this.#order = new Uint32Array(2 * count);
+      this.#ends = new Uint32Array(2 * count);
+    }
+    const ends = this.#ends.fill(0, 0, count);
+    const scale = count / 2 ** 32;
+    for (let i = 0; i < count; i++) ends[(highs[numbers[i]] * scale) | 0]++;
+    for (let i = 1; i < count; i++) ends[i] += ends[i - 1];
+    const order = this.#order.subarray(0, count);
+    for (let i = 0; i < count; i++) order[--ends[(highs[numbers[i]] * scale) | 0]] = numbers[i];
+    const isBefore = (a: number, b: number) =>
+      highs[a] < highs[b] || (highs[a] === highs[b] && lows[a] < lows[b]);
+    let moves = 0;
+    for (let i = 1; i < count; i++) {
+      const number = order[i];
+      let at = i;
+      for (; at > 0 && isBefore(number, order[at - 1]); at--) order[at] = order[at - 1];
+      order[at] = number;
+      moves += i - at;
+      if (moves > MAX_MOVES * count) {
+        return order.sort((a, b) => highs[a] - highs[b] || lows[a] - lows[b]);
+      }
+    }
+    return order;
+  }
+}
+
 /** Counts the words of a text, split as `words` does it, in their order. */
 export function readWords(text: string, vocabulary: Vocabulary): void {
   eachStretch(

@@ -2,8 +2,8 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Verb } from '../../src/cli/call';
-import { CommandError, sentenceOf } from '../../src/cli/errors';
 import { type Option, parse } from '../../src/cli/options';
+import { CommandError, sentenceOf } from '../../src/cli/talk';
 import { COMMON_OPTIONS, VERBS } from '../../src/cli/verbs';
 import { ownFolder, run } from './run';
 

@@ -5,7 +5,7 @@ import { existsSync, lstatSync, symlinkSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { formulaAsText, textOfFormula } from '../../src/formats/csv/csv-rows';
+import { formulaAsText, textOfFormula } from '../../src/formats/csv';
 import { closeBrowser, hasChromium, openPage, overflow } from './explore/browser';
 import { ownFolder, root, rowsOf, run, runChild, runInTerminal } from './run';
 

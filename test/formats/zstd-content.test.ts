@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { unpackedZstd } from '../../src/formats/compressed';
-import { decodeZstd, ZstdDecoder } from '../../src/table/compression/zstd';
+import { unpackedZstd } from '../../src/formats/byte-source';
+import { decodeZstd, ZstdDecoder } from '../../src/table/compression';
 import { Draws } from '../reference/random';
 import { frames } from '../table/frames.json';
 

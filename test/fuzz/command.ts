@@ -3,10 +3,10 @@
  * declared kinds, within their limits, or a misuse in our own words.
  */
 
-import { CommandError } from '../../src/cli/errors';
 import { parseFilter } from '../../src/cli/input/filter-text';
 import type { Option } from '../../src/cli/options';
 import { parse } from '../../src/cli/options';
+import { CommandError } from '../../src/cli/talk';
 import { VERBS } from '../../src/cli/verbs';
 import type { Draws } from '../reference/random';
 import { check, checkError } from './check';

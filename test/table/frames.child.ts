@@ -4,8 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { decodeLz4 } from '../../src/table/compression/lz4';
-import { decodeZstd } from '../../src/table/compression/zstd';
+import { decodeLz4, decodeZstd } from '../../src/table/compression';
 import { allocated } from './allocations'; // first: it must see the libraries' constructors
 import { note } from './child-note';
 import { frames } from './frames.json';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
-import { decodeLz4 } from '../../src/table/compression/lz4';
+import { decodeLz4 } from '../../src/table/compression';
 import type { FrameSweep } from './frames.child';
 import { frames, refused } from './frames.json';
 import { runInChild } from './in-child';

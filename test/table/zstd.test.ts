@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { decodeZstd } from '../../src/table/compression/zstd';
+import { decodeZstd } from '../../src/table/compression';
 import type { FrameSweep } from './frames.child';
 import { frames, refused } from './frames.json';
 import { runInChild } from './in-child';

@@ -4,8 +4,7 @@ import { SimHasher } from '../../src/hashing/simhash';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import { FrequencyTable } from '../../src/text/frequency-table';
 import { TextHasher } from '../../src/text/text-hasher';
-import { splitterOf, type Tokens, words } from '../../src/text/tokens';
-import { hashWord } from '../../src/text/word-hash';
+import { hashWord, splitterOf, type Tokens, words } from '../../src/text/tokens';
 import { runInChild } from '../table/in-child';
 import type { LongLineReport } from './long-line.child';
 

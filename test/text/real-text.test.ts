@@ -10,8 +10,7 @@ import { COSINE, catchShare } from '../../src/codes/measure';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { pairs } from '../../src/near/pairs';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
-import { splitterOf, type Tokens } from '../../src/text/tokens';
-import { hashWord } from '../../src/text/word-hash';
+import { hashWord, splitterOf, type Tokens } from '../../src/text/tokens';
 
 const dataset = (name: string) => readFileSync(new URL(`../../datasets/${name}`, import.meta.url));
 const mean = (numbers: readonly number[]) =>

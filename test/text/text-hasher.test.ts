@@ -4,10 +4,8 @@ import { FormatError } from '../../src/base/check';
 import { SimHasher } from '../../src/hashing/simhash';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import type { FrequencyTable } from '../../src/text/frequency-table';
-import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
-import { logOf } from '../../src/text/text-vectors';
-import { words } from '../../src/text/tokens';
-import { hashWord } from '../../src/text/word-hash';
+import { logOf, TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
+import { hashWord, words } from '../../src/text/tokens';
 import { Draws } from '../reference/random';
 
 /** Texts to vectors and codes, against plain Maps and the rules of other programs. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
-import { type Tokens, words } from '../../src/text/tokens';
-import { hashWord } from '../../src/text/word-hash';
+import { hashWord, type Tokens, words } from '../../src/text/tokens';
 import { Draws } from '../reference/random';
 
 /** Texts that are read as sets of numbers, against the rule of docs/format.md in big integers. */

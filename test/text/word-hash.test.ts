@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
-import { hashWord } from '../../src/text/word-hash';
+import { hashWord } from '../../src/text/tokens';
 import { Draws } from '../reference/random';
 
 const draws = new Draws(1);

@@ -6,7 +6,7 @@
  */
 
 import type { RowBatch } from '../../node';
-import { misuse } from '../errors';
+import { misuse } from '../talk';
 
 /** A value of a column, compared with one of a filter in the same type. */
 type Value = string | number | bigint;

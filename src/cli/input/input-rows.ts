@@ -26,8 +26,8 @@ import {
 import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { badData, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
+import { badData, sentenceOf } from '../talk';
 import {
   batchesOf,
   chooseId,

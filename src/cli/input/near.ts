@@ -14,7 +14,7 @@ import {
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
-import { exactJson, hex } from '../../formats/jsonl/json-text';
+import { exactJson, hex } from '../../formats/column-kinds';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { eachPairs, nearRows, type PairBatch } from '../../near/pairs';
 import { type Nearness, rowsOfCodes } from '../../near/rows';

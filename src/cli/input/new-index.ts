@@ -5,7 +5,7 @@
  */
 
 import { iterated } from '../../base/long-work';
-import { exactJson } from '../../formats/jsonl/json-text';
+import { exactJson } from '../../formats/column-kinds';
 import { isMissing } from '../../measure/recall';
 import {
   Codes,

@@ -17,7 +17,7 @@ import { isAddress, noteFile, stateOf } from '../../formats/web-source';
 import { doubtfulRows, eachPlanBatch, type PlanPart } from '../../near/plan-table';
 import type { DedupPlan, RowWriter } from '../../node';
 import { isIndexFolder } from '../../store/generations';
-import { fileChecksum } from '../../table/sealed/file-checksum';
+import { fileChecksum } from '../../table/sealed/seal';
 import type { Call } from '../call';
 import type { Collection } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';

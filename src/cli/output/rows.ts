@@ -8,9 +8,15 @@ import { Writable } from 'node:stream';
 import { openOutput as openFile, type RowOutput } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { shardsOf } from '../../formats/shards';
-import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
+import {
+  type CreateRowsOptions,
+  createRows,
+  type RowBatch,
+  type RowFormat,
+  type RowWriter,
+} from '../../node';
 import type { Call } from '../call';
-import { PeopleTable } from './figures';
+import { jsonOf, lineSetter, printable } from './figures';
 
 interface OutputOptions {
   /** Inputs of the verb, which are never replaced. */
@@ -87,4 +93,62 @@ async function writerFor(
  */
 export function isForPeople(call: Call): boolean {
   return call.isTerminal && !['output', 'to', 'json'].some((name) => call.has(name));
+}
+
+interface TableOptions {
+  readonly width: number;
+  write(text: string): Promise<void>;
+}
+
+/** Rows of the first batch whose cells decide the widths. */
+const FIRST_ROWS = 200;
+
+/**
+ * Writes batches of the same columns as lines below one heading. The first batch with rows decides
+ * widths and alignment, so that nothing waits for later ones; their longer cells are cut.
+ */
+export class PeopleTable implements RowWriter {
+  rowCount = 0;
+  #line: ReturnType<typeof lineSetter> | null = null;
+
+  constructor(private readonly options: TableOptions) {}
+
+  async write(batch: RowBatch): Promise<void> {
+    if (batch.count === 0) return;
+    const { width, write } = this.options;
+    const values = batch.columns.map(({ name }) => batch.values(name));
+    const rows = Array.from({ length: batch.count }, (_, row) =>
+      values.map((column) => cellText(column[row])),
+    );
+    const lines: string[] = [];
+    if (this.#line === null) {
+      const names = batch.columns.map(({ name }) => cellText(name));
+      this.#line = lineSetter([names, ...rows.slice(0, FIRST_ROWS)], width);
+      lines.push(this.#line(names));
+    }
+    lines.push(...rows.map(this.#line));
+    this.rowCount += batch.count;
+    await write(`${lines.join('\n')}\n`);
+  }
+
+  async close(): Promise<void> {
+    if (this.rowCount === 0) await this.options.write('no rows\n');
+  }
+
+  async abort(): Promise<void> {}
+}
+
+/**
+ * A value of any column on one line, at most 2,000 characters before control characters are
+ * replaced: bytes as hexadecimal, lists and objects as JSON, fractions with four digits.
+ */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') {
+    const isPlain = Math.abs(value) >= 1e-4 && Math.abs(value) < 1e9;
+    return isPlain && !Number.isInteger(value) ? value.toFixed(4) : String(value);
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  const text = typeof value === 'object' ? JSON.stringify(value, jsonOf) : String(value);
+  return printable(text.slice(0, 2000).replaceAll(/\s+/g, ' '));
 }

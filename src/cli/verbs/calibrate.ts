@@ -15,7 +15,6 @@ import { calibrateRows, OTHER, PARTS, scoreCopies } from '../../measure/calibrat
 import { rowsOf, withVectors } from '../../near/rows';
 import type { Calibration, KnownPairs, RowBatch, RowReader, TextHasher } from '../../node';
 import { type Call, OF_ROWS } from '../call';
-import { badData } from '../errors';
 import { type Collection, readCollection } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
@@ -35,6 +34,7 @@ import {
   similarityWords,
   wrapped,
 } from '../output/figures';
+import { badData } from '../talk';
 
 /** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
 const ORIGINALS = 300;

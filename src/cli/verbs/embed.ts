@@ -12,7 +12,7 @@ import { LongWork } from '../../base/long-work';
 import { checksum } from '../../kernels/xxhash';
 import type { TextModel } from '../../node';
 import { Embedder } from '../../text/embed';
-import { hashWord } from '../../text/word-hash';
+import { hashWord } from '../../text/tokens';
 import type { Call } from '../call';
 import {
   batchesOf,

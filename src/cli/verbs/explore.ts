@@ -1,11 +1,15 @@
 /**
  * `halfspace explore`: a page to look at rows, search them and review duplicates. It is served on
- * this machine until Ctrl-C, or with -o written as one file, which needs no server.
+ * this machine until Ctrl-C, or with -o written as one file, which needs no server. Also
+ * `halfspace demo`, which ends with the page.
  */
 
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { mapRows } from '../../explore/layout/map-rows';
 import type { Status } from '../../explore/messages';
 import { openExplored } from '../../explore/server/explored';
@@ -14,7 +18,7 @@ import { heldMap, servedPage, singlePage } from '../../explore/server/pages';
 import { PlanFile } from '../../explore/server/review';
 import { answersOf, startServer } from '../../explore/server/server';
 import { isAddress, localName } from '../../formats/web-source';
-import { type Call, OF_ROWS } from '../call';
+import { type Call, OF_ROWS, type RunVerb } from '../call';
 import { commandLine } from '../output/figures';
 import { marksOf } from '../output/plan';
 import { openBytes } from '../output/rows';
@@ -80,4 +84,42 @@ async function serve(call: Call, path: string): Promise<0> {
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (!call.signal.aborted) await once(call.signal, 'abort');
   throw call.signal.reason;
+}
+
+const SAMPLE = 'datasets/sample/docs.jsonl';
+/** What the demo runs, before the page. */
+const COMMANDS = [
+  ['dedup', 'docs.jsonl', '--text', 'body', '-o', 'plan.jsonl'],
+  ['dedup', 'docs.jsonl', '--apply', 'plan.jsonl', '-o', 'kept.jsonl'],
+  ['index', 'kept.jsonl', '--text', 'body', '--tf-idf', '--vectors', 'sparse', '-o', 'docs.hs'],
+  ['search', 'docs.hs', '--query', 'green tea', '-k', '3', '--columns', 'title'],
+];
+const EXPLORE = ['explore', 'docs.jsonl', '--text', 'body'];
+
+/**
+ * `halfspace demo`: the sample of the package in a new folder, its duplicates found and dropped,
+ * one search, and the page. Each command is printed before it runs, so that it can be repeated. On
+ * a terminal the page is served until Ctrl-C; else it is written as a file.
+ */
+export async function demo(call: Call, runVerb: RunVerb): Promise<0> {
+  if (call.args.length > 0) call.misuse('demo takes no input');
+  const folder = await mkdtemp(join(tmpdir(), 'halfspace-demo-'));
+  await copyFile(sampleFile(call), join(folder, 'docs.jsonl'));
+  process.chdir(folder);
+  await call.print(`$ cd ${folder}\n`);
+  const page = call.isTerminal ? ['--plan', 'plan.jsonl'] : ['-o', 'page.html'];
+  for (const words of [...COMMANDS, [...EXPLORE, ...page]]) {
+    await call.print(`\n$ ${commandLine(['halfspace', ...words])}\n`);
+    await runVerb(words);
+  }
+  return 0;
+}
+
+/** The sample, in the folder of the package that holds this file. */
+function sampleFile(call: Call): string {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const file = fileURLToPath(new URL(SAMPLE, folder));
+    if (existsSync(file)) return file;
+    if (folder.pathname === new URL('..', folder).pathname) call.fail('this package has no sample');
+  }
 }

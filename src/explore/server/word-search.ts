@@ -9,7 +9,7 @@ import { ascending, grown, toStarts } from '../../base/arrays';
 import { type LongCall, LongWork } from '../../base/long-work';
 import { mixed } from '../../base/random';
 import { Highest } from '../../base/top-k';
-import { logOf } from '../../text/text-vectors';
+import { logOf } from '../../text/text-hasher';
 import { words } from '../../text/tokens';
 import type { DenseMatrix } from '../../vectors/vectors';
 import type { MapPoints } from '../layout/map-rows';

@@ -6,8 +6,7 @@
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { concatenated } from '../../base/arrays';
-import { decodeLz4Block } from '../../table/compression/lz4';
-import { decodeZstd } from '../../table/compression/zstd';
+import { decodeLz4Block, decodeZstd } from '../../table/compression';
 import {
   type Chunk,
   Cursor,

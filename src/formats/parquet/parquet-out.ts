@@ -4,7 +4,7 @@ import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { concatenated } from '../../base/arrays';
 import type { ColumnKind } from '../../table/columns/types';
 import type { RowBatch } from '../../table/row-batch';
-import { exactJson } from '../jsonl/json-text';
+import { exactJson } from '../column-kinds';
 import type { RowEncoder } from '../row-reader';
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];

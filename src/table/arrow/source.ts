@@ -14,8 +14,7 @@ import {
 } from 'apache-arrow';
 import { asFormatError, wrongType } from '../../base/check';
 import { quickSchema } from '../columns/make';
-import { decodeLz4 } from '../compression/lz4';
-import { decodeZstd } from '../compression/zstd';
+import { decodeLz4, decodeZstd } from '../compression';
 import { verifyArrow } from './messages';
 
 /** An Arrow IPC file or stream in memory, or a table of the apache-arrow package. */

@@ -2,11 +2,13 @@
  * Makes files of this library explain themselves and show damage, by one metadata key `halfspace`
  * with JSON. In the schema it says what the file is, and how codes were made; in each batch it has
  * the first row and a checksum of each column and of the schema. So a flipped bit, a lost batch and
- * a stream that was cut are found. docs/format.md is the specification.
+ * a stream that was cut are found. docs/format.md is the specification. Also checksums and sizes of
+ * whole files, as manifests state them.
  */
 
 import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
 import { bitAt, bitmapOf } from '../../base/arrays';
+import { FormatError } from '../../base/check';
 import type { BitOrder, CodeOrigin } from '../../codes/codes';
 import { checksum, checksumText } from '../../kernels/xxhash';
 import type { ArrowBatches } from '../arrow/source';
@@ -230,4 +232,39 @@ function chain(data: Data, start: bigint): bigint {
 /** The bits of a column from bit 0 on, unused ones 0. Arrow writes a column of nulls as zeros. */
 function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
   return bitmapOf(length, (i) => nullCount < length && bitAt(values, offset + i));
+}
+
+/** Bytes that are hashed at once. The hash of a piece is the seed of the next. */
+export const PIECE_BYTES = 2 ** 20;
+
+/** The checksum of a file that comes in pieces of PIECE_BYTES; only the last may be shorter. */
+export class FileChecksum {
+  #hash = 0n;
+
+  add(piece: Uint8Array): void {
+    this.#hash = checksum(piece, this.#hash);
+  }
+
+  get text(): string {
+    return checksumText(this.#hash);
+  }
+}
+
+/**
+ * The checksum of a file: xxHash64 chained over pieces of 1 MiB, as 16 hexadecimal digits. An empty
+ * file counts as one empty piece.
+ */
+export function fileChecksum(bytes: Uint8Array): string {
+  const pieces = new FileChecksum();
+  for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES) {
+    pieces.add(bytes.subarray(at, at + PIECE_BYTES));
+  }
+  return pieces.text;
+}
+
+/** Throws a FormatError unless a file has as many bytes as is stated. */
+export function checkFileSize(size: number, expected: number, path: string): void {
+  if (size === expected) return;
+  const how = size < expected ? 'cut short' : 'damaged';
+  throw new FormatError(`${how}: ${size} bytes, the manifest says ${expected}`, path);
 }

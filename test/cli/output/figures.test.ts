@@ -7,7 +7,7 @@ import {
   durationText,
   grouped,
 } from '../../../src/cli/output/figures';
-import { progressLine } from '../../../src/cli/output/progress';
+import { progressLine } from '../../../src/cli/talk';
 
 describe('figures', () => {
   it('groups thousands', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cellText, PeopleTable } from '../../../src/cli/output/figures';
+import { cellText, PeopleTable } from '../../../src/cli/output/rows';
 import { RowBatch } from '../../../src/table/row-batch';
 
 async function shown(batches: RowBatch[], width = 40): Promise<string> {

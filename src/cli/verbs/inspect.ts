@@ -1,6 +1,8 @@
 /**
- * `halfspace info`: what an index folder or a file holds. Reads the manifest of a folder and the
- * header of a file, or its first rows where the format has no header; never all rows.
+ * `halfspace info` and `halfspace verify`: what an index folder or a file holds, and whether it is
+ * sound. `info` reads the manifest of a folder and the header of a file, or its first rows where
+ * the format has no header; never all rows. `verify` checks every checksum and invariant of an
+ * index, or reads every row of a file; exit code 1 reports damage of an index, 3 that of a file.
  */
 
 import type { RecallReport } from '../../index/index-options';
@@ -20,7 +22,7 @@ import {
 /** A line for people: what it is, and its value; without a value the line is left out. */
 type Fact = readonly [name: string, value: unknown];
 
-export async function run(call: Call): Promise<0> {
+export async function info(call: Call): Promise<0> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
   const { json, text } = isIndex ? await indexFacts(path) : await fileFacts(call, path);
@@ -73,4 +75,36 @@ async function fileFacts(call: Call, path: string) {
   const rows = rowCount === null ? '' : `, ${counted(rowCount, 'row')}`;
   const names = columns.map(({ name, type }) => `${name} (${type})`).join(', ');
   return { json, text: `${file}: ${format}${rows}, columns ${names || 'none'}` };
+}
+
+interface Health {
+  readonly rows: number;
+  readonly problems: readonly { readonly file: string; readonly message: string }[];
+}
+
+/** Prints each problem, or that there is none; resolves to 1 if one is found. */
+export async function verify(call: Call): Promise<0 | 1> {
+  const path = call.onlyInput();
+  const { IndexFolder } = await import('../../node');
+  const isIndex = path !== '-' && (await isIndexFolder(path));
+  const { rows, problems } = isIndex
+    ? await call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long))
+    : await healthOfFile(call, path);
+  const found = problems.map(({ file, message }) => `${printable(`${file}: ${message}`)}\n`);
+  if (problems.length === 0) found.push(`${path}: sound, ${counted(rows, 'row')}\n`);
+  await call.print(
+    call.has('json') ? `${JSON.stringify({ path, rows, problems })}\n` : found.join(''),
+  );
+  return problems.length === 0 ? 0 : 1;
+}
+
+/** Reads all rows and columns of a file; the error for what is wrong ends the verb. */
+async function healthOfFile(call: Call, path: string): Promise<Health> {
+  const { batchesOf, openInput } = await import('../input/open-input');
+  let rows = 0;
+  for await (const batch of batchesOf(call, await openInput(call, path))) {
+    for (const { name } of batch.columns) batch.values(name);
+    rows += batch.count;
+  }
+  return { rows, problems: [] };
 }

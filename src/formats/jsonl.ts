@@ -1,16 +1,19 @@
 /**
- * Reads JSON lines: an object on each line. The columns and their types are those of the first
- * lines; a later value that does not fit is an error that names its line, and is never changed
- * silently.
+ * Reads and writes JSON lines: an object on each line. The columns and their types are those of the
+ * first lines; a later value that does not fit is an error that names its line, and is never
+ * changed silently.
+ *
+ * Integers are not rounded. JSON.parse makes float64 of every number, so that 9007199254740993
+ * becomes another; the few lines that have such integers are parsed a second time, with these
+ * integers as marked texts. (Node 20 gives no access to the source text of a number.)
  */
 
-import { FormatError } from '../../base/check';
-import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
-import type { ByteSource } from '../byte-source';
-import { fitter, kindOf, lateColumn } from '../column-kinds';
-import { LineScan, sendRecords } from '../records';
-import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
-import { parseExact } from './json-text';
+import { FormatError } from '../base/check';
+import { type ColumnPlan, isJsonColumn, RowAssembler, type RowBatch } from '../table/row-batch';
+import type { ByteSource } from './byte-source';
+import { exactJson, fitter, hex, kindOf, lateColumn } from './column-kinds';
+import { LineScan, sendRecords } from './records';
+import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from './row-reader';
 
 const BRACE = 0x7b;
 
@@ -131,4 +134,52 @@ function hasLarge(value: unknown): boolean {
   }
   for (const key in value) if (hasLarge((value as JsonObject)[key])) return true;
   return false;
+}
+
+/** A string or a number of JSON. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** How JSON writes a NUL: it must be escaped, and there is one way to do it. */
+const NUL = '\\u0000';
+const NULS = /(?:\\u0000)+/g;
+
+/** Numbers of this many digits are exact in float64. */
+const SAFE_DIGITS = 15;
+
+/** The value of a text that JSON.parse takes; large integers, nested ones too, become bigints. */
+function parseExact(text: string): unknown {
+  // More NULs than any text of the line has in a row, so that no text looks like the mark.
+  const runs = Array.from(text.matchAll(NULS), ([run]) => run.length / NUL.length);
+  const nuls = runs.reduce((most, run) => Math.max(most, run), 0) + 1;
+  const mark = '\0'.repeat(nuls);
+  const marked = text.replace(TOKEN, (token) => {
+    const isLarge = token.length > SAFE_DIGITS && /^-?\d+$/.test(token);
+    return isLarge ? `"${NUL.repeat(nuls)}${token}"` : token;
+  });
+  return JSON.parse(marked, (_, value) => {
+    if (typeof value !== 'string' || !value.startsWith(mark)) return value;
+    const integer = BigInt(value.slice(nuls));
+    const number = Number(integer);
+    return Number.isSafeInteger(number) ? number : integer;
+  });
+}
+
+/** Plain values as JSON values: bytes are hexadecimal. */
+function jsonOf(value: unknown): string {
+  return value instanceof Uint8Array ? `"${hex(value)}"` : exactJson(value);
+}
+
+/** The objects of a batch's rows, keys in the order of the columns. */
+export function jsonRows(batch: RowBatch): string[] {
+  const columns = batch.columns.map((column) => {
+    const values = batch.values(column.name);
+    const isJson = isJsonColumn(column);
+    const key = `${JSON.stringify(column.name)}:`;
+    return {
+      key,
+      text: (row: number) => (isJson ? ((values[row] as string) ?? 'null') : jsonOf(values[row])),
+    };
+  });
+  return Array.from({ length: batch.count }, (_, row) => {
+    return `{${columns.map(({ key, text }) => key + text(row)).join(',')}}`;
+  });
 }

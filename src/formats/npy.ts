@@ -4,11 +4,11 @@
  * numpy.lib.format, versions 1 to 3.
  */
 
-import { FormatError } from '../../base/check';
-import { float16 } from '../../table/columns/values';
-import { BATCH_BYTES, RowBatch } from '../../table/row-batch';
-import type { ByteSource } from '../byte-source';
-import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { FormatError } from '../base/check';
+import { float16 } from '../table/columns/values';
+import { BATCH_BYTES, RowBatch } from '../table/row-batch';
+import type { ByteSource } from './byte-source';
+import { checkColumns, type FormatRows, type ReadOptions } from './row-reader';
 
 /** What a file states before its elements. */
 interface Header {

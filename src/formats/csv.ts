@@ -9,20 +9,19 @@
  * `applyPlan` and errors need; cells that stay bytes are faster, too.
  */
 
-import { FormatError } from '../../base/check';
-import { type BytesBuilder, type ColumnBuilder, withRoom } from '../../table/columns/make';
-import { type ColumnPlan, RowAssembler, type RowBatch } from '../../table/row-batch';
-import type { ByteSource } from '../byte-source';
-import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';
-import { exactJson, hex } from '../jsonl/json-text';
-import { RecordScan, sendRecords } from '../records';
+import { FormatError } from '../base/check';
+import { type BytesBuilder, type ColumnBuilder, withRoom } from '../table/columns/make';
+import { type ColumnPlan, RowAssembler, type RowBatch } from '../table/row-batch';
+import type { ByteSource } from './byte-source';
+import { exactJson, type Fitter, fitter, hex, kindOf, misfit } from './column-kinds';
+import { RecordScan, sendRecords } from './records';
 import {
   checkColumnCount,
   checkColumns,
   type FormatRows,
   lineError,
   type ReadOptions,
-} from '../row-reader';
+} from './row-reader';
 
 const QUOTE = 34;
 const NEWLINE = 10;
