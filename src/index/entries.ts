@@ -9,10 +9,10 @@ import { grown } from '../base/arrays';
 import { ResidualMemory } from '../kernels/residual-memory';
 import {
   BLOCK_ROWS,
+  copyResiduals,
   type EntryList,
   RANGE,
-  residualByte,
-  residualScale,
+  type Residuals,
 } from '../kernels/residuals';
 import type { Rows } from './rows';
 
@@ -65,12 +65,14 @@ export class Entries implements EntryList {
     return this.memory.byteLength + (this.positions?.byteLength ?? 0);
   }
 
-  /** Copies the code of an entry to `out`; returns its scale. */
-  copyInto(entry: number, out: Uint8Array): number {
-    const { memory } = this;
-    const { bytes, floats, bytesPerRow } = memory;
-    for (let i = 0; i < bytesPerRow; i++) out[i] = bytes[residualByte(memory, entry, i)];
-    return floats[residualScale(memory, entry)];
+  /** Copies `count` entries, whose numbers `entryOf` gives, to `to` from row `at` on. */
+  copyTo(to: Residuals, at: number, count: number, entryOf: (i: number) => number): void {
+    for (let i = 0, end = 0; i < count; i = end) {
+      const first = entryOf(i);
+      end = i + 1;
+      while (end < count && entryOf(end) === first + end - i) end++;
+      copyResiduals(this.memory, first, to, at + i, end - i);
+    }
   }
 
   /** An entry that searches skip from now on. */

@@ -421,20 +421,23 @@ function mergedEntries(
   const firsts = firstEntries(counts);
   const { count, bytesPerEntry } = space;
   const entries = Entries.ofSegment(bytesPerEntry, firsts[count], rows, hasCopies);
-  const code = new Uint8Array(space.bytesPerEntry);
-  const take = (at: number, entry: number, isSecond: boolean) => {
+  const take = (at: number, end: number, entry: number, isSecond: boolean) => {
     const from = parts[source[at]];
-    const scale = (from.entries as Entries).copyInto(from.entryOf(position[at], isSecond), code);
-    entries.memory.set(entry, code, scale);
-    if (entries.positions !== null) entries.positions[entry] = at;
+    const entryOf = (i: number) => from.entryOf(position[at + i], isSecond);
+    from.entries?.copyTo(entries.memory, entry, end - at, entryOf);
+    if (entries.positions === null) return;
+    for (let i = at; i < end; i++) entries.positions[entry + i - at] = i;
   };
   for (let p = 0; p < count; p++) {
-    for (let at = starts[p]; at < starts[p + 1]; at++) take(at, firsts[p] + at - starts[p], false);
+    for (let at = starts[p], end = at; at < starts[p + 1]; at = end) {
+      while (end < starts[p + 1] && source[end] === source[at]) end++;
+      take(at, end, firsts[p] + at - starts[p], false);
+    }
   }
   if (!hasCopies) return { entries, starts, firsts, counts, copies: null };
   const next = Uint32Array.from(counts, (_, p) => firsts[p] + starts[p + 1] - starts[p]);
   const copies = Uint32Array.from(seconds, (p, at) => {
-    take(at, next[p], true);
+    take(at, at + 1, next[p], true);
     return next[p]++;
   });
   return { entries, starts, firsts, counts, copies: { entries: copies, seconds } };

@@ -22,10 +22,10 @@ export const FREE_START = PAGE_BYTES;
 export const SCAN_BYTES = 10 * PAGE_BYTES;
 /** The address of the data in a separate memory. */
 export const CODES_START = FREE_START + SCAN_BYTES;
-/** Bytes of data that fit one memory. */
-export const MAX_DATA_BYTES = MAX_PAGES * PAGE_BYTES - CODES_START;
 /** Kernels load whole registers, some ahead: they may read (not use) bytes behind the last row. */
 const PADDING_BYTES = 64;
+/** Bytes of data that fit one memory. */
+export const MAX_DATA_BYTES = MAX_PAGES * PAGE_BYTES - CODES_START - PADDING_BYTES;
 /** Shorter runs of codes are copied for each scan: a separate memory takes 12 pages or more. */
 const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
@@ -311,7 +311,7 @@ export class Arena {
 
   /** Grows to at least `byteLength` bytes; new ones are 0. Throws where there is not so much. */
   reserve(byteLength: number): void {
-    if (byteLength + PADDING_BYTES <= this.#bytes.length) return;
+    if (byteLength <= this.#bytes.length) return;
     const end = CODES_START + byteLength + PADDING_BYTES;
     if (this.#memory.canGrow) {
       this.#memory.reserve(end);
@@ -327,8 +327,9 @@ export class Arena {
 
   /** Makes `#bytes` again, and lets `memoryOf` find the buffer, which growing replaces. */
   #view(): void {
-    owned.set(this.#memory.bytes.buffer, this.#memory);
-    this.#bytes = this.#memory.bytes.subarray(CODES_START);
+    const { bytes } = this.#memory;
+    owned.set(bytes.buffer, this.#memory);
+    this.#bytes = bytes.subarray(CODES_START, bytes.length - PADDING_BYTES);
   }
 }
 

@@ -32,14 +32,19 @@ import { searchKernels } from './search-kernels';
  * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first halves of
  * their codes byte 0 of each row, then byte 1, ..., then their 16 coarse scales as int16. Behind
  * those of all blocks lie the second halves in the same way, with their 16 scales as float32: most
- * are never read, so the first halves are what caches hold. A row of scale 0 is skipped.
+ * are never read, so the first halves are what caches hold. A row of scale 0 is skipped. Only the
+ * last block may have fewer rows, as in files.
  */
-export interface ResidualRows {
+export interface Residuals {
   /** An even number. */
   readonly bytesPerRow: number;
-  /** Rows that there is room for, whole blocks. */
+  /** Rows that there is room for. */
   readonly capacity: number;
   readonly bytes: Uint8Array;
+}
+
+/** Whole blocks, which the kernel reads. */
+export interface ResidualRows extends Residuals {
   /** The same bytes as float32, to read scales. */
   readonly floats: Float32Array;
 }
@@ -52,15 +57,15 @@ export const SCALE_BYTES = 4;
 /** Bytes that a row takes. */
 export const bytesOfRow = (bytesPerRow: number) => bytesPerRow + COARSE_BYTES + SCALE_BYTES;
 
-type Layout = Pick<ResidualRows, 'bytesPerRow' | 'capacity'>;
+type Layout = Pick<Residuals, 'bytesPerRow' | 'capacity'>;
 
 /** Index in `bytes` of the first half of the block of a row. */
 export const sidesAt = ({ bytesPerRow }: Layout, row: number) =>
   (row & ~15) * (bytesPerRow / 2 + COARSE_BYTES);
 
 /** The same of the second half. */
-export const secondHalfAt = (rows: Layout, row: number) =>
-  sidesAt(rows, rows.capacity) + (row & ~15) * (rows.bytesPerRow / 2 + SCALE_BYTES);
+export const secondHalfAt = ({ bytesPerRow, capacity }: Layout, row: number) =>
+  capacity * (bytesPerRow / 2 + COARSE_BYTES) + (row & ~15) * (bytesPerRow / 2 + SCALE_BYTES);
 
 /** Index of byte `i` of a row in `bytes`. */
 export function residualByte(rows: Layout, row: number, i: number): number {
@@ -79,6 +84,59 @@ export function residualScale(rows: Layout, row: number): number {
 export function coarseAt(rows: Layout, row: number): number {
   return sidesAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS + COARSE_BYTES * (row & 15);
 }
+
+/** Room for so many rows. */
+export function newResiduals(bytesPerRow: number, capacity: number): Residuals {
+  return { bytesPerRow, capacity, bytes: new Uint8Array(capacity * bytesOfRow(bytesPerRow)) };
+}
+
+/** Copies rows `first` to `first + count - 1` with their scales, whole blocks at once. */
+export function copyResiduals(
+  from: Residuals,
+  first: number,
+  to: Residuals,
+  at: number,
+  count: number,
+): void {
+  const whole = (first | at) % BLOCK_ROWS === 0 ? count - (count % BLOCK_ROWS) : 0;
+  for (const halfAt of [sidesAt, secondHalfAt]) {
+    const own = from.bytes.subarray(halfAt(from, first), halfAt(from, first + whole));
+    if (whole > 0) to.bytes.set(own, halfAt(to, at));
+  }
+  for (let i = whole; i < count; i++) copyRow(from, first + i, to, at + i);
+}
+
+function copyRow(from: Residuals, row: number, to: Residuals, at: number): void {
+  const half = from.bytesPerRow / 2;
+  const [lane, toLane] = [row & 15, at & 15];
+  const [lanes, toLanes] = [lanesOf(from, row), lanesOf(to, at)];
+  for (const [halfAt, scaleBytes] of [
+    [sidesAt, COARSE_BYTES],
+    [secondHalfAt, SCALE_BYTES],
+  ] as const) {
+    const [source, target] = [halfAt(from, row), halfAt(to, at)];
+    for (let i = 0; i < half; i++) {
+      to.bytes[target + i * toLanes + toLane] = from.bytes[source + i * lanes + lane];
+    }
+    const scale = source + half * lanes + scaleBytes * lane;
+    const toScale = target + half * toLanes + scaleBytes * toLane;
+    for (let i = 0; i < scaleBytes; i++) to.bytes[toScale + i] = from.bytes[scale + i];
+  }
+}
+
+/** The scale of a row, and that which is coarse. */
+export function scalesOf(rows: Residuals, row: number): { scale: number; coarse: number } {
+  const { buffer, byteOffset } = rows.bytes;
+  const view = new DataView(buffer, byteOffset);
+  const afterHalf = (rows.bytesPerRow / 2) * lanesOf(rows, row);
+  return {
+    scale: view.getFloat32(secondHalfAt(rows, row) + afterHalf + SCALE_BYTES * (row & 15), true),
+    coarse: view.getInt16(sidesAt(rows, row) + afterHalf + COARSE_BYTES * (row & 15), true),
+  };
+}
+
+/** Rows of the block of a row. */
+const lanesOf = ({ capacity }: Layout, row: number) => Math.min(BLOCK_ROWS, capacity - (row & ~15));
 
 /** What scales are multiplied by to be coarse. */
 export const coarseUnit = (bytesPerRow: number) => Math.sqrt(4 * bytesPerRow) * 2 ** 14;

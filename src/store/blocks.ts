@@ -9,6 +9,7 @@ import { ascending, padded } from '../base/arrays';
 import { type Ids, wrongValue } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
+import { BLOCK_ROWS, bytesOfRow, newResiduals, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
 import type { Span } from '../table/arrow/messages';
 import { asArrow } from '../table/arrow/source';
@@ -74,9 +75,8 @@ export interface BlockRows {
   readonly ids: BlockIds | null;
   /** Codes one after another; empty of rows without one, and where only the head was read. */
   readonly codes: Uint8Array;
-  /** Residual codes one after another, and their scales; null where there are none. */
-  readonly residuals: Uint8Array | null;
-  readonly scales: Float32Array | null;
+  /** As the kernel reads them; null where there are none. */
+  readonly residuals: Residuals | null;
   /** The low 32 bits of the checksum of each vector; null without vectors. */
   readonly checks: Uint32Array | null;
   /** Of sparse vectors how many entries each has, else null. */
@@ -137,7 +137,9 @@ export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): numbe
   const byVectors = Math.floor(VECTOR_BYTES / (4 * Math.max(1, layout.dimensions)));
   const width = bytesPerCode(layout.bits);
   const byCodes = hasPartitions ? MAX_BLOCK_ROWS : Math.ceil(BLOCK_BYTES / (width + 8));
-  return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
+  const most = Math.min(MAX_BLOCK_ROWS, byVectors, byCodes);
+  // Whole blocks of residual codes but for the last, which are copied at once.
+  return Math.max(1, most < BLOCK_ROWS ? most : most - (most % BLOCK_ROWS));
 }
 
 /** The columns of a file of rows. */
@@ -147,8 +149,7 @@ export function columnsOfRows(layout: BlockLayout): ColumnSchema[] {
   if (id !== null) columns.push({ name: 'id', type: 'ids' });
   if (copies) columns.push({ name: 'link', type: 'uint32' });
   if (residualBytes > 0) {
-    columns.push({ name: 'residual', type: { bytes: residualBytes } });
-    columns.push({ name: 'residual_scale', type: 'float32' });
+    columns.push({ name: 'residual', type: { bytes: bytesOfRow(residualBytes) } });
   }
   if (vectors !== 'none') columns.push({ name: 'vector_check', type: 'uint32' });
   if (vectors === 'sparse') columns.push({ name: 'entries', type: 'uint32' });
@@ -225,8 +226,7 @@ export function emptyBlock({ id, residualBytes, vectors, copies }: BlockLayout):
     rows: new Uint32Array(),
     ids: idColumn([], id),
     codes: new Uint8Array(),
-    residuals: residualBytes > 0 ? new Uint8Array() : null,
-    scales: residualBytes > 0 ? new Float32Array() : null,
+    residuals: residualBytes > 0 ? newResiduals(residualBytes, 0) : null,
     checks: vectors === 'none' ? null : new Uint32Array(),
     links: copies ? new Uint32Array() : null,
     vectors: {
@@ -239,7 +239,7 @@ export function emptyBlock({ id, residualBytes, vectors, copies }: BlockLayout):
 
 /** A block as a batch of a file of rows. */
 export function rowsBatch(block: NewBlock, { bits }: BlockLayout): TableBatch {
-  const { count, partition, rows, ids, codes, residuals, scales, links, vectors, checks } = block;
+  const { count, partition, rows, ids, codes, residuals, links, vectors, checks } = block;
   const isNull = partition === NO_PARTITION;
   const offsets = vectors.sparse?.offsets;
   const code = isNull
@@ -254,8 +254,7 @@ export function rowsBatch(block: NewBlock, { bits }: BlockLayout): TableBatch {
       row: rows,
       id: ids,
       link: links,
-      residual: residuals && { bytes: residuals, validity: null },
-      residual_scale: scales,
+      residual: residuals && { bytes: residuals.bytes, validity: null },
       vector_check: checks,
       entries: offsets && Uint32Array.from(rows, (_, i) => offsets[i + 1] - offsets[i]),
       code,
@@ -366,6 +365,7 @@ export function readBlock(
   }
   const codes = column<Uint8Array>('code') ?? new Uint8Array();
   if (hasCodes) checkUnusedBits(codes, bits, rows[0] ?? 0);
+  const residuals = column<Uint8Array>('residual');
   return {
     count,
     partition,
@@ -374,8 +374,11 @@ export function readBlock(
     codes,
     ids: column<BlockIds>('id'),
     links: column<Uint32Array>('link'),
-    residuals: column<Uint8Array>('residual'),
-    scales: column<Float32Array>('residual_scale'),
+    residuals: residuals && {
+      bytesPerRow: layout.residualBytes,
+      capacity: count,
+      bytes: residuals,
+    },
     checks: column<Uint32Array>('vector_check'),
     entries: column<Uint32Array>('entries'),
   };

@@ -9,6 +9,7 @@ import { Rows } from '../index/rows';
 import { type Copies, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors } from '../index/vectors/row-vectors';
+import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
 import { optionsOf } from './header';
@@ -126,14 +127,14 @@ export async function loadSegment(
 
 /** Takes the entries of a block of rows, whose first position is `at`, or of copies of rows. */
 function takeEntries(
-  { partition, isCopy, links, residuals, scales, count }: BlockRows,
+  { partition, isCopy, links, residuals, count }: BlockRows,
   { at, positions }: { at: number; positions: Uint32Array },
   to: { entries: Entries; copies: Copies | null; next: ReturnType<typeof listsOf>['next'] },
 ): void {
   const next = isCopy ? to.next.copies : to.next.rows;
   const first = next[partition];
   next[partition] += count;
-  to.entries.memory.setRows(first, residuals as Uint8Array, scales as Float32Array);
+  copyResiduals(residuals as Residuals, 0, to.entries.memory, first, count);
   to.entries.positions?.set(positions, first);
   if (to.copies === null) return;
   if (!isCopy) to.copies.seconds.set(links as Uint32Array, at);

@@ -19,7 +19,7 @@ import type { TextModel } from '../vectors/vectors';
 import type { IndexHeader } from './header';
 
 /** Version of the folders that are written, and the only one that is read. */
-const FOLDER_VERSION = 5;
+const FOLDER_VERSION = 6;
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */

@@ -6,6 +6,7 @@
 
 import { concatenated } from '../base/arrays';
 import type { Id } from '../index/ids';
+import { copyResiduals, newResiduals, type Residuals } from '../kernels/residuals';
 import {
   type BlockRows,
   idAt,
@@ -224,8 +225,7 @@ function gathered(
     ids: idColumn(ids, id),
     rows: all(({ rows }) => rows.rows) ?? new Uint32Array(),
     codes: all(({ rows }) => rows.codes) ?? new Uint8Array(),
-    residuals: all(({ rows }) => rows.residuals),
-    scales: all(({ rows }) => rows.scales),
+    residuals: residualsOf(runs, count),
     checks: all(({ rows }) => rows.checks),
     links: all(({ rows }) => rows.links),
     vectors: {
@@ -234,6 +234,18 @@ function gathered(
       sparse: sparseOf(runs),
     },
   };
+}
+
+function residualsOf(runs: readonly Run[], count: number): Residuals | null {
+  const first = runs.length > 0 ? runs[0].piece.rows.residuals : null;
+  if (first === null) return null;
+  const all = newResiduals(first.bytesPerRow, count);
+  let at = 0;
+  for (const { piece, from, to } of runs) {
+    copyResiduals(piece.rows.residuals as Residuals, from, all, at, to - from);
+    at += to - from;
+  }
+  return all;
 }
 
 function sparseOf(runs: readonly Run[]): VectorColumns['sparse'] {

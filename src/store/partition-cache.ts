@@ -11,7 +11,7 @@ import type { Probes } from '../index/space';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
 import { NO_ROW } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
-import { bytesOfRow } from '../kernels/residuals';
+import { bytesOfRow, copyResiduals } from '../kernels/residuals';
 import type { BlockRows } from './blocks';
 import { Cells } from './cells';
 import type { Content } from './content';
@@ -24,8 +24,7 @@ const READ_BYTES = 2 ** 22;
 /** Bytes of a row in memory besides its code: where it is, and its share of ids. */
 const ROW_BYTES = 32;
 
-/** Of a block that was read, how many rows it has, and their ids. */
-type BlockOfIds = Pick<BlockRows, 'count' | 'ids'>;
+const cellsFor = (rows: number) => Math.ceil(rows / CELL_ROWS);
 
 export class PartitionCache {
   /** Bytes of memory that it takes when full. */
@@ -41,12 +40,12 @@ export class PartitionCache {
   /** The same of its position in the segment, and the checksum of its vector; of entries only. */
   readonly #positions: Uint32Array;
   readonly #checks: Uint32Array;
-  /** Of each partition its blocks, and its rows. */
+  /** Of each partition its blocks, each of which begins with a cell, and how many cells it has. */
   readonly #blocks: BlockName[][];
-  readonly #counts: Uint32Array;
+  readonly #cellCounts: Uint32Array;
   readonly #cells: Cells;
-  /** By number the partitions in memory. */
-  readonly #held = new Map<number, readonly BlockOfIds[]>();
+  /** Of partitions in memory by number the ids of each block. */
+  readonly #ids = new Map<number, readonly BlockRows['ids'][]>();
   readonly #cellBytes: number;
 
   /** `noteRows` is called with each block of codes that is read. */
@@ -62,15 +61,15 @@ export class PartitionCache {
     const { space, parts, segments } = content;
     const count = space?.count ?? 0;
     this.#blocks = Array.from({ length: count }, () => []);
-    this.#counts = new Uint32Array(count);
+    this.#cellCounts = new Uint32Array(count);
     for (const segment of segments) {
       segment.blocks.partitions.forEach((p, block) => {
         if (p >= count) return;
         this.#blocks[p].push({ segment, block });
-        this.#counts[p] += segment.blocks.rows[block];
+        this.#cellCounts[p] += cellsFor(segment.blocks.rows[block]);
       });
     }
-    const all = this.#counts.reduce((sum, _, p) => sum + this.#cellsOf(p), 0);
+    const all = this.#cellCounts.reduce((sum, _, p) => sum + this.#cellsOf(p), 0);
     const residualBytes = space?.bytesPerEntry ?? 0;
     const width = residualBytes > 0 ? bytesOfRow(residualBytes) : bytesPerCode(parts.bits);
     this.#cellBytes = CELL_ROWS * (width + ROW_BYTES);
@@ -79,7 +78,7 @@ export class PartitionCache {
       Math.min(all, Math.floor(most)),
       (p) => this.#cellsOf(p),
       (p, first) => {
-        this.#held.delete(p);
+        this.#ids.delete(p);
         this.#rowOf.fill(NO_ROW, CELL_ROWS * first, CELL_ROWS * (first + this.#cellsOf(p)));
       },
     );
@@ -107,13 +106,13 @@ export class PartitionCache {
   }
 
   #cellsOf(p: number): number {
-    return Math.max(1, Math.ceil(this.#counts[p] / CELL_ROWS));
+    return Math.max(1, this.#cellCounts[p]);
   }
 
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
   groupsOf({ partitions, products }: Probes): Probes[] {
     const order = [...partitions.keys()];
-    const isHere = (i: number) => this.#held.has(partitions[i]);
+    const isHere = (i: number) => this.#ids.has(partitions[i]);
     const groups: number[][] = [[]];
     let cells = 0;
     for (const i of [...order.filter(isHere), ...order.filter((i) => !isHere(i))]) {
@@ -186,29 +185,30 @@ export class PartitionCache {
 
   /** Copies the rows of a partition to its cells. */
   #put(p: number, blocks: readonly LoadedBlock[]): void {
-    let place = this.#placesOf(p)?.first as number;
-    for (const block of blocks) {
-      this.#write(block, place);
-      place += block.rows.count;
-    }
-    this.#held.set(
+    for (const [i, { first }] of this.#placesOf(p).entries()) this.#write(blocks[i], first);
+    this.#ids.set(
       p,
-      blocks.map(({ rows: { count, ids } }) => ({ count, ids: ids?.slice() ?? null })),
+      blocks.map(({ rows: { ids } }) => ids?.slice() ?? null),
     );
   }
 
-  /** Where the rows of a partition are; undefined where it has no cells. */
-  #placesOf(p: number): Range | undefined {
-    const cell = this.#cells.firstOf(p);
-    if (cell === undefined) return undefined;
-    return { first: CELL_ROWS * cell, end: CELL_ROWS * cell + this.#counts[p] };
+  /** Where the rows of each block of a partition are; none where it has no cells. */
+  #placesOf(p: number): Range[] {
+    let cell = this.#cells.firstOf(p);
+    if (cell === undefined) return [];
+    return this.#blocks[p].map(({ segment, block }) => {
+      const first = CELL_ROWS * (cell as number);
+      const count = segment.blocks.rows[block];
+      (cell as number) += cellsFor(count);
+      return { first, end: first + count };
+    });
   }
 
   #write(loaded: LoadedBlock, first: number): void {
-    const { rows, residuals, scales, codes, checks } = loaded.rows;
+    const { rows, residuals, codes, checks } = loaded.rows;
     this.#rowOf.set(rows, first);
-    if (this.residuals !== null && residuals !== null && scales !== null) {
-      this.residuals.setRows(first, residuals, scales);
+    if (this.residuals !== null && residuals !== null) {
+      copyResiduals(residuals, 0, this.residuals, first, rows.length);
       this.#positions.set(positionsIn(loaded), first);
       this.#checks.set(checks as Uint32Array, first);
     } else this.#noteRows(loaded);
@@ -225,28 +225,24 @@ export class PartitionCache {
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     for (let i = 0; i < partitions.length; i++) {
-      const places = this.#placesOf(partitions[i]);
-      if (places && places.end > places.first) {
-        to.add(places.first, places.end - places.first, products[i]);
+      for (const { first, end } of this.#placesOf(partitions[i])) {
+        if (end > first) to.add(first, end - first, products[i]);
       }
     }
   }
 
   /** The places of partitions in memory. */
   placesIn(partitions: Uint32Array): Range[] {
-    return Array.from(partitions).flatMap((p) => this.#placesOf(p) ?? []);
+    return Array.from(partitions).flatMap((p) => this.#placesOf(p));
   }
 
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
-    const held = this.#held.get(p);
-    if (held === undefined) return undefined;
-    const { first, end } = this.#placesOf(p) as Range;
-    let place = this.#rowOf.subarray(first, end).indexOf(row);
-    if (place < 0) return undefined;
-    for (const { count, ids } of held) {
-      if (place < count) return ids?.at(place) ?? row;
-      place -= count;
+    const ids = this.#ids.get(p);
+    if (ids === undefined) return undefined;
+    for (const [i, { first, end }] of this.#placesOf(p).entries()) {
+      const place = this.#rowOf.subarray(first, end).indexOf(row);
+      if (place >= 0) return ids[i]?.at(place) ?? row;
     }
     return undefined;
   }

@@ -11,6 +11,7 @@ import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
 import { NO_ROW } from '../kernels/hits';
+import { coarseScale, scalesOf } from '../kernels/residuals';
 import { FileChecksum } from '../table/sealed/seal';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { type BlockRows, idAt, NO_PARTITION, type VectorColumns, vectorChecks } from './blocks';
@@ -254,9 +255,12 @@ class ContentCheck {
     for (const value of vectors.vectors ?? []) {
       if (!Number.isFinite(value)) throw new Error(`block ${block}: a vector has ${value}`);
     }
-    for (const scale of own.scales ?? []) {
-      if (!(Number.isFinite(scale) && scale >= 0))
-        throw new Error(`block ${block}: scale ${scale}`);
+    const { residuals } = own;
+    for (let i = 0; residuals !== null && i < own.count; i++) {
+      const { scale, coarse } = scalesOf(residuals, i);
+      const isRight = Number.isFinite(scale) && scale >= 0;
+      if (isRight && coarse === coarseScale(residuals.bytesPerRow, scale)) continue;
+      throw new Error(`block ${block}: scale ${scale}, coarse ${coarse}`);
     }
   }
 

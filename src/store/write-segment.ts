@@ -11,6 +11,7 @@ import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
+import { newResiduals } from '../kernels/residuals';
 import { sparseTable } from '../table/sealed/index-rows';
 import { TableWriter } from '../table/sealed/sealed-table';
 import {
@@ -224,14 +225,10 @@ function blockOf(
   const { rows, entries } = segment;
   const count = positions.length;
   const vectors = rows.vectors?.gather(positions) ?? NO_VECTORS;
-  const residuals = residualBytes > 0 ? new Uint8Array(count * residualBytes) : null;
-  const scales = residualBytes > 0 ? new Float32Array(count) : null;
+  const residuals = residualBytes > 0 ? newResiduals(residualBytes, count) : null;
   const isNull = partition === NO_PARTITION;
-  if (entries !== null && residuals !== null && scales !== null && !isNull) {
-    for (let i = 0; i < count; i++) {
-      const own = residuals.subarray(i * residualBytes, (i + 1) * residualBytes);
-      scales[i] = entries.copyInto(segment.entryOf(positions[i], isCopy), own);
-    }
+  if (residuals !== null && !isNull) {
+    entries?.copyTo(residuals, 0, count, (i) => segment.entryOf(positions[i], isCopy));
   }
   return {
     count,
@@ -241,7 +238,6 @@ function blockOf(
     ids,
     codes: codesAt(rows, positions),
     residuals,
-    scales,
     checks: vectorChecks(vectors, count),
     vectors: isCopy ? NO_VECTORS : vectors,
     links: copies ? positions.map((at) => (isCopy ? at : isNull ? 0 : segment.secondOf(at))) : null,

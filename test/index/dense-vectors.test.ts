@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { SimHashIndex } from '../../src/index';
 import { DenseVectors } from '../../src/index/vectors/dense-vectors';
 import { NO_ROW } from '../../src/kernels/hits';
 import { lengthOf } from '../../src/vectors/vectors';
@@ -41,4 +42,13 @@ it('of rows in several parts', { tags: 'thorough' }, () => {
   const values = new Float32Array(rows.length * dimensions).map((_, i) => (i % 1009) / 100 - 5);
   check(vectors, rows, values);
   expect(vectors.normOf(66)).toBe(0);
+});
+
+it.each(['float32', 'int8'] as const)('of rows that fill whole pages of a memory, %s', (kind) => {
+  const [dimensions, count] = [128, 512];
+  const draws = new Draws(kind);
+  const index = new SimHashIndex({ bits: 64, dimensions, vectors: kind });
+  for (let row = 0; row < count; row++) index.add(draws.gaussians(dimensions));
+  const last = index.get(count - 1)?.vector as Float32Array;
+  expect(index.search(last, { k: 1, method: 'scan' }).rows).toEqual(Uint32Array.of(count - 1));
 });

@@ -13,7 +13,15 @@ import {
   UNIT,
 } from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
-import { EntrySearch, ONE_WEIGHT, RANGE, residualByte } from '../../src/kernels/residuals';
+import {
+  copyResiduals,
+  EntrySearch,
+  newResiduals,
+  ONE_WEIGHT,
+  RANGE,
+  residualByte,
+  scalesOf,
+} from '../../src/kernels/residuals';
 import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
@@ -242,6 +250,18 @@ it.each([
   expect(all.bytes).toEqual(each.bytes);
   const at = residualByte(all, first + count - 1, width - 1);
   expect(all.bytes[at]).toBe(rows.at(-1)?.residualCode.at(-1));
+
+  const block = newResiduals(width, count); // its last 16 rows may be fewer
+  copyResiduals(each, first, block, 0, count);
+  expect(block.bytes.length).toBe(count * (width + 6));
+  const [last, lanes] = [count - 1, ((count - 1) % 16) + 1];
+  const lastSides = (count - lanes) * (width / 2 + 2);
+  const byOne = rows.slice(-lanes).map(({ residualCode }) => residualCode[0]);
+  expect([...block.bytes.subarray(lastSides, lastSides + lanes)]).toEqual(byOne);
+  expect(scalesOf(block, last).scale).toBe(rows[last].scale);
+  const copy = new ResidualMemory(width, 200);
+  copyResiduals(block, 0, copy, first, count);
+  expect(copy.bytes).toEqual(each.bytes);
 });
 
 describe.each([

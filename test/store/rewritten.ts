@@ -15,7 +15,7 @@ export interface Change {
   readonly rows?: (rows: Uint32Array) => void;
   readonly links?: (links: Uint32Array) => void;
   readonly vectors?: (vectors: Int8Array) => void;
-  readonly scales?: (scales: Float32Array) => void;
+  readonly residuals?: (residuals: Uint8Array) => void;
   /** Writes the rows without their ids. */
   readonly withoutIds?: boolean;
 }
@@ -43,7 +43,7 @@ export async function rewritten(folder: string, change: Change): Promise<void> {
       change.rows?.(own.rows);
       if (own.links !== null) change.links?.(own.links);
       change.vectors?.(vectors.vectors as Int8Array);
-      change.scales?.(own.scales as Float32Array);
+      if (own.residuals !== null) change.residuals?.(own.residuals.bytes);
     }
     await output.add({ ...own, vectors, ids: idColumn(ids, id) });
   }

@@ -160,8 +160,8 @@ describe('a folder that was written wrongly', () => {
     ],
     [
       'scales that are no numbers',
-      /^block 1: scale NaN$/,
-      { scales: (scales) => scales.fill(Number.NaN) },
+      /^block 1: scale NaN, coarse -1$/,
+      { residuals: (residuals) => residuals.fill(255) },
     ],
     [
       'a row that is there twice',
