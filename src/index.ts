@@ -86,19 +86,18 @@ export {
 export { type OpenStoredOptions, type OpenUrlOptions, openIndexUrl } from './store/open';
 export type { StoredFigures, StoredIndex } from './store/stored-index';
 export type { ArrowSource } from './table/arrow/source';
+export type { Column, ColumnData } from './table/columns/make';
+export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';
 export {
   type CodesFromArrowOptions,
   type CodesToArrowOptions,
   type CodesWithIds,
   codesFromArrow,
   codesToArrow,
-  type SparseFromArrowOptions,
-  type SparseWithIds,
-  sparseFromArrow,
-  type VectorsFromArrowOptions,
-  type VectorsWithIds,
-  vectorsFromArrow,
+  type RowsFromArrowOptions,
+  rowsFromArrow,
 } from './table/from-arrow';
+export { RowBatch, type RowPlace } from './table/row-batch';
 export { embed } from './text/embed';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';

@@ -41,6 +41,3 @@ export type {
   FolderProblem,
 } from './store/verify';
 export type { SealHeader } from './table/arrow/writer';
-export type { Column, ColumnData } from './table/columns/make';
-export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';
-export { RowBatch, type RowPlace } from './table/row-batch';

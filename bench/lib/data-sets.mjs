@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { tableFromIPC } from 'apache-arrow';
 import { searchFiles } from '../../datasets/lib/search-files.mjs';
-import { scanVectorsAll, vectorsFromArrow } from '../../dist/index.js';
+import { rowsFromArrow, scanVectorsAll } from '../../dist/index.js';
 import { generator } from './random.mjs';
 
 const datasets = new URL('../../datasets/', import.meta.url);
@@ -57,7 +57,8 @@ async function splitNouns() {
 /** The nouns, their vectors and their categories. */
 export function nouns() {
   const file = readFileSync(new URL('nouns/nouns.arrow', datasets));
-  const { vectors, ids } = vectorsFromArrow(file, { id: 'word' });
+  const rows = rowsFromArrow(file);
+  const [vectors, ids] = [rows.vectors('vector'), rows.ids('word')];
   return { vectors, ids, categories: [...tableFromIPC(file).getChild('category')] };
 }
 
@@ -72,7 +73,7 @@ export function pathOf(name, part) {
 
 /** The vectors of 'train' or 'queries'. */
 export function vectorsOf(name, part) {
-  return vectorsFromArrow(readFileSync(pathOf(name, part)), { column: 'vector' }).vectors;
+  return rowsFromArrow(readFileSync(pathOf(name, part))).vectors('vector');
 }
 
 /** The rows of the `k` nearest, up to 100, for each query. */

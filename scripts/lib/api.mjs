@@ -22,12 +22,12 @@ const TOPICS = {
   Measuring: ['calibrate', 'measureRecall'],
   Threads: ['closeThreads'],
   Arrow: [
-    ...['codesFromArrow', 'codesToArrow', 'vectorsFromArrow', 'sparseFromArrow'],
+    ...['rowsFromArrow', 'RowBatch', 'codesFromArrow', 'codesToArrow'],
     ...['indexFromArrow', 'indexToArrow', 'frequenciesFromArrow', 'frequenciesToArrow'],
     'FormatError',
   ],
   'Files (Node)': [
-    ...['openRows', 'createRows', 'RowBatch', 'writeCodes', 'readPlan', 'writePlan', 'applyPlan'],
+    ...['openRows', 'createRows', 'writeCodes', 'readPlan', 'writePlan', 'applyPlan'],
     ...['saveIndex'],
     ...['openIndex', 'IndexFolder'],
   ],

@@ -189,10 +189,10 @@ export class RowBatch {
     return this.#reading(() => valuesOf(data, firstRow) as (string | null)[]);
   }
 
-  /** Ids, none of which may be null. */
-  ids(name: string): Ids {
+  /** Ids, none of which may be null. `I` is their type where the caller knows it, not checked. */
+  ids<I extends Ids = Ids>(name: string): I {
     const chunk = this.chunk(name, 'id', 'id of integers or strings');
-    return this.#reading(() => idsOf(chunk));
+    return this.#reading(() => idsOf(chunk) as I);
   }
 
   /** Vectors of one width. Null rows stay null. */

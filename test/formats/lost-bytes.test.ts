@@ -2,15 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import {
-  createRows,
-  FormatError,
-  openRows,
-  pairs,
-  RowBatch,
-  SimHasher,
-  vectorsFromArrow,
-} from '../../src/node';
+import { createRows, FormatError, openRows, pairs, RowBatch, SimHasher } from '../../src/node';
+import { vectorsFromArrow } from '../reference/arrow';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-lost-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -247,17 +247,10 @@ const LIBRARY: Record<string, MakeCall> = {
     () => ({ column: 'code' }),
   ),
   codesToArrow: call(api.codesToArrow as never, codes, () => ({ ids: IDS })),
-  vectorsFromArrow: call(
-    api.vectorsFromArrow as never,
+  rowsFromArrow: call(
+    api.rowsFromArrow as never,
     () => api.indexToArrow(index({ pick: () => 'float32' } as never)),
-    () => ({
-      ...{ column: 'vector', id: 'id' },
-    }),
-  ),
-  sparseFromArrow: call(
-    api.sparseFromArrow as never,
-    () => api.indexToArrow(index({ pick: () => 'sparse' } as never)),
-    () => ({ indices: 'indices', values: 'weights' }),
+    () => ({ columns: ['vector', 'id'] }),
   ),
   indexFromArrow: call(
     api.indexFromArrow as never,

@@ -11,9 +11,9 @@ import {
   openRows,
   SimHashIndex,
   saveIndex,
-  sparseFromArrow,
 } from '../../src/node';
 import { manifestText, parseManifest } from '../../src/store/manifest';
+import { sparseFromArrow } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { temporaryFolder } from '../store/collection';
 import { bytesIn } from '../store/files';

@@ -17,10 +17,9 @@ import {
   openRows,
   type RowFormat,
   type SimHashIndex,
-  sparseFromArrow,
   TextHasher,
-  vectorsFromArrow,
 } from '../../src/node';
+import { sparseFromArrow, vectorsFromArrow } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { checkEqual, checkRefusal, textOf } from './check';
 import { inPieces, mutated, TEXTS } from './mutate';

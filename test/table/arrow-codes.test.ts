@@ -465,7 +465,7 @@ describe('codesFromArrow', () => {
   });
 
   it.each<[string, unknown, ErrorConstructor, string]>([
-    ['two columns', {}, RangeError, '"column" must name the column of codes: "left", "right"'],
+    ['no column called "code"', {}, RangeError, 'no column "code", there are "left", "right"'],
     ['no such column', { column: 'x' }, RangeError, 'no column "x", there are "left", "right"'],
     ['a column of floats', { column: 'weight' }, TypeError, 'column "weight" of type Float32'],
     ['a column of text', { column: 'id' }, TypeError, 'column "id" of type Utf8'],
@@ -504,8 +504,8 @@ describe('codesFromArrow', () => {
   it('says which columns there are when none fits', () => {
     const table = tableFromArrays({ weight: Float32Array.of(1), other: Float64Array.of(2) });
     expect(() => codesFromArrow(table)).toThrow(RangeError);
-    expect(() => codesFromArrow(table)).toThrow('none of "weight", "other" would do');
-    expect(() => codesFromArrow(new Table())).toThrow('no columns');
+    expect(() => codesFromArrow(table)).toThrow('no column "code", there are "weight", "other"');
+    expect(() => codesFromArrow(new Table())).toThrow('no column "code"');
   });
 
   it.each<[string, Vector, RegExp]>([

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/arrays';
 import type { Ids } from '../../src/base/check';
-import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
+import { codesFromArrow } from '../../src/table/from-arrow';
+import { sparseFromArrow, vectorsFromArrow } from '../reference/arrow';
 
 /** Files that other programs wrote, each with a JSON of what is in it; a new pair is a new test. */
 const folder = new URL('../fixtures/arrow/', import.meta.url);

@@ -29,7 +29,8 @@ import { describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/arrays';
 import { FormatError } from '../../src/base/check';
 import { SimHasher } from '../../src/hashing/simhash';
-import { sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
+import { rowsFromArrow } from '../../src/table/from-arrow';
+import { sparseFromArrow, vectorsFromArrow } from '../reference/arrow';
 
 type Row = (number | null)[] | null;
 
@@ -187,15 +188,6 @@ describe('dense vectors from Arrow', () => {
     for (let row = 0; row < codes.count; row++) expect(codes.isNull(row)).toBe(true);
   });
 
-  it('come from "vector" or "embedding", or from the only column that could be', () => {
-    const one = list([[1]], new Float32());
-    const other = list([[2]], new Float32());
-    expect(dense(tableOf({ a: one, vector: other }))).toEqual([[2]]);
-    expect(dense(tableOf({ a: one, embedding: other }))).toEqual([[2]]);
-    expect(dense(tableOf({ n: makeVector(Int32Array.of(7)), a: one }))).toEqual([[1]]);
-    expect(dense(tableOf({ a: one, b: other }), { column: 'b' })).toEqual([[2]]);
-  });
-
   const two = tableOf({
     a: list([[1]], new Float32()),
     b: list([[2]], new Float32()),
@@ -204,15 +196,12 @@ describe('dense vectors from Arrow', () => {
     names: vectorFromArray([['n']], new List(new Field('item', new Utf8(), true))),
   });
   it.each<[string, unknown, ErrorConstructor, string]>([
-    ['two candidates', {}, RangeError, '"column" must name the column of dense vectors: "a", "b"'],
     ['no such column', { column: 'c' }, RangeError, 'no column "c", there are "a", "b", "words"'],
     ['a column of text', { column: 'words' }, TypeError, 'column "words" of type Utf8 is no'],
     ['lists of texts', { column: 'names' }, TypeError, 'column "names" of type List<Utf8> is no'],
-    ['a number for a column', { column: 1 }, TypeError, '"column" expected a string, got 1'],
+    ['a number for a column', { column: 1 }, TypeError, '"name" expected the name of a column'],
     ['no such ids', { column: 'a', id: 'x' }, RangeError, 'no column "x"'],
     ['ids of lists', { column: 'a', id: 'b' }, TypeError, 'column "b" of type List<Float32> is no'],
-    ['an unknown option', { colum: 'a' }, TypeError, 'did you mean "column"?'],
-    ['sparse options', { indices: 'a' }, TypeError, '"options" has no option "indices"'],
   ])('refuse %s: %o', (_, options, kind, message) => {
     expect(() => vectorsFromArrow(two, options as object)).toThrow(kind);
     expect(() => vectorsFromArrow(two, options as object)).toThrow(message);
@@ -427,7 +416,6 @@ describe('sparse vectors from Arrow', () => {
     words: vectorFromArray(['w'], new Utf8()),
   });
   it.each<[string, unknown, ErrorConstructor, string]>([
-    ['no map', {}, RangeError, '"column" must name the Map of integers to floats: none of "terms"'],
     [
       'a column that is no map',
       { column: 'terms' },
@@ -435,27 +423,12 @@ describe('sparse vectors from Arrow', () => {
       'column "terms" of type List<Int32>',
     ],
     ['no such map', { column: 'bag' }, RangeError, 'no column "bag", there are "terms"'],
-    ['dimensions alone', { indices: 'terms' }, TypeError, '"indices" and "values" go together'],
-    ['values alone', { values: 'weights' }, TypeError, '"indices" and "values" go together'],
     ['the two swapped', { indices: 'weights', values: 'terms' }, TypeError, 'column "weights" of'],
     ['text', { indices: 'words', values: 'weights' }, TypeError, 'column "words" of type Utf8'],
     ['no such column', { indices: 'x', values: 'weights' }, RangeError, 'no column "x"'],
-    [
-      'a number',
-      { indices: 1, values: 'weights' },
-      TypeError,
-      '"indices" expected a string, got 1',
-    ],
-    ['an unknown option', { index: 'terms' }, TypeError, 'did you mean "indices"?'],
   ])('refuse %s: %o', (_, wrong, kind, message) => {
     expect(() => sparseFromArrow(mixed, wrong as object)).toThrow(kind);
     expect(() => sparseFromArrow(mixed, wrong as object)).toThrow(message);
-  });
-
-  it('refuse two maps, of which none is named', () => {
-    const map = mapOf(new Uint32(), new Float64());
-    expect(() => sparseFromArrow(tableOf({ a: map, b: map }))).toThrow(RangeError);
-    expect(() => sparseFromArrow(tableOf({ a: map, b: map }))).toThrow('"a", "b" would do');
   });
 });
 
@@ -488,5 +461,34 @@ describe('ids next to vectors', () => {
     expect(read).toBeInstanceOf(kind);
     expect(Array.from(read ?? [], String)).toEqual(Array.from(ids, String));
     expect(Array.from(vectorsFromArrow(table.slice(1)).ids ?? [], String)).toEqual(['2']);
+  });
+});
+
+describe('rows of chosen columns', () => {
+  const made = tableOf({
+    vector: list([[1], [2], [3]], new Float32()),
+    id: vectorFromArray(['a', 'b', 'c'], new Utf8()),
+    n: makeVector(Int32Array.of(4, 5, 6)),
+  });
+
+  it('come in the order asked for, of all batches', () => {
+    for (const source of [made, tableToIPC(rebatch(made, 0, 1, 2))]) {
+      const rows = rowsFromArrow(source, { columns: ['n', 'id'] });
+      expect(rows.columns.map(({ name }) => name)).toEqual(['n', 'id']);
+      expect([rows.values('n'), rows.ids('id')]).toEqual([
+        [4, 5, 6],
+        ['a', 'b', 'c'],
+      ]);
+    }
+  });
+
+  it.each<[object, ErrorConstructor, string]>([
+    [{ columns: ['id', 'x'] }, RangeError, 'no column "x", there are "vector", "id", "n"'],
+    [{ columns: 'id' }, TypeError, '"columns" expected'],
+    [{ column: 'id' }, TypeError, 'did you mean "columns"?'],
+    [{ file: 1 }, TypeError, '"file" expected a string, got 1'],
+  ])('refuse %o', (options, kind, message) => {
+    expect(() => rowsFromArrow(made, options)).toThrow(kind);
+    expect(() => rowsFromArrow(made, options)).toThrow(message);
   });
 });

@@ -7,16 +7,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import seedrandom from 'seedrandom';
-import {
-  Codes,
-  codesFromArrow,
-  codesToArrow,
-  FormatError,
-  sparseFromArrow,
-  vectorsFromArrow,
-} from '../../src/index';
+import { Codes, codesFromArrow, codesToArrow, FormatError } from '../../src/index';
+import { sparseFromArrow, vectorsFromArrow } from '../reference/arrow';
 import { allocated } from './allocations'; // first: it must see the libraries' constructors
-
 import { note } from './child-note';
 
 export interface Sweep {

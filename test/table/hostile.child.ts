@@ -4,7 +4,8 @@
  */
 
 import { writeSync } from 'node:fs';
-import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/index';
+import { codesFromArrow } from '../../src/index';
+import { sparseFromArrow, vectorsFromArrow } from '../reference/arrow';
 import { allocated } from './allocations'; // first: it must see the libraries' constructors
 import { note } from './child-note';
 import { type HostileFile, Workshop } from './hostile';

@@ -39,15 +39,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/arrays';
 import type { Ids } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
-
 import { createRows } from '../../src/formats/create-rows';
 import { openRows } from '../../src/formats/open-rows';
 import { readPlan } from '../../src/formats/plan-file';
 import { dedup } from '../../src/near/dedup';
-import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
+import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import type { DenseMatrix, SparseMatrix } from '../../src/vectors/vectors';
-import { readCodes, readVectors } from '../reference/arrow';
+import { readCodes, readVectors, sparseFromArrow, vectorsFromArrow } from '../reference/arrow';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-readers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -145,14 +144,6 @@ describe('vectors', () => {
         expect(rowsOf(read)).toEqual(expected);
       }
     }
-  });
-
-  it('of wide integers are taken by their name only: they may be tokens', () => {
-    const tokens = vectorFromArray([[1, 2]], list(new Int32()));
-    const floats = vectorFromArray([[3, 4]], list(new Float32()));
-    const { vectors } = vectorsFromArrow(new Table({ tokens, floats }));
-    expect([...vectors.values]).toEqual([3, 4]);
-    expect(() => vectorsFromArrow(new Table({ tokens }))).toThrow('none of "tokens" would do');
   });
 });
 
